@@ -1,0 +1,52 @@
+"""The protocol every world speaks: Gymnasium's verbs with text in and text out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from lab.execution import BackendDied
+
+
+class WorldDied(BackendDied):
+    """A world's backend (a JVM, a worker process) died; the runner starts it again and repeats the episode once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a world answers to `reset` or `step`.
+
+    text: the world's own words. score: in [0, 1], the best the task has reached so far. done: whether the episode is over.
+    actions: the valid actions where the world lists them, else empty. facts: the same content typed, for code that
+    should not parse text back; never more than `text` says.
+    """
+
+    text: str
+    score: float = 0.0
+    done: bool = False
+    actions: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Task(Protocol):
+    """One problem of a world. Ids are stable and sort the same everywhere; worlds add their own fields."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def goal(self) -> str: ...
+
+
+class World(Protocol):
+    """A text environment. An unknown action gets the world's own refusal text, never an exception."""
+
+    def tasks(self, split: str) -> Sequence[Task]: ...
+
+    def reset(self, task: Any) -> Step: ...
+
+    def step(self, action: str) -> Step: ...
+
+    def close(self) -> None: ...
