@@ -1,0 +1,104 @@
+"""Backbones: whatever answers prompts. `backbone.ask(prompt, **fields) -> Answer` is the only way to reach a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from lab import engines
+from lab.parsing import MalformedAnswer
+from lab.prompts import Prompt
+from lab.usage import Call
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A typed answer and what it took. request: the hash of the whole request, the key of caches and recordings."""
+
+    value: Any
+    call: Call
+    request: str = ""
+    text: str = ""
+
+
+class Backbone(Protocol):
+    """Answers prompts. sample: which of several independent answers to the same question is wanted, from 0."""
+
+    engine: engines.Engine
+
+    def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer: ...
+
+    def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str: ...
+
+
+class Ledger:
+    """A backbone that remembers the calls made through it: the accounts of one episode.
+
+    A failed call is booked as well: an exception that carries a `call` attribute adds it before it goes on.
+    record: keep every answer, in the form that `replay:` serves.
+    """
+
+    def __init__(self, backbone: Backbone, record: bool = False) -> None:
+        self.backbone = backbone
+        self.engine = backbone.engine
+        self.record = record
+        self.calls: list[Call] = []
+        self.recorded: list[dict[str, Any]] = []
+
+    def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
+        """Ask the inner backbone and book the call."""
+        try:
+            answer = self.backbone.ask(prompt, sample=sample, **fields)
+        except MalformedAnswer as error:
+            self._book(prompt, error.call, error.request, str(error))
+            raise
+        if self.record and not answer.request:
+            request = self.backbone.request(prompt, sample=sample, **fields)
+            answer = replace(answer, request=request, text=answer.value.model_dump_json())
+        self._book(prompt, answer.call, answer.request, answer.text)
+        return answer
+
+    def _book(self, prompt: Prompt, call: Call, request: str, text: str) -> None:
+        self.calls.append(call)
+        if self.record:
+            about = {"request": request, "prompt": prompt.name, "version": prompt.version, "operator": call.operator}
+            tokens = {"tokens_in": call.tokens_in, "tokens_out": call.tokens_out}
+            self.recorded.append(about | {"path": call.path, "text": text} | tokens)
+
+
+def connect(engine: str, **settings: Any) -> Backbone:
+    """The backbone behind an engine string.
+
+    settings: `cache` for an endpoint (an AnswerCache, or None for no cache).
+    Raises BadEngine for a string that means nothing, MissingKey if an endpoint's key is not in the environment,
+    MissingRun if `replay:` names a folder without recorded answers.
+    """
+    choice = engines.parse(engine)
+    if choice.kind == "rules":
+        from lab.rules import Rules
+
+        return Rules(choice)
+    if choice.kind == "replay":
+        from lab.replay import Replay
+
+        return Replay.of(choice)
+    from lab.endpoint import Endpoint
+
+    return Endpoint.of(choice, **settings)
+
+
+def request_of(
+    prompt: Prompt, messages: list[dict[str, str]], engine: engines.Engine, address: str, sample: int
+) -> dict[str, Any]:
+    """Everything that an answer depends on; its hash is the key of the cache and of recordings."""
+    return {
+        "address": address,
+        "model": engine.name if engine.kind == "endpoint" else engine.text,
+        "messages": messages,
+        "sampling": {
+            name: engine.options[name] for name in sorted(engine.options) if name not in ("timeout", "patience")
+        },
+        "schema": prompt.schema,
+        "sample": sample,
+        "prompt": [prompt.name, prompt.version],
+    }

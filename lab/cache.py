@@ -1,0 +1,87 @@
+"""A cache of answers in SQLite: JSON values under a hash of the whole request, safe for many threads and processes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from lab.places import ROOT
+
+SCHEMA = """CREATE TABLE IF NOT EXISTS answers
+    (key TEXT PRIMARY KEY, value TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID"""
+BUSY_SECONDS = 60.0  # how long a writer waits for another process's write before it gives up
+
+
+def default_path() -> Path:
+    """The cache file: `LAB_CACHE`, else `data/cache/answers.sqlite` in the repository."""
+    return Path(os.environ.get("LAB_CACHE") or ROOT / "data" / "cache" / "answers.sqlite")
+
+
+def canonical(value: Any) -> str:
+    """The one JSON text of a value, whatever the order of its keys."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def key_of(request: Any) -> str:
+    """sha256 of a request's canonical JSON, as hex."""
+    return hashlib.sha256(canonical(request).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class AnswerCache:
+    """Request hash -> JSON value. One connection a thread; a fork opens its own.
+
+    Raises sqlite3.OperationalError if another process holds the write lock for over a minute.
+    """
+
+    def __init__(self, path: Path | str | None = None) -> None:
+        self.path = Path(path) if path is not None else default_path()
+        self._local = threading.local()
+
+    def get(self, key: str) -> Any | None:
+        """The value under `key`, or None. Each call gives a fresh object, so that nobody can alter the cached one."""
+        row = self._connection().execute("SELECT value FROM answers WHERE key = ?", (key,)).fetchone()
+        return None if row is None else json.loads(row[0])
+
+    def put(self, key: str, value: Any) -> None:
+        """Keep `value` under `key`; the first value stays, so that everybody who asks sees the same answer."""
+        with self._connection() as connection:
+            row = (key, json.dumps(value, ensure_ascii=False), time.time())
+            connection.execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?)", row)
+
+    def __len__(self) -> int:
+        return int(self._connection().execute("SELECT COUNT(*) FROM answers").fetchone()[0])
+
+    def close(self) -> None:
+        """Close this thread's connection."""
+        if getattr(self._local, "connection", None) is not None:
+            self._local.connection.close()
+            self._local.connection = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path}  # a worker process opens its own connection
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["path"])
+
+    def _connection(self) -> sqlite3.Connection:
+        # SQLite connections must not cross a fork.
+        if getattr(self._local, "connection", None) is None or self._local.pid != os.getpid():
+            self._local.connection = self._open()
+            self._local.pid = os.getpid()
+        return self._local.connection
+
+    def _open(self) -> sqlite3.Connection:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
+        connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
+        connection.execute("PRAGMA journal_mode = WAL")
+        # An answer lost with the machine's power is asked again; a commit need not wait for the disk.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(SCHEMA)
+        return connection

@@ -1,0 +1,89 @@
+"""Engine strings: what a user types to choose who answers the prompts.
+
+    rules                       hand-written functions of the prompt's fields
+    rules@0.7                   the same, each answer kept with probability 0.7, else a plausible wrong one
+    replay:RUN                  the answers that a run recorded
+    gpt-4o?temperature=0        any other word: a model at the OpenAI-compatible address in OPENAI_BASE_URL
+
+Options follow a question mark, joined by `&`; they are part of the cache key and of a run's manifest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl
+
+SAMPLING = {
+    "temperature": float,
+    "top_p": float,
+    "max_tokens": int,
+    "seed": int,
+    "reasoning_effort": str,
+    "context": int,
+    "timeout": float,
+    "patience": float,
+}
+RESERVED = {"local": "serve a model (vLLM, Ollama, llama.cpp) and set OPENAI_BASE_URL to its address"}
+
+
+class BadEngine(ValueError):
+    """An engine string that means nothing; the message names the part and what is allowed."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A parsed engine string. kind: "rules", "replay" or "endpoint"; name: the model, the run folder, or "rules"."""
+
+    text: str
+    kind: str
+    name: str
+    keep: float = 1.0
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def parse(text: str) -> Engine:
+    """Read an engine string. Raises BadEngine naming the offending part."""
+    head, _, tail = text.strip().partition("?")
+    if not head:
+        raise BadEngine("The engine is empty; use 'rules', 'rules@0.7', 'replay:RUN' or a model name")
+    if head in RESERVED:
+        raise BadEngine(f"The engine {head!r} is a reserved word and cannot be a model name; {RESERVED[head]}")
+    if head.startswith("replay:"):
+        return _replay(text, head.removeprefix("replay:"), tail)
+    if head == "rules" or head.startswith("rules@"):
+        return Engine(text, "rules", "rules", _probability(head), _options(tail, {"seed": int}))
+    return Engine(text, "endpoint", head, options=_options(tail, SAMPLING))
+
+
+def _replay(text: str, run: str, tail: str) -> Engine:
+    if not run or tail:
+        raise BadEngine(f"Engine {text!r}: write 'replay:' and the folder of a run, without options")
+    return Engine(text, "replay", run)
+
+
+def _probability(head: str) -> float:
+    if head == "rules":
+        return 1.0
+    try:
+        keep = float(head.removeprefix("rules@"))
+    except ValueError:
+        keep = -1.0
+    if not 0.0 <= keep <= 1.0:
+        raise BadEngine(f"Engine {head!r}: after 'rules@' comes a probability between 0 and 1, such as rules@0.7")
+    return keep
+
+
+def _options(tail: str, allowed: Mapping[str, type]) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    for name, value in parse_qsl(tail, keep_blank_values=True):
+        if name not in allowed:
+            raise BadEngine(f"Unknown engine option {name!r}; this engine takes: {', '.join(allowed)}")
+        try:
+            options[name] = allowed[name](value)
+        except ValueError:
+            raise BadEngine(f"Engine option {name}={value!r} is not a {allowed[name].__name__}") from None
+    if tail and not options:
+        raise BadEngine(f"Engine options {tail!r} are not of the form name=value joined by '&'")
+    return options

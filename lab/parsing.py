@@ -1,0 +1,57 @@
+"""From a model's text to a typed answer: strictly, else after repair. Nothing is ever guessed beyond the JSON."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from lab.prompts import AnswerModel, faults
+from lab.usage import Call
+
+T = TypeVar("T", bound=AnswerModel)
+
+
+class MalformedAnswer(ValueError):
+    """A model's text that is no answer to the prompt. A backbone that gives up adds the booked call and the request."""
+
+    call: Call = Call("unknown", "unknown", "malformed")
+    request: str = ""
+
+
+def parse(text: str, answer: type[T]) -> tuple[T, str]:
+    """Read `text` as an `answer`; returns it and the path taken, "strict" or "repaired".
+
+    Raises MalformedAnswer, which says what is wrong in words that can be shown to the model.
+    """
+    try:
+        return answer.model_validate_json(text), "strict"
+    except (ValidationError, ValueError):
+        return _validate(_repair(text), answer), "repaired"
+
+
+def _validate(value: Any, answer: type[T]) -> T:
+    try:
+        return answer.model_validate(value)
+    except ValidationError as error:
+        raise MalformedAnswer(faults(error)) from None
+
+
+def _repair(text: str) -> dict[str, Any]:
+    from json_repair import loads
+
+    try:
+        value = loads(_object_part(text))
+    except (ValueError, RecursionError, IndexError, TypeError, KeyError) as error:
+        raise MalformedAnswer(f"not JSON ({type(error).__name__})") from None
+    if isinstance(value, list) and len(value) == 1:  # a common slip: the object inside a list
+        value = value[0]
+    if not isinstance(value, dict):
+        raise MalformedAnswer("no JSON object in the answer")
+    return value
+
+
+def _object_part(text: str) -> str:
+    # Prose before and after the object confuses the repairer more than it helps.
+    start, end = text.find("{"), text.rfind("}")
+    return text[start : end + 1] if 0 <= start < end else text

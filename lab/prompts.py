@@ -1,0 +1,98 @@
+"""Prompts: named, versioned templates with typed fields and a typed answer.
+
+A prompt is the only thing a backbone is ever asked. A model sees its rendered messages; a rule sees its fields, and so
+exactly what a model would.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from random import Random
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+
+class Fields(BaseModel):
+    """Base of a prompt's fields: immutable, and an unknown name is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class AnswerModel(BaseModel):
+    """Base of a prompt's answer. Every field is required, which is what strict JSON-schema servers ask for."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class WrongFields(ValueError):
+    """A prompt was asked with fields that it does not have, or of another type."""
+
+
+Corrupt = Callable[[Any, Any, Random], AnswerModel]
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A question to a model.
+
+    name: dotted, unique (`sdp.travelplanner.realize`). version: changed whenever the wording or the fields change,
+    since recordings are kept under it. operator: whose tokens and seconds these are (`realize`). system, template:
+    Jinja text over the fields. fields, answer: pydantic models. corrupt(fields, answer, random) -> a plausible wrong
+    answer, for the noisy engine `rules@p`.
+    """
+
+    name: str
+    version: str
+    operator: str
+    system: str
+    template: str
+    fields: type[Fields]
+    answer: type[AnswerModel]
+    corrupt: Corrupt | None = field(default=None, compare=False)
+
+    def fill(self, **values: Any) -> Fields:
+        """The typed fields. Raises WrongFields, naming each field that does not fit."""
+        try:
+            return self.fields(**values)
+        except ValidationError as error:
+            raise WrongFields(f"Prompt {self.name} v{self.version}: {faults(error)}") from None
+
+    def render(self, fields: Fields) -> list[dict[str, str]]:
+        """The chat messages: the standing rules first, so that calls of one operator share a prefix."""
+        values = {name: getattr(fields, name) for name in type(fields).model_fields}
+        return [
+            {"role": "system", "content": f"{_compiled(self.system).render(values)}\n\n{self._shape}"},
+            {"role": "user", "content": _compiled(self.template).render(values)},
+        ]
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of the answer."""
+        return self.answer.model_json_schema()
+
+    @cached_property
+    def _shape(self) -> str:
+        # Said in words as well, for servers that do not constrain the answer to the schema.
+        properties = {
+            name: about.get("description", about.get("type", "value"))
+            for name, about in self.schema["properties"].items()
+        }
+        return f"Answer with one JSON object and nothing else. Its keys: {json.dumps(properties)}"
+
+
+@cache
+def _compiled(text: str) -> Any:
+    from jinja2 import Environment, StrictUndefined
+
+    # Model prompts are plain text, never HTML: escaping would change what the model reads.
+    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
+    return environment.from_string(text.strip())
+
+
+def faults(error: ValidationError) -> str:
+    """A validation error in one line: which field, and what is wrong with it."""
+    return "; ".join(f"{'.'.join(map(str, fault['loc'])) or 'answer'}: {fault['msg']}" for fault in error.errors())

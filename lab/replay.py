@@ -1,0 +1,106 @@
+"""The `replay:RUN` engine: a recorded run's answers, and an error for anything else."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lab import engines
+from lab.backbones import Answer, request_of
+from lab.cache import key_of
+from lab.parsing import MalformedAnswer
+from lab.places import ROOT
+from lab.prompts import Prompt
+from lab.usage import Call
+
+ANSWERS = "answers.jsonl"
+
+
+class MissingRun(FileNotFoundError):
+    """`replay:` names a folder that holds no recorded answers."""
+
+
+class RecordingMiss(LookupError):
+    """A prompt was asked that the recording does not hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One recorded answer: the prompt's name and version, the answer's JSON text or the fault, and its accounts."""
+
+    request: str
+    prompt: str
+    version: str
+    operator: str
+    path: str
+    text: str
+    tokens_in: int
+    tokens_out: int
+
+
+class Replay:
+    """Serves a recording. `engine` is the recorded engine, so that results carry the name of what really answered."""
+
+    def __init__(self, folder: Path, engine: engines.Engine, address: str, answers: dict[str, Recorded]) -> None:
+        self.folder, self.engine, self.address = folder, engine, address
+        self._answers = answers
+        self._versions = Counter((answer.prompt, answer.version) for answer in answers.values())
+
+    @classmethod
+    def of(cls, engine: engines.Engine) -> Replay:
+        """Open a run folder (a path, or a name under `runs/`). Raises MissingRun."""
+        folder = next((f for f in (Path(engine.name), ROOT / "runs" / engine.name) if (f / ANSWERS).is_file()), None)
+        if folder is None:
+            raise MissingRun(
+                f"{engine.name} holds no {ANSWERS}: name a run folder made with recording on (record=True)"
+            )
+        manifest = json.loads((folder / "manifest.json").read_text())
+        return cls(folder, engines.parse(manifest["engine"]), manifest["address"], read_answers(folder / ANSWERS))
+
+    def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
+        """Raises RecordingMiss, and MalformedAnswer where the recorded model gave no usable answer."""
+        request = self.request(prompt, sample, **fields)
+        known = self._answers.get(request)
+        if known is None:
+            raise RecordingMiss(self._why(prompt))
+        call = Call(known.operator, prompt.name, known.path, known.tokens_in, known.tokens_out, cached=True)
+        if known.path == "malformed":
+            raise _malformed(known, call)
+        return Answer(prompt.answer.model_validate_json(known.text), call, request, known.text)
+
+    def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
+        """The request hash, made with the recorded engine and address."""
+        messages = prompt.render(prompt.fill(**fields))
+        return key_of(request_of(prompt, messages, self.engine, self.address, sample))
+
+    def _why(self, prompt: Prompt) -> str:
+        versions = sorted(version for name, version in self._versions if name == prompt.name)
+        if not versions:
+            why = f"it holds no answer to this prompt, only to {sorted({name for name, _ in self._versions})}"
+        elif prompt.version not in versions:
+            why = f"it was recorded with version {', '.join(versions)}, the prompt is now version {prompt.version}"
+        else:
+            why = "the version is the same, so its wording, schema or fields differ from what was recorded"
+        return f"Recording {self.folder.name} has no answer to this {prompt.name} request: {why}. Record it again"
+
+
+def read_answers(path: Path) -> dict[str, Recorded]:
+    """All answers of a recording by request; a torn last line, left by a killed recorder, is passed over."""
+    answers = {}
+    for line in path.read_bytes().split(b"\n"):
+        try:
+            answer = Recorded(**json.loads(line))
+        except (ValueError, TypeError):
+            continue
+        answers[answer.request] = answer
+    return answers
+
+
+def _malformed(known: Recorded, call: Call) -> MalformedAnswer:
+    error = MalformedAnswer(known.text)
+    error.call = call
+    error.request = known.request
+    return error

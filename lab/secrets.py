@@ -1,0 +1,31 @@
+"""Keys come from the environment only; whatever is written or raised goes through `redact` first."""
+
+from __future__ import annotations
+
+import os
+import re
+from urllib.parse import urlsplit, urlunsplit
+
+SECRET_NAMES = re.compile(r"(API_?KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
+KEY_SHAPED = re.compile(r"\b(sk|pk|hf|gsk|xai)[-_][A-Za-z0-9_\-]{16,}|\bBearer\s+[A-Za-z0-9._~+/=\-]{8,}")
+HIDDEN = "[hidden]"
+
+
+def redact(text: str) -> str:
+    """`text` without the values of secret environment variables and without anything shaped like a key."""
+    for value in _secrets():
+        text = text.replace(value, HIDDEN)
+    return KEY_SHAPED.sub(HIDDEN, text)
+
+
+def clean_address(address: str) -> str:
+    """A server's address without user name, password, query or trailing slash: fit for manifests and cache keys."""
+    parts = urlsplit(address)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
+
+
+def _secrets() -> list[str]:
+    # Longest first, so that a key that contains another is hidden whole. Short values would hide ordinary words.
+    values = {value for name, value in os.environ.items() if SECRET_NAMES.search(name) and len(value) >= 8}
+    return sorted(values, key=len, reverse=True)
