@@ -1,0 +1,97 @@
+"""Playing episodes: on this process, on threads, on processes, or on a cluster that joblib reaches."""
+
+from __future__ import annotations
+
+import contextlib
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from lab import progress
+from lab.places import ROOT
+from lab.runs import Episode, Run
+from lab.secrets import redact
+
+TRACEBACK_LINES = 12  # enough to find the place, short enough to read in a table
+
+
+class BackendDied(RuntimeError):
+    """Something behind an episode died (a JVM, a worker): playing the episode once more may well succeed."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C came; what was finished is in the run folder."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """What playing one task gave: the episode's result, its usage and its recorded answers (see `lab.runs`)."""
+
+    result: Any
+    usage: Any = None
+    answers: list[dict[str, Any]] = field(default_factory=list)
+
+
+Play = Callable[[str], Played]
+
+
+def play_all(
+    run: Run, play: Play, workers: int = 1, backend: str = "loky", show_progress: bool = True
+) -> list[Episode]:
+    """Play every pending task of the run and append each episode as it ends.
+
+    play: task id -> Played; with processes it must be picklable, best a function of a module with functools.partial.
+    workers: how many at a time; 1 stays in this process. backend: joblib's: "loky" (processes; rules compute),
+    "threading" (endpoints wait), "dask" or "ray" where their package has registered it.
+    An episode that raises is recorded with its error. Raises Interrupted on Ctrl-C, after closing what was under way.
+    """
+    pending = run.pending()
+    done = len(run.manifest.tasks) - len(pending)
+    with progress.bar(len(run.manifest.tasks), run.manifest.method, done, show_progress) as bar:
+        try:
+            for episode, played in _stream(play, pending, workers, backend):
+                run.append(episode, played.usage, played.answers)
+                bar.update()
+        except KeyboardInterrupt:
+            raise Interrupted(
+                f"{len(run.episodes)} of {len(run.manifest.tasks)} episodes are in {run.folder}; run again to resume"
+            ) from None
+    return run.results()
+
+
+def _stream(play: Play, tasks: list[str], workers: int, backend: str) -> Iterator[tuple[Episode, Played]]:
+    if workers == 1 or len(tasks) <= 1:
+        yield from (_play_one(play, task) for task in tasks)
+        return
+    from joblib import Parallel, delayed
+
+    jobs: Iterable[Any] = (delayed(_play_one)(play, task) for task in tasks)
+    # Unordered: a slow episode must not hold back the writing of finished ones.
+    parallel = Parallel(n_jobs=workers, backend=backend, return_as="generator_unordered", pre_dispatch="2*n_jobs")
+    with contextlib.closing(parallel(jobs)) as episodes:
+        yield from episodes
+
+
+def _play_one(play: Play, task: str) -> tuple[Episode, Played]:
+    """Play a task, once more if its backend died; any other error becomes a failed episode."""
+    for again in (True, False):
+        try:
+            played = play(task)
+            return Episode(task, played.result), played
+        except BackendDied as error:
+            if again:
+                progress.note(f"{task}: {redact(str(error))}; starting it again")
+                continue
+            return _failed(task, error)
+        except Exception as error:
+            return _failed(task, error)
+    raise AssertionError("unreachable")
+
+
+def _failed(task: str, error: Exception) -> tuple[Episode, Played]:
+    # Messages may quote a server, so all is redacted; paths are made relative so that a run reads the same anywhere.
+    trace = "".join(traceback.format_exception(error, limit=-TRACEBACK_LINES, chain=False))
+    played = getattr(error, "played", None)
+    episode = Episode(task, None, redact(trace.replace(f"{ROOT}/", "")))
+    return episode, played if isinstance(played, Played) else Played(None)
