@@ -1,0 +1,69 @@
+"""§4.3 two ways: Appendix C's estimate by replaying recorded trajectories, and switches that run the loop again.
+
+Appendix C calls its estimates an optimistic bound, since a removed mechanism would have changed what came after; the
+second way says by how much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+from sdp.loop import Settings
+from sdp.trajectory import Trajectory
+
+
+class Ablation(NamedTuple):
+    """A removed mechanism: how Appendix C estimates it from a trajectory, and the loop without it."""
+
+    name: str
+    factor: Callable[[Trajectory], float]
+    without: Callable[[Settings], Settings]
+
+
+def action_fidelity(trajectory: Trajectory) -> float:
+    """f = (certified steps whose first Realize attempt was certified) / (certified steps), in [0, 1] (Appendix C).
+
+    A first attempt is the first at its target from its state. A trajectory without certified steps has f = 0: nothing
+    in it was shown to be right.
+    """
+    if not trajectory.transitions:
+        return 0.0
+    rejected = {(a.state, a.target) for a in trajectory.attempts if a.k == 0}
+    certifying = [trajectory.attempts[t.attempt] for t in trajectory.transitions]
+    return sum((a.state, a.target) not in rejected for a in certifying) / len(certifying)
+
+
+def certified_prefix_ratio(trajectory: Trajectory) -> float:
+    """r = t_stall / n: cursor at the first exhausted budget over the plan's length then; 1 without Replan (App. C).
+
+    A run that ended on a spent budget, with Replan off, has stalled just the same.
+    """
+    if trajectory.replans:
+        return trajectory.plans[1].start / len(trajectory.plans[0].predicates)
+    if trajectory.end == "budget":
+        return trajectory.attempts[-1].position / len(trajectory.plans[0].predicates)
+    return 1.0
+
+
+def cascade_factor(trajectory: Trajectory) -> float:
+    """Steps needed with k <= 1 are those taken plus Σ(k - 1); over the step cap the run scores proportionally (App. C).
+
+    The factor is cap / needed, at most 1.
+    """
+    needed = len(trajectory.attempts) + sum(t.k - 1 for t in trajectory.transitions)
+    cap = trajectory.settings["step_cap"]
+    return 1.0 if needed <= cap else cap / needed
+
+
+ABLATIONS = (
+    Ablation("-Validate", action_fidelity, lambda settings: replace(settings, validate=False)),
+    Ablation("-Replan", certified_prefix_ratio, lambda settings: replace(settings, replan=False)),
+    Ablation("-Cascade", cascade_factor, lambda settings: replace(settings, cascade=False)),
+)
+
+
+def replayed(ablation: Ablation, trajectory: Trajectory, score: float) -> float:
+    """Appendix C's estimate of the score without the mechanism: the recorded score times the conversion factor."""
+    return score * ablation.factor(trajectory)

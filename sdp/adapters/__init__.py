@@ -1,0 +1,1 @@
+"""One adapter a benchmark: what fills the operators of `sdp.operators`."""

@@ -1,0 +1,235 @@
+"""SDP's operators for TravelPlanner (A.2)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lab.backbones import Backbone
+from lab.parsing import MalformedAnswer
+from sdp.adapters.travelplanner import rules  # noqa: F401  (registers the rules engine's answers)
+from sdp.adapters.travelplanner.options import (
+    Listings,
+    Option,
+    Options,
+    attraction_options,
+    meal_options,
+    stay_options,
+    transport_options,
+    ways,
+)
+from sdp.adapters.travelplanner.prompts import CITIES, SELECT, Candidate, Listed, Rejected
+from sdp.adapters.travelplanner.trip import (
+    EMPTY,
+    MEALS_OF_DAY,
+    OUTBOUND,
+    RENDER,
+    STAY,
+    TRANSPORT,
+    Decision,
+    Leg,
+    TripState,
+    goal,
+    itinerary,
+    slots_of,
+    state_plan,
+)
+from sdp.adapters.travelplanner.undo import frugal, undoing_tail
+from sdp.adapters.travelplanner.validators import REOPEN, Report, fault
+from sdp.operators import Predicate, Verdict
+from sdp.trajectory import Attempt, Trajectory
+from worlds.travelplanner.desk import TravelPlanner
+from worlds.travelplanner.tasks import TripTask
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What a user may change. every_meal: all meals of all days, else travel days only as far as the budget carries.
+
+    undo: how often Replan may undo earlier decisions (beyond the paper; 0 is the paper's retry-only Replan).
+    cities: "reference" (the benchmark's own sequence) or "propose" (chosen by Propose with the search tools).
+    """
+
+    every_meal: bool = False
+    undo: int = 0
+    cities: str = "reference"
+
+    def __post_init__(self) -> None:
+        if self.cities not in ("reference", "propose"):
+            raise ValueError(f"cities={self.cities!r}; choose 'reference' or 'propose'")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An action: decisions for the target's slots, and the draft they make together with what is certified.
+
+    note: why nothing could be chosen; then nothing is put to the desk.
+    """
+
+    decisions: tuple[Decision, ...]
+    draft: Any
+    note: str = ""
+    submit: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """The decisions as [day, slot, text]; the draft follows from them and the state."""
+        chosen = [[decision.day, decision.slot, decision.text] for decision in self.decisions]
+        return {"decisions": chosen, "note": self.note, "submit": self.submit}
+
+
+@dataclass(frozen=True)
+class TravelPlannerAdapter:
+    """One task at the desk. Frozen, and nothing it holds changes during an episode but the world and the accounts."""
+
+    task: TripTask
+    world: TravelPlanner
+    listings: Listings
+    backbone: Backbone
+    policy: Policy = Policy()
+
+    def start(self) -> tuple[TripState, Predicate]:
+        """s_0: nothing decided; the city sequence where the benchmark gives it."""
+        self.world.reset(self.task)
+        cities = self.task.ref_cities if self.policy.cities == "reference" else ()
+        return TripState(self.task, cities), goal(self.task)
+
+    def propose(self, state: TripState, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
+        """The rest of the plan: a function of the task's shape and the cities; only the latter are ever asked for."""
+        cities = planned[0].about["route"] if planned else state.cities or self._choose_cities()
+        return state_plan(self.task, cities, self.policy.every_meal)[len(planned) :]
+
+    def realize(self, state: TripState, target: Predicate, failures: Sequence[Attempt]) -> Choice:
+        """Filter the options, let the backbone select; meals slot by slot inside one predicate."""
+        if target.kind == REOPEN:
+            return Choice((), None)
+        decisions: tuple[Decision, ...] = ()
+        for slots in _groups(target):
+            now = state.reopen(slots_of(target)).decide(decisions)
+            options = self._options(now, target, slots[0][1])
+            if not options.options and target.about.get("required", True):
+                return Choice((), None, note=options.diagnostic)
+            decisions += self._select(now, target, slots, options, failures)
+        draft = itinerary(_routed(state, target).decide(decisions))
+        return Choice(decisions, draft, submit=target.kind == RENDER)
+
+    def act(self, action: Choice) -> Report:
+        """Put the decisions to the desk, or hand the itinerary in."""
+        if action.draft is None:
+            return Report(action.decisions, action.note or "Nothing is put to the desk.", note=action.note)
+        if action.submit:
+            step = self.world.step(f"Submit[{json.dumps(action.draft)}]")
+            return Report((), step.text, done=step.done)
+        slots = [[decision.day, decision.slot] for decision in action.decisions]
+        step = self.world.step(f"Check[{json.dumps({'slots': slots, 'draft': action.draft})}]")
+        return Report(action.decisions, step.text, step.facts)
+
+    def validate(self, tail: Sequence[Predicate], observation: Report) -> Verdict:
+        """One predicate at a time: each slot wants a selection of its own, so nothing ever cascades here."""
+        problem = fault(tail[0], observation)
+        return Verdict(0, problem) if problem else Verdict(1, "certified")
+
+    def advance(self, state: TripState, certified: Sequence[Predicate], observation: Report) -> TripState:
+        """Add the certified decisions; take back those that a certified undoing step opened again."""
+        head = certified[0]
+        if head.kind == REOPEN:
+            return state.reopen((day, slot) for day, slot in head.about["slots"])
+        return _routed(state, head).decide(observation.decisions)
+
+    def replan(self, state: TripState, goal: Predicate, trajectory: Trajectory) -> Sequence[Predicate]:
+        """Retry only (A.2): the same tail again; with `policy.undo`, first decide anew what costs more than it must."""
+        plan, certified = trajectory.plans[-1].predicates, trajectory.certified
+        undone = sum(predicate.kind == REOPEN for predicate in plan)
+        tail = undoing_tail(self.listings, state, plan, certified) if undone < self.policy.undo else None
+        return plan[certified:] if tail is None else tail
+
+    def _options(self, state: TripState, target: Predicate, slot: str) -> Options:
+        if target.kind in TRANSPORT:
+            options = transport_options(self.listings, state, target)
+        elif target.kind == STAY:
+            options = stay_options(self.listings, state, target)
+        elif target.kind == MEALS_OF_DAY:
+            options = meal_options(self.listings, state, target, slot)
+        else:
+            options = attraction_options(self.listings, state, target)
+        return frugal(self.listings, state, target, options) if target.about.get("frugal") else options
+
+    def _select(
+        self, state: TripState, target: Predicate, slots: Sequence[tuple[int, str]], options: Options,
+        failures: Sequence[Attempt],
+    ) -> tuple[Decision, ...]:  # fmt: skip
+        """Ask the backbone for one of the options; without any, an optional slot stays empty."""
+        if not options.options:
+            return tuple(Decision(day, slot, EMPTY) for day, slot in slots)
+        answer = self.backbone.ask(
+            SELECT,
+            trip=_trip_text(self.task, state.cities),
+            decided=[f"day {d.day} {d.slot}: {d.text}" for d in state.decisions if d.text != EMPTY],
+            target=target.text,
+            slot=f"{slots[0][1]} of day {slots[0][0]}",
+            left=self.task.budget - state.cost,
+            wanted=list(state.cuisines_missing),
+            options=[_listed(number, option) for number, option in enumerate(options.options, start=1)],
+            failures=[Rejected(choice=_chosen(failure), reason=failure.reason) for failure in failures],
+        )
+        choice = answer.value.choice
+        if 1 <= choice <= len(options.options):
+            return options.options[choice - 1].decisions
+        # Not on the list: it goes to the desk as it is, and Validate must find out.
+        return tuple(Decision(day, slot, f"option {choice}") for day, slot in slots)
+
+    def _choose_cities(self) -> list[str]:
+        task = self.task
+        found = self.listings.sandbox.cities(task.dest) or (task.dest,)
+        candidates = [_candidate(self.listings, task, city) for city in found if city != task.org]
+        answer = self.backbone.ask(
+            CITIES, trip=_trip_text(task, ()), count=task.visiting_city_number, candidates=candidates
+        )
+        cities = answer.value.cities
+        if len(set(cities)) != task.visiting_city_number or not set(cities) <= {c.city for c in candidates}:
+            raise MalformedAnswer(f"{cities} are not {task.visiting_city_number} different cities of the list")
+        return cities
+
+
+def _groups(target: Predicate) -> list[list[tuple[int, str]]]:
+    """The slots of a target, grouped by selection: all nights of a stay are one, each meal is one."""
+    slots = slots_of(target)
+    return [[slot] for slot in slots] if target.kind == MEALS_OF_DAY else [slots] if slots else []
+
+
+def _routed(state: TripState, target: Predicate) -> TripState:
+    """The first certified transport fixes the city sequence, where Propose chose it."""
+    return replace(state, cities=tuple(target.about["route"])) if target.kind == OUTBOUND else state
+
+
+def _trip_text(task: TripTask, cities: Sequence[str]) -> str:
+    route = f" Route: {' - '.join([task.org, *cities, task.org])}." if cities else ""
+    return f"{task.goal}{route}"
+
+
+def _listed(number: int, option: Option) -> Listed:
+    return Listed(number=number, text=option.label, cost=option.cost, cuisines=list(option.cuisines))
+
+
+def _chosen(failure: Attempt) -> str:
+    chosen = failure.action["decisions"] if failure.action else []
+    return "; ".join(text for _, _, text in chosen) or "nothing"
+
+
+def _candidate(listings: Listings, task: TripTask, city: str) -> Candidate:
+    """What the search tools say of a city, before any plan."""
+    count = task.visiting_city_number
+    state = TripState(task, (city,) * count)
+    there = ways(listings, Leg(1, task.dates[0], task.org, city), state)
+    back = ways(listings, Leg(task.days, task.dates[-1], city, task.org), state)
+    stay = next(p for p in state_plan(task, state.cities, False) if p.kind == STAY)
+    stays = stay_options(listings, state, stay).options
+    return Candidate(
+        city=city, there=_least(there), back=_least(back), stay=_least(stays),
+        restaurants=len(listings.restaurants(city)), attractions=len(listings.attractions(city)),
+    )  # fmt: skip
+
+
+def _least(options: Sequence[Option]) -> float | None:
+    return min((option.cost for option in options), default=None)

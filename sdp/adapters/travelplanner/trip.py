@@ -1,0 +1,201 @@
+"""The certified state of a trip, its topology, and the eight predicate kinds in their order (A.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from sdp.operators import Predicate
+from worlds.travelplanner.desk import blank_draft
+from worlds.travelplanner.itinerary import MEALS
+from worlds.travelplanner.tasks import TripTask
+
+OUTBOUND, STAY, BETWEEN, MEALS_OF_DAY, SIGHTS_OF_DAY, RETURN, BUDGET, RENDER = (
+    "outbound transport", "accommodation", "inter-city transport", "day meals", "day attractions", "return transport",
+    "budget check", "render",
+)  # fmt: skip
+TRANSPORT = (OUTBOUND, BETWEEN, RETURN)
+EMPTY = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One slot of the itinerary. cost: dollars for the party, by the benchmark's arithmetic."""
+
+    day: int
+    slot: str
+    text: str
+    cost: float = 0.0
+    mode: str = ""
+    cuisines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """A travel day: from one city to the next."""
+
+    day: int
+    date: str
+    org: str
+    dest: str
+
+
+@dataclass(frozen=True, slots=True)
+class TripState:
+    """s_t: the task's constants, the city sequence, and what has been decided and certified.
+
+    Immutable; deciding a slot again replaces what stood there, which only an undoing Replan asks for.
+    """
+
+    task: TripTask
+    cities: tuple[str, ...]
+    decisions: tuple[Decision, ...] = ()
+
+    @property
+    def cost(self) -> float:
+        """Dollars so far, equal to what the evaluator would charge for these decisions."""
+        return sum(decision.cost for decision in self.decisions)
+
+    @property
+    def modes(self) -> set[str]:
+        return {decision.mode for decision in self.decisions if decision.mode}
+
+    @property
+    def cuisines_missing(self) -> tuple[str, ...]:
+        """Cuisines that the query asks for and no decided meal offers, in the query's order."""
+        had = {cuisine for decision in self.decisions for cuisine in decision.cuisines}
+        return tuple(cuisine for cuisine in self.task.cuisines if cuisine not in had)
+
+    def used(self, slots: Sequence[str]) -> set[str]:
+        """The texts that stand in any of `slots`."""
+        return {decision.text for decision in self.decisions if decision.slot in slots and decision.text != EMPTY}
+
+    def decide(self, decisions: Iterable[Decision]) -> TripState:
+        """The state with these slots decided."""
+        slots = {(decision.day, decision.slot): decision for decision in self.decisions}
+        slots.update({(decision.day, decision.slot): decision for decision in decisions})
+        return replace(self, decisions=tuple(slots[key] for key in sorted(slots)))
+
+    def reopen(self, slots: Iterable[tuple[int, str]]) -> TripState:
+        """The state with these slots undecided again."""
+        gone = set(slots)
+        return replace(self, decisions=tuple(d for d in self.decisions if (d.day, d.slot) not in gone))
+
+    def to_json(self) -> dict[str, Any]:
+        """The certified decisions as [day, slot, text, dollars]; the constants are those of the task."""
+        decisions = [[d.day, d.slot, d.text, d.cost] for d in self.decisions]
+        return {"task": self.task.id, "cities": list(self.cities), "cost": self.cost, "decisions": decisions}
+
+
+def legs(task: TripTask, cities: Sequence[str]) -> list[Leg]:
+    """The travel days: the first, every other one, and the last; as long in one city as in the next."""
+    stops = [task.org, *cities, task.org]
+    gap = (task.days - 1) // len(cities)
+    days = [1 + gap * number for number in range(len(cities))] + [task.days]
+    return [Leg(day, task.dates[day - 1], *stops[n : n + 2]) for n, day in enumerate(days)]
+
+
+def cities_on(task: TripTask, cities: Sequence[str]) -> dict[int, tuple[str, ...]]:
+    """Day -> where one may eat and look around: the cities of the day, the origin left out."""
+    ways = legs(task, cities)
+    where = {}
+    for day in range(1, task.days + 1):
+        leg = next((leg for leg in ways if leg.day == day), None)
+        here = [leg.org, leg.dest] if leg else [max((w for w in ways if w.day < day), key=lambda w: w.day).dest]
+        where[day] = tuple(city for city in here if city != task.org)
+    return where
+
+
+def nights(task: TripTask, cities: Sequence[str]) -> list[tuple[str, tuple[int, ...]]]:
+    """(city, days whose nights are spent there), in travel order."""
+    ways = legs(task, cities)
+    return [(ways[n].dest, tuple(range(ways[n].day, ways[n + 1].day))) for n in range(len(cities))]
+
+
+def state_plan(task: TripTask, cities: Sequence[str], every_meal: bool) -> tuple[Predicate, ...]:
+    """The plan: 1 + n + (n - 1) + 2N + 3 predicates, costly decisions of the whole trip first (A.2).
+
+    every_meal: ask for all meals of all days; else travel days may leave meals out where the budget does not carry
+    them, and come after the days that may not: so what must be had is paid for first, and the last day gives up first.
+    A.2 counts return transport sixth, and wants costly global decisions before per-day content: this follows the latter.
+    """
+    ways = legs(task, cities)
+    travel_days = {leg.day for leg in ways}
+    kinds = [OUTBOUND, *[BETWEEN] * (len(ways) - 2), RETURN]
+    transport = [_transport(kind, leg, task, cities) for kind, leg in zip(kinds, ways, strict=True)]
+    stays = [_stay(city, days, task) for city, days in nights(task, cities)]
+    where = cities_on(task, cities)
+    meals = [_meals(day, where[day], every_meal or day not in travel_days, task) for day in where]
+    meals.sort(key=lambda predicate: not predicate.about["required"])  # stable: what must be had is paid for first
+    sights = [_sights(day, where[day], day not in travel_days) for day in where]
+    content = [*transport, *stays, *meals, *sights]
+    needed = [slot for p in content if p.about.get("required", True) for slot in slots_of(p)]
+    return (transport[0], *stays, *transport[1:], *meals, *sights, _budget(task, needed), goal(task))
+
+
+def goal(task: TripTask) -> Predicate:
+    """g: the finished itinerary."""
+    text = f"The itinerary of all {task.days} days is complete and written in the benchmark's format."
+    return Predicate(text, RENDER, {"days": task.days})
+
+
+def _transport(kind: str, leg: Leg, task: TripTask, cities: Sequence[str]) -> Predicate:
+    rule = f" with {task.transportation}" if task.transportation else ""
+    text = (
+        f"On day {leg.day} ({leg.date}) the party has transport from {leg.org} to {leg.dest}{rule}, within the budget."
+    )
+    about = asdict(leg) | {"route": list(cities), "forbidden": task.transportation, "budget": task.budget}
+    return Predicate(text, kind, about)
+
+
+def _stay(city: str, days: tuple[int, ...], task: TripTask) -> Predicate:
+    place = "at one place"
+    place += f", allowing {task.house_rule}" if task.house_rule else ""
+    place += f", of type '{task.room_type}'" if task.room_type else ""
+    text = f"Nights {days[0]} to {days[-1]} are booked in {city} {place}, within the budget."
+    wishes = {"house_rule": task.house_rule, "room_type": task.room_type}
+    return Predicate(text, STAY, {"city": city, "days": list(days), "budget": task.budget} | wishes)
+
+
+def _meals(day: int, cities: tuple[str, ...], required: bool, task: TripTask) -> Predicate:
+    extent = "Breakfast, lunch and dinner" if required else "As many meals as the budget carries"
+    text = f"{extent} of day {day} are chosen in {' or '.join(cities)}, at restaurants not visited on the trip before."
+    about = {"day": day, "cities": list(cities), "required": required, "budget": task.budget}
+    return Predicate(text, MEALS_OF_DAY, about)
+
+
+def _sights(day: int, cities: tuple[str, ...], required: bool) -> Predicate:
+    text = f"Day {day} has an attraction in {' or '.join(cities)} that was not visited on the trip before."
+    return Predicate(text, SIGHTS_OF_DAY, {"day": day, "cities": list(cities), "required": required})
+
+
+def _budget(task: TripTask, needed: list[tuple[int, str]]) -> Predicate:
+    cuisines = f" and {', '.join(task.cuisines)} food was had" if task.cuisines else ""
+    text = f"Everything needed is decided, the whole trip costs at most ${task.budget:,}{cuisines}."
+    about = {"budget": task.budget, "cuisines": list(task.cuisines), "needed": [list(slot) for slot in needed]}
+    return Predicate(text, BUDGET, about)
+
+
+def itinerary(state: TripState) -> list[dict[str, Any]]:
+    """The decisions in the benchmark's submission format; "-" where nothing is decided."""
+    days = blank_draft(state.task)
+    if state.cities:
+        ways = {leg.day: leg for leg in legs(state.task, state.cities)}
+        for day, here in cities_on(state.task, state.cities).items():
+            days[day - 1]["current_city"] = f"from {ways[day].org} to {ways[day].dest}" if day in ways else here[0]
+    for decision in state.decisions:
+        days[decision.day - 1][decision.slot] = decision.text
+    return days
+
+
+def slots_of(target: Predicate) -> list[tuple[int, str]]:
+    """The slots that a predicate decides, as (day, slot)."""
+    about = target.about
+    if target.kind in TRANSPORT:
+        return [(about["day"], "transportation")]
+    if target.kind == STAY:
+        return [(day, "accommodation") for day in about["days"]]
+    if target.kind == MEALS_OF_DAY:
+        return [(about["day"], meal) for meal in MEALS]
+    return [(about["day"], "attraction")] if target.kind == SIGHTS_OF_DAY else []

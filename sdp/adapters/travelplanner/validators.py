@@ -1,0 +1,145 @@
+"""Validate for TravelPlanner: deterministic checks of the desk's report against the head of the plan tail (A.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sdp.adapters.travelplanner.trip import (
+    BETWEEN,
+    BUDGET,
+    EMPTY,
+    MEALS_OF_DAY,
+    OUTBOUND,
+    RENDER,
+    RETURN,
+    SIGHTS_OF_DAY,
+    STAY,
+    Decision,
+)
+from sdp.operators import Predicate
+from worlds.travelplanner.hard import FORBIDDEN_WORDS
+from worlds.travelplanner.itinerary import MEALS
+
+About, Facts = Mapping[str, Any], Mapping[str, Any]
+TYPES = {"shared room": "Shared room", "private room": "Private room", "entire room": "Entire home/apt"}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """An observation: the decisions that were put to the desk, and what it said of them.
+
+    note: why nothing was put to it. done: the itinerary was handed in.
+    """
+
+    decisions: tuple[Decision, ...]
+    text: str
+    facts: Facts = field(default_factory=dict)
+    note: str = ""
+    done: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """The words alone: the facts are the same content typed."""
+        return {"text": self.text, "note": self.note, "done": self.done}
+
+
+def fault(target: Predicate, report: Report) -> str:
+    """Why the report does not satisfy the predicate; "" if it does."""
+    if report.note:
+        return report.note
+    return FAULTS[target.kind](target.about, report)
+
+
+def _transport(about: About, report: Report) -> str:
+    entry = report.facts["entries"][0]
+    row, word = entry["row"], FORBIDDEN_WORDS.get(about["forbidden"] or "")
+    if row is None:
+        return _unlisted(entry)
+    if (row["org"], row["dest"]) != (about["org"], about["dest"]) or row.get("date", about["date"]) != about["date"]:
+        return f"{entry['text']} does not go from {about['org']} to {about['dest']} on {about['date']}"
+    if word and word in entry["text"]:
+        return f"the travellers want {about['forbidden']}"
+    modes = set(report.facts["modes"])
+    if "self-driving" in modes and len(modes) > 1:
+        return f"self-driving cannot be combined with {', '.join(sorted(modes - {'self-driving'}))}"
+    return _over(about, report.facts)
+
+
+def _stay(about: About, report: Report) -> str:
+    row = report.facts["entries"][0]["row"]
+    if row is None or row["city"] != about["city"]:
+        return _unlisted(report.facts["entries"][0])
+    if about["house_rule"] and f"No {about['house_rule']}" in row["house_rules"]:
+        return f"{row['name']} does not allow {about['house_rule']}"
+    if not _of_type(row["room_type"], about["room_type"]):
+        return f"{row['name']} is of type {row['room_type']}, not {about['room_type']}"
+    if row["minimum_nights"] > len(about["days"]):
+        return f"{row['name']} takes guests for at least {row['minimum_nights']} nights"
+    return _over(about, report.facts)
+
+
+def _of_type(kind: str, asked: str | None) -> bool:
+    return kind != "Shared room" if asked == "not shared room" else kind == TYPES.get(asked or "", kind)
+
+
+def _meals(about: About, report: Report) -> str:
+    entries = {entry["slot"]: entry for entry in report.facts["entries"]}
+    for meal in MEALS:
+        entry = entries.get(meal)
+        if entry is None or entry["text"] == EMPTY:
+            if about["required"]:
+                return f"{meal} of day {about['day']} is missing"
+            continue
+        problem = _place(about, entry)
+        if problem:
+            return problem
+    return _over(about, report.facts)
+
+
+def _sights(about: About, report: Report) -> str:
+    entry = report.facts["entries"][0]
+    if entry["text"] == EMPTY:
+        return f"day {about['day']} has no attraction" if about["required"] else ""
+    return _place(about, entry)
+
+
+def _place(about: About, entry: Mapping[str, Any]) -> str:
+    if entry["row"] is None or entry["row"]["city"] not in about["cities"]:
+        return _unlisted(entry)
+    return f"{entry['text']} is in the itinerary already" if entry["repeated"] else ""
+
+
+def _budget(about: About, report: Report) -> str:
+    """The only validator across predicates: completeness, total cost, cuisines (A.2)."""
+    empty = [slot for slot in about["needed"] if slot in report.facts["empty"]]
+    if empty:
+        return f"{empty[0][1]} of day {empty[0][0]} is not decided"
+    missing = [cuisine for cuisine in about["cuisines"] if cuisine not in report.facts["cuisines"]]
+    if missing:
+        return f"no meal offers {' or '.join(missing)}"
+    return _over(about, report.facts)
+
+
+def _render(about: About, report: Report) -> str:
+    return "" if report.done else "the itinerary was not accepted"
+
+
+def _reopened(about: About, report: Report) -> str:
+    return ""  # an undoing Replan's own step: nothing in the world has to change for it
+
+
+def _unlisted(entry: Mapping[str, Any]) -> str:
+    return f"{entry['text']} is not in the listings for day {entry['day']}"
+
+
+def _over(about: About, facts: Facts) -> str:
+    over = facts["total"] - about["budget"]
+    return f"the trip would cost ${facts['total']:,.0f}, ${over:,.0f} over the budget" if over > 0 else ""
+
+
+REOPEN = "reopen"
+FAULTS: dict[str, Callable[[About, Report], str]] = {
+    OUTBOUND: _transport, BETWEEN: _transport, RETURN: _transport, STAY: _stay, MEALS_OF_DAY: _meals,
+    SIGHTS_OF_DAY: _sights, BUDGET: _budget, RENDER: _render, REOPEN: _reopened,
+}  # fmt: skip

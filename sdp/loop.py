@@ -1,0 +1,192 @@
+"""Algorithm 1, the SDP execution loop. Comments give the algorithm's line numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from lab.backbones import Ledger
+from lab.parsing import MalformedAnswer
+from lab.usage import Cost, cost_of
+from sdp.operators import Adapter, Predicate, Verdict
+from sdp.trajectory import Attempt, Plan, Trajectory, Transition
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The loop's parameters, and each choice that the paper leaves open.
+
+    budget: b, attempts at a target. The algorithm (L.16) replans when failures exceed b, §3.2 says "after b":
+    `retry_while` is "r<=b" (the algorithm) or "r<b" (the text). propose: Eq. 1 gives one "predicate" a call, A.3 a
+    whole "plan". step_cap: attempts in an episode (A.1; Table 7's value was not recovered). validate=False accepts
+    everything, replan=False ends the episode where the budget is spent, cascade=False caps k at 1: the ablations of
+    §4.3.
+    """
+
+    budget: int = 3
+    retry_while: str = "r<=b"
+    propose: str = "plan"
+    step_cap: int = 100
+    validate: bool = True
+    replan: bool = True
+    cascade: bool = True
+
+    def __post_init__(self) -> None:
+        if self.retry_while not in ("r<=b", "r<b"):
+            raise ValueError(
+                f"retry_while={self.retry_while!r}; choose 'r<=b' (Algorithm 1) or 'r<b' (the text of §3.2)"
+            )
+        if self.propose not in ("plan", "predicate"):
+            raise ValueError(f"propose={self.propose!r}; choose 'plan' (A.3) or 'predicate' (Eq. 1)")
+        if self.budget < 0 or self.step_cap < 1:
+            raise ValueError(f"budget={self.budget} and step_cap={self.step_cap}: need budget >= 0 and step_cap >= 1")
+
+    def spent(self, failures: int) -> bool:
+        """L.16: whether `failures` in a row call for Replan."""
+        return failures > self.budget if self.retry_while == "r<=b" else failures >= self.budget
+
+
+class UnreachablePlan(RuntimeError):
+    """Propose was called many times and never arrived at the goal."""
+
+
+LONGEST_PLAN = 1000  # predicates; a Propose that goes on for longer will never end
+
+
+def run_episode(
+    task: str, adapter: Adapter[Any, Any, Any], settings: Settings = Settings(), ledger: Ledger | None = None
+) -> Trajectory:
+    """Play one task; the certified trajectory.
+
+    ledger: the backbone that the adapter asks, so that each attempt and each plan knows what it cost.
+    Raises UnreachablePlan, and whatever the world or the backbone raises; a malformed answer to Realize or Validate is
+    a failed attempt.
+    """
+    state, goal = adapter.start()  # L.1
+    log = _Log(task, goal, settings, ledger, state)
+    plan = log.plan("propose", _build_plan(adapter, settings, state, goal), start=0)  # L.2-3
+    cursor, r, failures = 0, 0, ()  # L.4
+    while cursor < len(plan):  # L.5
+        if log.steps >= settings.step_cap:
+            return log.trajectory("step cap")
+        tail = plan[cursor:]
+        action, observation, verdict = _attempt(adapter, settings, state, tail, failures)  # L.6-8
+        attempt = log.attempt(cursor, tail[0], action, observation, verdict)
+        if verdict.k >= 1:  # L.9
+            state = adapter.advance(state, tail[: verdict.k], observation)  # L.10-11
+            log.transition(state, attempt)  # L.12
+            cursor, r, failures = cursor + verdict.k, 0, ()  # L.13
+            continue
+        r += 1  # L.15
+        failures = (*failures, attempt)
+        if settings.spent(r):  # L.16
+            if not settings.replan:
+                return log.trajectory("budget")
+            try:
+                tail = adapter.replan(state, goal, log.trajectory())  # L.17
+            except MalformedAnswer:
+                return log.trajectory("malformed plan")
+            plan = log.plan("replan", (*plan[:cursor], *tail), start=cursor)
+            r, failures = 0, _at_head(failures, plan, cursor)  # L.18
+    return log.trajectory("goal")  # L.22
+
+
+def _build_plan(
+    adapter: Adapter[Any, Any, Any], settings: Settings, state: Any, goal: Predicate
+) -> tuple[Predicate, ...]:
+    """L.2: Propose, each result fed back, until the last predicate is the goal."""
+    planned: tuple[Predicate, ...] = ()
+    while not planned or planned[-1] != goal:
+        proposed = tuple(adapter.propose(state, goal, planned))
+        if not proposed or len(planned) >= LONGEST_PLAN:
+            raise UnreachablePlan(f"After {len(planned)} predicates Propose has not reached the goal: {goal.text}")
+        planned += proposed if settings.propose == "plan" else proposed[:1]
+    return planned
+
+
+def _attempt(
+    adapter: Adapter[Any, Any, Any],
+    settings: Settings,
+    state: Any,
+    tail: Sequence[Predicate],
+    failures: Sequence[Attempt],
+) -> tuple[Any, Any, Verdict]:
+    action, observation = None, None
+    try:
+        action = adapter.realize(state, tail[0], failures)  # L.6
+        observation = adapter.act(action)  # L.7
+        if not settings.validate:
+            return action, observation, Verdict(1, "not checked: Validate is switched off")
+        verdict = adapter.validate(tail, observation)  # L.8
+    except MalformedAnswer as error:
+        return action, observation, Verdict(0, f"malformed answer: {error}")
+    k = min(verdict.k, len(tail) if settings.cascade else 1)
+    return action, observation, Verdict(k, verdict.reason)
+
+
+def _at_head(failures: tuple[Attempt, ...], plan: Sequence[Predicate], cursor: int) -> tuple[Attempt, ...]:
+    """A.1: the history goes on after Replan, as far as it is about the target that now stands at the head."""
+    head = plan[cursor].text if cursor < len(plan) else ""
+    return tuple(failure for failure in failures if failure.target == head)
+
+
+class _Log:
+    """Collects the trajectory of a running episode; operators only ever get the frozen copy that `trajectory` gives."""
+
+    def __init__(self, task: str, goal: Predicate, settings: Settings, ledger: Ledger | None, state: Any) -> None:
+        self._about = {"task": task, "goal": goal, "settings": asdict(settings)}
+        self._ledger, self._booked = ledger, 0
+        self._states, self._plans, self._attempts, self._transitions = [plain(state)], [], [], []
+
+    @property
+    def steps(self) -> int:
+        return len(self._attempts)
+
+    def plan(self, operator: str, predicates: Sequence[Predicate], start: int) -> tuple[Predicate, ...]:
+        self._plans.append(Plan(tuple(predicates), start, operator, self._cost()))
+        return self._plans[-1].predicates
+
+    def attempt(self, position: int, target: Predicate, action: Any, observation: Any, verdict: Verdict) -> Attempt:
+        attempt = Attempt(
+            self.steps, len(self._plans) - 1, position, len(self._states) - 1, target.text, target.kind,
+            plain(action), plain(observation), verdict.k, verdict.reason, self._cost(),
+        )  # fmt: skip
+        self._attempts.append(attempt)
+        return attempt
+
+    def transition(self, state: Any, attempt: Attempt) -> None:
+        self._states.append(plain(state))
+        self._transitions.append(Transition(len(self._states) - 2, len(self._states) - 1, attempt.step, attempt.k))
+
+    def trajectory(self, end: str = "running") -> Trajectory:
+        return Trajectory(
+            **self._about, states=tuple(self._states), plans=tuple(self._plans), attempts=tuple(self._attempts),
+            transitions=tuple(self._transitions), end=end,
+        )  # fmt: skip
+
+    def _cost(self) -> Cost:
+        """Cost of the calls since the last time."""
+        if self._ledger is None:
+            return Cost()
+        calls = self._ledger.calls[self._booked :]
+        self._booked += len(calls)
+        return cost_of(calls)
+
+
+def plain(value: Any) -> Any:
+    """A state, action or observation as JSON values: its own `to_json`, a pydantic dump, or a dataclass's fields."""
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value

@@ -1,0 +1,120 @@
+"""Table 1 as code: the four MDP inputs that language environments lack, and the credit signal, from trajectories."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sdp.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Step(NamedTuple):
+    """A certified tuple (s, a, k, s') of §6; s and s' index `MDP.states`."""
+
+    task: str
+    state: int
+    action: Any
+    k: int
+    next_state: int
+
+
+@dataclass(frozen=True)
+class MDP:
+    """The objects that MDP analysis needs, populated by the tasks rather than posited.
+
+    states: the distinct certified states (the state space S). transitions: the certified tuples. initial, terminal: the
+    indices of the states that episodes began in, and of those at which the goal predicate was certified.
+    """
+
+    states: tuple[Any, ...]
+    transitions: tuple[Step, ...]
+    initial: frozenset[int]
+    terminal: frozenset[int]
+
+    def kernel(self) -> pd.DataFrame:
+        """Empirical transition kernel: `state, action, next_state, n, probability` given state and action."""
+        import pandas as pd
+
+        rows = [(s.state, _text(s.action), s.next_state) for s in self.transitions]
+        counts = pd.DataFrame(rows, columns=["state", "action", "next_state"]).value_counts().rename("n").reset_index()
+        totals = counts.groupby(["state", "action"])["n"].transform("sum")
+        ordered = counts.assign(probability=counts["n"] / totals)
+        return ordered.sort_values(["state", "action", "next_state"], ignore_index=True)
+
+
+def mdp(trajectories: Iterable[Trajectory]) -> MDP:
+    """Collect the MDP objects of many episodes; equal states (as JSON) are one state."""
+    index: dict[str, int] = {}
+    states: list[Any] = []
+    steps, initial, terminal = [], set(), set()
+
+    def number(state: Any) -> int:
+        key = _text(state)
+        if key not in index:
+            index[key] = len(states)
+            states.append(state)
+        return index[key]
+
+    for trajectory in trajectories:
+        numbers = [number(state) for state in trajectory.states]
+        initial.add(numbers[0])
+        terminal |= {numbers[-1]} if trajectory.reached_goal else set()
+        steps += [
+            Step(trajectory.task, numbers[t.before], trajectory.attempts[t.attempt].action, t.k, numbers[t.after])
+            for t in trajectory.transitions
+        ]
+    return MDP(tuple(states), tuple(steps), frozenset(initial), frozenset(terminal))
+
+
+def observation_map(trajectory: Trajectory) -> pd.DataFrame:
+    """The observation-to-state mapping φ as it was used: one row an attempt, with the state before and after.
+
+    A rejected observation leaves the state as it was (A.1).
+    """
+    import pandas as pd
+
+    after = {t.attempt: t.after for t in trajectory.transitions}
+    rows = [
+        (a.step, a.target, _text(a.observation), a.k, a.state, after.get(a.step, a.state)) for a in trajectory.attempts
+    ]
+    return pd.DataFrame(rows, columns=["step", "target", "observation", "k", "state", "next_state"])
+
+
+def credit(trajectories: Sequence[Trajectory]) -> pd.DataFrame:
+    """Per-predicate credit: which attempt certified each predicate, with what cascade depth, after how many rejections.
+
+    Predicates of the last plan that were never certified have k = 0 and no step.
+    """
+    import pandas as pd
+
+    rows = [row for trajectory in trajectories for row in _credit(trajectory)]
+    columns = ["task", "position", "predicate", "kind", "certified", "k", "share", "step", "rejections"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _credit(trajectory: Trajectory) -> list[tuple[Any, ...]]:
+    rows, rejections = [], 0
+    for attempt in trajectory.attempts:
+        if attempt.k == 0:
+            rejections += 1
+            continue
+        plan = trajectory.plans[attempt.plan].predicates
+        for position in range(attempt.position, attempt.position + attempt.k):
+            target = plan[position]
+            about = (trajectory.task, position, target.text, target.kind, True, attempt.k, 1 / attempt.k)
+            rows.append((*about, attempt.step, rejections if position == attempt.position else 0))
+        rejections = 0
+    plan = trajectory.plans[-1].predicates
+    for position in range(trajectory.certified, len(plan)):
+        about = (trajectory.task, position, plan[position].text, plan[position].kind, False, 0, 0.0, None)
+        rows.append((*about, rejections if position == trajectory.certified else 0))
+    return rows
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)

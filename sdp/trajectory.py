@@ -1,0 +1,162 @@
+"""The artifact of a run (§3.3): every plan, attempt and certified transition; JSONL in and out without loss."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lab.usage import Cost
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from sdp.operators import Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One Realize → act → Validate.
+
+    step: 0-based, over the episode. plan, position: which plan, and where in it the target stands. state: index of the
+    certified state it started from. action, observation: JSON values. k: cascade depth, 0 if rejected. cost: of the
+    model calls that Realize and Validate made.
+    """
+
+    step: int
+    plan: int
+    position: int
+    state: int
+    target: str
+    kind: str
+    action: Any
+    observation: Any
+    k: int
+    reason: str
+    cost: Cost = Cost()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A state plan. start: how many of its predicates were certified already when it was made."""
+
+    predicates: tuple[Predicate, ...]
+    start: int
+    operator: str
+    cost: Cost = Cost()
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """A certified step (s, a, s', k): `before` and `after` index the trajectory's states, `attempt` its attempts."""
+
+    before: int
+    after: int
+    attempt: int
+    k: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """All attempts, transitions and plans of an episode.
+
+    states: JSON values, s_0 first; one more than there are transitions. end: "goal" (certified), "step cap", "budget"
+    (attempts spent, and Replan is switched off), or "malformed plan" (Replan gave no usable answer).
+    """
+
+    task: str
+    goal: Predicate
+    settings: Mapping[str, Any]
+    states: tuple[Any, ...]
+    plans: tuple[Plan, ...]
+    attempts: tuple[Attempt, ...]
+    transitions: tuple[Transition, ...]
+    end: str = "running"
+    outcome: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def reached_goal(self) -> bool:
+        """Whether the goal predicate was certified."""
+        return self.end == "goal"
+
+    @property
+    def certified(self) -> int:
+        """Predicates of the current plan that are certified."""
+        return self.plans[-1].start + sum(self.attempts[t.attempt].k for t in self.transitions if self._current(t))
+
+    @property
+    def progress(self) -> float:
+        """Certified share of the current plan, in [0, 1] (Figure 3c)."""
+        return self.certified / len(self.plans[-1].predicates)
+
+    @property
+    def replans(self) -> int:
+        """How often Replan was called."""
+        return len(self.plans) - 1
+
+    @property
+    def cost(self) -> Cost:
+        """Calls and tokens of the whole episode."""
+        return sum((part.cost for part in (*self.plans, *self.attempts)), Cost())
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values; `from_json` gives an equal trajectory."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Trajectory:
+        """Raises TypeError or KeyError for a value that is no trajectory."""
+        from sdp.operators import Predicate
+
+        parts = dict(value)
+        parts["goal"] = Predicate(**parts["goal"])
+        parts["states"] = tuple(parts["states"])
+        parts["plans"] = tuple(_plan(plan) for plan in parts["plans"])
+        parts["attempts"] = tuple(Attempt(**a | {"cost": Cost(**a["cost"])}) for a in parts["attempts"])
+        parts["transitions"] = tuple(Transition(**transition) for transition in parts["transitions"])
+        return cls(**parts)
+
+    def frame(self) -> pd.DataFrame:
+        """One row an attempt."""
+        import pandas as pd
+
+        rows = [asdict(attempt) | {"task": self.task, "certified": attempt.k >= 1} for attempt in self.attempts]
+        frame = pd.DataFrame(rows).drop(columns="cost", errors="ignore")
+        for part in ("calls", "tokens_in", "tokens_out"):
+            frame[part] = [getattr(attempt.cost, part) for attempt in self.attempts]
+        return frame
+
+    def _current(self, transition: Transition) -> bool:
+        return self.attempts[transition.attempt].plan == len(self.plans) - 1
+
+
+def _plan(value: Mapping[str, Any]) -> Plan:
+    from sdp.operators import Predicate
+
+    predicates = tuple(Predicate(**predicate) for predicate in value["predicates"])
+    return Plan(predicates, value["start"], value["operator"], Cost(**value["cost"]))
+
+
+def write_jsonl(trajectories: Iterable[Trajectory], path: Path) -> None:
+    """One line a trajectory."""
+    with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
+        file.writelines(json.dumps(trajectory.to_json(), ensure_ascii=False) + "\n" for trajectory in trajectories)
+
+
+def read_jsonl(path: Path) -> list[Trajectory]:
+    """The trajectories of a file. Raises ValueError naming the line that is none."""
+    return [_read_line(path, number, line) for number, line in enumerate(_lines(path), start=1)]
+
+
+def _lines(path: Path) -> Sequence[str]:
+    # Not splitlines(): text inside a line may hold other line separators.
+    return [line for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
+def _read_line(path: Path, number: int, line: str) -> Trajectory:
+    try:
+        return Trajectory.from_json(json.loads(line))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"{path}, line {number} is no trajectory: {error!r}") from None
