@@ -30,9 +30,12 @@ from sdp.adapters.travelplanner.trip import (
     TRANSPORT,
     Decision,
     Leg,
+    Route,
     TripState,
+    even_route,
     goal,
     itinerary,
+    route_of,
     slots_of,
     state_plan,
 )
@@ -92,13 +95,13 @@ class TravelPlannerAdapter:
     def start(self) -> tuple[TripState, Predicate]:
         """s_0: nothing decided; the city sequence where the benchmark gives it."""
         self.world.reset(self.task)
-        cities = self.task.ref_cities if self.policy.cities == "reference" else ()
-        return TripState(self.task, cities), goal(self.task)
+        route = even_route(self.task, self.task.ref_cities) if self.policy.cities == "reference" else ()
+        return TripState(self.task, route), goal(self.task)
 
     def propose(self, state: TripState, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
         """The rest of the plan: a function of the task's shape and the cities; only the latter are ever asked for."""
-        cities = planned[0].about["route"] if planned else state.cities or self._choose_cities()
-        return state_plan(self.task, cities, self.policy.every_meal)[len(planned) :]
+        route = route_of(planned[0]) if planned else state.route or self._choose_route()
+        return state_plan(self.task, route, self.policy.every_meal)[len(planned) :]
 
     def realize(self, state: TripState, target: Predicate, failures: Sequence[Attempt]) -> Choice:
         """Filter the options, let the backbone select; meals slot by slot inside one predicate."""
@@ -139,10 +142,12 @@ class TravelPlannerAdapter:
 
     def replan(self, state: TripState, goal: Predicate, trajectory: Trajectory) -> Sequence[Predicate]:
         """Retry only (A.2): the same tail again; with `policy.undo`, first decide anew what costs more than it must."""
-        plan, certified = trajectory.plans[-1].predicates, trajectory.certified
-        undone = sum(predicate.kind == REOPEN for predicate in plan)
-        tail = undoing_tail(self.listings, state, plan, certified) if undone < self.policy.undo else None
-        return plan[certified:] if tail is None else tail
+        plan = trajectory.plans[-1].predicates
+        rest = plan[trajectory.certified :]
+        if sum(predicate.kind == REOPEN for predicate in plan) >= self.policy.undo:
+            return rest
+        tail = undoing_tail(self.listings, state, rest, self.policy.every_meal)
+        return rest if tail is None else tail
 
     def _options(self, state: TripState, target: Predicate, slot: str) -> Options:
         if target.kind in TRANSPORT:
@@ -164,7 +169,7 @@ class TravelPlannerAdapter:
             return tuple(Decision(day, slot, EMPTY) for day, slot in slots)
         answer = self.backbone.ask(
             SELECT,
-            trip=_trip_text(self.task, state.cities),
+            trip=_trip_text(self.task, state.route),
             decided=[f"day {d.day} {d.slot}: {d.text}" for d in state.decisions if d.text != EMPTY],
             target=target.text,
             slot=f"{slots[0][1]} of day {slots[0][0]}",
@@ -179,7 +184,7 @@ class TravelPlannerAdapter:
         # Not on the list: it goes to the desk as it is, and Validate must find out.
         return tuple(Decision(day, slot, f"option {choice}") for day, slot in slots)
 
-    def _choose_cities(self) -> list[str]:
+    def _choose_route(self) -> Route:
         task = self.task
         found = self.listings.sandbox.cities(task.dest) or (task.dest,)
         candidates = [_candidate(self.listings, task, city) for city in found if city != task.org]
@@ -189,7 +194,7 @@ class TravelPlannerAdapter:
         cities = answer.value.cities
         if len(set(cities)) != task.visiting_city_number or not set(cities) <= {c.city for c in candidates}:
             raise MalformedAnswer(f"{cities} are not {task.visiting_city_number} different cities of the list")
-        return cities
+        return even_route(task, cities)
 
 
 def _groups(target: Predicate) -> list[list[tuple[int, str]]]:
@@ -199,13 +204,13 @@ def _groups(target: Predicate) -> list[list[tuple[int, str]]]:
 
 
 def _routed(state: TripState, target: Predicate) -> TripState:
-    """The first certified transport fixes the city sequence, where Propose chose it."""
-    return replace(state, cities=tuple(target.about["route"])) if target.kind == OUTBOUND else state
+    """The state on the route that its first transport belongs to: Propose may have chosen it, Replan changed it."""
+    return replace(state, route=route_of(target)) if target.kind == OUTBOUND else state
 
 
-def _trip_text(task: TripTask, cities: Sequence[str]) -> str:
-    route = f" Route: {' - '.join([task.org, *cities, task.org])}." if cities else ""
-    return f"{task.goal}{route}"
+def _trip_text(task: TripTask, route: Route) -> str:
+    stops = [task.org, *(f"{stop.city} ({stop.nights} nights)" for stop in route), task.org]
+    return f"{task.goal} Route: {' - '.join(stops)}." if route else task.goal
 
 
 def _listed(number: int, option: Option) -> Listed:
@@ -219,11 +224,11 @@ def _chosen(failure: Attempt) -> str:
 
 def _candidate(listings: Listings, task: TripTask, city: str) -> Candidate:
     """What the search tools say of a city, before any plan."""
-    count = task.visiting_city_number
-    state = TripState(task, (city,) * count)
+    route = even_route(task, (city,) * task.visiting_city_number)
+    state = TripState(task, route)
     there = ways(listings, Leg(1, task.dates[0], task.org, city), state)
     back = ways(listings, Leg(task.days, task.dates[-1], city, task.org), state)
-    stay = next(p for p in state_plan(task, state.cities, False) if p.kind == STAY)
+    stay = next(p for p in state_plan(task, route, False) if p.kind == STAY)
     stays = stay_options(listings, state, stay).options
     return Candidate(
         city=city, there=_least(there), back=_least(back), stay=_least(stays),

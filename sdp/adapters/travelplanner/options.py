@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sdp.adapters.travelplanner.trip import Decision, Leg, TripState, legs
+from sdp.adapters.travelplanner.trip import Decision, Leg, TripState, legs, route_of
 from sdp.operators import Predicate
 from worlds.travelplanner.costs import flight_cost, ground_cost, meal_cost, night_cost
 from worlds.travelplanner.hard import FORBIDDEN_WORDS, forbids, has_room_type
@@ -91,11 +91,13 @@ class Listings:
         return self._rows("restaurants", city, self.sandbox.restaurants, self.sandbox.restaurants_named)
 
     def attractions(self, city: str) -> tuple[Any, ...]:
-        return self._rows("attractions", city, self.sandbox.attractions, self.sandbox.attractions_named)
+        return self._rows("attractions", city, self.sandbox.attractions, self.sandbox.attractions_named, "\n;")
 
-    def _rows(self, what: str, city: str, search: Callable[..., Any], named: Callable[..., Any]) -> tuple[Any, ...]:
+    def _rows(
+        self, what: str, city: str, search: Callable[..., Any], named: Callable[..., Any], unwritable: str = "\n"
+    ) -> tuple[Any, ...]:
         if (what, city) not in self._known:
-            rows = (row for row in search(city) if ";" not in row.name and "\n" not in row.name)
+            rows = (row for row in search(city) if not set(unwritable) & set(row.name))
             self._known[what, city] = tuple(row for row in rows if named(*name_and_city(place_text(row)))[:1] == [row])
         return self._known[what, city]
 
@@ -109,9 +111,7 @@ def transport_options(listings: Listings, state: TripState, target: Predicate) -
     """Flights of the day and drives, for one leg."""
     leg = Leg(*(target.about[name] for name in ("day", "date", "org", "dest")))
     rest = [
-        other
-        for other in legs(state.task, target.about["route"])
-        if not _decided(state, other) and other.day != leg.day
+        other for other in legs(state.task, route_of(target)) if not _decided(state, other) and other.day != leg.day
     ]
     others = {d.mode for d in state.decisions if d.mode and d.day != leg.day}
     stages = (

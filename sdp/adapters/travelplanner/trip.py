@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from itertools import accumulate
+from typing import Any, NamedTuple
 
 from sdp.operators import Predicate
 from worlds.travelplanner.desk import blank_draft
@@ -41,15 +42,25 @@ class Leg:
     dest: str
 
 
+class Stop(NamedTuple):
+    """A city of the route and the nights spent there."""
+
+    city: str
+    nights: int
+
+
+Route = tuple[Stop, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class TripState:
-    """s_t: the task's constants, the city sequence, and what has been decided and certified.
+    """s_t: the task's constants, the route, and what has been decided and certified.
 
     Immutable; deciding a slot again replaces what stood there, which only an undoing Replan asks for.
     """
 
     task: TripTask
-    cities: tuple[str, ...]
+    route: Route = ()
     decisions: tuple[Decision, ...] = ()
 
     @property
@@ -85,20 +96,34 @@ class TripState:
     def to_json(self) -> dict[str, Any]:
         """The certified decisions as [day, slot, text, dollars]; the constants are those of the task."""
         decisions = [[d.day, d.slot, d.text, d.cost] for d in self.decisions]
-        return {"task": self.task.id, "cities": list(self.cities), "cost": self.cost, "decisions": decisions}
+        return {
+            "task": self.task.id,
+            "route": [list(stop) for stop in self.route],
+            "cost": self.cost,
+            "decisions": decisions,
+        }
 
 
-def legs(task: TripTask, cities: Sequence[str]) -> list[Leg]:
-    """The travel days: the first, every other one, and the last; as long in one city as in the next."""
-    stops = [task.org, *cities, task.org]
-    gap = (task.days - 1) // len(cities)
-    days = [1 + gap * number for number in range(len(cities))] + [task.days]
-    return [Leg(day, task.dates[day - 1], *stops[n : n + 2]) for n, day in enumerate(days)]
+def even_route(task: TripTask, cities: Sequence[str]) -> Route:
+    """The benchmark's own topology: as many nights in one city as in the next."""
+    return tuple(Stop(city, (task.days - 1) // len(cities)) for city in cities)
 
 
-def cities_on(task: TripTask, cities: Sequence[str]) -> dict[int, tuple[str, ...]]:
+def route_of(target: Predicate) -> Route:
+    """The route that a transport predicate belongs to."""
+    return tuple(Stop(*stop) for stop in target.about["route"])
+
+
+def legs(task: TripTask, route: Route) -> list[Leg]:
+    """The travel days: the first, the one after the last night in each city, and so the last."""
+    places = [task.org, *(stop.city for stop in route), task.org]
+    days = accumulate((stop.nights for stop in route), initial=1)
+    return [Leg(day, task.dates[day - 1], *places[n : n + 2]) for n, day in enumerate(days)]
+
+
+def cities_on(task: TripTask, route: Route) -> dict[int, tuple[str, ...]]:
     """Day -> where one may eat and look around: the cities of the day, the origin left out."""
-    ways = legs(task, cities)
+    ways = legs(task, route)
     where = {}
     for day in range(1, task.days + 1):
         leg = next((leg for leg in ways if leg.day == day), None)
@@ -107,25 +132,27 @@ def cities_on(task: TripTask, cities: Sequence[str]) -> dict[int, tuple[str, ...
     return where
 
 
-def nights(task: TripTask, cities: Sequence[str]) -> list[tuple[str, tuple[int, ...]]]:
+def nights(task: TripTask, route: Route) -> list[tuple[str, tuple[int, ...]]]:
     """(city, days whose nights are spent there), in travel order."""
-    ways = legs(task, cities)
-    return [(ways[n].dest, tuple(range(ways[n].day, ways[n + 1].day))) for n in range(len(cities))]
+    return [
+        (leg.dest, tuple(range(leg.day, leg.day + stop.nights)))
+        for leg, stop in zip(legs(task, route), route, strict=False)
+    ]
 
 
-def state_plan(task: TripTask, cities: Sequence[str], every_meal: bool) -> tuple[Predicate, ...]:
+def state_plan(task: TripTask, route: Route, every_meal: bool) -> tuple[Predicate, ...]:
     """The plan: 1 + n + (n - 1) + 2N + 3 predicates, costly decisions of the whole trip first (A.2).
 
-    every_meal: ask for all meals of all days; else travel days may leave meals out where the budget does not carry
-    them, and come after the days that may not: so what must be had is paid for first, and the last day gives up first.
-    A.2 counts return transport sixth, and wants costly global decisions before per-day content: this follows the latter.
+    every_meal: ask for all meals of all days; else travel days may leave meals out where the budget carries no more.
+    They come after the days that may not: what must be had is paid for first, and the last day gives up first.
+    A.2 counts return transport sixth and wants costly global decisions before per-day content; this does the latter.
     """
-    ways = legs(task, cities)
+    ways = legs(task, route)
     travel_days = {leg.day for leg in ways}
     kinds = [OUTBOUND, *[BETWEEN] * (len(ways) - 2), RETURN]
-    transport = [_transport(kind, leg, task, cities) for kind, leg in zip(kinds, ways, strict=True)]
-    stays = [_stay(city, days, task) for city, days in nights(task, cities)]
-    where = cities_on(task, cities)
+    transport = [_transport(kind, leg, task, route) for kind, leg in zip(kinds, ways, strict=True)]
+    stays = [_stay(city, days, task) for city, days in nights(task, route)]
+    where = cities_on(task, route)
     meals = [_meals(day, where[day], every_meal or day not in travel_days, task) for day in where]
     meals.sort(key=lambda predicate: not predicate.about["required"])  # stable: what must be had is paid for first
     sights = [_sights(day, where[day], day not in travel_days) for day in where]
@@ -140,12 +167,16 @@ def goal(task: TripTask) -> Predicate:
     return Predicate(text, RENDER, {"days": task.days})
 
 
-def _transport(kind: str, leg: Leg, task: TripTask, cities: Sequence[str]) -> Predicate:
+def _transport(kind: str, leg: Leg, task: TripTask, route: Route) -> Predicate:
     rule = f" with {task.transportation}" if task.transportation else ""
     text = (
         f"On day {leg.day} ({leg.date}) the party has transport from {leg.org} to {leg.dest}{rule}, within the budget."
     )
-    about = asdict(leg) | {"route": list(cities), "forbidden": task.transportation, "budget": task.budget}
+    about = asdict(leg) | {
+        "route": [list(stop) for stop in route],
+        "forbidden": task.transportation,
+        "budget": task.budget,
+    }
     return Predicate(text, kind, about)
 
 
@@ -180,9 +211,9 @@ def _budget(task: TripTask, needed: list[tuple[int, str]]) -> Predicate:
 def itinerary(state: TripState) -> list[dict[str, Any]]:
     """The decisions in the benchmark's submission format; "-" where nothing is decided."""
     days = blank_draft(state.task)
-    if state.cities:
-        ways = {leg.day: leg for leg in legs(state.task, state.cities)}
-        for day, here in cities_on(state.task, state.cities).items():
+    if state.route:
+        ways = {leg.day: leg for leg in legs(state.task, state.route)}
+        for day, here in cities_on(state.task, state.route).items():
             days[day - 1]["current_city"] = f"from {ways[day].org} to {ways[day].dest}" if day in ways else here[0]
     for decision in state.decisions:
         days[decision.day - 1][decision.slot] = decision.text
