@@ -1,0 +1,84 @@
+"""Downloading a large file so that an interruption costs only what was in flight."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+Report = Callable[[str], None]
+
+CHUNK = 1 << 18
+SECONDS_WITHOUT_DATA = 60
+
+
+class DownloadFailed(OSError):
+    """A file could not be had after several tries; the message names the address and what to do."""
+
+
+def download(url: str, target: Path, report: Report, tries: int = 5, pause: float = 2.0) -> None:
+    """Fetch `url` into `target`, going on where an earlier try or call stopped.
+
+    The bytes gather in `target` + ".part", which becomes `target` once it has the length that the server states.
+    tries: connections without any progress before giving up; pause: seconds between them. Raises DownloadFailed.
+    """
+    part = target.with_name(f"{target.name}.part")
+    part.parent.mkdir(parents=True, exist_ok=True)
+    left = tries
+    while left:
+        had = size_of(part)
+        try:
+            if transfer(url, part):
+                os.replace(part, target)
+                return
+            problem: Exception = EOFError(f"the connection ended after {size_of(part):,} bytes")
+        except urllib.error.HTTPError as error:
+            if error.code < 500 and error.code not in (408, 429):
+                raise DownloadFailed(f"{url} answers {error.code} {error.reason}; did the address move?") from error
+            problem = error
+        except (OSError, http.client.HTTPException) as error:
+            problem = error
+        left = tries if size_of(part) > had else left - 1
+        report(f"{target.name}: {problem}; going on from {size_of(part):,} bytes")
+        time.sleep(pause)
+    raise DownloadFailed(f"{url} could not be fetched after {tries} tries; check the connection and run the same "
+                         f"command again, it goes on from {size_of(part):,} bytes")
+
+
+def transfer(url: str, part: Path) -> bool:
+    """One connection's worth of bytes; whether the file is complete after it."""
+    start = size_of(part)
+    request = urllib.request.Request(url, headers={"Range": f"bytes={start}-"} if start else {})
+    try:
+        response = urllib.request.urlopen(request, timeout=SECONDS_WITHOUT_DATA)
+    except urllib.error.HTTPError as error:
+        if error.code == 416 and start and error.headers.get("Content-Range", "").endswith(f"/{start}"):
+            return True  # every byte was already here
+        if error.code == 416:
+            part.unlink(missing_ok=True)
+            return False
+        raise
+    with response:
+        resumed = response.status == 206
+        total = stated_length(response.headers.get("Content-Length"), start if resumed else 0)
+        with open(part, "ab" if resumed else "wb") as file:
+            copy(response, file)
+    return total is None or size_of(part) == total
+
+
+def stated_length(content_length: str | None, offset: int) -> int | None:
+    return None if content_length is None else int(content_length) + offset
+
+
+def copy(source: http.client.HTTPResponse, target: BinaryIO) -> None:
+    while chunk := source.read(CHUNK):
+        target.write(chunk)
+
+
+def size_of(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0

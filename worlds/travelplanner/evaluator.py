@@ -1,0 +1,101 @@
+"""The official evaluation of a plan, re-implemented: eight commonsense checks and up to five hard constraints.
+
+It gives the official verdicts quirk by quirk, with a reason for each failure, and never raises for a bad plan.
+Source: Xie et al. 2024 (TravelPlanner), the behaviour of the public evaluation scripts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+from worlds.travelplanner import hard
+from worlds.travelplanner.commonsense import COMMONSENSE, Check, CommonsenseCheck, failed, information_in_sandbox
+from worlds.travelplanner.itinerary import Day, Unreadable, days_read
+from worlds.travelplanner.sandbox import Sandbox
+from worlds.travelplanner.tasks import TripTask
+
+UnknownFlights = Literal["fail", "pass"]
+PartiesRule = Literal["current", "before 2024-04-26"]
+SANDBOX_CHECK, ABSENCE_CHECK = "is_valid_information_in_sandbox", "is_not_absent"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the evaluator says of one plan.
+
+    commonsense: the eight checks by their official names; hard: the five constraints, None where the query sets none
+    and `Check(None, …)` where it was not judged. An undelivered plan fails all commonsense checks.
+    error: set if the official program would have stopped here with an exception (and judged no plan at all); the
+    check that met it fails with that reason, no hard constraint is judged, and the plan fails.
+    """
+
+    delivered: bool
+    commonsense: Mapping[str, Check]
+    hard: Mapping[str, Check | None]
+    error: str | None = None
+
+    @property
+    def commonsense_passed(self) -> bool:
+        return all(check.passed for check in self.commonsense.values())
+
+    @property
+    def hard_passed(self) -> bool:
+        """Whether every constraint that the query sets was judged and met."""
+        return all(check.passed for check in self.hard.values() if check is not None)
+
+    @property
+    def final(self) -> bool:
+        return self.delivered and self.commonsense_passed and self.hard_passed
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """The reason of every check that failed, commonsense first."""
+        checks = {**self.commonsense, **self.hard}
+        return {name: check.reason for name, check in checks.items() if check is not None and check.passed is False}
+
+
+def evaluate(
+    task: TripTask, plan: Any, sandbox: Sandbox, *,
+    unknown_flights: UnknownFlights = "fail", parties_rule: PartiesRule = "current",
+) -> Verdict:
+    """Judge a plan (a list of day objects, as JSON gives it) as the official program does.
+
+    unknown_flights: "pass" treats a flight number that the table lacks, on a route-day that is not fully known, as
+    existing at no cost, which bounds from above what the full flight table would say; "fail" bounds it from below.
+    parties_rule: "before 2024-04-26" repeats the upstream typo that let every accommodation allow parties.
+    """
+    if not plan:
+        nothing = failed("no plan was delivered")
+        return Verdict(False, dict.fromkeys(COMMONSENSE, nothing), hard.unjudged(task, nothing.reason))
+    checks = COMMONSENSE | {SANDBOX_CHECK: partial(information_in_sandbox, unknown_flights=unknown_flights)}
+    try:
+        days = days_read(plan, task.days)
+    except Unreadable as problem:
+        return unreadable_plan(task, str(problem))
+    commonsense, error = run_checks(checks, task, days, sandbox)
+    if error or not (commonsense[SANDBOX_CHECK].passed and commonsense[ABSENCE_CHECK].passed):
+        reason = error or "not judged, since the plan is incomplete or names things that do not exist"
+        return Verdict(True, commonsense, hard.unjudged(task, reason), error)
+    return Verdict(True, commonsense, hard.judge(task, days, sandbox, parties_rule))
+
+
+def run_checks(
+    checks: Mapping[str, CommonsenseCheck], task: TripTask, days: Sequence[Day], sandbox: Sandbox
+) -> tuple[dict[str, Check], str | None]:
+    """Each check's result, and the first reason for which the official program would have stopped."""
+    results: dict[str, Check] = {}
+    error = None
+    for name, check in checks.items():
+        try:
+            results[name] = check(task, days, sandbox)
+        except Unreadable as problem:
+            results[name] = failed(str(problem))
+            error = error or str(problem)
+    return results, error
+
+
+def unreadable_plan(task: TripTask, reason: str) -> Verdict:
+    return Verdict(True, dict.fromkeys(COMMONSENSE, failed(reason)), hard.unjudged(task, reason), reason)

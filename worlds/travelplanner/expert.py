@@ -1,0 +1,241 @@
+"""What no agent is given: the annotated plans, and an exact search for the cheapest honest plan of a query.
+
+The search needs no solver. Given the cities, a plan's cost is a sum of parts that do not bear on each other: each
+leg's transportation (within one family, because one's own car does not mix with anything else), each stay's
+accommodation, and the meals, which only the cuisines tie together. Each part is minimised exactly, for every way to
+spread the days over the cities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Any
+
+from worlds.travelplanner.costs import flight_cost, ground_cost, night_cost
+from worlds.travelplanner.hard import forbids, has_room_type
+from worlds.travelplanner.itinerary import MEALS, name_and_city
+from worlds.travelplanner.menus import Menu, cheapest_menus
+from worlds.travelplanner.sandbox import SELF_DRIVING, TAXI, Leg, Sandbox
+from worlds.travelplanner.tables import Accommodation, Attraction, Flight, Restaurant
+from worlds.travelplanner.tasks import TripTask, query_records, task_id
+
+FAMILIES = ((SELF_DRIVING,), ("flight", TAXI))
+RULED_OUT = {"no flight": "flight", "no self-driving": SELF_DRIVING}
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """A stay in one city: arrival and departure are day numbers, both of them travel days."""
+
+    city: str
+    arrival: int
+    departure: int
+
+    @property
+    def nights(self) -> int:
+        return self.departure - self.arrival
+
+    @property
+    def full_days(self) -> range:
+        return range(self.arrival + 1, self.departure)
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """The result of a search. plan: the cheapest honest plan, in the official form, if it is within the budget.
+
+    cost: dollars of the cheapest honest plan even if it is over the budget; None if there is no plan at any price.
+    """
+
+    feasible: bool
+    plan: list[dict[str, Any]] | None
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The parts of a plan, before they are written out."""
+
+    stays: tuple[Stay, ...]
+    ways: tuple[Flight | Leg, ...]
+    places: tuple[Accommodation, ...]
+    menus: tuple[Menu, ...]
+    cost: float
+
+
+def annotated_plans(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """The human-made plan of each train task, by task id. folder: the data folder that holds `travelplanner/`."""
+    return {task_id("train", record["idx"]): record["annotated_plan"] for record in query_records("train", folder)}
+
+
+def solve(task: TripTask, sandbox: Sandbox, cities: Sequence[str]) -> Solution:
+    """The cheapest plan that visits `cities` in this order and satisfies the evaluator and `strict_faults`.
+
+    Each full day has three meals and an attraction, each night a room. Flights are those that the sandbox lists for
+    the leg's own date. Raises ValueError for a number of cities that does not fit into the days.
+    """
+    if not 0 < len(cities) < task.days:
+        raise ValueError(f"{task.id}: {len(cities)} cities do not fit into {task.days} days; give 1 to {task.days - 1}")
+    menus = city_menus(task, sandbox, cities)
+    drafts = (draft(task, sandbox, stays, menus) for stays in splits(task.days, cities))
+    best = min((found for found in drafts if found), key=lambda found: found.cost, default=None)
+    if best is None:
+        return Solution(False, None, None)
+    feasible = best.cost <= task.budget
+    return Solution(feasible, written(task, sandbox, best) if feasible else None, best.cost)
+
+
+def splits(days: int, cities: Sequence[str]) -> Iterator[tuple[Stay, ...]]:
+    """Every way to spread the days: out on the first, back on the last, a move between cities in between."""
+    for moves in combinations(range(2, days), len(cities) - 1):
+        travel = (1, *moves, days)
+        yield tuple(Stay(city, *span) for city, span in zip(cities, pairwise(travel), strict=True))
+
+
+def draft(
+    task: TripTask, sandbox: Sandbox, stays: tuple[Stay, ...], menus: Mapping[str, Mapping[int, Mapping[int, Menu]]]
+) -> Draft | None:
+    """The cheapest parts for given stays, or None if one of them cannot be had."""
+    places = [cheapest_place(task, sandbox, stay) for stay in stays]
+    ways = cheapest_ways(task, sandbox, stays)
+    meals = combined_menus(task, stays, menus)
+    sights = all(len(attractions(sandbox, stay.city)) >= len(stay.full_days) for stay in stays)
+    if ways is None or meals is None or not sights or None in places:
+        return None
+    rooms = tuple(place for place in places if place)
+    cost = sum(way_cost(way, task.people) for way in ways) + sum(menu.cost for menu in meals) * task.people
+    cost += sum(night_cost(room, task.people) * stay.nights for room, stay in zip(rooms, stays, strict=True))
+    return Draft(stays, tuple(ways), rooms, meals, cost)
+
+
+def cheapest_place(task: TripTask, sandbox: Sandbox, stay: Stay) -> Accommodation | None:
+    """One place for the whole stay: changing places never saves, since a shorter stay admits no further place."""
+    allowed = (
+        place for place in sandbox.accommodations(stay.city)
+        if place.minimum_nights <= stay.nights and found_by_name(place, sandbox.accommodations_named(*named(place)))
+        and not (task.house_rule and forbids(place, task.house_rule))
+        and not (task.room_type and not has_room_type(place, task.room_type))
+    )
+    return min(allowed, key=lambda place: night_cost(place, task.people), default=None)
+
+
+def named(row: Accommodation | Restaurant | Attraction) -> tuple[str, str]:
+    """What the evaluator looks up when a plan lists the row."""
+    return name_and_city(f"{row.name}, {row.city}")
+
+
+def found_by_name(row: Any, found: Sequence[Any]) -> bool:
+    """Whether a plan can mean this row at all: it must be the first that its name fits, exactly."""
+    return bool(found) and found[0] == row
+
+
+def attractions(sandbox: Sandbox, city: str) -> list[Attraction]:
+    """The city's attractions that a plan can name, each name once."""
+    rows = {row.name.strip(): row for row in reversed(sandbox.attractions(city)) if ";" not in row.name}
+    return [row for row in reversed(rows.values()) if found_by_name(row, sandbox.attractions_named(*named(row)))]
+
+
+def cheapest_ways(task: TripTask, sandbox: Sandbox, stays: Sequence[Stay]) -> list[Flight | Leg] | None:
+    """The cheapest transportation of every leg, all of one family; None if no family serves all legs."""
+    stops = [task.org, *(stay.city for stay in stays), task.org]
+    days = [stay.arrival for stay in stays] + [task.days]
+    found = []
+    for family in FAMILIES:
+        means = [one for one in family if one != RULED_OUT.get(task.transportation or "")]
+        options = [ways(sandbox, means, org, dest, task.dates[day - 1])
+                   for (org, dest), day in zip(pairwise(stops), days, strict=True)]
+        if all(options):
+            found.append([min(leg, key=lambda way: way_cost(way, task.people)) for leg in options])
+    return min(found, key=lambda legs: sum(way_cost(way, task.people) for way in legs), default=None)
+
+
+def ways(sandbox: Sandbox, means: Sequence[str], org: str, dest: str, date: str) -> list[Flight | Leg]:
+    """All ways of a leg by the given means: "flight", "self-driving", "taxi"."""
+    drives = [sandbox.ground(org, dest, one) for one in means if one != "flight"]
+    flights = sandbox.flights(org, dest, date) if "flight" in means else ()
+    # A number that the evaluator finds on another row first would be priced as that row.
+    return [row for row in flights if sandbox.flight(row.number) == row] + [drive for drive in drives if drive]
+
+
+def way_cost(way: Flight | Leg, people: int) -> int:
+    return flight_cost(way, people) if isinstance(way, Flight) else ground_cost(way, people)
+
+
+def city_menus(
+    task: TripTask, sandbox: Sandbox, cities: Sequence[str]
+) -> dict[str, dict[int, dict[int, Menu]]]:
+    """For each city the cheapest menu by number of meals and cuisines covered; see `menus.cheapest_menus`."""
+    most = 3 * (task.days - 2) + len(task.cuisines)
+    return {city: cheapest_menus(restaurants(sandbox, city), task.cuisines, most) for city in cities}
+
+
+def restaurants(sandbox: Sandbox, city: str) -> list[Restaurant]:
+    """The city's restaurants that a plan can name."""
+    return [row for row in sandbox.restaurants(city) if found_by_name(row, sandbox.restaurants_named(*named(row)))]
+
+
+def combined_menus(
+    task: TripTask, stays: Sequence[Stay], menus: Mapping[str, Mapping[int, Mapping[int, Menu]]]
+) -> tuple[Menu, ...] | None:
+    """One menu a stay that together offer every cuisine at the least cost; None if no choice does.
+
+    Meals beyond three a full day are taken on travel days, and only for a cuisine that is still missing. So there are
+    at most four of them; any stay has two travel days with six meals beside it, hence they always fit.
+    """
+    everything = (1 << len(task.cuisines)) - 1
+    best: dict[tuple[int, int], tuple[float, tuple[Menu, ...]]] = {(0, 0): (0, ())}
+    for stay in stays:
+        reached: dict[tuple[int, int], tuple[float, tuple[Menu, ...]]] = {}
+        for (mask, extra), (cost, chosen) in best.items():
+            for more in range(len(task.cuisines) - extra + 1):
+                for covered, menu in menus[stay.city].get(3 * len(stay.full_days) + more, {}).items():
+                    key, total = (mask | covered, extra + more), cost + menu.cost
+                    if key not in reached or total < reached[key][0]:
+                        reached[key] = total, (*chosen, menu)
+        best = reached
+    complete = [value for (mask, _), value in best.items() if mask == everything]
+    return min(complete, key=lambda value: value[0])[1] if complete else None
+
+
+def written(task: TripTask, sandbox: Sandbox, best: Draft) -> list[dict[str, Any]]:
+    """The draft in the official form of a plan: one object a day."""
+    days = {number: blank_day(number) for number in range(1, task.days + 1)}
+    for stay, place, menu in zip(best.stays, best.places, best.menus, strict=True):
+        meals = [f"{row.name}, {row.city}" for row in menu.rows]
+        sights = attractions(sandbox, stay.city)
+        # A city may have more attractions than days; one a day is enough.
+        for sight, number in zip(sights, stay.full_days, strict=False):
+            days[number] |= {meal: meals.pop() for meal in MEALS}
+            days[number] |= {"current_city": stay.city, "attraction": f"{sight.name}, {sight.city};"}
+        for number in range(stay.arrival, stay.departure):
+            days[number]["accommodation"] = f"{place.name}, {place.city}"
+        serve_on_travel_days(meals, days[stay.arrival], days[stay.departure])
+    travel_days = [stay.arrival for stay in best.stays] + [task.days]
+    for number, way in zip(travel_days, best.ways, strict=True):
+        days[number] |= {"current_city": f"from {way.org} to {way.dest}", "transportation": way_text(way)}
+    return list(days.values())
+
+
+def serve_on_travel_days(meals: list[str], arrival: dict[str, Any], departure: dict[str, Any]) -> None:
+    """Put a stay's extra meals into free slots, the later ones on arrival first, the earlier ones on departure."""
+    slots = [(arrival, meal) for meal in reversed(MEALS)] + [(departure, meal) for meal in MEALS]
+    free = [(day, meal) for day, meal in slots if day[meal] == "-"]
+    for text, (day, meal) in zip(meals, free, strict=False):
+        day[meal] = text
+
+
+def blank_day(number: int) -> dict[str, Any]:
+    return {"days": number, "current_city": "-", "transportation": "-", "breakfast": "-", "attraction": "-",
+            "lunch": "-", "dinner": "-", "accommodation": "-"}
+
+
+def way_text(way: Flight | Leg) -> str:
+    """Transportation as the benchmark writes it."""
+    if isinstance(way, Flight):
+        return (f"Flight Number: {way.number}, from {way.org} to {way.dest}, Departure Time: {way.departs}, "
+                f"Arrival Time: {way.arrives}")
+    return (f"{way.mode.capitalize()}, from {way.org} to {way.dest}, duration: {way.duration}, "
+            f"distance: {way.distance}, cost: {way.cost}")

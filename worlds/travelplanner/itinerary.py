@@ -1,0 +1,149 @@
+"""How the benchmark's evaluator reads a plan: which days, which fields, and what it makes of their text.
+
+A plan is a list of day objects with the keys `current_city` and those of `SLOTS`. The official program stops with an
+error on some malformed plans; reading such a field here raises `Unreadable`, which the evaluator records.
+Source: Xie et al. 2024 (TravelPlanner), the behaviour of the public evaluation scripts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+MEALS = ("breakfast", "lunch", "dinner")
+SLOTS = ("transportation", "breakfast", "attraction", "lunch", "dinner", "accommodation")
+UNUSED_DAY = "You don't need to fill in the information for this or later days."
+ROUTE = re.compile(r"from\s+(.+?)\s+to\s+([^,]+)(?=[,\s]|$)")
+ROUTE_MIDDLE = re.compile(r"\sto\s")
+FLIGHT_LABEL = "Flight Number: "
+
+
+class Unreadable(ValueError):
+    """A part of a plan at which the official evaluator stops with an error; the message names day and field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """One day of a plan, read no earlier than asked for, because the official checks differ in what they look at."""
+
+    number: int
+    record: Any
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        if not isinstance(self.record, dict):
+            raise Unreadable(f"day {self.number} is {kind(self.record)}, not an object with fields")
+        return self.record
+
+    def has(self, key: str) -> bool:
+        return key in self.fields
+
+    def text(self, key: str) -> str:
+        """The field's text, or "" if it is missing or holds nothing ("", "-", null). Raises for other types."""
+        value = self.fields.get(key)
+        if not value or value == "-":
+            return ""
+        if not isinstance(value, str):
+            raise Unreadable(f"day {self.number}: {key} is {kind(value)}, not text")
+        return value
+
+    def required(self, key: str) -> str:
+        """Like `text`, but a missing key raises too."""
+        if key not in self.fields:
+            raise Unreadable(f"day {self.number} has no {key} field")
+        return self.text(key)
+
+    def blank(self, key: str) -> bool:
+        """Whether the field says nothing in writing. Null is not blank: the official check lets it pass."""
+        return self.fields[key] in ("", "-")
+
+    @property
+    def city_text(self) -> str:
+        """What `current_city` says; anything but text raises."""
+        value = self.fields.get("current_city")
+        if not isinstance(value, str):
+            found = kind(value) if self.has("current_city") else "missing"
+            raise Unreadable(f"day {self.number}: current_city is {found}, not text")
+        return value
+
+    @property
+    def travels(self) -> bool:
+        return "from" in self.city_text
+
+    @property
+    def cities(self) -> tuple[str, ...]:
+        """(from, to) on a travel day, else the one city, each cut at its parenthesis."""
+        if not self.travels:
+            return (before_parenthesis(self.city_text),)
+        route = route_in(self.city_text)
+        if route is None:
+            raise Unreadable(f"day {self.number}: current_city {self.city_text!r} does not read 'from A to B'")
+        return before_parenthesis(route[0]), before_parenthesis(route[1])
+
+    @property
+    def attractions(self) -> list[str]:
+        """The items of `attraction`. Only what a semicolon closes counts; the rest of the text is never read."""
+        return self.text("attraction").split(";")[:-1]
+
+    @property
+    def route(self) -> tuple[str, str] | None:
+        """Where the transportation goes: its own "from A to B", else the one of `current_city`; parentheses kept."""
+        return route_in(self.text("transportation")) or route_in(self.city_text)
+
+
+def days_read(plan: Any, count: int) -> Sequence[Day]:
+    """The first `count` days of a delivered plan, fewer if it has fewer. Raises Unreadable unless it is a list."""
+    if not isinstance(plan, list):
+        raise Unreadable(f"the plan is {kind(plan)}, not a list of days")
+    return [Day(number, record) for number, record in enumerate(plan[:count], start=1)]
+
+
+def before_parenthesis(text: str) -> str:
+    """The text before its first closed parenthesis, spaces kept; the whole text if there is none on its first line."""
+    head, opening, rest = text.partition("(")
+    return head if opening and ")" in rest and "\n" not in head else text
+
+
+def route_in(text: str) -> tuple[str, str] | None:
+    """The A and B of the first "from A to B" (B ends at a comma), or None."""
+    # The search is cubic in runs of spaces; a text without " to " is refused first.
+    match = ROUTE.search(text) if ROUTE_MIDDLE.search(text) else None
+    return (match[1], match[2]) if match else None
+
+
+def name_and_city(text: str) -> tuple[str, str]:
+    """The two parts of "Name, City", split at the last comma; ("-", "-"), which matches nothing, if there is none.
+
+    Of a name with line breaks only the last line is read, and a parenthesis after the city is dropped.
+    """
+    name, comma, city = text.rpartition(",")
+    if not comma or not city:
+        return "-", "-"
+    return name.rsplit("\n", 1)[-1].strip(), before_parenthesis(city.strip()).strip()
+
+
+def flight_number(day: Day) -> str:
+    """The number after "Flight Number: " in the day's transportation. Raises if the label is not spelt so."""
+    _, found, rest = day.text("transportation").partition(FLIGHT_LABEL)
+    if not found:
+        raise Unreadable(f"day {day.number}: transportation {day.text('transportation')!r} speaks of a flight number "
+                         f"without the exact label {FLIGHT_LABEL!r}")
+    return rest.partition(FLIGHT_LABEL)[0].partition(",")[0]
+
+
+def vehicle(text: str) -> str | None:
+    """What the transportation is priced as: "flight", "self-driving", "taxi", or None for other text."""
+    lowered = text.lower()
+    for words, name in (("flight number", "flight"), ("self-driving", "self-driving"), ("taxi", "taxi")):
+        if words in lowered:
+            return name
+    return None
+
+
+def kind(value: Any) -> str:
+    """The JSON type of a value in words, for messages."""
+    names = {type(None): "null", bool: "a truth value", int: "a number", float: "a number", str: "text",
+             list: "a list", dict: "an object"}
+    return names.get(type(value), type(value).__name__)
