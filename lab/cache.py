@@ -15,6 +15,7 @@ from lab.places import ROOT
 
 SCHEMA = """CREATE TABLE IF NOT EXISTS answers
     (key TEXT PRIMARY KEY, value TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID"""
+_inherited: list[sqlite3.Connection] = []
 BUSY_SECONDS = 60.0  # how long a writer waits for another process's write before it gives up
 
 
@@ -48,11 +49,14 @@ class AnswerCache:
         row = self._connection().execute("SELECT value FROM answers WHERE key = ?", (key,)).fetchone()
         return None if row is None else json.loads(row[0])
 
-    def put(self, key: str, value: Any) -> None:
-        """Keep `value` under `key`; the first value stays, so that everybody who asks sees the same answer."""
-        with self._connection() as connection:
-            row = (key, json.dumps(value, ensure_ascii=False), time.time())
-            connection.execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?)", row)
+    def put(self, key: str, value: Any) -> Any:
+        """Keep `value` under `key` and return what is there now.
+
+        The first value stays, so that all who asked the same at the same time see one answer.
+        """
+        row = (key, json.dumps(value), time.time())
+        self._connection().execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?)", row)
+        return self.get(key)
 
     def __len__(self) -> int:
         return int(self._connection().execute("SELECT COUNT(*) FROM answers").fetchone()[0])
@@ -70,8 +74,11 @@ class AnswerCache:
         self.__init__(state["path"])
 
     def _connection(self) -> sqlite3.Connection:
-        # SQLite connections must not cross a fork.
-        if getattr(self._local, "connection", None) is None or self._local.pid != os.getpid():
+        # SQLite connections must not cross a fork, where even closing one can harm the file: a child keeps it, unused.
+        if getattr(self._local, "connection", None) is not None and self._local.pid != os.getpid():
+            _inherited.append(self._local.connection)
+            self._local.connection = None
+        if getattr(self._local, "connection", None) is None:
             self._local.connection = self._open()
             self._local.pid = os.getpid()
         return self._local.connection

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -25,6 +26,7 @@ SAMPLING = {
     "timeout": float,
     "patience": float,
 }
+WORDS = {float: "a number", int: "a whole number", str: "a word"}
 RESERVED = {"local": "serve a model (vLLM, Ollama, llama.cpp) and set OPENAI_BASE_URL to its address"}
 
 
@@ -45,7 +47,8 @@ class Engine:
 
 def parse(text: str) -> Engine:
     """Read an engine string. Raises BadEngine naming the offending part."""
-    head, _, tail = text.strip().partition("?")
+    text = text.strip()
+    head, _, tail = text.partition("?")
     if not head:
         raise BadEngine("The engine is empty; use 'rules', 'rules@0.7', 'replay:RUN' or a model name")
     if head in RESERVED:
@@ -80,10 +83,17 @@ def _options(tail: str, allowed: Mapping[str, type]) -> dict[str, Any]:
     for name, value in parse_qsl(tail, keep_blank_values=True):
         if name not in allowed:
             raise BadEngine(f"Unknown engine option {name!r}; this engine takes: {', '.join(allowed)}")
-        try:
-            options[name] = allowed[name](value)
-        except ValueError:
-            raise BadEngine(f"Engine option {name}={value!r} is not a {allowed[name].__name__}") from None
+        options[name] = _value(name, value, allowed[name])
     if tail and not options:
         raise BadEngine(f"Engine options {tail!r} are not of the form name=value joined by '&'")
     return options
+
+
+def _value(name: str, text: str, kind: type) -> Any:
+    try:
+        value = kind(text)
+    except ValueError:
+        value = None
+    if value in (None, "") or (kind is float and not isfinite(value)):
+        raise BadEngine(f"Engine option {name}={text!r} is not {WORDS[kind]}")
+    return value

@@ -25,13 +25,15 @@ class Fields(BaseModel):
 class AnswerModel(BaseModel):
     """Base of a prompt's answer. Every field is required, which is what strict JSON-schema servers ask for."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # JSON has no NaN or infinity: an answer that holds one could not be read back from a cache.
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class WrongFields(ValueError):
     """A prompt was asked with fields that it does not have, or of another type."""
 
 
+MOST_FAULTS = 8  # shown to a model or a reader; a list of 500 wrong items needs no 500 lines
 Corrupt = Callable[[Any, Any, Random], AnswerModel]
 
 
@@ -94,5 +96,7 @@ def _compiled(text: str) -> Any:
 
 
 def faults(error: ValidationError) -> str:
-    """A validation error in one line: which field, and what is wrong with it."""
-    return "; ".join(f"{'.'.join(map(str, fault['loc'])) or 'answer'}: {fault['msg']}" for fault in error.errors())
+    """A validation error in one line: which field, and what is wrong with it; the first few of many."""
+    found = [f"{'.'.join(map(str, fault['loc'])) or 'answer'}: {fault['msg']}" for fault in error.errors()]
+    more = [f"and {len(found) - MOST_FAULTS} more"] if len(found) > MOST_FAULTS else []
+    return "; ".join(found[:MOST_FAULTS] + more)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 SECRET_NAMES = re.compile(r"(API_?KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
-KEY_SHAPED = re.compile(r"\b(sk|pk|hf|gsk|xai)[-_][A-Za-z0-9_\-]{16,}|\bBearer\s+[A-Za-z0-9._~+/=\-]{8,}")
+KEY_SHAPED = re.compile(
+    r"\b(sk|pk|hf|gsk|xai)[-_][A-Za-z0-9_\-]{16,}|\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=\-]{8,}|(?<=://)[^/\s@]+(?=@)"
+)
+ADDRESS_NAMES = ("OPENAI_BASE_URL", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
 HIDDEN = "[hidden]"
 
 
@@ -27,5 +30,14 @@ def clean_address(address: str) -> str:
 
 def _secrets() -> list[str]:
     # Longest first, so that a key that contains another is hidden whole. Short values would hide ordinary words.
-    values = {value for name, value in os.environ.items() if SECRET_NAMES.search(name) and len(value) >= 8}
+    named = (value.strip() for name, value in os.environ.items() if SECRET_NAMES.search(name))
+    passwords = (_password(os.environ.get(name, "")) for name in ADDRESS_NAMES)
+    values = {value for value in (*named, *passwords) if len(value) >= 8}
     return sorted(values, key=len, reverse=True)
+
+
+def _password(address: str) -> str:
+    try:
+        return unquote(urlsplit(address).password or "")
+    except ValueError:  # no address at all
+        return ""

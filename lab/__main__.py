@@ -1,0 +1,119 @@
+"""The command line: python -m lab run | check | reproduce | doctor | data."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+WRONG_USE = 2  # argparse's own exit status for arguments that make no sense
+INTERRUPTED = 130  # a shell's exit status after Ctrl-C
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carry out one command; 0 if all went well, 1 if something failed or is off, 2 for a wrong request."""
+    options = _parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        return options.do(options)
+    except (ValueError, FileNotFoundError, ImportError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return WRONG_USE
+    except KeyboardInterrupt:
+        print("stopped; notebooks that had finished are kept", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """A scheduler ends a job with SIGTERM; end as cleanly as on Ctrl-C."""
+    raise KeyboardInterrupt
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m lab", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    run = _notebook_command(commands, "run", _run, "execute notebooks with papermill")
+    run.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help="a file, or a name such as 1_sdp/table2")
+    help_p = "a parameter for every notebook named; may be repeated"
+    run.add_argument("-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), dest="given", help=help_p)
+    run.add_argument("--out", type=Path, help="folder for executed copies and figures (default: runs/notebooks)")
+    help_in_place = "refresh the committed notebooks and figures/; all notebooks if none is named"
+    run.add_argument("--in-place", action="store_true", help=help_in_place)
+    check = _notebook_command(commands, "check", _check, "find committed notebooks that are out of form or stale")
+    check.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help="default: all")
+    _notebook_command(commands, "reproduce", _reproduce, "execute every notebook and check the expected figures")
+    doctor = commands.add_parser("doctor", help="what is missing on this machine, and the line that installs it")
+    doctor.set_defaults(do=_doctor)
+    data = commands.add_parser("data", help="official benchmark data").add_subparsers(required=True, metavar="COMMAND")
+    data.add_parser("list", help="which datasets there are, and which are here").set_defaults(do=_data_list)
+    fetch = data.add_parser("fetch", help="download and convert a dataset")
+    fetch.add_argument("name")
+    fetch.set_defaults(do=_data_fetch)
+    return parser
+
+
+def _notebook_command(
+    commands: argparse._SubParsersAction, name: str, do: object, help: str
+) -> argparse.ArgumentParser:
+    command = commands.add_parser(name, help=help)
+    command.add_argument("--jobs", type=int, default=2, metavar="N", help="notebooks side by side (default: 2)")
+    command.add_argument("--timeout", type=float, metavar="SECONDS", help="for one notebook (default: none)")
+    command.set_defaults(do=do)
+    return command
+
+
+def _run(options: argparse.Namespace) -> int:
+    from lab.notebooks import commands
+
+    if not options.notebooks and not options.in_place:
+        raise ValueError("name at least one notebook; to run them all: python -m lab reproduce")
+    given = [(name, text) for name, text in options.given]
+    return commands.run(options.notebooks, given, options.out, options.in_place, options.jobs, options.timeout)
+
+
+def _check(options: argparse.Namespace) -> int:
+    from lab.notebooks import commands
+
+    return commands.check(options.notebooks, options.jobs, options.timeout)
+
+
+def _reproduce(options: argparse.Namespace) -> int:
+    from lab.notebooks import commands
+
+    return commands.reproduce(options.jobs, options.timeout)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from lab import doctor
+
+    parts = doctor.diagnose()
+    print("\n".join(doctor.lines(parts)))
+    return 0 if doctor.healthy(parts) else 1
+
+
+def _data_list(options: argparse.Namespace) -> int:
+    from lab import datasets
+
+    for name, dataset in datasets.registered().items():
+        state = f"in {dataset.folder}" if dataset.present(dataset.folder) else "not here"
+        print(f"{name}: {dataset.about} ({state})")
+    return 0
+
+
+def _data_fetch(options: argparse.Namespace) -> int:
+    from lab import datasets
+
+    try:
+        folder = datasets.fetch(options.name, lambda message: print(message, flush=True))
+    except (OSError, RuntimeError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(f"{options.name} is in {folder}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""Whether committed notebooks keep to the suite's form, and whether their outputs are what a re-run gives."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from lab import expected
+from lab.notebooks.documents import NotebookError, name_of, read, tags, text_of
+from lab.notebooks.execute import Job, execute
+from lab.notebooks.normalise import normalise
+from lab.notebooks.parameters import declared
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+MOST_DEFS = 2
+MOST_LINES = 120
+SHOWN_LINES = 8
+
+
+class Finding(NamedTuple):
+    """What is wrong with a notebook (nothing if empty), and a remark on what could not be compared."""
+
+    notebook: str
+    faults: list[str]
+    remark: str = ""
+
+
+def check(notebooks: Sequence[Path], side_by_side: int = 2, timeout: float | None = None) -> list[Finding]:
+    """Look at the form of every notebook and hold its committed outputs against those of a re-run.
+
+    Each notebook is executed with its defaults into a temporary folder; the checkout stays as it is.
+    """
+    with tempfile.TemporaryDirectory(prefix="lab-check-") as folder:
+        figures = Path(folder) / "figures"
+        jobs = [Job(path, Path(folder) / f"{name_of(path)}.ipynb") for path in notebooks]
+        outcomes = execute(jobs, side_by_side, timeout, figures)
+        return [_finding(outcome.job, outcome.failure, figures) for outcome in outcomes]
+
+
+def form(notebook: NotebookNode, name: str) -> list[str]:
+    """What in a notebook's form is not as the suite wants it."""
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    lines = sum(
+        1 for cell in code for line in cell.source.splitlines() if line.strip() and not line.strip().startswith("#")
+    )
+    definitions = sum(_definitions(cell.source) for cell in code)
+    found = list(_parameter_faults(notebook, name))
+    if not any(cell.outputs for cell in code):
+        found.append("has no outputs; execute it with: make notebooks")
+    if definitions > MOST_DEFS:
+        found.append(f"defines {definitions} functions or classes, more than {MOST_DEFS}; move them into the library")
+    if lines > MOST_LINES:
+        found.append(f"has {lines} lines of code, more than {MOST_LINES}; move work into the library")
+    if text_of(normalise(notebook)) != text_of(notebook):
+        found.append("is not normalised; execute it with: make notebooks")
+    return found
+
+
+def stale_cells(committed: NotebookNode, executed: NotebookNode) -> list[str]:
+    """The first cell that differs from a re-run's, with the differing lines; empty if none does."""
+    if len(committed.cells) != len(executed.cells):
+        return ["has another number of cells than its re-run; execute it with: make notebooks"]
+    old, new = (normalise(notebook).cells for notebook in (committed, executed))
+    for place, (left, right) in enumerate(zip(old, new, strict=True), start=1):
+        if left != right:
+            return [f"is stale at cell {place}; execute it with: make notebooks\n{_difference(left, right)}"]
+    return []
+
+
+def _finding(job: Job, failure: str, figures: Path) -> Finding:
+    committed = read(job.source)
+    faults = form(committed, job.name)
+    if failure:
+        return Finding(job.name, [*faults, failure])
+    # A clone without the official data cannot repeat what was computed on it.
+    before, now = expected.reported(job.name), expected.reported(job.name, figures)
+    kinds = [" and ".join(sorted({entry.data for entry in side.values()})) for side in (before, now)]
+    if before and now and kinds[0] != kinds[1]:
+        return Finding(
+            job.name, faults, f"outputs not compared: committed on {kinds[0]} data, re-run on {kinds[1]} data"
+        )
+    return Finding(job.name, faults + stale_cells(committed, read(job.output)))
+
+
+def _definitions(source: str) -> int:
+    try:
+        nodes = ast.walk(ast.parse(source))
+    except SyntaxError:  # a cell with a magic command
+        return source.count("def ") + source.count("class ")
+    return sum(isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) for node in nodes)
+
+
+def _parameter_faults(notebook: NotebookNode, name: str) -> Iterator[str]:
+    marked = [cell for cell in notebook.cells if "parameters" in tags(cell)]
+    if len(marked) != 1:
+        yield f"has {len(marked)} cells tagged 'parameters'; tag the one that holds them"
+    if any("injected-parameters" in tags(cell) for cell in notebook.cells):
+        yield "holds a cell of injected parameters; execute it with its defaults: make notebooks"
+    try:
+        declared(notebook, name)
+    except NotebookError as error:
+        yield str(error)
+
+
+def _difference(left: NotebookNode, right: NotebookNode) -> str:
+    changes = difflib.unified_diff(_lines(left), _lines(right), "committed", "re-run", lineterm="", n=0)
+    shown = [f"    {line[:160]}" for line in changes if not line.startswith("@@")]
+    return "\n".join(shown[: SHOWN_LINES + 2])
+
+
+def _lines(cell: NotebookNode) -> list[str]:
+    return json.dumps(cell, indent=1, sort_keys=True, ensure_ascii=False).splitlines()

@@ -1,0 +1,105 @@
+"""What `python -m lab run`, `check` and `reproduce` do, after their arguments are parsed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lab import expected, figures
+from lab.files import write_atomically
+from lab.notebooks.documents import FOLDER, TRIALS, NotebookError, committed, locate, name_of
+from lab.notebooks.execute import Job, Outcome, execute
+from lab.places import ROOT
+
+
+def run(
+    names: Sequence[str],
+    given: Sequence[tuple[str, str]] = (),
+    out: Path | None = None,
+    in_place: bool = False,
+    side_by_side: int = 2,
+    timeout: float | None = None,
+) -> int:
+    """Execute notebooks; 0 if all succeeded and no figure is off, else 1.
+
+    given: (parameter, text) pairs for all of them. out: folder for the executed copies and, under it, their figures.
+    in_place: refresh the committed notebooks and `figures/` instead; only with the default parameters.
+    Raises NotebookError, before anything runs, for a wrong name, parameter or value.
+    """
+    from lab.notebooks.parameters import resolve
+
+    if in_place and (given or out):
+        raise NotebookError("--in-place refreshes the committed notebooks with their defaults; drop -p and --out")
+    notebooks = locate(names) if names or not in_place else committed()
+    values = resolve(notebooks, given)
+    out = (out or TRIALS).resolve()
+    drawn = figures.folder() if in_place or os.environ.get("LAB_FIGURES") else out / "figures"
+    outcomes = _execute(notebooks, values, out, drawn, side_by_side, timeout)
+    if in_place:
+        for outcome in outcomes:
+            if not outcome.failure:
+                write_atomically(outcome.job.source, outcome.job.output.read_bytes())
+    return _conclude(outcomes, out, drawn, "parameters differ from the defaults" if values else "")
+
+
+def reproduce(side_by_side: int = 2, timeout: float | None = None) -> int:
+    """Execute every notebook with its defaults, refresh `figures/`, and hold the numbers against expected.yaml.
+
+    The committed notebooks stay as they are; executed copies go to `runs/notebooks/`. 0 if all came out, else 1.
+    """
+    notebooks = committed()
+    if not notebooks:
+        raise NotebookError(f"there are no notebooks in {FOLDER}")
+    outcomes = _execute(notebooks, {}, TRIALS, figures.folder(), side_by_side, timeout)
+    return _conclude(outcomes, TRIALS, figures.folder(), "")
+
+
+def check(names: Sequence[str], side_by_side: int = 2, timeout: float | None = None) -> int:
+    """Say which committed notebooks are out of form or stale; 0 if none is."""
+    from lab.notebooks.check import check as look
+
+    findings = look(locate(names) or committed(), side_by_side, timeout)
+    for finding in findings:
+        for line in [*finding.faults, *([finding.remark] if finding.remark else [])]:
+            print(f"{finding.notebook}: {line}")
+    wrong = sum(bool(finding.faults) for finding in findings)
+    print(f"{len(findings)} notebooks checked, {wrong} to repair")
+    return int(wrong > 0)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of text as columns of equal width."""
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
+def _execute(
+    notebooks: Sequence[Path], values: dict[str, Any], out: Path, drawn: Path, side_by_side: int, timeout: float | None
+) -> list[Outcome]:
+    jobs = [Job(path, out / f"{name_of(path)}.ipynb", values) for path in notebooks]
+    expected.forget((job.name for job in jobs), drawn)
+    return execute(jobs, side_by_side, timeout, drawn)
+
+
+def _conclude(outcomes: Sequence[Outcome], out: Path, drawn: Path, why_not: str) -> int:
+    """Print how every notebook and every expected figure came out, and the exit status they make."""
+    rows = [(job.name, "FAILED" if failure else "ok", f"{seconds:.1f}") for job, failure, seconds in outcomes]
+    print(aligned([("notebook", "result", "seconds"), *rows]))
+    for job, failure, _ in outcomes:
+        if failure:
+            kept = f"; kept up to there in {_short(job.failed)}" if job.failed.exists() else ""
+            print(f"{job.name}: {failure}{kept}")
+    failed = {job.name for job, failure, _ in outcomes if failure}
+    results = {outcome.job.name: expected.reported(outcome.job.name, drawn) for outcome in outcomes}
+    verdicts = expected.judge(expected.expectations(), results, failed, why_not)
+    if verdicts:
+        header = ("notebook", "figure", "expected", "came out", "", "")
+        print("\n" + aligned([header, *(tuple(verdict) for verdict in verdicts)]))
+    print(f"\nexecuted notebooks: {_short(out)}; figures: {_short(drawn)}")
+    return int(bool(failed) or any(verdict.bad for verdict in verdicts))
+
+
+def _short(path: Path) -> str:
+    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)

@@ -1,0 +1,81 @@
+"""Which notebooks there are, what they are called, and reading and writing them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lab.files import write_atomically
+from lab.places import ROOT
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+FOLDER = ROOT / "notebooks"
+TRIALS = ROOT / "runs" / "notebooks"  # where executed copies go unless told otherwise
+
+
+class NotebookError(ValueError):
+    """A notebook, or what was asked of it, is wrong; the message says which and what to do."""
+
+
+def committed() -> list[Path]:
+    """The notebooks of the repository in reading order; failed copies and checkpoints are none."""
+    found = FOLDER.rglob("*.ipynb")
+    return sorted(path for path in found if path.suffixes != [".failed", ".ipynb"] and not _hidden(path))
+
+
+def locate(names: Iterable[str]) -> list[Path]:
+    """The paths that a user named: a file, or a notebook's name ("1_sdp/table2"), without repeats.
+
+    Raises NotebookError for a name that is neither, with the names there are.
+    """
+    return list(dict.fromkeys(_locate(name) for name in names))
+
+
+def name_of(path: Path) -> str:
+    """A notebook's name: its path inside `notebooks/` without the suffix; outside the folder, its stem."""
+    path = path.resolve()
+    inside = path.is_relative_to(FOLDER.resolve())
+    return (path.relative_to(FOLDER.resolve()) if inside else Path(path.name)).with_suffix("").as_posix()
+
+
+def read(path: Path) -> NotebookNode:
+    """Parse a notebook as version 4. Raises NotebookError if the file is no notebook."""
+    import nbformat
+
+    try:
+        return nbformat.read(path, as_version=4)
+    except (nbformat.reader.NotJSONError, nbformat.ValidationError, AttributeError, KeyError) as error:
+        raise NotebookError(f"{path} is not a notebook that can be read: {error}") from error
+
+
+def write(notebook: NotebookNode, path: Path) -> None:
+    """Write a notebook whole, with sorted keys and a closing newline. Raises nbformat.ValidationError if invalid."""
+    write_atomically(path, text_of(notebook).encode("utf-8"))
+
+
+def text_of(notebook: NotebookNode) -> str:
+    """The one text of a valid notebook."""
+    import nbformat
+
+    nbformat.validate(notebook)
+    return nbformat.writes(notebook, version=4).rstrip("\n") + "\n"
+
+
+def tags(cell: NotebookNode) -> list[str]:
+    """A cell's tags."""
+    return cell.metadata.get("tags", [])
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(FOLDER).parts)
+
+
+def _locate(name: str) -> Path:
+    for path in (Path(name), FOLDER / name, FOLDER / f"{name}.ipynb"):
+        if path.is_file():
+            return path.resolve()
+    known = ", ".join(name_of(path) for path in committed()) or "none yet"
+    raise NotebookError(f"no notebook {name!r}; give a file, or one of: {known}")

@@ -1,0 +1,130 @@
+"""The parameters that a notebook declares, and values for them from the command line.
+
+A notebook declares them in its cell tagged `parameters`, one typed assignment a line, its help in the trailing comment:
+    limit: int = 20  # tasks per split
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lab.notebooks.documents import NotebookError, name_of, read, tags
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
+
+
+class Parameter(NamedTuple):
+    """One declared parameter. annotation: as written ("int", "list[str]", "str | None")."""
+
+    name: str
+    annotation: str
+    default: Any
+    help: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.annotation} = {self.default!r}  # {self.help}"
+
+
+def declared(notebook: NotebookNode, where: str) -> dict[str, Parameter]:
+    """The parameters of a notebook by name; empty without a cell tagged `parameters`.
+
+    papermill has such a reader, but it drops a line with a second equals sign, and an engine's options hold some.
+    Raises NotebookError, naming the line, for anything but a typed assignment of a literal with a comment.
+    """
+    cell = next((cell for cell in notebook.cells if "parameters" in tags(cell)), None)
+    if cell is None:
+        return {}
+    try:
+        comments = _comments(cell.source)
+        body = ast.parse(cell.source).body
+    except (SyntaxError, tokenize.TokenError) as error:
+        raise NotebookError(f"the parameters cell of {where} is not valid Python: {error}") from error
+    parameters = [_parameter(statement, comments, where) for statement in body]
+    return {parameter.name: parameter for parameter in parameters}
+
+
+def resolve(notebooks: Sequence[Path], given: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Check `-p name text` pairs against every notebook and turn the texts into typed values; the last of a name wins.
+
+    Raises NotebookError before anything runs: for a name that no notebook or only some of them declare, and for a
+    text that is not of the declared type.
+    """
+    by_notebook = {name_of(path): declared(read(path), name_of(path)) for path in notebooks}
+    values = {}
+    for name, text in given:
+        lacking = [where for where, parameters in by_notebook.items() if name not in parameters]
+        if lacking:
+            raise NotebookError(_unknown(name, lacking, by_notebook))
+        values[name] = [parse(text, parameters[name]) for parameters in by_notebook.values()][-1]
+    return values
+
+
+def parse(text: str, parameter: Parameter) -> Any:
+    """One value from the command line: the text itself for a `str`, else read as YAML and held against the type.
+
+    Raises NotebookError if it is of another type.
+    """
+    import yaml
+
+    wanted, optional = _type(parameter.annotation)
+    if optional and text.strip().lower() in ("none", "null", "~", ""):
+        return None
+    if wanted is str:
+        return text
+    try:
+        value = float(text) if wanted is float else yaml.safe_load(text)
+    except (ValueError, yaml.YAMLError):
+        value = text
+    # True is an int in Python; a user who writes `limit true` did not mean 1.
+    if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
+        raise NotebookError(f"parameter {parameter.name} got {text!r}, which is no {parameter.annotation}: {parameter}")
+    return value
+
+
+def _comments(source: str) -> dict[int, str]:
+    """Line number -> the text of the comment that ends the line."""
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    return {token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT}
+
+
+def _parameter(statement: ast.stmt, comments: Mapping[int, str], where: str) -> Parameter:
+    line = f"line {statement.lineno} of the parameters cell of {where}"
+    example = "write it as in: limit: int = 20  # tasks per split"
+    if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name) or not statement.value:
+        raise NotebookError(f"{line} is no typed assignment; {example}")
+    annotation = ast.unparse(statement.annotation)
+    comment = comments.get(statement.end_lineno or statement.lineno, "")
+    if not comment:
+        raise NotebookError(f"{line} has no comment to serve as help; {example}")
+    try:
+        default = ast.literal_eval(statement.value)
+        _type(annotation)
+    except (ValueError, KeyError) as error:
+        raise NotebookError(f"{line} needs a literal value of a type among {', '.join(TYPES)}; {example}") from error
+    return Parameter(statement.target.id, annotation, default, comment)
+
+
+def _type(annotation: str) -> tuple[type, bool]:
+    """("list[str] | None") -> (list, True)."""
+    names = [part.strip().split("[")[0] for part in annotation.split("|")]
+    kinds = [TYPES[name] for name in names if name != "None"]
+    if len(kinds) != 1:
+        raise ValueError(f"{annotation} is no single type")
+    return kinds[0], "None" in names
+
+
+def _unknown(name: str, lacking: Sequence[str], by_notebook: Mapping[str, Mapping[str, Parameter]]) -> str:
+    others = [where for where in by_notebook if where not in lacking]
+    head = f"{', '.join(lacking)} {'has' if len(lacking) == 1 else 'have'} no parameter {name!r}"
+    if others:
+        return f"{head}, while {', '.join(others)} {'has' if len(others) == 1 else 'have'}. Run them apart."
+    known = {str(parameter): None for parameters in by_notebook.values() for parameter in parameters.values()}
+    return f"{head}. {'There are:' if known else 'They declare none.'}" + "".join(f"\n  {line}" for line in known)

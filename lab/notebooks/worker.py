@@ -1,0 +1,150 @@
+"""The process that executes one notebook with papermill; `lab.notebooks.execute` starts it and reads its events.
+
+It reads a job as one JSON line from standard input and keeps reading: when the parent goes away, that input ends, and
+the worker stops its kernel and itself. Events go out as JSON lines: {"start": cell}, {"end": cell}, then {"done": true}
+or {"failed": message}.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple
+
+Emit = Callable[[dict[str, Any]], None]
+
+
+class Stop(KeyboardInterrupt):
+    """A signal asked for the end; like Ctrl-C it passes through every event loop and lets the kernel be shut down."""
+
+
+class Progress(NamedTuple):
+    """What the worker knows while it runs: the cell in work (counted from 1), and why it is being stopped."""
+
+    cell: list[int]
+    reason: list[str]
+
+
+def main() -> None:
+    """Execute the job given on standard input; the exit status is 0 even if it failed, as the last event says so."""
+    emit = _private_events()
+    job = json.loads(sys.stdin.readline())
+    progress = Progress([0], [])
+    _listen(progress, job["timeout"])
+    try:
+        with tempfile.TemporaryDirectory(prefix="lab-kernel-") as folder:
+            _use_this_python(Path(folder))
+            _execute(job, emit, progress)
+        emit({"done": True})
+    except BaseException as error:  # whatever happened, the parent has to hear of it
+        emit({"failed": _message(error, progress)})
+
+
+def _private_events() -> Emit:
+    """Keep standard output for events alone: what papermill or a library prints goes to standard error."""
+    channel = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+    os.dup2(2, 1)
+    return lambda event: print(json.dumps(event), file=channel, flush=True)
+
+
+def _listen(progress: Progress, timeout: float | None) -> None:
+    """Turn Ctrl-C, a termination, the parent's end and the time limit into a clean stop."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        progress.reason.append(f"took longer than {timeout:g} s" if number == signal.SIGALRM else "stopped")
+        raise Stop
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
+        signal.signal(number, stop)
+    signal.setitimer(signal.ITIMER_REAL, timeout or 0)
+    threading.Thread(target=_stop_at_end_of_input, daemon=True).start()
+
+
+def _stop_at_end_of_input() -> None:
+    sys.stdin.read()
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _use_this_python(folder: Path) -> None:
+    """Make `python3` mean this interpreter: a kernel installed in the user's home would otherwise come first."""
+    kernel = folder / "kernels" / "python3"
+    kernel.mkdir(parents=True)
+    command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    specification = {"argv": command, "display_name": "Python 3", "language": "python"}
+    (kernel / "kernel.json").write_text(json.dumps(specification), encoding="utf-8")
+    os.environ["JUPYTER_PATH"] = os.pathsep.join(filter(None, [str(folder), os.environ.get("JUPYTER_PATH")]))
+
+
+def _execute(job: dict[str, Any], emit: Emit, progress: Progress) -> None:
+    import papermill
+
+    from lab.notebooks.documents import write
+    from lab.notebooks.normalise import normalise
+
+    _register_engine(emit, progress)
+    executed = papermill.execute_notebook(
+        _no_template(job["source"]),
+        _no_template(job["partial"]),
+        parameters=job["parameters"],
+        engine_name="lab",
+        kernel_name="python3",
+        language="python",
+        progress_bar=False,
+        start_timeout=120,
+        cwd=str(Path(job["source"]).parent),
+    )
+    write(normalise(executed), Path(job["output"]))
+
+
+def _no_template(path: str) -> str:
+    """papermill fills braces in paths from the parameters; a folder may simply be called so."""
+    return path.replace("{", "{{").replace("}", "}}")
+
+
+def _register_engine(emit: Emit, progress: Progress) -> None:
+    """papermill's own engine, with an event before and after each cell."""
+    from papermill.engines import NBClientEngine, NotebookExecutionManager, papermill_engines
+
+    class ReportingEngine(NBClientEngine):
+        @classmethod
+        def execute_managed_notebook(cls, manager: NotebookExecutionManager, kernel_name: str, **settings: Any) -> None:
+            start, complete = manager.cell_start, manager.cell_complete
+
+            def cell_start(cell: Any, cell_index: int, **rest: Any) -> None:
+                progress.cell[0] = cell_index + 1
+                emit({"start": cell_index})
+                start(cell, cell_index=cell_index, **rest)
+
+            def cell_complete(cell: Any, cell_index: int, **rest: Any) -> None:
+                complete(cell, cell_index=cell_index, **rest)
+                emit({"end": cell_index})
+
+            manager.cell_start, manager.cell_complete = cell_start, cell_complete
+            super().execute_managed_notebook(manager, kernel_name, **settings)
+
+    papermill_engines.register("lab", ReportingEngine)
+
+
+def _message(error: BaseException, progress: Progress) -> str:
+    from nbclient.exceptions import DeadKernelError
+    from papermill.exceptions import PapermillExecutionError
+
+    at = f"cell {progress.cell[0]}" if progress.cell[0] else "before the first cell"
+    if progress.reason:
+        return f"{at}: {progress.reason[0]}"
+    if isinstance(error, DeadKernelError):
+        return f"{at}: the kernel died; a crash in compiled code, or the system ran out of memory"
+    if isinstance(error, PapermillExecutionError):
+        return f"{at}: {error.ename}: {error.evalue}"
+    return f"{at}: {type(error).__name__}: {error}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+"""Intervals for rates and means, and paired comparisons of two runs over the same tasks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+
+RESAMPLES = 10_000
+ENUMERATED = 14  # up to 2**14 sign patterns are tried one by one; beyond that they are sampled
+DRAWN_AT_ONCE = 4_000_000  # numbers held in memory at a time while resampling (32 MB)
+
+
+class Interval(NamedTuple):
+    """An estimate with its confidence interval, in the unit of the data."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Comparison(NamedTuple):
+    """Two runs on the same tasks; every difference is the first run minus the second.
+
+    n: tasks. difference: mean paired difference with its bootstrap interval. p_value: two-sided sign-flip test of
+    "no difference"; exact says whether all sign patterns were enumerated. wins, losses, ties: numbers of tasks, for
+    the first run. mcnemar: exact two-sided McNemar p-value, None unless every score is 0 or 1.
+    """
+
+    n: int
+    mean_a: float
+    mean_b: float
+    difference: Interval
+    p_value: float
+    exact: bool
+    wins: int
+    losses: int
+    ties: int
+    mcnemar: float | None
+
+
+def wilson(passes: int, n: int, level: float = 0.95) -> Interval:
+    """A rate in [0, 1] with its Wilson score interval.
+
+    Raises ValueError unless 0 <= passes <= n and n > 0.
+    Source: Wilson 1927, Probable inference, the law of succession, and statistical inference.
+    """
+    if n <= 0 or not 0 <= passes <= n:
+        raise ValueError(f"{passes} passes of {n} tasks is no rate; give whole numbers with 0 <= passes <= n and n > 0")
+    from scipy.stats import binomtest
+
+    interval = binomtest(int(passes), int(n)).proportion_ci(confidence_level=level, method="wilson")
+    rate = passes / n
+    # At 0 and at 1 rounding can leave the bound an ulp inside the rate.
+    return Interval(rate, min(float(interval.low), rate), max(float(interval.high), rate))
+
+
+def bootstrap_mean(
+    values: Sequence[float] | np.ndarray, seed: int = 0, level: float = 0.95, resamples: int = RESAMPLES
+) -> Interval:
+    """The mean of `values`, shape (n,), with a percentile bootstrap interval; the same seed gives the same interval.
+
+    Raises ValueError if `values` is empty or holds a NaN.
+    Source: Efron 1979, Bootstrap methods: another look at the jackknife.
+    """
+    import numpy as np
+
+    data = np.asarray(values, dtype=float)
+    if data.ndim != 1 or not data.size or np.isnan(data).any():
+        raise ValueError(f"a mean needs a list of at least one number and no NaN, not {data!r}")
+    mean = float(data.mean())
+    means = np.concatenate(list(_resampled_means(data, seed, resamples)))
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(mean, min(float(low), mean), max(float(high), mean))
+
+
+def compare(a: Mapping[str, float], b: Mapping[str, float], seed: int = 0) -> Comparison:
+    """Compare two runs task by task; a and b map task ids to scores.
+
+    Raises ValueError if a task id is in one run only, or a score is NaN: failed episodes count as 0, not as absent.
+    """
+    import numpy as np
+
+    tasks = _shared_tasks(a, b)
+    first, second = (np.array([run[task] for task in tasks], dtype=float) for run in (a, b))
+    differences = first - second
+    p_value, exact = sign_flip(differences, seed)
+    return Comparison(
+        n=len(tasks),
+        mean_a=float(first.mean()),
+        mean_b=float(second.mean()),
+        difference=bootstrap_mean(differences, seed),
+        p_value=p_value,
+        exact=exact,
+        wins=int((differences > 0).sum()),
+        losses=int((differences < 0).sum()),
+        ties=int((differences == 0).sum()),
+        mcnemar=_mcnemar_if_binary(first, second),
+    )
+
+
+def sign_flip(differences: Sequence[float] | np.ndarray, seed: int = 0, draws: int = RESAMPLES) -> tuple[float, bool]:
+    """Two-sided p-value that paired differences, shape (n,), are symmetric about 0, and whether it is exact.
+
+    Exact by enumeration with at most ENUMERATED non-zero differences; else sampled, the observed signs counted
+    as one more draw, so that a p-value is never 0.
+    Source: Phipson and Smyth 2010, Permutation p-values should never be zero.
+    """
+    import numpy as np
+
+    moved = np.asarray(differences, dtype=float)
+    moved = moved[moved != 0]
+    # A sum that ties with the observed one up to rounding is as extreme as it.
+    threshold = abs(moved.sum()) - 1e-9 * np.abs(moved).sum()
+    if moved.size <= ENUMERATED:
+        patterns = np.arange(2**moved.size)[:, None] >> np.arange(moved.size) & 1
+        sums = (1 - 2 * patterns) @ moved
+        return float((np.abs(sums) >= threshold).mean()), True
+    extreme = sum(int((np.abs(sums) >= threshold).sum()) for sums in _flipped_sums(moved, seed, draws))
+    return (1 + extreme) / (1 + draws), False
+
+
+def mcnemar(only_a: int, only_b: int) -> float:
+    """Exact two-sided McNemar p-value from the tasks that only the first, and only the second run passed.
+
+    Source: McNemar 1947; the exact form is a binomial test of a fair coin on the discordant tasks.
+    """
+    from scipy.stats import binomtest
+
+    discordant = only_a + only_b
+    return float(binomtest(only_a, discordant, 0.5).pvalue) if discordant else 1.0
+
+
+def _shared_tasks(a: Mapping[str, float], b: Mapping[str, float]) -> list[str]:
+    for here, there, which in ((a, b, "second"), (b, a, "first")):
+        missing = sorted(set(here) - set(there))
+        if missing:
+            raise ValueError(
+                f"the {which} run lacks {len(missing)} of the other's tasks: {_some(missing)}. "
+                "Run both on the same tasks, or cut both to the shared ids first"
+            )
+    if not a:
+        raise ValueError("both runs are empty; a comparison needs at least one task")
+    unscored = sorted(task for task in a if math.isnan(a[task]) or math.isnan(b[task]))
+    if unscored:
+        raise ValueError(f"tasks without a score: {_some(unscored)}. Score a failed episode 0; it stays in the mean")
+    return sorted(a)
+
+
+def _some(names: Sequence[str], most: int = 8) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _mcnemar_if_binary(first: np.ndarray, second: np.ndarray) -> float | None:
+    import numpy as np
+
+    if not np.isin(np.concatenate([first, second]), (0.0, 1.0)).all():
+        return None
+    return mcnemar(int((first > second).sum()), int((first < second).sum()))
+
+
+def _batches(total: int, width: int) -> Iterator[int]:
+    size = max(1, DRAWN_AT_ONCE // width)
+    for start in range(0, total, size):
+        yield min(size, total - start)
+
+
+def _resampled_means(data: np.ndarray, seed: int, resamples: int) -> Iterator[np.ndarray]:
+    import numpy as np
+
+    random = np.random.default_rng(seed)
+    chances = np.full(data.size, 1 / data.size)
+    for count in _batches(resamples, data.size):
+        yield random.multinomial(data.size, chances, size=count) @ data / data.size
+
+
+def _flipped_sums(moved: np.ndarray, seed: int, draws: int) -> Iterator[np.ndarray]:
+    import numpy as np
+
+    random = np.random.default_rng(seed)
+    for count in _batches(draws, moved.size):
+        yield (1 - 2 * random.integers(0, 2, size=(count, moved.size), dtype=np.int8)) @ moved
