@@ -1,0 +1,89 @@
+"""Table 1 as numbers: the MDP objects that SDP's trajectories supply; and Proposition 1, tested on noisy runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sdp.experiments.table2 import evidence
+from sdp.experiments.travelplanner import Setup, collect
+from sdp.markov import markov_test
+from sdp.mdp import MDP, credit, mdp
+from sdp.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def inputs(trajectories: Sequence[Trajectory], backbone: str) -> pd.DataFrame:
+    """The four inputs of §2 and the credit signal, with what supplies each and how much of it there is."""
+    import pandas as pd
+
+    objects, attempts = mdp(trajectories), sum(len(t.attempts) for t in trajectories)
+    lines = [
+        ("state space", "distinct certified states", "sdp.mdp.mdp(...).states", len(objects.states)),
+        ("observation-to-state mapping", "verdicts on observations", "sdp.mdp.observation_map(...)", attempts),
+        ("certified transitions", "tuples (s, a, k, s')", "sdp.mdp.mdp(...).transitions", len(objects.transitions)),
+        ("termination criterion", "episodes that certified the goal", "Trajectory.reached_goal", _ended(trajectories)),
+        ("per-predicate credit", "predicates with their attempt", "sdp.mdp.credit(...)", _credited(trajectories)),
+    ]
+    table = pd.DataFrame(lines, columns=["MDP input", "what SDP supplies", "in code", "count"])
+    return _labelled(table, backbone, len(trajectories))
+
+
+def credit_by_kind(trajectories: Sequence[Trajectory], backbone: str) -> pd.DataFrame:
+    """For each predicate kind: how many, the certified share, the mean number of rejections before, the mean k."""
+    table = credit(trajectories)
+    means = table.groupby("kind", sort=False).agg(
+        predicates=("predicate", "size"),
+        certified=("certified", "mean"),
+        rejections=("rejections", "mean"),
+        k=("k", "mean"),
+    )
+    return _labelled(means.reset_index(), backbone, len(trajectories))
+
+
+def branching(objects: MDP) -> pd.DataFrame:
+    """The kernel's shape: for how many (state, action) pairs how many different next states were seen."""
+    kernel = objects.kernel()
+    after = kernel.groupby(["state", "action"])["next_state"].nunique()
+    return after.value_counts().rename_axis("next states").rename("(state, action) pairs").reset_index()
+
+
+def noisy_runs(keep: float, seeds: int, data: str, limit: int, seed: int = 0, workers: int = 0) -> list[Trajectory]:
+    """The same queries played `seeds` times by rules that go wrong with probability 1 - keep.
+
+    Few queries many times, since only certified states that are reached in more than one way can tell anything.
+    """
+    base = Setup(data=data, limit=limit, seed=seed)
+    engines = (f"rules@{keep:g}?seed={number}" for number in range(seeds))
+    runs = (collect(replace(base, engine=engine), workers, show_progress=False) for engine in engines)
+    return [trajectory for run in runs for trajectory in run.trajectories]
+
+
+def rejections_before(trajectory: Trajectory, transition: int) -> Any:
+    """A prefix: how many attempts had been rejected on the way to the state."""
+    state = trajectory.transitions[transition].before
+    return sum(attempt.k == 0 and attempt.state < state for attempt in trajectory.attempts)
+
+
+def proposition_1(trajectories: Sequence[Trajectory], backbone: str, permutations: int, seed: int) -> pd.DataFrame:
+    """The test of Eq. 7: what the number of rejections on the way says of the next state, beyond (s, P)."""
+    import pandas as pd
+
+    test = markov_test(trajectories, rejections_before, permutations, seed)
+    return _labelled(pd.DataFrame([test._asdict()]), backbone, len(trajectories))
+
+
+def _labelled(table: pd.DataFrame, backbone: str, n: int) -> pd.DataFrame:
+    """The table with how its numbers came to be; n: episodes."""
+    return table.assign(evidence=evidence(backbone), backbone=backbone, n=n)
+
+
+def _ended(trajectories: Sequence[Trajectory]) -> int:
+    return sum(trajectory.reached_goal for trajectory in trajectories)
+
+
+def _credited(trajectories: Sequence[Trajectory]) -> int:
+    return int(credit(trajectories)["certified"].sum())
