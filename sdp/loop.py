@@ -63,18 +63,20 @@ def run_episode(
     """Play one task; the certified trajectory.
 
     ledger: the backbone that the adapter asks, so that each attempt and each plan knows what it cost.
-    Raises UnreachablePlan, and whatever the world or the backbone raises; a malformed answer to Realize or Validate is
-    a failed attempt.
+    Raises UnreachablePlan, and whatever the world or the backbone raises. A malformed answer to Realize or Validate is
+    a failed attempt; to Propose or Replan, it ends the episode.
     """
     state, goal = adapter.start()  # L.1
     log = _Log(task, goal, settings, ledger, state)
     plan = log.plan("propose", _build_plan(adapter, settings, state, goal), start=0)  # L.2-3
+    if plan[-1:] != (goal,):
+        return log.trajectory("malformed plan")
     cursor, r, failures = 0, 0, ()  # L.4
     while cursor < len(plan):  # L.5
         if log.steps >= settings.step_cap:
             return log.trajectory("step cap")
         tail = plan[cursor:]
-        action, observation, verdict = _attempt(adapter, settings, state, tail, failures)  # L.6-8
+        action, observation, verdict = _attempt(adapter, settings, state, tail, _at(tail[0], failures))  # L.6-8
         attempt = log.attempt(cursor, tail[0], action, observation, verdict)
         if verdict.k >= 1:  # L.9
             state = adapter.advance(state, tail[: verdict.k], observation)  # L.10-11
@@ -86,26 +88,45 @@ def run_episode(
         if settings.spent(r):  # L.16
             if not settings.replan:
                 return log.trajectory("budget")
-            try:
-                tail = adapter.replan(state, goal, log.trajectory())  # L.17
-            except MalformedAnswer:
+            new = _new_tail(adapter, state, goal, log.trajectory())  # L.17
+            plan = log.plan("replan", (*plan[:cursor], *(new or tail)), start=cursor)
+            if not new:
                 return log.trajectory("malformed plan")
-            plan = log.plan("replan", (*plan[:cursor], *tail), start=cursor)
-            r, failures = 0, _at_head(failures, plan, cursor)  # L.18
+            r = 0  # L.18
     return log.trajectory("goal")  # L.22
 
 
 def _build_plan(
     adapter: Adapter[Any, Any, Any], settings: Settings, state: Any, goal: Predicate
 ) -> tuple[Predicate, ...]:
-    """L.2: Propose, each result fed back, until the last predicate is the goal."""
+    """L.2: Propose, each result fed back, until the last predicate is the goal; a malformed answer ends it before."""
     planned: tuple[Predicate, ...] = ()
-    while not planned or planned[-1] != goal:
-        proposed = tuple(adapter.propose(state, goal, planned))
+    while planned[-1:] != (goal,):
+        try:
+            proposed = _up_to(goal, adapter.propose(state, goal, planned))
+        except MalformedAnswer:
+            return planned
         if not proposed or len(planned) >= LONGEST_PLAN:
             raise UnreachablePlan(f"After {len(planned)} predicates Propose has not reached the goal: {goal.text}")
         planned += proposed if settings.propose == "plan" else proposed[:1]
     return planned
+
+
+def _new_tail(
+    adapter: Adapter[Any, Any, Any], state: Any, goal: Predicate, trajectory: Trajectory
+) -> tuple[Predicate, ...]:
+    """L.17: Replan; empty if it gave no answer, or none that leads to the goal."""
+    try:
+        tail = _up_to(goal, adapter.replan(state, goal, trajectory))
+    except MalformedAnswer:
+        return ()
+    return tail if tail[-1:] == (goal,) else ()
+
+
+def _up_to(goal: Predicate, predicates: Sequence[Predicate]) -> tuple[Predicate, ...]:
+    """The goal ends a plan, so nothing stands after it."""
+    plan = tuple(predicates)
+    return plan[: plan.index(goal) + 1] if goal in plan else plan
 
 
 def _attempt(
@@ -124,14 +145,13 @@ def _attempt(
         verdict = adapter.validate(tail, observation)  # L.8
     except MalformedAnswer as error:
         return action, observation, Verdict(0, f"malformed answer: {error}")
-    k = min(verdict.k, len(tail) if settings.cascade else 1)
+    k = max(0, min(verdict.k, len(tail) if settings.cascade else 1))
     return action, observation, Verdict(k, verdict.reason)
 
 
-def _at_head(failures: tuple[Attempt, ...], plan: Sequence[Predicate], cursor: int) -> tuple[Attempt, ...]:
-    """A.1: the history goes on after Replan, as far as it is about the target that now stands at the head."""
-    head = plan[cursor].text if cursor < len(plan) else ""
-    return tuple(failure for failure in failures if failure.target == head)
+def _at(target: Predicate, failures: Sequence[Attempt]) -> tuple[Attempt, ...]:
+    """A.1: the history goes on after Replan, as far as it is about the target that stands at the head."""
+    return tuple(failure for failure in failures if failure.target == target.text)
 
 
 class _Log:

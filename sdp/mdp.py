@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -54,7 +55,7 @@ def mdp(trajectories: Iterable[Trajectory]) -> MDP:
     steps, initial, terminal = [], set(), set()
 
     def number(state: Any) -> int:
-        key = _text(state)
+        key = json.dumps(state, sort_keys=True)
         if key not in index:
             index[key] = len(states)
             states.append(state)
@@ -88,6 +89,7 @@ def observation_map(trajectory: Trajectory) -> pd.DataFrame:
 def credit(trajectories: Sequence[Trajectory]) -> pd.DataFrame:
     """Per-predicate credit: which attempt certified each predicate, with what cascade depth, after how many rejections.
 
+    rejections: attempts at the predicate, from the state it was certified in or is still tried from, that failed.
     Predicates of the last plan that were never certified have k = 0 and no step.
     """
     import pandas as pd
@@ -98,21 +100,19 @@ def credit(trajectories: Sequence[Trajectory]) -> pd.DataFrame:
 
 
 def _credit(trajectory: Trajectory) -> list[tuple[Any, ...]]:
-    rows, rejections = [], 0
-    for attempt in trajectory.attempts:
-        if attempt.k == 0:
-            rejections += 1
-            continue
+    rows = []
+    rejected = Counter((attempt.state, attempt.target) for attempt in trajectory.attempts if attempt.k == 0)
+    for attempt in (trajectory.attempts[transition.attempt] for transition in trajectory.transitions):
         plan = trajectory.plans[attempt.plan].predicates
         for position in range(attempt.position, attempt.position + attempt.k):
             target = plan[position]
             about = (trajectory.task, position, target.text, target.kind, True, attempt.k, 1 / attempt.k)
-            rows.append((*about, attempt.step, rejections if position == attempt.position else 0))
-        rejections = 0
-    plan = trajectory.plans[-1].predicates
+            tried = position == attempt.position  # the others came with it
+            rows.append((*about, attempt.step, rejected[attempt.state, attempt.target] if tried else 0))
+    plan, last = trajectory.plans[-1].predicates, len(trajectory.states) - 1
     for position in range(trajectory.certified, len(plan)):
         about = (trajectory.task, position, plan[position].text, plan[position].kind, False, 0, 0.0, None)
-        rows.append((*about, rejections if position == trajectory.certified else 0))
+        rows.append((*about, rejected[last, plan[position].text] if position == trajectory.certified else 0))
     return rows
 
 

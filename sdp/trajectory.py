@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +63,8 @@ class Trajectory:
     """All attempts, transitions and plans of an episode.
 
     states: JSON values, s_0 first; one more than there are transitions. end: "goal" (certified), "step cap", "budget"
-    (attempts spent, and Replan is switched off), or "malformed plan" (Replan gave no usable answer).
+    (attempts spent, and Replan is switched off), or "malformed plan" (Propose or Replan gave no usable answer: the plan
+    is what had been proposed by then, or stays as it was).
     """
 
     task: str
@@ -89,7 +90,7 @@ class Trajectory:
     @property
     def progress(self) -> float:
         """Certified share of the current plan, in [0, 1] (Figure 3c)."""
-        return self.certified / len(self.plans[-1].predicates)
+        return self.certified / max(1, len(self.plans[-1].predicates))
 
     @property
     def replans(self) -> int:
@@ -102,8 +103,17 @@ class Trajectory:
         return sum((part.cost for part in (*self.plans, *self.attempts)), Cost())
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON values; `from_json` gives an equal trajectory."""
-        return asdict(self)
+        """Plain JSON values; `from_json` gives an equal trajectory. States, actions and observations are not copied."""
+        plans = [
+            _fields(plan) | {"predicates": [_fields(p) for p in plan.predicates], "cost": _fields(plan.cost)}
+            for plan in self.plans
+        ]
+        return _fields(self) | {
+            "goal": _fields(self.goal),
+            "plans": plans,
+            "attempts": [_fields(attempt) | {"cost": _fields(attempt.cost)} for attempt in self.attempts],
+            "transitions": [_fields(transition) for transition in self.transitions],
+        }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Trajectory:
@@ -122,7 +132,7 @@ class Trajectory:
         """One row an attempt."""
         import pandas as pd
 
-        rows = [asdict(attempt) | {"task": self.task, "certified": attempt.k >= 1} for attempt in self.attempts]
+        rows = [_fields(attempt) | {"task": self.task, "certified": attempt.k >= 1} for attempt in self.attempts]
         frame = pd.DataFrame(rows).drop(columns="cost", errors="ignore")
         for part in ("calls", "tokens_in", "tokens_out"):
             frame[part] = [getattr(attempt.cost, part) for attempt in self.attempts]
@@ -130,6 +140,11 @@ class Trajectory:
 
     def _current(self, transition: Transition) -> bool:
         return self.attempts[transition.attempt].plan == len(self.plans) - 1
+
+
+def _fields(record: Any) -> dict[str, Any]:
+    # dataclasses.asdict copies every value in depth, which takes longer than the whole loop.
+    return {name: getattr(record, name) for name in record.__slots__}
 
 
 def _plan(value: Mapping[str, Any]) -> Plan:

@@ -17,9 +17,9 @@ class WorldDied(BackendDied):
 class Step:
     """What a world answers to `reset` or `step`.
 
-    text: the world's own words. score: in [0, 1], the best the task has reached so far. done: whether the episode is over.
-    actions: the valid actions where the world lists them, else empty. facts: the same content typed, for code that
-    should not parse text back; never more than `text` says.
+    text: the world's own words. score: in [0, 1], the best the task has reached so far. done: whether the episode is
+    over. actions: the valid actions where the world lists them, else empty. facts: what was found, as typed values for
+    code that should not parse text back; never a verdict.
     """
 
     text: str

@@ -121,15 +121,15 @@ def collect(
 
     workers: 0 for one process with rules and 8 threads with an endpoint. run: a folder (a name goes under `runs/`);
     without one, a folder whose name no other experiment shares. record: keep the answers for `replay:`; by default only
-    an endpoint's. Raises ManifestMismatch if the folder holds another experiment, RunBusy if it is being written.
+    a model's. Raises ManifestMismatch if the folder holds another experiment, RunBusy if it is being written.
     """
     setup = setup.resolved()
     backbone, kind = _backbone(setup.engine), engines.parse(setup.engine).kind
     tasks = setup.tasks()
     manifest = _manifest(setup, backbone, tasks)
     folder = ROOT / "runs" / (run or manifest.name())
-    episode = partial(_play, setup, kind == "endpoint" if record is None else record)
-    threads = kind == "endpoint"
+    episode = partial(_play, setup, kind in ("endpoint", "local") if record is None else record)
+    threads = kind == "endpoint"  # a local model answers one at a time
     with Run(folder, manifest) as opened:
         episodes = play_all(
             opened, episode, workers or (THREADS if threads else 1), "threading" if threads else "loky", show_progress
@@ -175,10 +175,11 @@ def _play(setup: Setup, record: bool, task_id: str) -> Played:
 
 def _result(setup: Setup, trajectory: Trajectory) -> dict[str, Any]:
     cost = trajectory.cost
+    last = trajectory.attempts[-1].reason if trajectory.attempts else "Propose gave no usable plan"
     return {
         "plan": plan_of(setup, trajectory),
         "end": trajectory.end,
-        "stuck": "" if trajectory.reached_goal else trajectory.attempts[-1].reason,
+        "stuck": "" if trajectory.reached_goal else last,
         "steps": len(trajectory.attempts),
         "replans": trajectory.replans,
         "progress": trajectory.progress,

@@ -18,15 +18,14 @@ from dataclasses import asdict
 from typing import Any
 
 from worlds.base import Step
-from worlds.travelplanner.costs import plan_bill
+from worlds.travelplanner.costs import ground_leg, plan_bill
 from worlds.travelplanner.evaluator import evaluate
 from worlds.travelplanner.hard import cuisines_had
-from worlds.travelplanner.itinerary import MEALS, SLOTS, Day, days_read, name_and_city, vehicle
+from worlds.travelplanner.itinerary import MEALS, SLOTS, Day, days_read, flight_number, name_and_city, vehicle
 from worlds.travelplanner.sandbox import SELF_DRIVING, TAXI, Sandbox
 from worlds.travelplanner.tasks import TripTask
 
 ACTION = re.compile(r"\s*(\w+)\[(.*)\]\s*", re.DOTALL)
-FLIGHT_NUMBER = re.compile(r"Flight Number: ([^,]+)")
 EMPTY = "-"
 
 
@@ -99,7 +98,7 @@ class TravelPlanner:
             slots = [(int(day), str(slot)) for day, slot in request["slots"]]
             days = days_read(request["draft"], self._task.days)
             facts = self._facts(days, slots)
-        except (ValueError, TypeError, KeyError, RecursionError):  # Unreadable is a ValueError
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError):  # Unreadable is a ValueError
             return None
         lines = [f"Day {e['day']} {e['slot']}: {e['text']} - {_row_text(e['row'])}" for e in facts["entries"]]
         lines.append(f"The draft costs ${facts['total']:,.0f} of ${facts['budget']:,}.")
@@ -125,20 +124,23 @@ class TravelPlanner:
         return about | {"repeated": _repeated(days, slot, text)}
 
     def _row(self, day: Day, slot: str) -> dict[str, Any] | None:
-        """The table's row behind a slot, as the evaluator resolves it; None if there is none."""
+        """The table's row behind a slot, as the evaluator resolves it; of several attractions the first one's.
+
+        None if there is none, or if one of several attractions has none.
+        """
         text = day.text(slot)
         if slot == "transportation":
-            return self._transport_row(day, text)
+            return self._transport_row(day)
         named = {"accommodation": self.sandbox.accommodations_named, "attraction": self.sandbox.attractions_named}
-        rows = named.get(slot, self.sandbox.restaurants_named)(*name_and_city(text.rstrip(";")))
-        return asdict(rows[0]) if rows else None
+        items = day.attractions if slot == "attraction" else [text]
+        found = [named.get(slot, self.sandbox.restaurants_named)(*name_and_city(item))[:1] for item in items]
+        return asdict(found[0][0]) if found and all(found) else None
 
-    def _transport_row(self, day: Day, text: str) -> dict[str, Any] | None:
-        number, mode = FLIGHT_NUMBER.search(text), vehicle(text)
-        if number:
-            flight = self.sandbox.flight(number[1])
+    def _transport_row(self, day: Day) -> dict[str, Any] | None:
+        if vehicle(day.text("transportation")) == "flight":
+            flight = self.sandbox.flight(flight_number(day))
             return asdict(flight) | {"mode": "flight"} if flight else None
-        leg = self.sandbox.ground(*day.route, mode) if mode in (SELF_DRIVING, TAXI) and day.route else None
+        leg = ground_leg(day, self.sandbox)
         return asdict(leg) if leg else None
 
     def _submit(self, text: str) -> Step | None:

@@ -15,6 +15,7 @@ from sdp.adapters.travelplanner.options import (
     Option,
     Options,
     attraction_options,
+    cap,
     meal_options,
     stay_options,
     transport_options,
@@ -22,6 +23,7 @@ from sdp.adapters.travelplanner.options import (
 )
 from sdp.adapters.travelplanner.prompts import CITIES, SELECT, Candidate, Listed, Rejected
 from sdp.adapters.travelplanner.trip import (
+    BUDGET,
     EMPTY,
     MEALS_OF_DAY,
     OUTBOUND,
@@ -144,7 +146,8 @@ class TravelPlannerAdapter:
         """Retry only (A.2): the same tail again; with `policy.undo`, first decide anew what costs more than it must."""
         plan = trajectory.plans[-1].predicates
         rest = plan[trajectory.certified :]
-        if sum(predicate.kind == REOPEN for predicate in plan) >= self.policy.undo:
+        undone = sum(predicate.kind == REOPEN for predicate in plan)
+        if undone >= self.policy.undo or not _cornered(rest[0], trajectory):
             return rest
         tail = undoing_tail(self.listings, state, rest, self.policy.every_meal)
         return rest if tail is None else tail
@@ -158,7 +161,9 @@ class TravelPlannerAdapter:
             options = meal_options(self.listings, state, target, slot)
         else:
             options = attraction_options(self.listings, state, target)
-        return frugal(self.listings, state, target, options) if target.about.get("frugal") else options
+        if target.about.get("frugal"):
+            options = frugal(self.listings, state, target, options, self.policy.every_meal)
+        return cap(options, state.cuisines_missing)
 
     def _select(
         self, state: TripState, target: Predicate, slots: Sequence[tuple[int, str]], options: Options,
@@ -186,7 +191,8 @@ class TravelPlannerAdapter:
 
     def _choose_route(self) -> Route:
         task = self.task
-        found = self.listings.sandbox.cities(task.dest) or (task.dest,)
+        # Some cities share their name with a state; only trips of 3 days name a city.
+        found = (task.dest,) if task.days == 3 else self.listings.sandbox.cities(task.dest)
         candidates = [_candidate(self.listings, task, city) for city in found if city != task.org]
         answer = self.backbone.ask(
             CITIES, trip=_trip_text(task, ()), count=task.visiting_city_number, candidates=candidates
@@ -220,6 +226,12 @@ def _listed(number: int, option: Option) -> Listed:
 def _chosen(failure: Attempt) -> str:
     chosen = failure.action["decisions"] if failure.action else []
     return "; ".join(text for _, _, text in chosen) or "nothing"
+
+
+def _cornered(target: Predicate, trajectory: Trajectory) -> bool:
+    """Whether earlier decisions are in the way of `target`, so that retrying alone cannot help."""
+    here = [a for a in trajectory.attempts if a.state == len(trajectory.states) - 1 and a.target == target.text]
+    return target.kind == BUDGET or any(attempt.action and attempt.action["note"] for attempt in here)
 
 
 def _candidate(listings: Listings, task: TripTask, city: str) -> Candidate:

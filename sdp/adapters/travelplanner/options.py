@@ -62,16 +62,12 @@ def sift(candidates: Iterable[Option], stages: Sequence[Stage], what: str) -> Op
 
 
 def cap(options: Options, wanted: Sequence[str] = (), size: int = CAP) -> Options:
-    """The cheapest `size`; a wanted cuisine's cheapest offer stays even beyond, in place of a dear other option."""
-    shown = list(options.options[:size])
-    for cuisine in wanted:
-        if not any(cuisine in option.cuisines for option in shown):
-            offers = (option for option in options.options[size:] if cuisine in option.cuisines)
-            cheapest = next(offers, None)
-            spare = [o for o in reversed(shown) if not set(o.cuisines) & set(wanted)]
-            if cheapest is not None and spare:
-                shown[shown.index(spare[0])] = cheapest
-    return Options(tuple(sorted(shown, key=lambda option: (option.cost, option.label))), options.diagnostic)
+    """The cheapest `size`; a wanted cuisine's cheapest offer is always among them, in place of a dearer option."""
+    offers = (next((o for o in options.options if cuisine in o.cuisines), None) for cuisine in wanted)
+    kept = list(dict.fromkeys(offer for offer in offers if offer))
+    others = [option for option in options.options if option not in kept]
+    shown = {*kept, *others[: size - len(kept)]}
+    return Options(tuple(option for option in options.options if option in shown), options.diagnostic)
 
 
 class Listings:
@@ -97,7 +93,7 @@ class Listings:
         self, what: str, city: str, search: Callable[..., Any], named: Callable[..., Any], unwritable: str = "\n"
     ) -> tuple[Any, ...]:
         if (what, city) not in self._known:
-            rows = (row for row in search(city) if not set(unwritable) & set(row.name))
+            rows = (row for row in dict.fromkeys(search(city)) if not set(unwritable) & set(row.name))
             self._known[what, city] = tuple(row for row in rows if named(*name_and_city(place_text(row)))[:1] == [row])
         return self._known[what, city]
 
@@ -119,7 +115,7 @@ def transport_options(listings: Listings, state: TripState, target: Predicate) -
         (MODE, lambda option: _consistent(option.mode, others) and _goes_on(listings, state, option.mode, rest)),
         (AFFORDABLE, _affordable(state, [(leg.day, "transportation")])),
     )
-    return cap(sift(ways(listings, leg, state), stages, f"transport from {leg.org} to {leg.dest} on {leg.date}"))
+    return sift(ways(listings, leg, state), stages, f"transport from {leg.org} to {leg.dest} on {leg.date}")
 
 
 def stay_options(listings: Listings, state: TripState, target: Predicate) -> Options:
@@ -131,11 +127,11 @@ def stay_options(listings: Listings, state: TripState, target: Predicate) -> Opt
         (LOCAL, lambda option: _suits(rows[option.decisions[0].text], state, len(days))),
         (AFFORDABLE, _affordable(state, [(day, "accommodation") for day in days])),
     )
-    return cap(sift(candidates, stages, f"{len(days)} nights in {target.about['city']}"))
+    return sift(candidates, stages, f"{len(days)} nights in {target.about['city']}")
 
 
 def meal_options(listings: Listings, state: TripState, target: Predicate, slot: str) -> Options:
-    """Restaurants for one meal; none where a frugal plan leaves an optional meal out."""
+    """Restaurants for one meal."""
     day = target.about["day"]
     used = state.reopen([(day, slot)]).used(MEALS)
     rows = [row for city in target.about["cities"] for row in listings.restaurants(city)]
@@ -143,8 +139,7 @@ def meal_options(listings: Listings, state: TripState, target: Predicate, slot: 
         (UNIQUE, lambda option: option.decisions[0].text not in used),
         (AFFORDABLE, _affordable(state, [(day, slot)])),
     )
-    options = sift((_meal(row, day, slot, state) for row in rows), stages, f"{slot} on day {day}")
-    return cap(options, state.cuisines_missing)
+    return sift((_meal(row, day, slot, state) for row in rows), stages, f"{slot} on day {day}")
 
 
 def attraction_options(listings: Listings, state: TripState, target: Predicate) -> Options:
@@ -155,7 +150,7 @@ def attraction_options(listings: Listings, state: TripState, target: Predicate) 
     # The closing semicolon matters: the evaluator does not read what none closes.
     candidates = [Option(place_text(row), (Decision(day, "attraction", f"{place_text(row)};"),), 0.0) for row in rows]
     stages = ((UNIQUE, lambda option: option.label not in used),)
-    return cap(sift(candidates, stages, f"an attraction on day {day}"))
+    return sift(candidates, stages, f"an attraction on day {day}")
 
 
 def ways(listings: Listings, leg: Leg, state: TripState) -> list[Option]:
@@ -163,6 +158,8 @@ def ways(listings: Listings, leg: Leg, state: TripState) -> list[Option]:
     people, sandbox = state.task.people, listings.sandbox
     found = []
     for flight in sandbox.flights(leg.org, leg.dest, leg.date):
+        if sandbox.flight(flight.number) != flight:
+            continue  # the evaluator would price another row of that number
         text = (f"Flight Number: {flight.number}, from {leg.org} to {leg.dest}, "
                 f"Departure Time: {flight.departs}, Arrival Time: {flight.arrives}")  # fmt: skip
         found.append(_way(leg, text, flight_cost(flight, people), FLIGHT))

@@ -33,8 +33,9 @@ def cheapest(fields: SelectFields) -> Selection:
 def nearest(fields: CitiesFields) -> Cities:
     """The sequence with the cheapest way there, way back and stays, of the cities that have all that is needed."""
     fit = [c for c in fields.candidates if c.stay is not None and c.restaurants >= MEALS_A_CITY and c.attractions]
-    sequences = permutations(_shortlist(fit or fields.candidates, fields.count), fields.count)
-    best = min(sequences, key=_price)
+    enough = fit if len(fit) >= fields.count else fields.candidates
+    sequences = permutations(_shortlist(enough, fields.count), fields.count)
+    best = min(sequences, key=_price, default=())
     return Cities(cities=[candidate.city for candidate in best])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -144,7 +144,8 @@ def state_plan(task: TripTask, route: Route, every_meal: bool) -> tuple[Predicat
     """The plan: 1 + n + (n - 1) + 2N + 3 predicates, costly decisions of the whole trip first (A.2).
 
     every_meal: ask for all meals of all days; else travel days may leave meals out where the budget carries no more.
-    They come after the days that may not: what must be had is paid for first, and the last day gives up first.
+    They come after the days that may not: what must be had is paid for first, and the last day gives up first. So do
+    their attractions, which a city may have few of.
     A.2 counts return transport sixth and wants costly global decisions before per-day content; this does the latter.
     """
     ways = legs(task, route)
@@ -154,8 +155,9 @@ def state_plan(task: TripTask, route: Route, every_meal: bool) -> tuple[Predicat
     stays = [_stay(city, days, task) for city, days in nights(task, route)]
     where = cities_on(task, route)
     meals = [_meals(day, where[day], every_meal or day not in travel_days, task) for day in where]
-    meals.sort(key=lambda predicate: not predicate.about["required"])  # stable: what must be had is paid for first
     sights = [_sights(day, where[day], day not in travel_days) for day in where]
+    for by_day in (meals, sights):
+        by_day.sort(key=lambda predicate: not predicate.about["required"])  # stable
     content = [*transport, *stays, *meals, *sights]
     needed = [slot for p in content if p.about.get("required", True) for slot in slots_of(p)]
     return (transport[0], *stays, *transport[1:], *meals, *sights, _budget(task, needed), goal(task))
@@ -206,6 +208,12 @@ def _budget(task: TripTask, needed: list[tuple[int, str]]) -> Predicate:
     text = f"Everything needed is decided, the whole trip costs at most ${task.budget:,}{cuisines}."
     about = {"budget": task.budget, "cuisines": list(task.cuisines), "needed": [list(slot) for slot in needed]}
     return Predicate(text, BUDGET, about)
+
+
+def state_from_json(task: TripTask, value: Mapping[str, Any]) -> TripState:
+    """A state read back from a trajectory; modes and cuisines, which only choices need, are not kept there."""
+    decisions = tuple(Decision(*decision) for decision in value["decisions"])
+    return TripState(task, tuple(Stop(*stop) for stop in value["route"]), decisions)
 
 
 def itinerary(state: TripState) -> list[dict[str, Any]]:

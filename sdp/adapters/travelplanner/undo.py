@@ -1,18 +1,22 @@
-"""Beyond the paper: a Replan that may undo earlier decisions, and decides them again at the least cost.
+"""Beyond the paper: a Replan that may undo earlier decisions, and decides the rest of the trip at the least cost.
 
 Off by default and reported apart. Undoing is a predicate like any other ("… are open again"), so the trajectory shows
-it, and the predicates after it carry `frugal`, which leaves Realize only the choices that cost least. Where the route
-itself is the trouble (no place takes guests for so few nights), the nights are spread over the cities anew.
+it, and the predicates after it carry `frugal`, which leaves Realize only the choices of a cheapest trip. Where another
+spread of the nights over the same cities costs less, or is the only one that can be had, the route changes with it.
+One undoing is enough for every query that some honest plan through these cities can meet.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations, pairwise
 
-from sdp.adapters.travelplanner.options import Listings, Option, Options, allowed, stay_options, ways
+from sdp.adapters.travelplanner.meals import cheapest_meals
+from sdp.adapters.travelplanner.options import Listings, Options, allowed, stay_options, ways
 from sdp.adapters.travelplanner.trip import (
     MEALS_OF_DAY,
+    OUTBOUND,
     STAY,
     TRANSPORT,
     Leg,
@@ -34,31 +38,38 @@ NEVER = float("inf")
 def undoing_tail(
     listings: Listings, state: TripState, tail: Sequence[Predicate], every_meal: bool
 ) -> tuple[Predicate, ...] | None:
-    """A plan tail that first opens decisions again; None if neither saving nor another route can help.
+    """A frugal plan tail that first opens again what costs more than it must; None if no other tail can help.
 
     tail: what is left of the plan, the stuck predicate at its head.
     """
-    done = [p for p in state_plan(state.task, state.route, every_meal) if slots_of(p) and _decided(state, p)]
-    again = [p for p in done if _may_save(listings, state, p)]
-    saving = (_reopen(again), *map(_frugal, again), *tail) if again else None
-    if saving and tail[0].kind not in (STAY, *TRANSPORT):
-        return saving
-    route = _better_route(listings, state)
+    if tail[0].kind == OUTBOUND:
+        state = replace(state, route=route_of(tail[0]))
+    route = _cheapest_route(listings, state, every_meal)
     if route is None:
-        return saving
-    return (_reopen(done), *map(_frugal, state_plan(state.task, route, every_meal)))
+        return None
+    done = [p for p in state_plan(state.task, state.route, every_meal) if slots_of(p) and _decided(state, p)]
+    again = done if route != state.route else [p for p in done if _may_save(listings, state, p)]
+    kept = [p for p in done if p not in again]
+    ahead = tuple(_frugal(p) for p in state_plan(state.task, route, every_meal) if p not in kept)
+    if again:
+        return (_reopen(again), *ahead)
+    return None if ahead == tuple(tail) else ahead
 
 
-def frugal(listings: Listings, state: TripState, target: Predicate, options: Options) -> Options:
-    """Of the options for a frugal predicate, those that cost least; for transport, in the trip's cheapest mode."""
+def frugal(listings: Listings, state: TripState, target: Predicate, options: Options, every_meal: bool) -> Options:
+    """Of the options for a frugal predicate, those of a cheapest trip; for transport, in the trip's cheapest mode."""
     left = list(options.options)
     if target.kind in TRANSPORT:
         by_car = cheapest_by_car(listings, state, route_of(target))
         left = [option for option in left if (option.mode == SELF_DRIVING) == by_car] or left
-    if target.kind == MEALS_OF_DAY and state.cuisines_missing:
-        return Options(tuple(_cheapest_offers(left, state)), options.diagnostic)
-    if target.kind == MEALS_OF_DAY and not target.about["required"]:
-        return Options((), options.diagnostic)
+    if target.kind == MEALS_OF_DAY:
+        menu = cheapest_meals(listings, state, every_meal)
+        here = (menu.texts.get(city, ()) for city in target.about["cities"]) if menu else ()
+        # The city that is left today comes first: what the menu has there cannot be eaten later.
+        texts = next(filter(None, here), ())
+        on_menu = tuple(option for option in left if option.label in texts)
+        if on_menu or not target.about["required"]:
+            return Options(on_menu, options.diagnostic)
     least = min((option.cost for option in left), default=0.0)
     return Options(tuple(option for option in left if option.cost == least), options.diagnostic)
 
@@ -78,11 +89,14 @@ def _costs(listings: Listings, state: TripState, leg: Leg, by_car: bool) -> list
     return [way.cost for way in found if allowed(way, state) and (way.mode == SELF_DRIVING) == by_car]
 
 
-def _better_route(listings: Listings, state: TripState) -> Route | None:
-    """The same cities with the nights spread so that transport and stays cost least; None if they do so already."""
-    cost = {route: _route_cost(listings, state, route) for route in _spreads(state)}
-    best = min(cost, key=lambda route: (cost[route], route != state.route), default=state.route)
-    return best if best != state.route and cost[best] < NEVER else None
+def _cheapest_route(listings: Listings, state: TripState, every_meal: bool) -> Route | None:
+    """The same cities with the nights spread so that the trip costs least, as they are if nothing costs less.
+
+    None if no spread can be had at any price.
+    """
+    cost = {route: _route_cost(listings, state, route, every_meal) for route in _spreads(state)}
+    best = min(cost, key=lambda route: (cost[route], route != state.route))
+    return best if cost[best] < NEVER else None
 
 
 def _spreads(state: TripState) -> Iterator[Route]:
@@ -94,24 +108,16 @@ def _spreads(state: TripState) -> Iterator[Route]:
         )
 
 
-def _route_cost(listings: Listings, state: TripState, route: Route) -> float:
-    """The least that transport and stays of a route can cost, in dollars; infinite if one of them cannot be had."""
-    empty = TripState(state.task, route)
-    stays = (p for p in state_plan(state.task, route, every_meal=False) if p.kind == STAY)
-    least = [min((o.cost for o in stay_options(listings, empty, p).options), default=NEVER) for p in stays]
-    return sum(least) + min(_transport_cost(listings, empty, route, by_car) for by_car in (True, False))
-
-
-def _cheapest_offers(options: Sequence[Option], state: TripState) -> list[Option]:
-    """The options with the least to pay, beyond what any meal costs, for each wanted cuisine they offer."""
-    wanted = set(state.cuisines_missing)
-    base = min((option.cost for option in options), default=0.0)
-    offers = [option for option in options if wanted & set(option.cuisines)]
-    if not offers:
-        return [option for option in options if option.cost == base]
-    price = {option: (option.cost - base) / len(wanted & set(option.cuisines)) for option in offers}
-    least = min(price.values())
-    return [option for option in offers if price[option] == least]
+def _route_cost(listings: Listings, state: TripState, route: Route, every_meal: bool) -> float:
+    """The least that a trip on a route can cost, in dollars; infinite if a part of it cannot be had."""
+    empty = TripState(replace(state.task, budget=NEVER), route)
+    stays = (p for p in state_plan(state.task, route, every_meal) if p.kind == STAY)
+    cost = min(_transport_cost(listings, empty, route, by_car) for by_car in (True, False))
+    cost += sum(min((o.cost for o in stay_options(listings, empty, p).options), default=NEVER) for p in stays)
+    if cost == NEVER or any(len(listings.attractions(stop.city)) < stop.nights - 1 for stop in route):
+        return NEVER
+    menu = cheapest_meals(listings, empty, every_meal)
+    return cost + menu.cost if menu else NEVER
 
 
 def _may_save(listings: Listings, state: TripState, target: Predicate) -> bool:
@@ -135,12 +141,12 @@ def _decided(state: TripState, target: Predicate) -> bool:
 
 
 def _reopen(predicates: Sequence[Predicate]) -> Predicate:
-    kinds = ", ".join(dict.fromkeys(predicate.kind for predicate in predicates)) or "nothing"
+    kinds = ", ".join(dict.fromkeys(predicate.kind for predicate in predicates))
     slots = [list(slot) for predicate in predicates for slot in slots_of(predicate)]
     return Predicate(f"The decisions on {kinds} are open again.", REOPEN, {"slots": slots})
 
 
 def _frugal(target: Predicate) -> Predicate:
-    if target.about.get("frugal") or not slots_of(target):
+    if not slots_of(target):
         return target
     return Predicate(f"{target.text[:-1]}, at the least cost.", target.kind, {**target.about, "frugal": True})

@@ -1,0 +1,84 @@
+"""The cheapest way to eat on the rest of a trip: a lookahead over the meals that are still to be chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from sdp.adapters.travelplanner.options import Listings, place_text
+from sdp.adapters.travelplanner.trip import MEALS_OF_DAY, TripState, slots_of, state_plan
+from worlds.travelplanner.itinerary import MEALS
+from worlds.travelplanner.menus import Menu, cheapest_menus
+
+Counts = tuple[int, ...]  # meals in each city of the route
+
+
+class Meals(NamedTuple):
+    """texts: city -> the restaurants to eat at there, as the itinerary writes them. cost: dollars for the party."""
+
+    cost: int
+    texts: Mapping[str, frozenset[str]]
+
+
+def cheapest_meals(listings: Listings, state: TripState, every_meal: bool) -> Meals | None:
+    """The cheapest restaurants for all meals that must still be chosen and all cuisines not yet had; None if none do.
+
+    Exact: optional meals are only eaten for a cuisine, so the ways to share the meals out between the cities are few.
+    """
+    wanted, used = state.cuisines_missing, state.used(MEALS)
+    shares = meals_by_city(state, every_meal)
+    menus = []
+    for position, stop in enumerate(state.route):
+        rows = [row for row in listings.restaurants(stop.city) if place_text(row) not in used]
+        menus.append(cheapest_menus(rows, wanted, max(share[position] for share in shares)))
+    found = [menu for share in shares if (menu := _combined(share, menus, len(wanted)))]
+    if not found:
+        return None
+    _, best = min(found, key=lambda menu: menu[0])
+    texts = {
+        stop.city: frozenset(place_text(row) for row in menu.rows) for stop, menu in zip(state.route, best, strict=True)
+    }
+    return Meals(sum(menu.cost for menu in best) * state.task.people, texts)
+
+
+def meals_by_city(state: TripState, every_meal: bool) -> set[Counts]:
+    """Every way to share the open meals out: all required ones, and at most one optional meal a missing cuisine."""
+    cities = [stop.city for stop in state.route]
+    decided = {(decision.day, decision.slot) for decision in state.decisions}
+    shares = {((0,) * len(cities), 0)}
+    for day in (p for p in state_plan(state.task, state.route, every_meal) if p.kind == MEALS_OF_DAY):
+        open_meals = sum(slot not in decided for slot in slots_of(day))
+        here = [cities.index(city) for city in day.about["cities"]]
+        eaten = [open_meals] if day.about["required"] else range(open_meals + 1)
+        shares = {
+            (_added(counts, here, first, meals), extra)
+            for counts, before in shares
+            for meals in eaten
+            for first in (range(meals + 1) if len(here) == 2 else [meals])
+            if (extra := before + (0 if day.about["required"] else meals)) <= len(state.cuisines_missing)
+        }
+    return {counts for counts, _ in shares}
+
+
+def _added(counts: Counts, here: Sequence[int], first: int, meals: int) -> Counts:
+    """`first` meals more in the first of the day's cities, the rest in the last."""
+    more = list(counts)
+    more[here[0]] += first
+    more[here[-1]] += meals - first
+    return tuple(more)
+
+
+def _combined(
+    share: Counts, menus: Sequence[Mapping[int, Mapping[int, Menu]]], wanted: int
+) -> tuple[int, tuple[Menu, ...]] | None:
+    """The cheapest menus of the given sizes, one a city, that together offer every wanted cuisine."""
+    best: dict[int, tuple[int, tuple[Menu, ...]]] = {0: (0, ())}
+    for count, of_city in zip(share, menus, strict=True):
+        reached: dict[int, tuple[int, tuple[Menu, ...]]] = {}
+        for mask, (cost, chosen) in best.items():
+            for covered, menu in of_city[count].items():
+                total = cost + menu.cost
+                if mask | covered not in reached or total < reached[mask | covered][0]:
+                    reached[mask | covered] = total, (*chosen, menu)
+        best = reached
+    return best.get((1 << wanted) - 1)

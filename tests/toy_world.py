@@ -1,0 +1,90 @@
+"""A corridor of rooms that a walker crosses; small enough to work out by hand what the SDP loop must do in it.
+
+Each step east moves as many rooms as the dice say: none is a rejected attempt, several are a cascade.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from sdp.operators import Predicate, Verdict
+from sdp.trajectory import Attempt, Trajectory
+
+
+class Corridor:
+    """Rooms 0 to `length`. dice: how many rooms each step east leads on; when they run out, nobody moves any more."""
+
+    def __init__(self, length: int, dice: Iterable[int]) -> None:
+        self.length, self.room = length, 0
+        self._dice: Iterator[int] = iter(dice)
+
+    def step(self, action: str) -> str:
+        """The world's words after "go east" or "creep east" (never more than one room)."""
+        if action not in ("go east", "creep east"):
+            return f"Nobody here knows how to {action}."
+        rooms = next(self._dice, 0)
+        self.room = min(self.length, self.room + (min(rooms, 1) if action == "creep east" else rooms))
+        return f"You are in room {self.room} of {self.length}."
+
+
+def rolls(seed: int, faces: Sequence[int] = (0, 1, 1, 2)) -> Iterator[int]:
+    """Endless seeded dice."""
+    random = Random(seed)
+    while True:
+        yield random.choice(faces)
+
+
+@dataclass(frozen=True)
+class Walker:
+    """The certified state: the room that was last certified."""
+
+    room: int
+
+
+@dataclass(frozen=True)
+class CorridorAdapter:
+    """SDP's operators for the corridor: one predicate a room, checked against the room that the world names."""
+
+    world: Corridor
+
+    def start(self) -> tuple[Walker, Predicate]:
+        self.world.room = 0
+        return Walker(0), in_room(self.world.length)
+
+    def propose(self, state: Walker, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
+        return rooms(state.room + len(planned) + 1, self.world.length)
+
+    def realize(self, state: Walker, target: Predicate, failures: Sequence[Attempt]) -> str:
+        return "go east"
+
+    def act(self, action: str) -> str:
+        return self.world.step(action)
+
+    def validate(self, tail: Sequence[Predicate], observation: str) -> Verdict:
+        room = room_of(observation)
+        reached = [predicate.about["room"] <= room for predicate in tail]
+        k = reached.index(False) if False in reached else len(reached)
+        return Verdict(k, f"room {room}")
+
+    def advance(self, state: Walker, certified: Sequence[Predicate], observation: str) -> Walker:
+        return Walker(room_of(observation))
+
+    def replan(self, state: Walker, goal: Predicate, trajectory: Trajectory) -> Sequence[Predicate]:
+        return trajectory.plans[-1].predicates[trajectory.certified :]
+
+
+def in_room(room: int, words: str = "The walker has come to room") -> Predicate:
+    return Predicate(f"{words} {room}.", about={"room": room})
+
+
+def rooms(first: int, last: int) -> list[Predicate]:
+    return [in_room(room) for room in range(first, last + 1)]
+
+
+def room_of(observation: Any) -> int:
+    found = re.search(r"room (\d+)", observation or "")
+    return int(found[1]) if found else -1
