@@ -1,4 +1,4 @@
-"""The command line: python -m lab run | check | reproduce | doctor | data."""
+"""The command line: python -m lab run | check | reproduce | doctor | data | model."""
 
 from __future__ import annotations
 
@@ -52,6 +52,12 @@ def _parser() -> argparse.ArgumentParser:
     fetch = data.add_parser("fetch", help="download and convert a dataset")
     fetch.add_argument("name")
     fetch.set_defaults(do=_data_fetch)
+    model = commands.add_parser("model", help="small models for the engine `local` and for embeddings")
+    models = model.add_subparsers(required=True, metavar="COMMAND")
+    models.add_parser("list", help="which models there are, and which are here").set_defaults(do=_model_list)
+    get = models.add_parser("get", help="download a model")
+    get.add_argument("name")
+    get.set_defaults(do=_model_get)
     return parser
 
 
@@ -112,6 +118,27 @@ def _data_fetch(options: argparse.Namespace) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     print(f"{options.name} is in {folder}")
+    return 0
+
+
+def _model_list(options: argparse.Namespace) -> int:
+    from lab import models
+
+    for name, model in models.known().items():
+        state = f"in {models.folder()}" if model.present else "not here"
+        print(f"{name}: {model.about}; licence {model.licence} ({state})")
+    return 0
+
+
+def _model_get(options: argparse.Namespace) -> int:
+    from lab import models
+
+    try:
+        path = models.get(options.name, lambda message: print(message, flush=True))
+    except (OSError, RuntimeError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(f"{options.name} is {path}")
     return 0
 
 

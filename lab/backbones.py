@@ -21,6 +21,13 @@ class Answer:
     text: str = ""
 
 
+class Unavailable(RuntimeError):
+    """What answers is there for no question at all (a wrong key, a spent quota, no server).
+
+    It is no episode's failure: a run stops at it, and goes on where it was when it is resumed.
+    """
+
+
 class Backbone(Protocol):
     """Answers prompts. sample: which of several independent answers to the same question is wanted, from 0."""
 
@@ -35,7 +42,7 @@ class Ledger:
     """A backbone that remembers the calls made through it: the accounts of one episode.
 
     A failed call is booked as well: an exception that carries a `call` attribute adds it before it goes on.
-    record: keep every answer, in the form that `replay:` serves.
+    record: keep every answer and every malformed one, in the form that `replay:` serves.
     """
 
     def __init__(self, backbone: Backbone, record: bool = False) -> None:
@@ -52,11 +59,18 @@ class Ledger:
         except MalformedAnswer as error:
             self._book(prompt, error.call, error.request, str(error))
             raise
+        except Exception as error:
+            self.calls += [error.call] if isinstance(getattr(error, "call", None), Call) else []
+            raise
         if self.record and not answer.request:
             request = self.backbone.request(prompt, sample=sample, **fields)
             answer = replace(answer, request=request, text=answer.value.model_dump_json())
         self._book(prompt, answer.call, answer.request, answer.text)
         return answer
+
+    def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
+        """The inner backbone's request hash."""
+        return self.backbone.request(prompt, sample=sample, **fields)
 
     def _book(self, prompt: Prompt, call: Call, request: str, text: str) -> None:
         self.calls.append(call)
@@ -69,9 +83,9 @@ class Ledger:
 def connect(engine: str, **settings: Any) -> Backbone:
     """The backbone behind an engine string.
 
-    settings: `cache` for an endpoint (an AnswerCache, or None for no cache).
+    settings: `cache` for an endpoint or a local model (an AnswerCache, or None for no cache).
     Raises BadEngine for a string that means nothing, MissingKey if an endpoint's key is not in the environment,
-    MissingRun if `replay:` names a folder without recorded answers.
+    MissingRun if `replay:` names a folder without recorded answers, MissingLocal if `local` lacks its package or model.
     """
     choice = engines.parse(engine)
     if choice.kind == "rules":
@@ -82,6 +96,10 @@ def connect(engine: str, **settings: Any) -> Backbone:
         from lab.replay import Replay
 
         return Replay.of(choice)
+    if choice.kind == "local":
+        from lab import local
+
+        return local.connect(choice, **settings)
     from lab.endpoint import Endpoint
 
     return Endpoint.of(choice, **settings)
@@ -93,10 +111,10 @@ def request_of(
     """Everything that an answer depends on; its hash is the key of the cache and of recordings."""
     return {
         "address": address,
-        "model": engine.name if engine.kind == "endpoint" else engine.text,
+        "model": engine.name if engine.kind in ("endpoint", "local") else engine.text,
         "messages": messages,
         "sampling": {
-            name: engine.options[name] for name in sorted(engine.options) if name not in ("timeout", "patience")
+            name: engine.options[name] for name in sorted(engine.options) if name not in engines.OF_THE_MACHINE
         },
         "schema": prompt.schema,
         "sample": sample,

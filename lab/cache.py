@@ -85,10 +85,21 @@ class AnswerCache:
 
     def _open(self) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
-        connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
-        connection.execute("PRAGMA journal_mode = WAL")
-        # An answer lost with the machine's power is asked again; a commit need not wait for the disk.
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute(SCHEMA)
-        return connection
+        until = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                return _prepared(self.path)
+            except sqlite3.OperationalError as error:
+                # SQLite does not itself wait where two processes switch a new file to WAL at once.
+                if "locked" not in str(error) or time.monotonic() > until:
+                    raise
+                time.sleep(0.02)
+
+
+def _prepared(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    # An answer lost with the machine's power is asked again; a commit need not wait for the disk.
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(SCHEMA)
+    return connection

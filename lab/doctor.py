@@ -20,7 +20,8 @@ from lab.places import ROOT, official_data
 GROUP = "lab.doctor"
 INSTALL = "python -m pip install -r requirements.txt"
 # Needed by single experiments or tools only: the offline engine runs without them.
-OPTIONAL_PACKAGES = {"torch", "jupyterlab", "pytest", "pytest-xdist", "pytest-benchmark", "hypothesis", "ruff"}
+TORCH = {"torch", "filelock", "fsspec", "mpmath", "networkx", "sympy"}
+OPTIONAL_PACKAGES = TORCH | {"jupyterlab", "pytest", "pytest-xdist", "pytest-benchmark", "hypothesis", "ruff"}
 ROOMY = 2e9  # bytes; an environment with every benchmark's data takes about as much
 
 
@@ -63,7 +64,7 @@ def lines(parts: Mapping[str, list[Check]]) -> Iterator[str]:
 
 def own_checks() -> list[Check]:
     """What the library itself needs."""
-    return [_python(), *_packages(), _suite(), *_endpoint(), *_data(), _disk(), _cache()]
+    return [_python(), *_packages(), _suite(), *_endpoint(), *_models(), *_data(), _disk(), _cache()]
 
 
 def _python() -> Check:
@@ -119,6 +120,19 @@ def _endpoint() -> list[Check]:
         ),
         # Never the key itself: reports of this command are pasted into issues.
         Check("OPENAI_API_KEY", bool(key), "set" if key else "unset", "export OPENAI_API_KEY=…", optional=True),
+    ]
+
+
+def _models() -> list[Check]:
+    from lab import local, models
+
+    found = _installed("xllamacpp")
+    return [
+        Check("xllamacpp, for the engine local", found is not None, found or "", local.INSTALL, optional=True),
+        *(
+            Check(f"model {name}", model.present, model.about, f"python -m lab model get {name}", optional=True)
+            for name, model in models.known().items()
+        ),
     ]
 
 

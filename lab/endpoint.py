@@ -4,30 +4,33 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
-from lab.backbones import Answer, request_of
+from lab.backbones import Answer, Unavailable, request_of
 from lab.cache import AnswerCache, key_of
-from lab.engines import Engine
+from lab.engines import OF_THE_MACHINE, Engine
 from lab.parsing import MalformedAnswer, parse
 from lab.prompts import AnswerModel, Prompt
-from lab.secrets import clean_address, redact
+from lab.retries import BadBody, EndpointError, refused, with_retries
+from lab.secrets import clean_address
 from lab.usage import Call, price
 
 OPENAI = "https://api.openai.com/v1"
 PATIENCE = 600.0  # seconds of retrying before giving up; engine option `patience`
 LONGEST_WAIT = 60.0  # seconds between two tries when the server does not say
 CHARACTERS_A_TOKEN = 4  # a cautious estimate, only used to refuse prompts that cannot fit `context`
+REFUSES_SCHEMA = (400, 422, 501)  # what servers say that take no schema, or not this one
 _DEFAULT_CACHE: Any = object()
 
 
-class MissingKey(RuntimeError):
+class MissingKey(Unavailable):
     """An endpoint was chosen, and the environment says neither where it is nor how to get in."""
 
 
-class EndpointError(RuntimeError):
-    """The server could not be made to answer; what it said last is in the message, without keys."""
+class BadAddress(ValueError):
+    """OPENAI_BASE_URL is no address of a server."""
 
 
 class PromptTooLong(ValueError):
@@ -40,14 +43,18 @@ class RefusedAnswer(MalformedAnswer):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One completion. fault: why its text cannot be an answer at all (empty, cut off), else ""."""
+    """One completion. fault: why its text cannot be an answer at all (empty, cut off), else "".
+
+    counted: the server said how many tokens. schema: it was asked to keep to the schema. retries: failed tries.
+    """
 
     text: str
     tokens_in: int
     tokens_out: int
-    schema: bool
-    retries: int
+    counted: bool
     fault: str = ""
+    schema: bool = False
+    retries: int = 0
 
 
 class Endpoint:
@@ -56,22 +63,29 @@ class Endpoint:
     Safe for threads and picklable; the key is read from the environment where the call is made and kept nowhere.
     """
 
-    def __init__(self, engine: Engine, address: str, cache: AnswerCache | None) -> None:
+    def __init__(
+        self, engine: Engine, address: str, cache: AnswerCache | None, base_url: Callable[[], str] | None = None
+    ) -> None:
+        """address: what keys and manifests hold. base_url: asked at the first call where the server really is."""
         self.engine = engine
+        self._base_url = base_url
         self.address = clean_address(address)
         self.cache = cache
-        self._takes_schema = True
+        self._schemaless: set[str] = set()  # prompts whose schema the server does not take
         self._client: Any = None
 
     @classmethod
     def of(cls, engine: Engine, cache: AnswerCache | None = _DEFAULT_CACHE) -> Endpoint:
-        """An endpoint at OPENAI_BASE_URL. Raises MissingKey if neither an address nor a key is set."""
-        address = os.environ.get("OPENAI_BASE_URL")
+        """An endpoint at OPENAI_BASE_URL. Raises MissingKey if neither an address nor a key is set, BadAddress."""
+        address = os.environ.get("OPENAI_BASE_URL", "").strip()
         if not address and not os.environ.get("OPENAI_API_KEY"):
             raise MissingKey(
                 f"Engine {engine.text!r} is a model's name: set OPENAI_BASE_URL to the server that has it "
                 "(and OPENAI_API_KEY if the server wants one), or use engine='rules'"
             )
+        if address and not address.startswith(("http://", "https://")):
+            raise BadAddress("OPENAI_BASE_URL must start with http:// or https://, as in http://localhost:8000/v1")
+        price(engine.name, 0, 0)  # a fault in the price file shows here, not when the first answer has been paid
         return cls(engine, address or OPENAI, AnswerCache() if cache is _DEFAULT_CACHE else cache)
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
@@ -100,16 +114,16 @@ class Endpoint:
         replies: list[Reply] = []
         try:
             value, path = self._converse(prompt, messages, replies)
-        except MalformedAnswer as error:
-            error.call = self._book(prompt, "malformed", replies, started)
-            error.request = request
+        except (MalformedAnswer, EndpointError) as error:
+            path = "malformed" if isinstance(error, MalformedAnswer) else "failed"
+            error.call, error.request = self._book(prompt, path, replies, started), request
             raise
         call = self._book(prompt, path, replies, started)
         text = value.model_dump_json()
         if self.cache is not None:
             kept = {"text": text, "path": path, "tokens_in": call.tokens_in, "tokens_out": call.tokens_out}
-            self.cache.put(request, kept)
-        return Answer(value, call, request, text)
+            text = self.cache.put(request, kept)["text"]  # another thread's, if that was first
+        return Answer(prompt.answer.model_validate_json(text), call, request, text)
 
     def _converse(
         self, prompt: Prompt, messages: list[dict[str, str]], replies: list[Reply]
@@ -133,7 +147,7 @@ class Endpoint:
         return Call(
             prompt.operator, prompt.name, path, tokens_in, tokens_out,
             seconds=time.perf_counter() - started,
-            usd=price(self.engine.name, tokens_in, tokens_out),
+            usd=price(self.engine.name, tokens_in, tokens_out) if all(r.counted for r in replies) else None,
             retries=sum(r.retries for r in replies),
         )  # fmt: skip
 
@@ -144,51 +158,63 @@ class Endpoint:
             return self._negotiate(prompt, messages)
         except openai.APIStatusError as error:
             # `from None`: the SDK's error holds the request, and with it the key.
-            raise EndpointError(f"{self.address} refuses the request: {redact(str(error))}") from None
+            raise refused(error, self.address) from None
 
     def _negotiate(self, prompt: Prompt, messages: list[dict[str, str]]) -> Reply:
         import openai
 
-        if self._takes_schema:
-            try:
-                return self._call(messages, _response_format(prompt))
-            except (openai.BadRequestError, openai.UnprocessableEntityError):
-                # Either the server knows no schemas or the request is wrong in itself: the plain call tells which.
-                reply = self._call(messages, None)
-                self._takes_schema = False
-                return reply
-        return self._call(messages, None)
+        if prompt.name in self._schemaless:
+            return self._call(messages, None)
+        try:
+            return self._call(messages, _response_format(prompt))
+        except openai.APIStatusError as error:
+            if error.status_code not in REFUSES_SCHEMA:
+                raise
+        # Either the server does not take this schema or the request is wrong in itself: the plain call tells which.
+        reply = self._call(messages, None)
+        self._schemaless.add(prompt.name)
+        return reply
 
     def _call(self, messages: list[dict[str, str]], response_format: dict[str, Any] | None) -> Reply:
-        from lab.retries import with_retries
-
         arguments = self._sampling() | ({"response_format": response_format} if response_format else {})
         patience = self.engine.options.get("patience", PATIENCE)
 
-        def once() -> Any:
-            return self._openai().chat.completions.create(model=self.engine.name, messages=messages, **arguments)
+        def once() -> Reply:
+            create = self._openai().chat.completions.create
+            return _reply(create(model=self.engine.name, messages=messages, **arguments))
 
-        completion, retries = with_retries(once, self.address, patience, LONGEST_WAIT)
-        return _reply(completion, bool(response_format), retries)
+        reply, retries = with_retries(once, self.address, patience, LONGEST_WAIT)
+        return replace(reply, schema=bool(response_format), retries=retries)
 
     def _sampling(self) -> dict[str, Any]:
-        options = {k: v for k, v in self.engine.options.items() if k not in ("patience", "context", "timeout")}
+        options = {k: v for k, v in self.engine.options.items() if k not in (*OF_THE_MACHINE, "context")}
         if "reasoning_effort" in options and "max_tokens" in options:
             options["max_completion_tokens"] = options.pop("max_tokens")  # what reasoning models call it
         return {"temperature": 0.0} | options
 
     def _openai(self) -> Any:
         if self._client is None:
-            from openai import OpenAI
+            import openai
 
-            self._client = OpenAI(
-                # The address as the environment has it: it may carry what `self.address` must not.
-                base_url=os.environ.get("OPENAI_BASE_URL") or self.address,
-                api_key=os.environ.get("OPENAI_API_KEY") or "none",  # local servers want no key, the SDK wants a word
-                max_retries=0,  # ours are visible and bounded
-                timeout=self.engine.options.get("timeout", 120.0),
-            )
+            timeout = self.engine.options.get("timeout", 120.0)
+            self._client = openai.OpenAI(max_retries=0, timeout=timeout, **self._place())  # our retries are bounded
         return self._client
+
+    def _place(self) -> dict[str, Any]:
+        """Where the server is and how to get in, as the SDK calls it."""
+        if self._base_url is not None:
+            from openai import DefaultHttpxClient
+
+            # On this machine: no key is told, and no proxy from the environment stands between.
+            return {
+                "base_url": self._base_url(), "api_key": "none", "http_client": DefaultHttpxClient(trust_env=False)
+            }  # fmt: skip
+        stated = os.environ.get("OPENAI_BASE_URL", "").strip()
+        return {
+            # The environment's address may carry what `self.address` must not, unless it has changed since.
+            "base_url": stated if clean_address(stated) == self.address else self.address,
+            "api_key": os.environ.get("OPENAI_API_KEY", "").strip() or "none",  # the SDK wants a word
+        }
 
     def _check_length(self, prompt: Prompt, messages: list[dict[str, str]]) -> None:
         context = self.engine.options.get("context")
@@ -210,18 +236,25 @@ def _response_format(prompt: Prompt) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": name, "schema": prompt.schema, "strict": True}}
 
 
-def _reply(completion: Any, schema: bool, retries: int) -> Reply:
-    choice = completion.choices[0]
-    text = choice.message.content or ""
-    if getattr(choice.message, "refusal", None) or choice.finish_reason == "content_filter":
-        fault = "refused"
-    elif choice.finish_reason == "length":
-        fault = "the answer was cut off before its end; be shorter"
-    else:
-        fault = "" if text.strip() else "the answer was empty"
-    usage = completion.usage
-    tokens = (usage.prompt_tokens or 0, usage.completion_tokens or 0) if usage else (0, 0)
-    return Reply(text, *tokens, schema=schema, retries=retries, fault=fault)
+def _reply(completion: Any) -> Reply:
+    """Raises BadBody if the body was no chat completion; the SDK does not check."""
+    try:
+        choice = completion.choices[0]
+        # Without lone surrogates, which could not be shown to the model again.
+        text = (choice.message.content or "").encode("utf-8", "replace").decode()
+        fault = _fault(text, getattr(choice.message, "refusal", None), choice.finish_reason)
+        tokens = [getattr(completion.usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
+    except (AttributeError, IndexError, KeyError, TypeError):
+        raise BadBody("the body is no chat completion") from None
+    return Reply(text, tokens[0] or 0, tokens[1] or 0, counted=None not in tokens, fault=fault)
+
+
+def _fault(text: str, refusal: str | None, finish_reason: str | None) -> str:
+    if refusal or finish_reason == "content_filter":
+        return "refused"
+    if finish_reason == "length":
+        return "the answer was cut off before its end; be shorter"
+    return "" if text.strip() else "the answer was empty"
 
 
 def _read(reply: Reply, prompt: Prompt) -> tuple[AnswerModel, str]:

@@ -3,6 +3,8 @@
     rules                       hand-written functions of the prompt's fields
     rules@0.7                   the same, each answer kept with probability 0.7, else a plausible wrong one
     replay:RUN                  the answers that a run recorded
+    local                       a small real model on this machine's CPU (see lab/local.py)
+    local:NAME?threads=1        another one; `python -m lab model list` has the names
     gpt-4o?temperature=0        any other word: a model at the OpenAI-compatible address in OPENAI_BASE_URL
 
 Options follow a question mark, joined by `&`; they are part of the cache key and of a run's manifest.
@@ -26,8 +28,11 @@ SAMPLING = {
     "timeout": float,
     "patience": float,
 }
+OF_THE_MACHINE = ("timeout", "patience", "threads")  # change no answer, and are no part of the cache key
+LOCAL_MODEL = "qwen2.5-coder-0.5b"
+# Part of the key, as if they were typed. max_tokens: a small model may write on until the context is full.
+LOCAL_OPTIONS = {"context": 8192, "max_tokens": 1024, "timeout": 3600.0}
 WORDS = {float: "a number", int: "a whole number", str: "a word"}
-RESERVED = {"local": "serve a model (vLLM, Ollama, llama.cpp) and set OPENAI_BASE_URL to its address"}
 
 
 class BadEngine(ValueError):
@@ -36,7 +41,10 @@ class BadEngine(ValueError):
 
 @dataclass(frozen=True)
 class Engine:
-    """A parsed engine string. kind: "rules", "replay" or "endpoint"; name: the model, the run folder, or "rules"."""
+    """A parsed engine string.
+
+    kind: "rules", "replay", "local" or "endpoint". name: the model, the run folder, or "rules".
+    """
 
     text: str
     kind: str
@@ -51,8 +59,8 @@ def parse(text: str) -> Engine:
     head, _, tail = text.partition("?")
     if not head:
         raise BadEngine("The engine is empty; use 'rules', 'rules@0.7', 'replay:RUN' or a model name")
-    if head in RESERVED:
-        raise BadEngine(f"The engine {head!r} is a reserved word and cannot be a model name; {RESERVED[head]}")
+    if head == "local" or head.startswith("local:"):
+        return _local(text, head, tail)
     if head.startswith("replay:"):
         return _replay(text, head.removeprefix("replay:"), tail)
     if head == "rules" or head.startswith("rules@"):
@@ -64,6 +72,15 @@ def _replay(text: str, run: str, tail: str) -> Engine:
     if not run or tail:
         raise BadEngine(f"Engine {text!r}: write 'replay:' and the folder of a run, without options")
     return Engine(text, "replay", run)
+
+
+def _local(text: str, head: str, tail: str) -> Engine:
+    name = head.removeprefix("local").removeprefix(":") or LOCAL_MODEL
+    options = LOCAL_OPTIONS | _options(tail, SAMPLING | {"threads": int})
+    for option in ("context", "max_tokens", "threads"):
+        if options.get(option, 1) < 1:
+            raise BadEngine(f"Engine option {option}={options[option]} must be at least 1")
+    return Engine(text, "local", name, options=options)
 
 
 def _probability(head: str) -> float:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import threading
+import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from lab import progress
+from lab.backbones import Unavailable
 from lab.places import ROOT
 from lab.runs import Episode, Run
 from lab.secrets import redact
@@ -44,7 +49,8 @@ def play_all(
     play: task id -> Played; with processes it must be picklable, best a function of a module with functools.partial.
     workers: how many at a time; 1 stays in this process. backend: joblib's: "loky" (processes; rules compute),
     "threading" (endpoints wait), "dask" or "ray" where their package has registered it.
-    An episode that raises is recorded with its error. Raises Interrupted on Ctrl-C, after closing what was under way.
+    An episode that raises is recorded with its error. Raises Interrupted on Ctrl-C, after closing what was under way,
+    and Unavailable where what answers is not there, since every further episode would fail alike.
     """
     pending = run.pending()
     done = len(run.manifest.tasks) - len(pending)
@@ -54,10 +60,15 @@ def play_all(
                 run.append(episode, played.usage, played.answers)
                 bar.update()
         except KeyboardInterrupt:
-            raise Interrupted(
-                f"{len(run.episodes)} of {len(run.manifest.tasks)} episodes are in {run.folder}; run again to resume"
-            ) from None
+            raise Interrupted(_kept(run)) from None
+        except Unavailable as error:
+            error.add_note(_kept(run))
+            raise
     return run.results()
+
+
+def _kept(run: Run) -> str:
+    return f"{len(run.episodes)} of {len(run.manifest.tasks)} episodes are in {run.folder}; run again to resume"
 
 
 def _stream(play: Play, tasks: list[str], workers: int, backend: str) -> Iterator[tuple[Episode, Played]]:
@@ -66,11 +77,40 @@ def _stream(play: Play, tasks: list[str], workers: int, backend: str) -> Iterato
         return
     from joblib import Parallel, delayed
 
-    jobs: Iterable[Any] = (delayed(_play_one)(play, task) for task in tasks)
+    jobs = (delayed(_play_in_worker)(play, task, backend, os.getpid()) for task in tasks)
     # Unordered: a slow episode must not hold back the writing of finished ones.
     parallel = Parallel(n_jobs=workers, backend=backend, return_as="generator_unordered", pre_dispatch="2*n_jobs")
-    with contextlib.closing(parallel(jobs)) as episodes:
-        yield from episodes
+    try:
+        with contextlib.closing(parallel(jobs)) as episodes:
+            yield from episodes
+    finally:
+        if backend == "loky":
+            _end_workers()
+
+
+def _end_workers() -> None:
+    # joblib would use them again, with the environment (address, key) that they were born with.
+    from joblib.externals.loky import get_reusable_executor
+
+    get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
+
+
+def _play_in_worker(play: Play, task: str, backend: str, parent: int) -> tuple[Episode, Played]:
+    if backend == "loky":
+        _end_with(parent)
+    return _play_one(play, task)
+
+
+@cache
+def _end_with(parent: int) -> None:
+    """End this worker when the run's process is killed; it would play on, and then wait for minutes."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _play_one(play: Play, task: str) -> tuple[Episode, Played]:
@@ -84,6 +124,8 @@ def _play_one(play: Play, task: str) -> tuple[Episode, Played]:
                 progress.note(f"{task}: {redact(str(error))}; starting it again")
                 continue
             return _failed(task, error)
+        except Unavailable:
+            raise
         except Exception as error:
             return _failed(task, error)
     raise AssertionError("unreachable")

@@ -67,8 +67,8 @@ class Prompt:
         """The chat messages: the standing rules first, so that calls of one operator share a prefix."""
         values = {name: getattr(fields, name) for name in type(fields).model_fields}
         return [
-            {"role": "system", "content": f"{_compiled(self.system).render(values)}\n\n{self._shape}"},
-            {"role": "user", "content": _compiled(self.template).render(values)},
+            {"role": "system", "content": f"{_written(self.system, values)}\n\n{self._shape}"},
+            {"role": "user", "content": _written(self.template, values)},
         ]
 
     @cached_property
@@ -84,6 +84,11 @@ class Prompt:
             for name, about in self.schema["properties"].items()
         }
         return f"Answer with one JSON object and nothing else. Its keys: {json.dumps(properties)}"
+
+
+def _written(template: str, values: dict[str, Any]) -> str:
+    # A lone surrogate, from a badly decoded file say, can be sent to no server.
+    return _compiled(template).render(values).encode("utf-8", "replace").decode()
 
 
 @cache

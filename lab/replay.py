@@ -52,7 +52,8 @@ class Replay:
     @classmethod
     def of(cls, engine: engines.Engine) -> Replay:
         """Open a run folder (a path, or a name under `runs/`). Raises MissingRun."""
-        folder = next((f for f in (Path(engine.name), ROOT / "runs" / engine.name) if (f / ANSWERS).is_file()), None)
+        folders = (Path(engine.name), ROOT / "runs" / engine.name)
+        folder = next((f for f in folders if (f / ANSWERS).is_file() and (f / "manifest.json").is_file()), None)
         if folder is None:
             raise MissingRun(
                 f"{engine.name} holds no {ANSWERS}: name a run folder made with recording on (record=True)"

@@ -3,30 +3,48 @@
 from __future__ import annotations
 
 import json
+import random
 import time
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from lab import progress
+from lab.backbones import Unavailable
 from lab.secrets import redact
+from lab.usage import Call
 
-PASSING_STATUS = (408, 409, 425, 429)  # besides every 5xx: the same request may succeed later
+T = TypeVar("T")
+PASSING_STATUS = (408, 409, 425, 429)  # besides 5xx (but 501, not implemented): the same request may succeed later
+REFUSING_STATUS = (401, 402, 403, 404)  # a wrong key, an empty account, an unknown model: the same for every request
+LONGEST_QUOTE = 500  # characters of a server's error that are shown
 
 
-class GaveUp(RuntimeError):
-    """A server did not answer within the stated patience."""
+class EndpointError(RuntimeError):
+    """The server could not be made to answer this request; what it said last is in the message, without keys."""
+
+    call: Call = Call("unknown", "unknown", "failed")
+    request: str = ""
+
+
+class EndpointUnavailable(EndpointError, Unavailable):
+    """The server answers no request at all: it is not there, or it does not let us in."""
+
+
+class GaveUp(EndpointError):
+    """The server did not answer this request within the stated patience."""
 
 
 class BadBody(ValueError):
     """A reply with status 200 whose body is no chat completion: cut off, or from something else on the way."""
 
 
-def with_retries(call: Callable[[], Any], address: str, patience: float, longest: float) -> tuple[Any, int]:
-    """The completion that `call` gives, and how many tries failed before it.
+def with_retries(call: Callable[[], T], address: str, patience: float, longest: float) -> tuple[T, int]:
+    """What `call` gives, and how many tries failed before it.
 
     patience: seconds after which no further try is started. longest: the longest wait, in seconds, where the server
-    does not say how long. Raises GaveUp, or at once the error that a retry cannot mend.
+    does not say how long. Raises GaveUp, EndpointUnavailable if the server was not there or took no requests, or at
+    once the error that a retry cannot mend.
     """
     import tenacity
 
@@ -38,18 +56,36 @@ def with_retries(call: Callable[[], Any], address: str, patience: float, longest
         reraise=False,
     )
     try:
-        completion = retrying(lambda: _checked(call()))
+        given = retrying(call)
     except tenacity.RetryError as error:
-        last = redact(reason(error.last_attempt.exception()))
-        tries = retrying.statistics.get("attempt_number", 1)
-        raise GaveUp(
-            f"{address} gave no answer in {patience:g} s ({tries} tries, the last: {last}). "
-            "Give it longer with the engine option patience=SECONDS"
-        ) from None
-    retries = retrying.statistics.get("attempt_number", 1) - 1
+        raise _given_up(error.last_attempt, address, patience) from None
+    retries = retrying.statistics["attempt_number"] - 1
     if retries:
         progress.note("")
-    return completion, retries
+    return given, retries
+
+
+def _given_up(last: Any, address: str, patience: float) -> EndpointError:
+    error = last.exception()
+    why, asked = reason(error), retry_after(error)
+    wait = f", asking to wait {asked:.0f} s" if asked else ""
+    longer = " (or timeout=SECONDS for one try)" if why == "time-out" else ""
+    kind = EndpointUnavailable if why in ("429", "no connection") else GaveUp
+    return kind(
+        f"{address} gave no answer: {why}{wait} at try {last.attempt_number}, and the patience is {patience:g} s. "
+        f"Give it longer with the engine option patience=SECONDS{longer}"
+    )
+
+
+def refused(error: Any, address: str) -> EndpointError:
+    """What to raise for a status error that a retry cannot mend."""
+    kind = EndpointUnavailable if error.status_code in REFUSING_STATUS or _spent(error) else EndpointError
+    said = redact(str(error))
+    return kind(f"{address} refuses the request: {said[:LONGEST_QUOTE]}{'…' if len(said) > LONGEST_QUOTE else ''}")
+
+
+def _spent(error: Any) -> bool:
+    return "insufficient_quota" in (error.code, error.type)
 
 
 def may_pass(error: BaseException) -> bool:
@@ -57,8 +93,8 @@ def may_pass(error: BaseException) -> bool:
     import openai
 
     if isinstance(error, openai.APIStatusError):
-        spent = getattr(error, "code", None) == "insufficient_quota"
-        return not spent and (error.status_code in PASSING_STATUS or error.status_code >= 500)
+        status = error.status_code
+        return not _spent(error) and (status in PASSING_STATUS or (status >= 500 and status != 501))
     return isinstance(
         error, (openai.APIConnectionError, openai.APIResponseValidationError, BadBody, json.JSONDecodeError)
     )
@@ -85,17 +121,21 @@ def retry_after(error: BaseException | None) -> float | None:
     if value is None:
         return None
     try:
-        return max(0.0, float(value))
+        seconds = float(value)
     except ValueError:
-        pass
+        seconds = _seconds_until(value)
+    return max(0.0, seconds) if seconds == seconds else None  # NaN is unequal to itself
+
+
+def _seconds_until(date: str) -> float:
     try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except ValueError:
-        return None
+        return parsedate_to_datetime(date).timestamp() - time.time()
+    except (ValueError, TypeError, OverflowError):
+        return float("nan")
 
 
 class _Wait:
-    """Retry-After where given, else exponential with jitter, so that many workers do not come back at once."""
+    """Retry-After where given, else exponential; both with jitter, so that many workers do not come back at once."""
 
     def __init__(self, longest: float) -> None:
         import tenacity
@@ -104,14 +144,7 @@ class _Wait:
 
     def __call__(self, state: Any) -> float:
         asked = retry_after(state.outcome.exception())
-        return self._backoff(state) if asked is None else asked
-
-
-def _checked(completion: Any) -> Any:
-    choices = getattr(completion, "choices", None)
-    if not choices or getattr(choices[0], "message", None) is None:
-        raise BadBody("the body is no chat completion")
-    return completion
+        return self._backoff(state) if asked is None else asked + random.uniform(0.02, 0.2)
 
 
 def _say(state: Any, address: str) -> None:

@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import socket
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -54,6 +55,10 @@ class Manifest:
         packages: Sequence[str],
     ) -> Manifest:  # fmt: skip
         """packages: the suite's own packages whose source code the result depends on."""
+        tasks = tuple(tasks)
+        repeated = [task for task, times in Counter(tasks).items() if times > 1]
+        if repeated:
+            raise ValueError(f"Task ids must be unique; these are not: {', '.join(repeated)}")
         surroundings = {"commit": git_commit(), "packages": package_versions()}
         plain = json.loads(json.dumps(dict(parameters)))
         return cls(method, engine, address, plain, tuple(tasks), code_hash(packages), surroundings)
@@ -111,10 +116,10 @@ class Run:
 
         usage and answers go to their own files first: an episode that is there has them too.
         """
+        line = _line(asdict(episode))  # first, so that a result that is no JSON leaves nothing behind
         _append(self.folder / ANSWERS, answers)
         _append(self.folder / "usage.jsonl", [] if usage is None else [{"task": episode.task, "usage": usage}])
-        line = json.dumps(asdict(episode), ensure_ascii=False, sort_keys=True).encode("utf-8", "backslashreplace")
-        self._file.write(line + b"\n")
+        self._file.write(line)
         self._file.flush()
         os.fsync(self._file.fileno())
         self.episodes[episode.task] = episode
@@ -129,8 +134,10 @@ class Run:
 
     def close(self) -> None:
         """Release the folder."""
-        self._file.close()
-        self._lock.close()
+        try:
+            self._file.close()
+        finally:
+            self._lock.close()
 
     def __enter__(self) -> Run:
         return self
@@ -165,10 +172,17 @@ def read_lines(path: Path) -> list[Any]:
 
 
 def _append(path: Path, lines: Iterable[Any]) -> None:
-    text = "".join(json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n" for line in lines)
-    if text:
+    data = b"".join(map(_line, lines))
+    if data:
         with path.open("ab") as file:
-            file.write(text.encode("utf-8", "backslashreplace"))
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _line(value: Any) -> bytes:
+    # A lone surrogate becomes its JSON escape, and reads back as itself.
+    return json.dumps(value, ensure_ascii=False, sort_keys=True).encode("utf-8", "backslashreplace") + b"\n"
 
 
 def _drop_torn_line(path: Path) -> None:
@@ -204,6 +218,6 @@ def _differences(held: Mapping[str, Any], wanted: Mapping[str, Any], within: str
         old, new = held.get(name), wanted.get(name)
         if isinstance(old, dict) and isinstance(new, dict):
             found += _differences(old, new, within=f"{within}{name}.")
-        elif old != new:
+        elif canonical(old) != canonical(new):  # as JSON: a tuple is a list there, and NaN is NaN
             found.append(f"{within}{name} is {old!r} there and {new!r} here")
     return found

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toy_world import Corridor, CorridorAdapter, rolls
 
 from lab.parsing import MalformedAnswer
 from sdp.ablation import (
@@ -20,6 +19,7 @@ from sdp.ablation import (
 )
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Trajectory
+from toy_world import Corridor, CorridorAdapter, rolls
 
 BY_NAME = {ablation.name: ablation for ablation in ABLATIONS}
 

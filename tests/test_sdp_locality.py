@@ -10,7 +10,6 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
-from toy_world import Corridor, CorridorAdapter, Walker, rolls
 
 from lab.backbones import Ledger, connect
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
@@ -18,6 +17,7 @@ from sdp.adapters.travelplanner.options import Listings
 from sdp.loop import Settings, _Log, run_episode
 from sdp.operators import Adapter, Predicate, Verdict
 from sdp.trajectory import Attempt, Plan, Trajectory, Transition
+from toy_world import Corridor, CorridorAdapter, Walker, rolls
 from worlds.travelplanner.desk import TravelPlanner
 from worlds.travelplanner.made import made_sandbox, made_tasks
 

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toy_world import Corridor, CorridorAdapter, Walker, in_room, rolls, rooms
 
 from lab.backbones import Answer, Ledger
 from lab.engines import parse
@@ -21,6 +20,7 @@ from lab.usage import Call, Cost
 from sdp.loop import Settings, UnreachablePlan, run_episode
 from sdp.operators import Predicate, Verdict
 from sdp.trajectory import Attempt, Plan, Trajectory, Transition, read_jsonl, write_jsonl
+from toy_world import Corridor, CorridorAdapter, Walker, in_room, rolls, rooms
 
 
 @dataclass(frozen=True)

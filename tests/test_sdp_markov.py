@@ -8,7 +8,6 @@ from random import Random
 
 import pytest
 from scipy.stats import kstest
-from toy_world import Corridor, CorridorAdapter, Walker, rolls
 
 from lab.backbones import Ledger, connect
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
@@ -17,6 +16,7 @@ from sdp.loop import Settings, run_episode
 from sdp.markov import markov_test, previous_state, whole_prefix
 from sdp.operators import Predicate
 from sdp.trajectory import Attempt, Trajectory
+from toy_world import Corridor, CorridorAdapter, Walker, rolls
 from worlds.travelplanner.desk import TravelPlanner
 from worlds.travelplanner.made import made_sandbox, made_tasks
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toy_world import Corridor, CorridorAdapter, Walker, in_room, rolls
 
 from sdp.loop import Settings, run_episode
 from sdp.mdp import credit, mdp, observation_map
 from sdp.operators import Predicate
 from sdp.trajectory import Trajectory
+from toy_world import Corridor, CorridorAdapter, Walker, in_room, rolls
 
 
 def walk(dice: Sequence[int], length: int = 3, **settings: object) -> Trajectory:

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from travel_episodes import LISTINGS, SANDBOX_0, TASKS, Picking, by_days, delivered, plan_for, play, played
 
 from lab.backbones import Answer, connect
 from lab.prompts import Prompt
@@ -40,6 +39,7 @@ from sdp.adapters.travelplanner.trip import (
 )
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Trajectory
+from travel_episodes import LISTINGS, SANDBOX_0, TASKS, Picking, by_days, delivered, plan_for, play, played
 from worlds.travelplanner.costs import plan_bill
 from worlds.travelplanner.desk import TravelPlanner
 from worlds.travelplanner.evaluator import evaluate

@@ -7,7 +7,6 @@ from typing import Any
 
 from hypothesis import example, given
 from hypothesis import strategies as st
-from travel_episodes import LISTINGS, SANDBOX_0, TASKS, Picking, by_days, plan_for, play
 
 from sdp.adapters.travelplanner.options import (
     AFFORDABLE,
@@ -38,6 +37,7 @@ from sdp.adapters.travelplanner.trip import (
 )
 from sdp.loop import Settings
 from sdp.operators import Predicate
+from travel_episodes import LISTINGS, SANDBOX_0, TASKS, Picking, by_days, plan_for, play
 from worlds.travelplanner.sandbox import SELF_DRIVING, Sandbox
 from worlds.travelplanner.tables import Distance, Flight, Restaurant
 from worlds.travelplanner.tasks import TripTask

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from travel_episodes import LISTINGS, SANDBOX_0, TASKS, Picking, by_days, delivered, play, played, reopened
 
 from lab.backbones import Answer
 from lab.prompts import Prompt
@@ -18,6 +17,7 @@ from sdp.adapters.travelplanner.options import Listings
 from sdp.adapters.travelplanner.trip import Stop, TripState, even_route
 from sdp.adapters.travelplanner.undo import _cheapest_route, _route_cost
 from sdp.adapters.travelplanner.validators import REOPEN
+from travel_episodes import LISTINGS, SANDBOX_0, TASKS, Picking, by_days, delivered, play, played, reopened
 from worlds.travelplanner.evaluator import evaluate
 from worlds.travelplanner.expert import solve
 from worlds.travelplanner.made import made_sandbox, made_tasks

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from travel_episodes import LISTINGS, SANDBOX_0, TASKS, plan_for
-
 from lab.backbones import connect
 from sdp.adapters.travelplanner.adapter import Choice, TravelPlannerAdapter
 from sdp.adapters.travelplanner.options import place_text, ways
@@ -26,6 +24,7 @@ from sdp.adapters.travelplanner.trip import (
     legs,
 )
 from sdp.operators import Predicate, Verdict
+from travel_episodes import LISTINGS, SANDBOX_0, TASKS, plan_for
 from worlds.travelplanner.desk import TravelPlanner
 from worlds.travelplanner.itinerary import MEALS
 from worlds.travelplanner.tasks import TripTask

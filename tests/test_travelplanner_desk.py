@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from travel_episodes import SANDBOX_0, TASKS, by_days, delivered, play
 
+from travel_episodes import SANDBOX_0, TASKS, by_days, delivered, play
 from worlds.travelplanner.costs import plan_bill
 from worlds.travelplanner.desk import TravelPlanner, blank_draft
 from worlds.travelplanner.itinerary import SLOTS, days_read

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property, partial
@@ -199,6 +200,11 @@ def _listings(data: str, seed: int) -> Listings:
     return Listings(_loaded(data, seed).sandbox)
 
 
-@cache
 def _backbone(engine: str) -> Backbone:
+    # Connected once a process and address: a notebook may change OPENAI_BASE_URL between two cells.
+    return _connected(engine, os.environ.get("OPENAI_BASE_URL", ""))
+
+
+@cache
+def _connected(engine: str, address: str) -> Backbone:
     return connect(engine)

@@ -1,0 +1,51 @@
+"""What the tests share: no servers and keys of the user, a prompt with a rule, a server, a cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from asking import ASK
+from chat_server import ChatServer
+from lab.cache import AnswerCache
+from lab.prompts import Prompt
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No test reads the user's keys, address, prices or cache, or goes through a proxy."""
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "LAB_PRICES", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    monkeypatch.setenv("LAB_CACHE", str(tmp_path / "default-cache" / "answers.sqlite"))
+
+
+@pytest.fixture
+def prompt() -> Prompt:
+    """A prompt with two fields and a rule: where a box is put (see tests/asking.py)."""
+    return ASK
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
+    """A server that OPENAI_BASE_URL names."""
+    with ChatServer() as chat:
+        monkeypatch.setenv("OPENAI_BASE_URL", chat.address)
+        yield chat
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[AnswerCache]:
+    """An empty cache."""
+    answers = AnswerCache(tmp_path / "cache" / "answers.sqlite")
+    yield answers
+    answers.close()
+
+
+@pytest.fixture
+def seeded() -> Random:
+    """Randomness that is the same in every run of the test."""
+    return Random(20260101)
