@@ -91,7 +91,7 @@ class Endpoint:
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
         """Raises MalformedAnswer if also the re-ask gives no answer, RefusedAnswer, EndpointError, PromptTooLong."""
         started = time.perf_counter()
-        messages = prompt.render(prompt.fill(**fields))
+        prompt, messages = _asked(prompt, fields)
         self._check_length(prompt, messages)
         request = key_of(request_of(prompt, messages, self.engine, self.address, sample))
         known = self.cache.get(request) if self.cache is not None else None
@@ -101,7 +101,7 @@ class Endpoint:
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
         """The request hash under which caches and recordings keep the answer."""
-        messages = prompt.render(prompt.fill(**fields))
+        prompt, messages = _asked(prompt, fields)
         return key_of(request_of(prompt, messages, self.engine, self.address, sample))
 
     def _from_cache(self, prompt: Prompt, request: str, known: dict[str, Any], seconds: float) -> Answer:
@@ -229,6 +229,11 @@ class Endpoint:
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_client": None}
+
+
+def _asked(prompt: Prompt, values: dict[str, Any]) -> tuple[Prompt, list[dict[str, str]]]:
+    fields = prompt.fill(**values)
+    return prompt.narrowed(fields), prompt.render(fields)
 
 
 def _response_format(prompt: Prompt) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from random import Random
 from typing import Any
@@ -44,7 +44,8 @@ class Prompt:
     name: dotted, unique (`sdp.travelplanner.realize`). version: changed whenever the wording or the fields change,
     since recordings are kept under it. operator: whose tokens and seconds these are (`realize`). system, template:
     Jinja text over the fields. fields, answer: pydantic models. corrupt(fields, answer, random) -> a plausible wrong
-    answer, for the noisy engine `rules@p`.
+    answer, for the noisy engine `rules@p`. narrow(fields) -> a subclass of `answer` for these very fields, where what
+    may be answered depends on them (the numbers of a list, say); the same fields must give the same class.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Prompt:
     fields: type[Fields]
     answer: type[AnswerModel]
     corrupt: Corrupt | None = field(default=None, compare=False)
+    narrow: Callable[[Any], type[AnswerModel]] | None = None
 
     def fill(self, **values: Any) -> Fields:
         """The typed fields. Raises WrongFields, naming each field that does not fit."""
@@ -62,6 +64,10 @@ class Prompt:
             return self.fields(**values)
         except ValidationError as error:
             raise WrongFields(f"Prompt {self.name} v{self.version}: {faults(error)}") from None
+
+    def narrowed(self, fields: Fields) -> Prompt:
+        """The prompt as it is asked with these fields: with the narrow answer, where there is one."""
+        return _with_answer(self, self.narrow(fields)) if self.narrow else self
 
     def render(self, fields: Fields) -> list[dict[str, str]]:
         """The chat messages: the standing rules first, so that calls of one operator share a prefix."""
@@ -84,6 +90,12 @@ class Prompt:
             for name, about in self.schema["properties"].items()
         }
         return f"Answer with one JSON object and nothing else. Its keys: {json.dumps(properties)}"
+
+
+@cache
+def _with_answer(prompt: Prompt, answer: type[AnswerModel]) -> Prompt:
+    # Cached for its schema, which is costly to make.
+    return replace(prompt, answer=answer, narrow=None)
 
 
 def _written(template: str, values: dict[str, Any]) -> str:

@@ -74,8 +74,8 @@ class Replay:
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
         """The request hash, made with the recorded engine and address."""
-        messages = prompt.render(prompt.fill(**fields))
-        return key_of(request_of(prompt, messages, self.engine, self.address, sample))
+        filled = prompt.fill(**fields)
+        return key_of(request_of(prompt.narrowed(filled), prompt.render(filled), self.engine, self.address, sample))
 
     def _why(self, prompt: Prompt) -> str:
         versions = sorted(version for name, version in self._versions if name == prompt.name)

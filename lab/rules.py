@@ -56,8 +56,8 @@ class Rules:
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
         """The request hash under which a recording keeps the answer."""
-        messages = prompt.render(prompt.fill(**fields))
-        return key_of(request_of(prompt, messages, self.engine, "rules", sample))
+        filled = prompt.fill(**fields)
+        return key_of(request_of(prompt.narrowed(filled), prompt.render(filled), self.engine, "rules", sample))
 
     def _noisy(self, prompt: Prompt, fields: Fields, value: AnswerModel, sample: int) -> tuple[AnswerModel, str]:
         random = Random(key_of([self._seed, prompt.name, fields.model_dump(mode="json"), sample]))

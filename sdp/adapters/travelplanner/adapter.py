@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -181,7 +182,7 @@ class TravelPlannerAdapter:
             left=self.task.budget - state.cost,
             wanted=list(state.cuisines_missing),
             options=[_listed(number, option) for number, option in enumerate(options.options, start=1)],
-            failures=[Rejected(choice=_chosen(failure), reason=failure.reason) for failure in failures],
+            failures=_rejected(failures),
         )
         choice = answer.value.choice
         if 1 <= choice <= len(options.options):
@@ -221,6 +222,12 @@ def _trip_text(task: TripTask, route: Route) -> str:
 
 def _listed(number: int, option: Option) -> Listed:
     return Listed(number=number, text=option.label, cost=option.cost, cuisines=list(option.cuisines))
+
+
+def _rejected(failures: Sequence[Attempt]) -> list[Rejected]:
+    """Each rejected choice once, with how often: the same line over and over would only make the prompt long."""
+    lines = Counter((_chosen(failure), failure.reason) for failure in failures)
+    return [Rejected(choice=choice, reason=reason, times=times) for (choice, reason), times in lines.items()]
 
 
 def _chosen(failure: Attempt) -> str:

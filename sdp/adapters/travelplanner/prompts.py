@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
 from random import Random
+from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from lab.prompts import AnswerModel, Fields, Prompt
 
@@ -19,10 +21,11 @@ class Listed(Fields):
 
 
 class Rejected(Fields):
-    """An earlier choice for the same target, and why it was rejected."""
+    """An earlier choice for the same target, why it was rejected, and how often."""
 
     choice: str
     reason: str
+    times: int
 
 
 class SelectFields(Fields):
@@ -42,6 +45,14 @@ class Selection(AnswerModel):
     """The number of one listed option."""
 
     choice: int = Field(description="the number of the option you choose")
+
+
+@cache
+def selection_of(count: int) -> type[Selection]:
+    """A selection that is one of 1 to `count`."""
+    numbers = Literal[tuple(range(1, count + 1))]
+    about = Field(description=f"the number of the option you choose, 1 to {count}")
+    return create_model("Selection", __base__=Selection, choice=(numbers, about))
 
 
 def wrong_selection(fields: SelectFields, answer: Selection, random: Random) -> Selection:
@@ -81,16 +92,18 @@ The next decision must make this true: {{ target }}
 To decide now: {{ slot }}
 Options:
 {% for option in options %}
-{{ option.number }}. {{ option.text }}, ${{ "%.0f" % option.cost }}
+{{ option.number }}. "{{ option.text }}" for ${{ "%.0f" % option.cost }}
 {%- if option.cuisines %}, offers {{ option.cuisines | join(" and ") }}{% endif +%}
 {% endfor %}
 {% for failure in failures %}
-Rejected before: {{ failure.choice }}, because {{ failure.reason }}
+Rejected {{ "%d times" % failure.times if failure.times > 1 else "before" }}: {{ failure.choice }},
+  because {{ failure.reason }}
 {% endfor %}
 """,
     fields=SelectFields,
     answer=Selection,
     corrupt=wrong_selection,
+    narrow=lambda fields: selection_of(len(fields.options)),
 )
 
 
