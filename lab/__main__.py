@@ -1,4 +1,4 @@
-"""The command line: python -m lab run | check | reproduce | doctor | data | model."""
+"""The command line: python -m lab run | record | check | reproduce | doctor | data | model."""
 
 from __future__ import annotations
 
@@ -38,10 +38,18 @@ def _parser() -> argparse.ArgumentParser:
     run = _notebook_command(commands, "run", _run, "execute notebooks with papermill")
     run.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help="a file, or a name such as 1_sdp/table2")
     help_p = "a parameter for every notebook named; may be repeated"
-    run.add_argument("-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), dest="given", help=help_p)
+    two = {"nargs": 2, "action": "append", "default": [], "metavar": ("NAME", "VALUE"), "dest": "given"}
+    run.add_argument("-p", **two, help=help_p)
     run.add_argument("--out", type=Path, help="folder for executed copies and figures (default: runs/notebooks)")
     help_in_place = "refresh the committed notebooks and figures/; all notebooks if none is named"
     run.add_argument("--in-place", action="store_true", help=help_in_place)
+    record = commands.add_parser("record", help="run a notebook on a model, and keep its answers for `replay:`")
+    record.add_argument("notebook", metavar="NOTEBOOK")
+    record.add_argument("-p", **two, help=help_p)
+    record.add_argument("--name", help="of the recording under data/recordings/ (default: from notebook and engine)")
+    record.add_argument("--calls", type=int, help="begin no further episode after so many paid model calls")
+    record.add_argument("--minutes", type=float, help="begin no further episode after so many minutes")
+    record.set_defaults(do=_record)
     check = _notebook_command(commands, "check", _check, "find committed notebooks that are out of form or stale")
     check.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help="default: all")
     _notebook_command(commands, "reproduce", _reproduce, "execute every notebook and check the expected figures")
@@ -78,6 +86,13 @@ def _run(options: argparse.Namespace) -> int:
         raise ValueError("name at least one notebook; to run them all: python -m lab reproduce")
     given = [(name, text) for name, text in options.given]
     return commands.run(options.notebooks, given, options.out, options.in_place, options.jobs, options.timeout)
+
+
+def _record(options: argparse.Namespace) -> int:
+    from lab.notebooks import commands
+
+    given = [(name, text) for name, text in options.given]
+    return commands.record(options.notebook, given, options.name, options.calls, options.minutes)
 
 
 def _check(options: argparse.Namespace) -> int:

@@ -52,6 +52,11 @@ class Engine:
     keep: float = 1.0
     options: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def label(self) -> str:
+        """What stands beside a number: the model's name for a local one, else the engine string."""
+        return f"{self.name} (local)" if self.kind == "local" else self.text
+
 
 def parse(text: str) -> Engine:
     """Read an engine string. Raises BadEngine naming the offending part."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections import Counter
 from dataclasses import dataclass
@@ -51,15 +52,15 @@ class Replay:
 
     @classmethod
     def of(cls, engine: engines.Engine) -> Replay:
-        """Open a run folder (a path, or a name under `runs/`). Raises MissingRun."""
-        folders = (Path(engine.name), ROOT / "runs" / engine.name)
-        folder = next((f for f in folders if (f / ANSWERS).is_file() and (f / "manifest.json").is_file()), None)
+        """Open a run folder or recording: a path, or a name in `runs/` or `data/recordings/`. Raises MissingRun."""
+        folders = (Path(engine.name), ROOT / "runs" / engine.name, ROOT / "data" / "recordings" / engine.name)
+        folder = next((f for f in folders if _answers_of(f) and (f / "manifest.json").is_file()), None)
         if folder is None:
             raise MissingRun(
-                f"{engine.name} holds no {ANSWERS}: name a run folder made with recording on (record=True)"
+                f"{engine.name} holds no {ANSWERS}: name a recording, or a run folder made with record=True"
             )
         manifest = json.loads((folder / "manifest.json").read_text())
-        return cls(folder, engines.parse(manifest["engine"]), manifest["address"], read_answers(folder / ANSWERS))
+        return cls(folder, engines.parse(manifest["engine"]), manifest["address"], read_answers(_answers_of(folder)))
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
         """Raises RecordingMiss, and MalformedAnswer where the recorded model gave no usable answer."""
@@ -88,10 +89,16 @@ class Replay:
         return f"Recording {self.folder.name} has no answer to this {prompt.name} request: {why}. Record it again"
 
 
+def _answers_of(folder: Path) -> Path | None:
+    """The file of answers in a run folder or, packed, in a recording."""
+    return next((path for path in (folder / ANSWERS, folder / f"{ANSWERS}.gz") if path.is_file()), None)
+
+
 def read_answers(path: Path) -> dict[str, Recorded]:
     """All answers of a recording by request; a torn last line, left by a killed recorder, is passed over."""
     answers = {}
-    for line in path.read_bytes().split(b"\n"):
+    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    for line in data.split(b"\n"):
         try:
             answer = Recorded(**json.loads(line))
         except (ValueError, TypeError):

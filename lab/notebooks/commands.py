@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lab import expected, figures
+from lab import budget, expected, figures, recordings
+from lab.engines import parse
 from lab.files import write_atomically
 from lab.notebooks.documents import FOLDER, TRIALS, NotebookError, committed, locate, name_of
 from lab.notebooks.execute import Job, Outcome, execute
@@ -42,6 +43,27 @@ def run(
             if not outcome.failure:
                 write_atomically(outcome.job.source, outcome.job.output.read_bytes())
     return _conclude(outcomes, out, drawn, "parameters differ from the defaults" if values else "")
+
+
+def record(
+    notebook: str, given: Sequence[tuple[str, str]], name: str | None, calls: int | None, minutes: float | None
+) -> int:
+    """Execute a notebook on a real model and let it save a recording; 0 if it did, else 1.
+
+    Stopped by its budget, by Ctrl-C or by a fault, it goes on where it was when it is called again: the run folder
+    keeps the finished episodes, the cache the answers. Raises NotebookError without a model's engine.
+    """
+    engine = dict(given).get("engine", "rules")
+    if parse(engine).kind not in ("endpoint", "local"):
+        raise NotebookError(f"engine={engine!r} is no model; record one with -p engine local, or a model's name")
+    slug = "".join(c if c.isalnum() or c in ".-" else "-" for c in engine.partition("?")[0])
+    title = name or f"{Path(notebook).stem}-{slug}"
+    limits = {budget.CALLS: calls, budget.MINUTES: minutes, recordings.WANTED: title}
+    os.environ.update({variable: str(value) for variable, value in limits.items() if value is not None})
+    failed = run([notebook], given, TRIALS / "recordings" / title, side_by_side=1)
+    made = recordings.folder() / title
+    print(f"recording: {_short(made)}; serve it with engine replay:{title}" if not failed else "nothing was recorded")
+    return failed
 
 
 def reproduce(side_by_side: int = 2, timeout: float | None = None) -> int:

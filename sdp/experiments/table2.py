@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from lab import engines, tables
+from lab import engines, recordings, tables
 from sdp.adapters.travelplanner.adapter import Policy
-from sdp.experiments.travelplanner import Results, Setup, collect
+from sdp.experiments.travelplanner import METHOD, Results, Setup, collect
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,10 +85,32 @@ def frame(results: Mapping[str, Results], sample: str = "", denominators: str = 
 
 
 def with_published(measured: pd.DataFrame) -> pd.DataFrame:
-    """The measured rows behind those that the paper and its rivals report."""
+    """The measured rows, and those of recordings, behind those that the paper and its rivals report."""
     import pandas as pd
 
-    return pd.concat([tables.published("Table 2 TravelPlanner", "sdp"), measured], ignore_index=True)
+    known = recordings.rows(METHOD)
+    if len(known):  # a recording that is being replayed is among the measured rows
+        known = known[~known["backbone"].isin(measured["backbone"])]
+    return pd.concat([tables.published("Table 2 TravelPlanner", "sdp"), measured, known], ignore_index=True)
+
+
+def record(results: Results) -> None:
+    """Save the run as a recording, if `python -m lab record` runs the notebook."""
+    ids = [task.id for task in results.tasks]
+    recordings.save(results.folder, frame({PAPER: results}, MAIN), costs({MAIN: results}), ids)
+
+
+def recorded() -> pd.DataFrame:
+    """What the recorded runs of real models took, by operator, with the model file and the date."""
+    import pandas as pd
+
+    abouts = {name: about for name, about in recordings.manifests().items() if about["method"] == METHOD}
+    lines = [
+        (name, f"{len(about['tasks'])} of {about['planned']}", about["address"], about["date"])
+        for name, about in abouts.items()
+    ]
+    made = pd.DataFrame(lines, columns=["recording", "queries", "model file", "date"])
+    return recordings.usage(METHOD).merge(made, on="recording") if lines else made
 
 
 def honesty(results: Mapping[str, Results]) -> pd.DataFrame:
@@ -118,41 +141,33 @@ def failures(results: Mapping[str, Results]) -> pd.DataFrame:
 
 
 def costs(results: Mapping[str, Results]) -> pd.DataFrame:
-    """Calls, tokens and money by operator, and how each answer was read; seconds are in the run folder."""
+    """Calls, tokens and money by operator, how each answer was read, and, for a model, the seconds it took."""
     import pandas as pd
 
-    lines = []
-    for name, run in results.items():
-        for operator in sorted({operator for usage in run.usage.values() for operator in usage or {}}):
-            parts = [usage[operator] for usage in run.usage.values() if usage and operator in usage]
-            numbers = [sum(part[key] for part in parts) for key in ("calls", "tokens_in", "tokens_out", "retries")]
-            prices = [part["usd"] for part in parts]
-            paths = sorted({path for part in parts for path in part["paths"]})
-            read = ", ".join(f"{path} {sum(part['paths'].get(path, 0) for part in parts)}" for path in paths)
-            lines.append(
-                (
-                    name,
-                    run.backbone,
-                    evidence(run.backbone),
-                    operator,
-                    *numbers,
-                    None if None in prices else sum(prices),
-                    read,
-                )
-            )
-    columns = [
-        "sample",
-        "backbone",
-        "evidence",
-        "operator",
-        "calls",
-        "tokens in",
-        "tokens out",
-        "retries",
-        "dollars",
-        "paths",
+    lines = [
+        {"sample": name, "backbone": run.backbone, "evidence": evidence(run.backbone), "operator": operator}
+        | _cost([usage[operator] for usage in run.usage.values() if usage and operator in usage], run.model)
+        for name, run in results.items()
+        for operator in sorted({operator for usage in run.usage.values() for operator in usage or {}})
     ]
-    return pd.DataFrame(lines, columns=columns)
+    return pd.DataFrame(lines)
+
+
+def _cost(parts: Sequence[Mapping[str, Any]], model: bool) -> dict[str, Any]:
+    """Sum of the episodes' usage of an operator. The seconds of rules say nothing, and would differ at each run."""
+    prices = [part["usd"] for part in parts]
+    paths = Counter()
+    for part in parts:
+        paths.update(part["paths"])
+    return {
+        "calls": sum(part["calls"] for part in parts),
+        "tokens in": sum(part["tokens_in"] for part in parts),
+        "tokens out": sum(part["tokens_out"] for part in parts),
+        "retries": sum(part["retries"] for part in parts),
+        "seconds": round(sum(part["seconds"] for part in parts), 1) if model else None,
+        "dollars": None if None in prices else sum(prices),
+        "paths": ", ".join(f"{path} {count}" for path, count in sorted(paths.items())),
+    }
 
 
 def _first(failures: Mapping[str, str]) -> str:

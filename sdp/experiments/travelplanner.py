@@ -9,7 +9,7 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from lab import engines
+from lab import budget, engines, progress
 from lab.backbones import Backbone, Ledger, connect
 from lab.execution import Played, play_all
 from lab.places import ROOT
@@ -23,6 +23,7 @@ from sdp.trajectory import Trajectory
 from worlds.travelplanner import Loaded, Rates, TripTask, Verdict, evaluate, load, rates, strict_faults
 from worlds.travelplanner.desk import TravelPlanner
 
+METHOD = "sdp-travelplanner"
 THREADS = 8  # an endpoint is waited for; rules compute, and one process does all 120 queries in seconds
 
 
@@ -74,6 +75,11 @@ class Results:
     usage: Mapping[str, Any]
     folder: Path
 
+    @property
+    def model(self) -> bool:
+        """Whether a model answered, now or when it was recorded."""
+        return engines.parse(self.setup.engine).kind != "rules"
+
     @cached_property
     def plans(self) -> list[Any]:
         """The delivered plans; None where the episode failed."""
@@ -122,7 +128,9 @@ def collect(
 
     workers: 0 for one process with rules and 8 threads with an endpoint. run: a folder (a name goes under `runs/`);
     without one, a folder whose name no other experiment shares. record: keep the answers for `replay:`; by default only
-    a model's. Raises ManifestMismatch if the folder holds another experiment, RunBusy if it is being written.
+    a model's. Where the budget of `lab record` is spent, the results are those of the finished episodes.
+    Raises ManifestMismatch if the folder holds another experiment, RunBusy if it is being written, BudgetSpent if
+    nothing was finished.
     """
     setup = setup.resolved()
     backbone, kind = _backbone(setup.engine), engines.parse(setup.engine).kind
@@ -132,10 +140,20 @@ def collect(
     episode = partial(_play, setup, kind in ("endpoint", "local") if record is None else record)
     threads = kind == "endpoint"  # a local model answers one at a time
     with Run(folder, manifest) as opened:
-        episodes = play_all(
-            opened, episode, workers or (THREADS if threads else 1), "threading" if threads else "loky", show_progress
-        )
-        return Results(setup, backbone.engine.text, tasks, episodes, opened.usage(), folder)
+        try:
+            play_all(
+                opened,
+                episode,
+                workers or (THREADS if threads else 1),
+                "threading" if threads else "loky",
+                show_progress,
+            )
+        except budget.BudgetSpent as spent:
+            if not opened.episodes:
+                raise
+            progress.note(str(spent))
+        played = [task for task in tasks if task.id in opened.episodes]
+        return Results(setup, backbone.engine.label, played, opened.results(), opened.usage(), folder)
 
 
 def _manifest(setup: Setup, backbone: Backbone, tasks: Sequence[TripTask]) -> Manifest:
@@ -144,7 +162,7 @@ def _manifest(setup: Setup, backbone: Backbone, tasks: Sequence[TripTask]) -> Ma
     address = getattr(backbone, "address", "rules")
     packages = ("lab", "worlds", "sdp")
     ids = [task.id for task in tasks]
-    return Manifest.of("sdp-travelplanner", setup.engine, address, parameters, ids, packages)
+    return Manifest.of(METHOD, setup.engine, address, parameters, ids, packages)
 
 
 def play(setup: Setup, task_id: str, ledger: Ledger | None = None) -> Trajectory:
@@ -165,12 +183,16 @@ def plan_of(setup: Setup, trajectory: Trajectory) -> list[dict[str, Any]]:
 
 
 def _play(setup: Setup, record: bool, task_id: str) -> Played:
+    allowed = budget.of_environment()
+    allowed.check()
     ledger = Ledger(_backbone(setup.engine), record)
     try:
         trajectory = play(setup, task_id, ledger)
     except Exception as error:
         error.played = Played(None, by_operator(ledger.calls), ledger.recorded)
         raise
+    finally:
+        allowed.book(sum(not call.cached for call in ledger.calls))
     return Played(_result(setup, trajectory), by_operator(ledger.calls), ledger.recorded)
 
 
