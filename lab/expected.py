@@ -105,9 +105,9 @@ def judge(
     results: notebook name -> what it reported. failed: names of those that failed. why_not: if given, nothing is
     judged and this is the reason shown (other parameters than the defaults, say).
     """
-    verdicts = [
-        _verdict(entry, results[entry.notebook], failed, why_not) for entry in entries if entry.notebook in results
-    ]
+    ran = [entry for entry in entries if entry.notebook in results]
+    told = [entry for entry in ran if not _stated_for_this_data(entry, ran, results)]
+    verdicts = [_verdict(entry, results[entry.notebook], failed, why_not) for entry in told]
     known = {(entry.notebook, entry.figure) for entry in entries}
     for notebook, figures in results.items():
         for figure, entry in figures.items():
@@ -132,6 +132,16 @@ def _expectation(entry: Any, path: Path) -> Expectation:
     if expectation.data not in DATA:
         raise ValueError(f"{path.name}: data of {entry!r} has to be one of {', '.join(DATA)}")
     return expectation
+
+
+def _stated_for_this_data(
+    entry: Expectation, entries: Sequence[Expectation], results: Mapping[str, Mapping[str, Reported]]
+) -> bool:
+    """Whether another entry states the figure for the data that was used, so that this one is not the one to judge."""
+    came = results[entry.notebook].get(entry.figure)
+    if came is None or entry.data in ("any", came.data):
+        return False
+    return any(other[:3] == (entry.notebook, entry.figure, came.data) for other in entries)
 
 
 def _verdict(entry: Expectation, figures: Mapping[str, Reported], failed: Collection[str], why_not: str) -> Verdict:

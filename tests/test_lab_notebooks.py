@@ -326,3 +326,11 @@ def test_a_malformed_expectation_is_named(tmp_path: Path) -> None:
     (tmp_path / "e.yaml").write_text("- {notebook: a, figure: f, data: any, valeu: 1}")
     with pytest.raises(ValueError, match="'valeu': 1.*give notebook, figure, data, value, tolerance"):
         expected.expectations(tmp_path / "e.yaml")
+
+
+def test_a_figure_stated_for_both_kinds_of_data_is_judged_once_by_the_kind_that_ran() -> None:
+    entries = [expected.Expectation("book", "rate", "official", 99.0), expected.Expectation("book", "rate", "made", 80.0)]
+    came = {"book": {"rate": expected.Reported(80.0, "made")}}
+    assert [(v.expected, v.state) for v in expected.judge(entries, came)] == [("80", "OK")]
+    assert [v.state for v in expected.judge(entries[:1], came)] == ["SKIPPED"]
+    assert [v.state for v in expected.judge(entries, {"book": {}})] == ["MISSING", "MISSING"]
