@@ -329,7 +329,8 @@ def test_a_malformed_expectation_is_named(tmp_path: Path) -> None:
 
 
 def test_a_figure_stated_for_both_kinds_of_data_is_judged_once_by_the_kind_that_ran() -> None:
-    entries = [expected.Expectation("book", "rate", "official", 99.0), expected.Expectation("book", "rate", "made", 80.0)]
+    stated = (("official", 99.0), ("made", 80.0))
+    entries = [expected.Expectation("book", "rate", data, value) for data, value in stated]
     came = {"book": {"rate": expected.Reported(80.0, "made")}}
     assert [(v.expected, v.state) for v in expected.judge(entries, came)] == [("80", "OK")]
     assert [v.state for v in expected.judge(entries[:1], came)] == ["SKIPPED"]
