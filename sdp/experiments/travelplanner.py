@@ -122,8 +122,9 @@ class Results:
 
 
 def collect(
-    setup: Setup, workers: int = 0, run: str = "", record: bool | None = None, show_progress: bool = True
-) -> Results:
+    setup: Setup, workers: int = 0, run: str = "", record: bool | None = None, show_progress: bool = True,
+    cluster: str = "",
+) -> Results:  # fmt: skip
     """Run what is not yet in the run folder, and read the whole run.
 
     workers: 0 for one process with rules and 8 threads with an endpoint. run: a folder (a name goes under `runs/`);

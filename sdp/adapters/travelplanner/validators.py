@@ -19,11 +19,11 @@ from sdp.adapters.travelplanner.trip import (
     Decision,
 )
 from sdp.operators import Predicate
-from worlds.travelplanner.hard import FORBIDDEN_WORDS
+from worlds.travelplanner.hard import FORBIDDEN_WORDS, forbids, has_room_type
 from worlds.travelplanner.itinerary import MEALS
+from worlds.travelplanner.tables import Accommodation
 
 About, Facts = Mapping[str, Any], Mapping[str, Any]
-TYPES = {"shared room": "Shared room", "private room": "Private room", "entire room": "Entire home/apt"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +70,14 @@ def _stay(about: About, report: Report) -> str:
     row = report.facts["entries"][0]["row"]
     if row is None or row["city"] != about["city"]:
         return _unlisted(report.facts["entries"][0])
-    if about["house_rule"] and f"No {about['house_rule']}" in row["house_rules"]:
-        return f"{row['name']} does not allow {about['house_rule']}"
-    if not _of_type(row["room_type"], about["room_type"]):
-        return f"{row['name']} is of type {row['room_type']}, not {about['room_type']}"
-    if row["minimum_nights"] > len(about["days"]):
-        return f"{row['name']} takes guests for at least {row['minimum_nights']} nights"
+    place = Accommodation(**row)
+    if about["house_rule"] and forbids(place, about["house_rule"]):
+        return f"{place.name} does not allow {about['house_rule']}"
+    if about["room_type"] and not has_room_type(place, about["room_type"]):
+        return f"{place.name} is of type {place.room_type}, not {about['room_type']}"
+    if place.minimum_nights > len(about["days"]):
+        return f"{place.name} takes guests for at least {place.minimum_nights} nights"
     return _over(about, report.facts)
-
-
-def _of_type(kind: str, asked: str | None) -> bool:
-    return kind != "Shared room" if asked == "not shared room" else kind == TYPES.get(asked or "", kind)
 
 
 def _meals(about: About, report: Report) -> str:

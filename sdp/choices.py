@@ -1,0 +1,64 @@
+"""Where the paper leaves a choice, or says two things: what is done here, and the parameter that changes it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Choice(NamedTuple):
+    """paper: what it says, with its place. here: what the code does. parameter: what changes it; "" if nothing does."""
+
+    question: str
+    paper: str
+    here: str
+    parameter: str = ""
+
+
+CHOICES = (
+    Choice(
+        "How many attempts before Replan?",
+        "Algorithm 1, L.16: when failures exceed b; §3.2: after b",
+        "when they exceed b",
+        "Settings.retry_while",
+    ),
+    Choice("What does a Propose call give?", "Eq. 1: one predicate; A.3: a whole plan", "a plan", "Settings.propose"),
+    Choice("Global step cap on TravelPlanner?", "Table 7, not recovered", "100 attempts", "Settings.step_cap"),
+    Choice(
+        "Which failures does Realize see?",
+        "A.1: a history threaded through Realize and Replan",
+        "those at its target since the state was certified, also after a Replan that keeps the target",
+    ),
+    Choice(
+        "Where does return transport stand?",
+        "A.2 counts it sixth, and wants costly global decisions before per-day content",
+        "before the meals",
+    ),
+    Choice(
+        "Meals of travel days?",
+        "A.2: three slots a day; the evaluator asks for them on other days only",
+        "required days first, then as far as the budget carries",
+        "Policy.every_meal",
+    ),
+    Choice("Which cities?", "A.2: a deterministically extracted sequence", "the benchmark's own", "Policy.cities"),
+    Choice("May Replan undo decisions?", "A.2: retry only", "no", "Policy.undo"),
+    Choice(
+        "Fidelity of a run that certified nothing?",
+        "Appendix C: a share of the certified steps",
+        "0: nothing was shown",
+    ),
+    Choice(
+        "Score of a run over its steps without cascade?",
+        "Appendix C: incomplete, scored proportionally",
+        "times step cap over steps needed",
+    ),
+)
+
+
+def table() -> pd.DataFrame:
+    """All choices, one a row."""
+    import pandas as pd
+
+    return pd.DataFrame(CHOICES)
