@@ -117,10 +117,10 @@ def test_a_kernel_that_dies_and_one_that_hangs_fail_alone_and_leave_no_output(tm
     dead = Job(notebook(tmp_path / "dead.ipynb", "import os; os._exit(1)"), tmp_path / "out" / "dead.ipynb")
     slow = Job(notebook(tmp_path / "slow.ipynb", "import time; time.sleep(99)"), tmp_path / "out" / "slow.ipynb")
     started = time.monotonic()
-    first, second = execute([dead, slow], timeout=8)
+    first, second = execute([dead, slow], timeout=25)  # long enough for two kernels to start on a busy machine
     assert "the kernel died" in first.failure and first.failure.startswith("cell 3")
-    assert second.failure == "cell 3: took longer than 8 s"
-    assert time.monotonic() - started < 60
+    assert second.failure == "cell 3: took longer than 25 s"
+    assert time.monotonic() - started < 90
     assert not dead.output.exists() and not slow.output.exists()
 
 
