@@ -1,4 +1,4 @@
-"""The command line: python -m lab run | record | check | reproduce | doctor | data | model."""
+"""The command line: python -m lab run | record | estimate | check | reproduce | doctor | data | model."""
 
 from __future__ import annotations
 
@@ -53,6 +53,12 @@ def _parser() -> argparse.ArgumentParser:
     check = _notebook_command(commands, "check", _check, "find committed notebooks that are out of form or stale")
     check.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help="default: all")
     _notebook_command(commands, "reproduce", _reproduce, "execute every notebook and check the expected figures")
+    estimate = commands.add_parser("estimate", help="what more episodes like a run's would cost with a priced model")
+    estimate.add_argument("run", metavar="RUN", help="a run folder, or a name in runs/")
+    estimate.add_argument("--model", required=True, help="a model of data/prices.yaml, or of LAB_PRICES")
+    estimate.add_argument("--episodes", type=_count, default=10_000, metavar="N", help="how many (default: 10000)")
+    estimate.add_argument("--workers", type=_count, default=1, metavar="N", help="how many at a time (default: 1)")
+    estimate.set_defaults(do=_estimate)
     doctor = commands.add_parser("doctor", help="what is missing on this machine, and the line that installs it")
     doctor.set_defaults(do=_doctor)
     data = commands.add_parser("data", help="official benchmark data").add_subparsers(required=True, metavar="COMMAND")
@@ -105,6 +111,20 @@ def _reproduce(options: argparse.Namespace) -> int:
     from lab.notebooks import commands
 
     return commands.reproduce(options.jobs, options.timeout)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
+
+
+def _estimate(options: argparse.Namespace) -> int:
+    from lab import estimate
+
+    found = estimate.estimate(options.run, options.model)
+    print("\n".join(estimate.lines(found, options.episodes, options.workers)))
+    return 0
 
 
 def _doctor(options: argparse.Namespace) -> int:

@@ -64,7 +64,7 @@ def lines(parts: Mapping[str, list[Check]]) -> Iterator[str]:
 
 def own_checks() -> list[Check]:
     """What the library itself needs."""
-    return [_python(), *_packages(), _suite(), *_endpoint(), *_models(), *_data(), _disk(), _cache()]
+    return [_python(), *_packages(), _suite(), *_endpoint(), *_models(), _cluster(), *_data(), _disk(), _cache()]
 
 
 def _python() -> Check:
@@ -134,6 +134,13 @@ def _models() -> list[Check]:
             for name, model in models.known().items()
         ),
     ]
+
+
+def _cluster() -> Check:
+    from lab.cluster import INSTALL as install
+
+    found = _installed("distributed")
+    return Check("distributed, for runs on a Dask cluster", found is not None, found or "", install, optional=True)
 
 
 def _data() -> list[Check]:

@@ -1,4 +1,4 @@
-"""Playing episodes: on this process, on threads, on processes, or on a cluster that joblib reaches."""
+"""Playing episodes: on this process, on threads, on processes, or on a cluster (see lab/cluster.py)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from lab import progress
 from lab.backbones import Unavailable
-from lab.places import ROOT
+from lab.places import ROOT, MissingData
 from lab.runs import Episode, Run
 from lab.secrets import redact
 
@@ -42,23 +42,25 @@ Play = Callable[[str], Played]
 
 
 def play_all(
-    run: Run, play: Play, workers: int = 1, backend: str = "loky", show_progress: bool = True
+    run: Run, play: Play, workers: int = 0, backend: str = "loky", show_progress: bool = True, cluster: str = ""
 ) -> list[Episode]:
     """Play every pending task of the run and append each episode as it ends.
 
     play: task id -> Played; with processes it must be picklable, best a function of a module with functools.partial.
-    workers: how many at a time; 1 stays in this process. backend: joblib's: "loky" (processes; rules compute),
-    "threading" (endpoints wait), "dask" or "ray" where their package has registered it.
-    An episode that raises is recorded with its error. Raises Interrupted on Ctrl-C, after closing what was under way,
-    and Unavailable where what answers is not there, since every further episode would fail alike.
+    workers: how many at a time; 1 stays in this process. 0 is 1, and on a cluster every thread that it has.
+    backend: joblib's, "loky" (processes; rules compute) or "threading" (endpoints wait). cluster: in place of it, the
+    address of a Dask scheduler, "tcp://host:8786". An episode that raises is recorded with its error.
+    Raises Interrupted on Ctrl-C, after closing what was under way, and Unavailable where what answers, its data or the
+    cluster is not there, since every further episode would fail alike.
     """
     pending = run.pending()
     done = len(run.manifest.tasks) - len(pending)
     with progress.bar(len(run.manifest.tasks), run.manifest.method, done, show_progress) as bar:
         try:
-            for episode, played in _stream(play, pending, workers, backend):
-                run.append(episode, played.usage, played.answers)
-                bar.update()
+            with contextlib.closing(_stream(run, play, pending, workers, backend, cluster)) as episodes:
+                for episode, played in episodes:
+                    run.append(episode, played.usage, played.answers)
+                    bar.update()
         except KeyboardInterrupt:
             raise Interrupted(_kept(run)) from None
         except Unavailable as error:
@@ -71,10 +73,31 @@ def _kept(run: Run) -> str:
     return f"{len(run.episodes)} of {len(run.manifest.tasks)} episodes are in {run.folder}; run again to resume"
 
 
-def _stream(play: Play, tasks: list[str], workers: int, backend: str) -> Iterator[tuple[Episode, Played]]:
-    if workers == 1 or len(tasks) <= 1:
+def _stream(
+    run: Run, play: Play, tasks: list[str], workers: int, backend: str, cluster: str
+) -> Iterator[tuple[Episode, Played]]:
+    if cluster and tasks:
+        yield from _on_cluster(play, tasks, workers, cluster, run.manifest.address)
+    elif workers in (0, 1) or len(tasks) <= 1:
         yield from (_play_one(play, task) for task in tasks)
-        return
+    else:
+        yield from _on_workers(play, tasks, workers, backend)
+
+
+def _on_cluster(
+    play: Play, tasks: list[str], workers: int, cluster: str, address: str
+) -> Iterator[tuple[Episode, Played]]:
+    from lab.cluster import Expected, stream
+
+    # -1 means all to joblib.
+    return stream(partial(_play_one, play), tasks, cluster, max(workers, 0), Expected.of(address), _workers_died)
+
+
+def _workers_died(task: str, why: str) -> tuple[Episode, Played]:
+    return _failed(task, BackendDied(why))
+
+
+def _on_workers(play: Play, tasks: list[str], workers: int, backend: str) -> Iterator[tuple[Episode, Played]]:
     from joblib import Parallel, delayed
 
     jobs = (delayed(_play_in_worker)(play, task, backend, os.getpid()) for task in tasks)
@@ -126,6 +149,8 @@ def _play_one(play: Play, task: str) -> tuple[Episode, Played]:
             return _failed(task, error)
         except Unavailable:
             raise
+        except MissingData as error:  # on this worker, and so for each of its episodes
+            raise Unavailable(str(error)) from None
         except Exception as error:
             return _failed(task, error)
     raise AssertionError("unreachable")

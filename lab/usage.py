@@ -76,10 +76,15 @@ def _totals(calls: list[Call]) -> dict[str, float | int | None | dict[str, int]]
 
 def price(model: str, tokens_in: int, tokens_out: int) -> float | None:
     """Dollars for a call, from the price file (dollars per million tokens); None if the model is not in it."""
-    rates = prices(str(os.environ.get("LAB_PRICES") or ROOT / "data" / "prices.yaml")).get(model)
+    rates = prices(str(price_file())).get(model)
     if rates is None:
         return None
     return (tokens_in * rates["input"] + tokens_out * rates["output"]) / 1e6
+
+
+def price_file() -> Path:
+    """The file that `LAB_PRICES` names, else `data/prices.yaml`."""
+    return Path(os.environ.get("LAB_PRICES") or ROOT / "data" / "prices.yaml")
 
 
 @cache

@@ -31,8 +31,8 @@ class DaskCluster:
 
     def add_worker(self) -> subprocess.Popen[str]:
         """A worker of one thread, without a nanny that would start it again."""
-        files = ("--local-directory", str(self._folder))
-        return self._start("worker", self.address, "--nthreads", "1", "--no-nanny", QUIET, "--host", "127.0.0.1", *files)
+        alone = ("--nthreads", "1", "--no-nanny", "--host", "127.0.0.1", "--local-directory", str(self._folder))
+        return self._start("worker", self.address, *alone, QUIET)
 
     def __enter__(self) -> DaskCluster:
         return self
@@ -43,10 +43,8 @@ class DaskCluster:
 
     def _start(self, part: str, *arguments: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "dask", part, *arguments]
-        # The scheduler need not find what the workers play.
-        environment = self.environment | ({"PYTHONPATH": ""} if part == "scheduler" else {})
         to_read = subprocess.PIPE if part == "scheduler" else subprocess.DEVNULL
-        return subprocess.Popen(command, env=environment, stderr=to_read, stdout=subprocess.DEVNULL, text=True)
+        return subprocess.Popen(command, env=self.environment, stderr=to_read, stdout=subprocess.DEVNULL, text=True)
 
     def _listening(self) -> str:
         said = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import os
 import signal
 import socket
@@ -12,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,8 +18,10 @@ import dask_cluster
 from asking import episodes, manifest
 from dask_cluster import DaskCluster
 from lab import cluster
+from lab.backbones import Unavailable
 from lab.cluster import NoCluster
 from lab.execution import Played, play_all
+from lab.places import ROOT, MissingData
 from lab.runs import Run
 
 pytest.importorskip("distributed", reason=f"Dask is not installed: {cluster.INSTALL}")
@@ -77,6 +77,15 @@ def test_a_cluster_gives_the_same_episodes_as_one_process(
     assert lines(tmp_path) == undisturbed and len(undisturbed) == TASKS
 
 
+def test_travelplanner_plays_on_it_too(tmp_path: Path, shared: DaskCluster) -> None:
+    from sdp.experiments.travelplanner import Setup, collect
+
+    setup = Setup(data="made", limit=6, engine="rules@0.8")
+    alone = collect(setup, run=str(tmp_path / "alone"), show_progress=False)
+    there = collect(setup, run=str(tmp_path / "there"), show_progress=False, cluster=shared.address)
+    assert lines(there.folder) == lines(alone.folder) and len(there.episodes) == 6
+
+
 def test_no_more_episodes_run_at_a_time_than_asked_for(tmp_path: Path, shared: DaskCluster) -> None:
     with Run(tmp_path / "run", manifest(8)) as run:
         played = play_all(run, note_overlap, 1, show_progress=False, cluster=shared.address)
@@ -93,18 +102,17 @@ def note_overlap(task: str) -> Played:
 
 def test_a_finished_episode_is_written_at_once(tmp_path: Path, shared: DaskCluster) -> None:
     """joblib's own Dask backend would hold quick episodes back until the batch they are in has ended."""
-    (tmp_path / "slow").mkdir()
-    seen = []
-    with Run(tmp_path / "run", manifest(12)) as run:
-        watching = when(lambda: len(lines(run.folder)) == 11, lambda: seen.append(len(lines(run.folder))))
-        play_all(run, wait_at_000_for_the_others, show_progress=False, cluster=shared.address)
-        watching.join(5)
-    assert seen == [11]
+    written = {}
+    with Run(tmp_path, manifest(12)) as run:
+        append = run.append
+        run.append = lambda episode, *rest: (append(episode, *rest), written.update({episode.task: time.time()}))
+        results = play_all(run, linger_at_005, show_progress=False, cluster=shared.address)
+    assert max(written[episode.task] - episode.result["ended"] for episode in results) < 1
 
 
-def wait_at_000_for_the_others(task: str) -> Played:
-    time.sleep(2 if task == "000" else 0.01)
-    return Played({"done": task})
+def linger_at_005(task: str) -> Played:
+    time.sleep(2 if task == "005" else 0.01)
+    return Played({"ended": time.time()})
 
 
 def test_the_episodes_of_a_killed_worker_are_done_again(tmp_path: Path, undisturbed: list[bytes]) -> None:
@@ -132,9 +140,9 @@ def test_a_run_goes_on_after_its_scheduler_died(tmp_path: Path, undisturbed: lis
 
 
 def test_an_episode_that_ends_every_worker_it_meets_fails_alone(tmp_path: Path) -> None:
-    with DaskCluster(tmp_path / "workers", workers=3, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="1") as own:
-        with Run(tmp_path / "run", manifest(12)) as run:
-            results = play_all(run, end_the_worker_at_005, 1, show_progress=False, cluster=own.address)
+    twice = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
+    with DaskCluster(tmp_path / "workers", workers=3, **twice) as own, Run(tmp_path / "run", manifest(12)) as run:
+        results = play_all(run, end_the_worker_at_005, 1, show_progress=False, cluster=own.address)
     assert [episode.task for episode in results if episode.failed] == ["005"]
     assert "BackendDied: 2 workers died while they played 005" in results[5].error
 
@@ -143,6 +151,16 @@ def end_the_worker_at_005(task: str) -> Played:
     if task == "005":
         os._exit(1)
     return Played({"done": task})
+
+
+def test_a_cluster_without_workers_is_waited_for_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setattr(cluster, "IDLE_SECONDS", 0.2)
+    with DaskCluster(tmp_path / "workers", workers=0) as own, Run(tmp_path / "run", manifest(2)) as run:
+        threading.Timer(0.7, lambda: own.workers.append(own.add_worker())).start()
+        assert len(play_all(run, note_overlap, show_progress=True, cluster=own.address)) == 2
+    assert f"no worker there; start one with: dask worker {own.address}" in capfd.readouterr().err
 
 
 def test_an_address_without_a_scheduler_is_said_in_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,14 +182,7 @@ def test_what_is_no_address_is_said_too(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_without_dask_the_line_that_installs_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *rest: Any) -> Any:
-        if name.partition(".")[0] == "distributed":
-            raise ModuleNotFoundError("No module named 'distributed'")
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "distributed", None)  # what Python takes for: not installed
     with pytest.raises(NoCluster, match="python -m pip install -r requirements-cluster.txt"):
         on_cluster(tmp_path, "tcp://127.0.0.1:8786")
 
@@ -186,6 +197,22 @@ def test_a_worker_with_another_address_or_other_code_stops_the_run(
     with Run(tmp_path / "b", manifest(4)) as run, pytest.raises(NoCluster, match="install the same checkout"):
         play_all(run, note_overlap, show_progress=False, cluster=shared.address)
     assert not lines(tmp_path / "a") and not lines(tmp_path / "b")
+
+
+def test_a_cluster_without_what_is_played_says_so(tmp_path: Path) -> None:
+    unknown = pytest.raises(NoCluster, match="No module named 'asking'. Start its scheduler and its workers in an env")
+    with DaskCluster(tmp_path / "workers", workers=1, PYTHONPATH=str(ROOT)) as own, unknown:
+        on_cluster(tmp_path / "run", own.address)
+
+
+def test_a_worker_without_the_data_stops_the_run_and_fails_no_episode(tmp_path: Path, shared: DaskCluster) -> None:
+    with Run(tmp_path, manifest(4)) as run, pytest.raises(Unavailable, match="data fetch trips") as caught:
+        play_all(run, miss_the_data, show_progress=False, cluster=shared.address)
+    assert not lines(tmp_path) and "0 of 4 episodes" in caught.value.__notes__[0]
+
+
+def miss_the_data(task: str) -> Played:
+    raise MissingData("The trips are not in /data. Fetch them with: python -m lab data fetch trips")
 
 
 def test_keys_stay_where_they_are(tmp_path: Path, shared: DaskCluster, monkeypatch: pytest.MonkeyPatch) -> None:

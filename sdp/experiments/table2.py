@@ -42,6 +42,7 @@ def collect_samples(
     limit: int = 0,
     seed: int = 0,
     workers: int = 0,
+    cluster: str = "",
 ) -> dict[str, Results]:
     """The paper's setting on each sample. Raises ValueError for a sample that SAMPLES does not have."""
     unknown = [name for name in samples if name not in SAMPLES]
@@ -49,16 +50,17 @@ def collect_samples(
         raise ValueError(f"No sample {unknown[0]!r}; choose from {list(SAMPLES)}")
     base = Setup(engine, data, limit=limit, seed=seed)
     return {
-        name: collect(replace(base, split=split, levels=levels), workers)
+        name: collect(replace(base, split=split, levels=levels), workers, cluster=cluster)
         for name, (split, levels) in SAMPLES.items()
         if name in samples
     }
 
 
-def collect_policies(results: Results, workers: int = 0) -> dict[str, Results]:
+def collect_policies(results: Results, workers: int = 0, cluster: str = "") -> dict[str, Results]:
     """The same tasks under each meal policy, and with a Replan that may undo."""
     others = {name: policy for name, policy in POLICIES.items() if name != PAPER}
-    runs = {name: collect(replace(results.setup, policy=policy), workers) for name, policy in others.items()}
+    setups = {name: replace(results.setup, policy=policy) for name, policy in others.items()}
+    runs = {name: collect(setup, workers, cluster=cluster) for name, setup in setups.items()}
     return {PAPER: results} | runs
 
 

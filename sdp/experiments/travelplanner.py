@@ -129,7 +129,8 @@ def collect(
 
     workers: 0 for one process with rules and 8 threads with an endpoint. run: a folder (a name goes under `runs/`);
     without one, a folder whose name no other experiment shares. record: keep the answers for `replay:`; by default only
-    a model's. Where the budget of `lab record` is spent, the results are those of the finished episodes.
+    a model's. cluster: the address of a Dask scheduler, "tcp://host:8786" (see lab/cluster.py); workers=0 is then every
+    thread that it has. Where the budget of `lab record` is spent, the results are those of the finished episodes.
     Raises ManifestMismatch if the folder holds another experiment, RunBusy if it is being written, BudgetSpent if
     nothing was finished.
     """
@@ -145,9 +146,10 @@ def collect(
             play_all(
                 opened,
                 episode,
-                workers or (THREADS if threads else 1),
+                workers or (THREADS if threads and not cluster else 0),
                 "threading" if threads else "loky",
                 show_progress,
+                cluster,
             )
         except budget.BudgetSpent as spent:
             if not opened.episodes:
