@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -60,9 +61,12 @@ def record(
     title = name or f"{Path(notebook).stem}-{slug}"
     limits = {budget.CALLS: calls, budget.MINUTES: minutes, recordings.WANTED: title}
     os.environ.update({variable: str(value) for variable, value in limits.items() if value is not None})
+    made, since = recordings.folder() / title / recordings.MANIFEST, time.time()
     failed = run([notebook], given, TRIALS / "recordings" / title, side_by_side=1)
-    made = recordings.folder() / title
-    print(f"recording: {_short(made)}; serve it with engine replay:{title}" if not failed else "nothing was recorded")
+    if not made.exists() or made.stat().st_mtime < since:
+        print(f"{notebook} saved no recording{' since it failed' if failed else ': none of its cells does'}")
+        return 1
+    print(f"recording: {_short(made.parent)}; serve it with engine replay:{title}")
     return failed
 
 
