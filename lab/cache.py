@@ -8,15 +8,24 @@ import os
 import sqlite3
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from lab import progress
+from lab.backbones import Unavailable
+from lab.claims import claimed
 from lab.places import ROOT
 
 SCHEMA = """CREATE TABLE IF NOT EXISTS answers
     (key TEXT PRIMARY KEY, value TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID"""
 _inherited: list[sqlite3.Connection] = []
 BUSY_SECONDS = 60.0  # how long a writer waits for another process's write before it gives up
+
+
+class CacheUnusable(Unavailable):
+    """The cache's file cannot be opened or read. No answer is asked for then, since it could not be found again."""
 
 
 def default_path() -> Path:
@@ -37,7 +46,7 @@ def key_of(request: Any) -> str:
 class AnswerCache:
     """Request hash -> JSON value. One connection a thread; a fork opens its own.
 
-    Raises sqlite3.OperationalError if another process holds the write lock for over a minute.
+    What cannot be read raises CacheUnusable; what cannot be written is said in the progress line, and not lost.
     """
 
     def __init__(self, path: Path | str | None = None) -> None:
@@ -46,16 +55,37 @@ class AnswerCache:
 
     def get(self, key: str) -> Any | None:
         """The value under `key`, or None. Each call gives a fresh object, so that nobody can alter the cached one."""
-        row = self._connection().execute("SELECT value FROM answers WHERE key = ?", (key,)).fetchone()
+        try:
+            row = self._connection().execute("SELECT value FROM answers WHERE key = ?", (key,)).fetchone()
+        except (sqlite3.Error, OSError) as error:
+            raise CacheUnusable(
+                f"The cache {self.path} cannot be used: {error}. Mend that (where there is no room, free some; where "
+                "the file is no database, delete it), or set LAB_CACHE to another file"
+            ) from error
         return None if row is None else json.loads(row[0])
+
+    @contextmanager
+    def claim(self, key: str, seconds: float) -> Iterator[Any | None]:
+        """For a key that `get` did not know: its value by now, or None, and then the right to ask while this lasts.
+
+        Of all threads and processes one has it; the others wait here for its answer, at most `seconds`, and the next
+        of them gets it if there is none.
+        """
+        with claimed(self.path.with_name(f"{self.path.name}.claims"), key, lambda: self.get(key), seconds) as value:
+            yield value
 
     def put(self, key: str, value: Any) -> Any:
         """Keep `value` under `key` and return what is there now.
 
-        The first value stays, so that all who asked the same at the same time see one answer.
+        The first value stays, so that all who asked the same at the same time see one answer. On a full disk it is
+        not kept: an answer that was paid for is worth more to the one who asked than its copy here.
         """
         row = (key, json.dumps(value), time.time())
-        self._connection().execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?)", row)
+        try:
+            self._connection().execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?)", row)
+        except (sqlite3.Error, OSError) as error:
+            progress.note(f"an answer could not be kept in {self.path}: {error}; it goes on without")
+            return value
         return self.get(key)
 
     def __len__(self) -> int:

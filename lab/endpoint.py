@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lab.backbones import Answer, Unavailable, request_of
@@ -18,6 +18,7 @@ from lab.secrets import clean_address
 from lab.usage import Call, price
 
 OPENAI = "https://api.openai.com/v1"
+TIMEOUT = 120.0  # seconds for one try; engine option `timeout`
 PATIENCE = 600.0  # seconds of retrying before giving up; engine option `patience`
 LONGEST_WAIT = 60.0  # seconds between two tries when the server does not say
 CHARACTERS_A_TOKEN = 4  # a cautious estimate, only used to refuse prompts that cannot fit `context`
@@ -45,7 +46,7 @@ class RefusedAnswer(MalformedAnswer):
 class Reply:
     """One completion. fault: why its text cannot be an answer at all (empty, cut off), else "".
 
-    counted: the server said how many tokens. schema: it was asked to keep to the schema. retries: failed tries.
+    counted: the server said how many tokens. schema: it was asked to keep to the schema.
     """
 
     text: str
@@ -54,7 +55,14 @@ class Reply:
     counted: bool
     fault: str = ""
     schema: bool = False
-    retries: int = 0
+
+
+@dataclass(slots=True)
+class Exchange:
+    """What went to and fro for one question. unanswered: requests that brought no reply."""
+
+    replies: list[Reply] = field(default_factory=list)
+    unanswered: int = 0
 
 
 class Endpoint:
@@ -94,97 +102,117 @@ class Endpoint:
         prompt, messages = _asked(prompt, fields)
         self._check_length(prompt, messages)
         request = key_of(request_of(prompt, messages, self.engine, self.address, sample))
-        known = self.cache.get(request) if self.cache is not None else None
+        if self.cache is None:
+            return self._from_server(prompt, request, messages, started)
+        known = self.cache.get(request)
         if known is not None:
-            return self._from_cache(prompt, request, known, time.perf_counter() - started)
-        return self._from_server(prompt, request, messages, started)
+            return self._from_cache(prompt, request, known, started)
+        with self.cache.claim(request, self._patience + self._timeout) as known:
+            if known is not None:
+                return self._from_cache(prompt, request, known, started)
+            return self._from_server(prompt, request, messages, started)
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
         """The request hash under which caches and recordings keep the answer."""
         prompt, messages = _asked(prompt, fields)
         return key_of(request_of(prompt, messages, self.engine, self.address, sample))
 
-    def _from_cache(self, prompt: Prompt, request: str, known: dict[str, Any], seconds: float) -> Answer:
+    def _from_cache(self, prompt: Prompt, request: str, known: dict[str, Any], started: float) -> Answer:
         value = prompt.answer.model_validate_json(known["text"])
         tokens = known["tokens_in"], known["tokens_out"]
+        seconds = time.perf_counter() - started
         call = Call(prompt.operator, prompt.name, known["path"], *tokens, seconds, usd=0.0, cached=True)
         return Answer(value, call, request, known["text"])
 
     def _from_server(self, prompt: Prompt, request: str, messages: list[dict[str, str]], started: float) -> Answer:
-        replies: list[Reply] = []
+        exchange = Exchange()
         try:
-            value, path = self._converse(prompt, messages, replies)
+            value, path = self._converse(prompt, messages, exchange)
         except (MalformedAnswer, EndpointError) as error:
             path = "malformed" if isinstance(error, MalformedAnswer) else "failed"
-            error.call, error.request = self._book(prompt, path, replies, started), request
+            error.call, error.request = self._book(prompt, path, exchange, started), request
             raise
-        call = self._book(prompt, path, replies, started)
+        call = self._book(prompt, path, exchange, started)
         text = value.model_dump_json()
         if self.cache is not None:
             kept = {"text": text, "path": path, "tokens_in": call.tokens_in, "tokens_out": call.tokens_out}
-            text = self.cache.put(request, kept)["text"]  # another thread's, if that was first
+            text = self.cache.put(request, kept)["text"]  # another's, if that was first
         return Answer(prompt.answer.model_validate_json(text), call, request, text)
 
-    def _converse(
-        self, prompt: Prompt, messages: list[dict[str, str]], replies: list[Reply]
-    ) -> tuple[AnswerModel, str]:
+    def _converse(self, prompt: Prompt, messages: list[dict[str, str]], exchange: Exchange) -> tuple[AnswerModel, str]:
         """Ask; if the text is no answer, show the model its text and the error, and ask once more."""
-        replies.append(self._complete(prompt, messages))
+        reply = self._complete(prompt, messages, exchange)
         try:
-            return _read(replies[-1], prompt)
+            return _read(reply, prompt)
         except RefusedAnswer:
             raise
         except MalformedAnswer as error:
             shown = [
-                {"role": "assistant", "content": replies[-1].text or "(nothing)"},
+                {"role": "assistant", "content": reply.text or "(nothing)"},
                 {"role": "user", "content": f"That could not be used: {error}. Give the JSON object alone, corrected."},
             ]
-            replies.append(self._complete(prompt, messages + shown))
-            return _read(replies[-1], prompt)[0], "reasked"
+            return _read(self._complete(prompt, messages + shown, exchange), prompt)[0], "reasked"
 
-    def _book(self, prompt: Prompt, path: str, replies: list[Reply], started: float) -> Call:
+    def _book(self, prompt: Prompt, path: str, exchange: Exchange, started: float) -> Call:
+        replies = exchange.replies
         tokens_in, tokens_out = sum(r.tokens_in for r in replies), sum(r.tokens_out for r in replies)
         return Call(
             prompt.operator, prompt.name, path, tokens_in, tokens_out,
             seconds=time.perf_counter() - started,
             usd=price(self.engine.name, tokens_in, tokens_out) if all(r.counted for r in replies) else None,
-            retries=sum(r.retries for r in replies),
+            retries=exchange.unanswered,
         )  # fmt: skip
 
-    def _complete(self, prompt: Prompt, messages: list[dict[str, str]]) -> Reply:
+    def _complete(self, prompt: Prompt, messages: list[dict[str, str]], exchange: Exchange) -> Reply:
         import openai
 
         try:
-            return self._negotiate(prompt, messages)
+            exchange.replies.append(self._negotiate(prompt, messages, exchange))
+            return exchange.replies[-1]
         except openai.APIStatusError as error:
-            # `from None`: the SDK's error holds the request, and with it the key.
-            raise refused(error, self.address) from None
+            refusal = refused(error, self.address)
+        # Outside the handler: the SDK's error holds the request, and with it the key, and would stay as the context,
+        # which travels along where a cluster pickles errors.
+        raise refusal
 
-    def _negotiate(self, prompt: Prompt, messages: list[dict[str, str]]) -> Reply:
+    def _negotiate(self, prompt: Prompt, messages: list[dict[str, str]], exchange: Exchange) -> Reply:
         import openai
 
         if prompt.name in self._schemaless:
-            return self._call(messages, None)
+            return self._call(messages, None, exchange)
         try:
-            return self._call(messages, _response_format(prompt))
+            return self._call(messages, _response_format(prompt), exchange)
         except openai.APIStatusError as error:
             if error.status_code not in REFUSES_SCHEMA:
                 raise
         # Either the server does not take this schema or the request is wrong in itself: the plain call tells which.
-        reply = self._call(messages, None)
+        reply = self._call(messages, None, exchange)
         self._schemaless.add(prompt.name)
         return reply
 
-    def _call(self, messages: list[dict[str, str]], response_format: dict[str, Any] | None) -> Reply:
+    def _call(
+        self, messages: list[dict[str, str]], response_format: dict[str, Any] | None, exchange: Exchange
+    ) -> Reply:
         arguments = self._sampling() | ({"response_format": response_format} if response_format else {})
-        patience = self.engine.options.get("patience", PATIENCE)
 
         def once() -> Reply:
-            create = self._openai().chat.completions.create
-            return _reply(create(model=self.engine.name, messages=messages, **arguments))
+            try:
+                create = self._openai().chat.completions.create
+                return _reply(create(model=self.engine.name, messages=messages, **arguments))
+            except Exception:
+                exchange.unanswered += 1
+                raise
 
-        reply, retries = with_retries(once, self.address, patience, LONGEST_WAIT)
-        return replace(reply, schema=bool(response_format), retries=retries)
+        reply = with_retries(once, self.address, self._patience, LONGEST_WAIT)
+        return replace(reply, schema=bool(response_format))
+
+    @property
+    def _patience(self) -> float:
+        return self.engine.options.get("patience", PATIENCE)
+
+    @property
+    def _timeout(self) -> float:
+        return self.engine.options.get("timeout", TIMEOUT)
 
     def _sampling(self) -> dict[str, Any]:
         options = {k: v for k, v in self.engine.options.items() if k not in (*OF_THE_MACHINE, "context")}
@@ -196,8 +224,8 @@ class Endpoint:
         if self._client is None:
             import openai
 
-            timeout = self.engine.options.get("timeout", 120.0)
-            self._client = openai.OpenAI(max_retries=0, timeout=timeout, **self._place())  # our retries are bounded
+            place = self._place()
+            self._client = openai.OpenAI(max_retries=0, timeout=self._timeout, **place)  # our retries are bounded
         return self._client
 
     def _place(self) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import threading
 import time
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
@@ -18,6 +19,7 @@ T = TypeVar("T")
 PASSING_STATUS = (408, 409, 425, 429)  # besides 5xx (but 501, not implemented): the same request may succeed later
 REFUSING_STATUS = (401, 402, 403, 404)  # a wrong key, an empty account, an unknown model: the same for every request
 LONGEST_QUOTE = 500  # characters of a server's error that are shown
+_waiting: dict[int, str] = {}  # thread -> why it waits, the newest last
 
 
 class EndpointError(RuntimeError):
@@ -39,8 +41,8 @@ class BadBody(ValueError):
     """A reply with status 200 whose body is no chat completion: cut off, or from something else on the way."""
 
 
-def with_retries(call: Callable[[], T], address: str, patience: float, longest: float) -> tuple[T, int]:
-    """What `call` gives, and how many tries failed before it.
+def with_retries(call: Callable[[], T], address: str, patience: float, longest: float) -> T:
+    """What `call` gives at the first try that does not fail.
 
     patience: seconds after which no further try is started. longest: the longest wait, in seconds, where the server
     does not say how long. Raises GaveUp, EndpointUnavailable if the server was not there or took no requests, or at
@@ -56,13 +58,12 @@ def with_retries(call: Callable[[], T], address: str, patience: float, longest: 
         reraise=False,
     )
     try:
-        given = retrying(call)
+        return retrying(call)
     except tenacity.RetryError as error:
-        raise _given_up(error.last_attempt, address, patience) from None
-    retries = retrying.statistics["attempt_number"] - 1
-    if retries:
-        progress.note("")
-    return given, retries
+        given_up = _given_up(error.last_attempt, address, patience)
+    finally:
+        _unsay()
+    raise given_up  # outside the handler: no context that holds the request, and with it the key
 
 
 def _given_up(last: Any, address: str, patience: float) -> EndpointError:
@@ -150,4 +151,12 @@ class _Wait:
 def _say(state: Any, address: str) -> None:
     wait = state.next_action.sleep
     why = reason(state.outcome.exception())
-    progress.note(f"waiting {wait:.0f} s for {address}: {why} (try {state.attempt_number})")
+    message = f"waiting {wait:.1f} s for {address}: {why} (try {state.attempt_number})"
+    _waiting[threading.get_ident()] = message
+    progress.note(message)
+
+
+def _unsay() -> None:
+    """This thread waits no more; the line goes on saying why another one does."""
+    if _waiting.pop(threading.get_ident(), None):
+        progress.note(next(reversed(tuple(_waiting.values())), ""))

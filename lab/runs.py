@@ -8,21 +8,25 @@ answers.jsonl    with recording on: every answer, which `replay:` serves
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
 import os
 import socket
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 from lab.cache import canonical
-from lab.files import write_atomically
+from lab.files import append_durably, write_atomically
 from lab.replay import ANSWERS
 from lab.versions import code_hash, git_commit, package_versions
+
+EPISODES, USAGE = "episodes.jsonl", "usage.jsonl"
 
 
 class ManifestMismatch(RuntimeError):
@@ -31,6 +35,10 @@ class ManifestMismatch(RuntimeError):
 
 class RunBusy(RuntimeError):
     """Another process is writing to the run folder."""
+
+
+class RunNotWritten(OSError):
+    """The run folder could not be written; what was finished before is safe."""
 
 
 @dataclass(frozen=True)
@@ -95,14 +103,14 @@ class Run:
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         """Open or resume. Raises ManifestMismatch naming the differences, RunBusy naming the other process."""
         self.folder, self.manifest = Path(folder), manifest
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._lock = _lock(self.folder / "run.lock")
+        self.episodes: dict[str, Episode] = {}
+        with self._told():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = _lock(self.folder / "run.lock")
         try:
-            self._agree()
-            self.episodes = {episode.task: episode for episode in self._mend("episodes.jsonl")}
-            for extra in ("usage.jsonl", ANSWERS):
-                _drop_torn_line(self.folder / extra)
-            self._file = (self.folder / "episodes.jsonl").open("ab")
+            with self._told():
+                self._agree()
+                self._mend()
         except BaseException:
             self._lock.close()
             raise
@@ -114,15 +122,23 @@ class Run:
     def append(self, episode: Episode, usage: Any = None, answers: Iterable[Mapping[str, Any]] = ()) -> None:
         """Write one episode; when this returns it survives a power cut.
 
-        usage and answers go to their own files first: an episode that is there has them too.
+        usage and answers go to their own files first: an episode that is there has them too. Raises RunNotWritten
+        naming the cause, such as a full disk; the episode is then pending still.
         """
-        line = _line(asdict(episode))  # first, so that a result that is no JSON leaves nothing behind
-        _append(self.folder / ANSWERS, answers)
-        _append(self.folder / "usage.jsonl", [] if usage is None else [{"task": episode.task, "usage": usage}])
-        self._file.write(line)
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self.episodes[episode.task] = episode
+        if self._lock.closed:
+            raise ValueError(f"The run in {self.folder} is closed; open it again to append")
+        took = [] if usage is None else [{"task": episode.task, "usage": usage}]
+        # All lines first, so that a value that is no JSON leaves nothing behind.
+        parts = {ANSWERS: _lines(answers), USAGE: _lines(took), EPISODES: _lines([asdict(episode)])}
+        try:
+            with self._told():
+                for name, data in parts.items():
+                    if data:
+                        append_durably(self.folder / name, data)
+            self.episodes[episode.task] = episode
+        except BaseException:
+            self._mend()  # whatever came in between, Ctrl-C too: this object says what the file says
+            raise
 
     def results(self) -> list[Episode]:
         """All episodes in the manifest's order, failed ones included."""
@@ -130,14 +146,11 @@ class Run:
 
     def usage(self) -> dict[str, Any]:
         """Task id -> what its episode took. Where an episode was repeated after a kill, the last one counts."""
-        return {line["task"]: line["usage"] for line in read_lines(self.folder / "usage.jsonl")}
+        return {line["task"]: line["usage"] for line in read_lines(self.folder / USAGE)}
 
     def close(self) -> None:
         """Release the folder."""
-        try:
-            self._file.close()
-        finally:
-            self._lock.close()
+        self._lock.close()
 
     def __enter__(self) -> Run:
         return self
@@ -149,6 +162,8 @@ class Run:
         path = self.folder / "manifest.json"
         wanted = self.manifest.identity()
         if not path.exists():
+            for rest in self.folder.glob(f".{path.name}.*"):  # of a process killed while it wrote the manifest
+                rest.unlink()
             whole = wanted | {"tasks": self.manifest.tasks, "surroundings": self.manifest.surroundings}
             write_atomically(path, json.dumps(whole, indent=1, ensure_ascii=False).encode())
             return
@@ -159,10 +174,25 @@ class Run:
                 f"{self.folder} holds another experiment: {'; '.join(differences)}. Choose another folder, or delete it"
             )
 
-    def _mend(self, name: str) -> list[Episode]:
-        path = self.folder / name
-        _drop_torn_line(path)
-        return [Episode(**line) for line in read_lines(path)]
+    def _mend(self) -> None:
+        for name in (EPISODES, USAGE, ANSWERS):
+            _drop_torn_line(self.folder / name)
+        episodes = [Episode(**line) for line in read_lines(self.folder / EPISODES)]
+        self.episodes = {episode.task: episode for episode in episodes}
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Say of a file system's error what is safe and what to do."""
+        try:
+            yield
+        except OSError as error:
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            why, mend = ("No space left", "free some space") if full else (error.strerror, "mend that")
+            kept = len({line["task"] for line in read_lines(self.folder / EPISODES)})
+            raise RunNotWritten(
+                f"{why}: {kept} of {len(self.manifest.tasks)} episodes are safe in {self.folder}; "
+                f"{mend} and run again to resume"
+            ) from error
 
 
 def read_lines(path: Path) -> list[Any]:
@@ -171,18 +201,10 @@ def read_lines(path: Path) -> list[Any]:
     return [json.loads(line) for line in lines]
 
 
-def _append(path: Path, lines: Iterable[Any]) -> None:
-    data = b"".join(map(_line, lines))
-    if data:
-        with path.open("ab") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-
-
-def _line(value: Any) -> bytes:
+def _lines(values: Iterable[Any]) -> bytes:
     # A lone surrogate becomes its JSON escape, and reads back as itself.
-    return json.dumps(value, ensure_ascii=False, sort_keys=True).encode("utf-8", "backslashreplace") + b"\n"
+    texts = (json.dumps(value, ensure_ascii=False, sort_keys=True) for value in values)
+    return b"".join(text.encode("utf-8", "backslashreplace") + b"\n" for text in texts)
 
 
 def _drop_torn_line(path: Path) -> None:
@@ -197,18 +219,20 @@ def _drop_torn_line(path: Path) -> None:
             os.fsync(file.fileno())
 
 
-def _lock(path: Path) -> IO[str]:
-    file = path.open("a+")
+def _lock(path: Path) -> IO[bytes]:
+    file = path.open("a+b", buffering=0)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except OSError as error:
         file.seek(0)
-        owner = file.read().strip() or "another process"
+        owner = file.read().decode().strip() or "another process"
         file.close()
+        if not isinstance(error, BlockingIOError):
+            raise
         raise RunBusy(f"{path.parent} is being written by {owner}; wait for it, or choose another folder") from None
-    file.truncate(0)
-    file.write(f"process {os.getpid()} on {socket.gethostname()}")
-    file.flush()
+    with suppress(OSError):  # on a full disk the lock holds without a name
+        file.truncate(0)
+        file.write(f"process {os.getpid()} on {socket.gethostname()}".encode())
     return file
 
 

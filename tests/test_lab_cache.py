@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import pickle
+import signal
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +19,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lab.cache import AnswerCache, canonical, key_of
+import chat_server as chat
+from asking import ASK
+from chat_server import ChatServer
+from flights import fly
+from lab.backbones import connect
+from lab.cache import AnswerCache, CacheUnusable, canonical, key_of
+from lab.endpoint import RefusedAnswer
 
 KEYS = 60
+KEY, OTHER = "a" * 64, "b" * 64
+GOOD = {"shelf": 3, "why": "it is free"}
 FORK = multiprocessing.get_context("fork")
 leaves = st.none() | st.booleans() | st.integers() | st.text()
 values = st.recursive(leaves, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=5)
@@ -121,3 +136,131 @@ def test_a_key_does_not_depend_on_the_order_of_names(request: dict[str, object])
 
 def test_keys_are_the_same_on_every_machine() -> None:
     assert key_of({"b": [1, "é"], "a": None}) == "f8f17faab95c024891d173fa43442b0e52007736a1f36715ac721ab22deeefc5"
+
+
+# --- who may ask ------------------------------------------------------------------------------------------------
+
+
+def test_processes_and_threads_that_ask_the_same_ask_the_server_once(server: ChatServer, tmp_path: Path) -> None:
+    server.behave(lambda request: chat.answer({"shelf": request.number, "why": ""}, delay=0.02))
+    asked = fly(4, 2, 60, 20, server.address, tmp_path / "answers.sqlite")
+    assert len(asked) == 4 * 60
+    assert len({(answer.box, answer.text) for answer in asked}) == server.count == 20
+    assert sum(not answer.cached for answer in asked) == 20
+
+
+def test_where_the_first_asker_fails_the_next_one_asks(
+    server: ChatServer, cache: AnswerCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.behave(lambda request: chat.answer(GOOD))
+    server.script(chat.Response(**vars(chat.refuses()) | {"delay": 0.2}))
+    model = connect("small", cache=cache)
+
+    def ask(_: int) -> bool | None:
+        try:
+            return model.ask(ASK, box=1).call.cached
+        except RefusedAnswer:
+            return None
+
+    with ThreadPoolExecutor(5) as pool:
+        came = list(pool.map(ask, range(5)))
+    assert sorted(came, key=str) == [False, None, True, True, True] and server.count == 2
+
+
+@contextmanager
+def holder(cache: AnswerCache, key: str) -> Iterator[Any]:
+    """Another process that has the claim and keeps it."""
+    held = FORK.Event()
+    process = FORK.Process(target=hold, args=(cache, key, held))
+    process.start()
+    assert held.wait(10)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.join()
+
+
+def hold(cache: AnswerCache, key: str, held: Any) -> None:
+    with cache.claim(key, 1.0):
+        held.set()
+        time.sleep(60)
+
+
+def seconds_to_claim(cache: AnswerCache, key: str, longest: float) -> float:
+    began = time.monotonic()
+    with cache.claim(key, longest) as known:
+        assert known is None
+        return time.monotonic() - began
+
+
+def test_the_claim_of_a_killed_process_is_taken_over_at_once(cache: AnswerCache) -> None:
+    with holder(cache, KEY) as process:
+        threading.Timer(0.3, process.kill).start()
+        assert 0.2 < seconds_to_claim(cache, KEY, 30) < 5
+
+
+def test_a_stopped_process_holds_the_others_up_for_a_stated_time_only(cache: AnswerCache) -> None:
+    with holder(cache, KEY) as process:
+        os.kill(process.pid, signal.SIGSTOP)
+        assert 0.3 < seconds_to_claim(cache, KEY, 0.3) < 5
+
+
+def test_a_thread_too_waits_for_a_stated_time_only(cache: AnswerCache) -> None:
+    with cache.claim(KEY, 1.0), ThreadPoolExecutor(1) as pool:
+        assert 0.3 < pool.submit(seconds_to_claim, cache, KEY, 0.3).result() < 5
+
+
+def test_whoever_asks_another_question_does_not_wait(cache: AnswerCache) -> None:
+    with holder(cache, KEY), cache.claim("c" * 64, 1.0), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(seconds_to_claim, cache, OTHER, 30).result() < 1
+
+
+def test_an_answer_that_comes_while_waiting_is_taken(cache: AnswerCache) -> None:
+    with holder(cache, KEY):
+        threading.Timer(0.2, cache.put, (KEY, "late")).start()
+        with cache.claim(KEY, 30) as known:
+            assert known == "late"
+
+
+def test_a_claim_survives_the_end_of_another_in_the_same_process(cache: AnswerCache) -> None:
+    with cache.claim(KEY, 1.0):
+        seconds_to_claim(cache, OTHER, 1.0)
+        child = FORK.Process(target=must_wait, args=(cache,))
+        assert finish([child]) == [0]
+
+
+def must_wait(cache: AnswerCache) -> None:
+    assert seconds_to_claim(cache, KEY, 0.2) >= 0.2
+    assert seconds_to_claim(cache, OTHER, 30) < 1
+
+
+def test_the_progress_line_says_that_another_process_asks(
+    cache: AnswerCache, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("lab.claims.SILENT", 0.05)
+    with holder(cache, KEY):
+        seconds_to_claim(cache, KEY, 0.3)
+    assert capsys.readouterr().err == "waiting for another process that asks the same\n"
+
+
+# --- files that cannot be used ----------------------------------------------------------------------------------
+
+
+def test_a_file_that_is_no_database_stops_with_what_to_do_and_asks_nothing(server: ChatServer, tmp_path: Path) -> None:
+    path = tmp_path / "answers.sqlite"
+    path.write_bytes(b"not a database, but long enough to be read as the header of one" * 20)
+    with pytest.raises(CacheUnusable, match=rf"{path} cannot be used: file is not a database.*delete it.*LAB_CACHE"):
+        connect("small", cache=AnswerCache(path)).ask(ASK, box=1)
+    assert server.count == 0
+
+
+def test_an_answer_that_cannot_be_kept_is_given_all_the_same(
+    server: ChatServer, cache: AnswerCache, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.behave(lambda request: chat.answer(GOOD))
+    assert cache.get(KEY) is None
+    with sqlite3.connect(cache.path) as other:
+        other.execute("CREATE TRIGGER full BEFORE INSERT ON answers BEGIN SELECT RAISE(ABORT, 'no room'); END")
+    assert connect("small", cache=cache).ask(ASK, box=1).value.shelf == 3
+    assert f"could not be kept in {cache.path}: no room; it goes on without" in capsys.readouterr().err

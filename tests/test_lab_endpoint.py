@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -338,10 +339,37 @@ def test_the_progress_line_says_why_it_waits(
     with progress.bar(3, "asking") as bar:
         model.ask(prompt, box=1)
         assert bar.postfix == ""  # the wait is over
-    assert f"waiting 0 s for {server.address}: 429 (try 1)" in capsys.readouterr().err
+    assert re.search(rf"waiting 0\.[123] s for {server.address}: 429 \(try 1\)", capsys.readouterr().err)
     server.script(chat.status(503), chat.answer(GOOD))
     model.ask(prompt, box=2)
     assert "503 (try 1)" in capsys.readouterr().err  # without a bar, on a line of its own
+
+
+def test_the_progress_line_goes_on_saying_why_another_thread_waits(
+    server: ChatServer, model: Ledger, prompt: Prompt
+) -> None:
+    server.behave(lambda request: chat.answer(GOOD))
+    server.script(chat.status(429, retry_after="2"), chat.status(503))
+    with progress.bar(3, "asking") as bar, ThreadPoolExecutor(1) as pool:
+        slow = pool.submit(model.ask, prompt, box=1)
+        while "429" not in bar.postfix if bar.postfix else True:
+            time.sleep(0.01)
+        model.ask(prompt, box=2)
+        assert "429 (try 1)" in bar.postfix
+        slow.result()
+        assert bar.postfix == ""
+
+
+def test_requests_without_a_reply_are_counted_also_where_it_gives_up(server: ChatServer, prompt: Prompt) -> None:
+    server.behave(lambda request: chat.status(500))
+    model = connected("small?patience=0.4")
+    with pytest.raises(GaveUp):
+        model.ask(prompt, box=1)
+    server.script(chat.status(429), chat.status(400), chat.status(500), chat.status(400))
+    with pytest.raises(EndpointError):
+        model.ask(prompt, box=2)
+    assert model.calls[1].retries == 4
+    assert sum(call.retries for call in model.calls) == server.count
 
 
 # --- what is sent, and what it costs ----------------------------------------------------------------------------

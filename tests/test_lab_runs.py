@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -16,8 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import kills
 from asking import manifest, run_rules
-from lab.files import write_atomically
+from chat_server import ChatServer
+from lab.files import append_durably, write_atomically
 from lab.places import ROOT
 from lab.runs import Episode, Manifest, ManifestMismatch, Run, RunBusy, read_lines
 
@@ -190,31 +191,60 @@ def test_another_process_is_refused_with_the_firsts_name_until_that_is_dead(tmp_
 # --- killed -----------------------------------------------------------------------------------------------------
 
 
-def test_a_run_killed_again_and_again_ends_with_the_same_lines(tmp_path: Path, seeded: Random) -> None:
-    run_rules(tmp_path / "calm", TASKS, pause=0)
-    disturbed = tmp_path / "killed"
-    code = f"import asking, pathlib; asking.run_rules(pathlib.Path({str(disturbed)!r}), {TASKS}, pause=0.004)"
-    kills = 0
-    for _ in range(8):
-        with subprocess.Popen([sys.executable, "-c", code], env=PATHS) as player:
-            wait_for(disturbed / "episodes.jsonl", seeded.randint(1, 5), player)
-            time.sleep(seeded.uniform(0, 0.015))
-            player.kill()
-        kills += player.returncode == -signal.SIGKILL
-    assert kills >= 6
-    run_rules(disturbed, TASKS, pause=0)
-    assert lines(disturbed) == lines(tmp_path / "calm")
-    assert len(lines(disturbed)) == TASKS
+@pytest.mark.parametrize("kind", ["rules", "server"])
+def test_a_run_killed_again_and_again_ends_as_the_undisturbed_one(
+    tmp_path: Path, server: ChatServer, kind: str
+) -> None:
+    """benchmarks/campaign_kill.py does this 200 times."""
+    server.behave(kills.steady)
+    sessions = {
+        "rules": partial(kills.rules_session, tasks=TASKS),
+        "server": partial(kills.server_session, tasks=TASKS, address=server.address),
+    }
+    outcome = kills.disturb(sessions[kind], tmp_path, 10, TASKS, Random(f"20260101-{kind}"))
+    assert outcome.differences == []
+    assert outcome.kills.total() == 10 and min(outcome.kills[when] for when in ("timer", "write", "fsync")) > 0
+    assert outcome.torn.total() > 0
 
 
-def wait_for(path: Path, more: int, player: subprocess.Popen[bytes]) -> None:
-    """Until the file has this many more lines, or the player is done."""
-    goal = more + (path.read_bytes().count(b"\n") if path.exists() else 0)
-    deadline = time.monotonic() + 30
-    while player.poll() is None and time.monotonic() < deadline:
-        if path.exists() and path.read_bytes().count(b"\n") >= goal:
-            return
-        time.sleep(0.001)
+def test_a_run_that_differs_from_the_undisturbed_one_is_told(tmp_path: Path) -> None:
+    for folder in ("calm", "other"):
+        run_rules(tmp_path / folder / "run", 5, pause=0)
+    calm, other = tmp_path / "calm", tmp_path / "other"
+    assert kills.differences(calm, other, 5) == []
+    for name in kills.FILES:
+        path = other / "run" / name
+        path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[1:]))
+    (other / "run" / ".manifest.json.x").touch()
+    told = kills.differences(calm, other, 5)
+    assert [words.rpartition(" ")[2] for words in told] == ["episodes", "answers", "accounts", "files"]
+
+
+def test_the_rest_of_a_manifest_that_was_being_written_is_cleared_away(tmp_path: Path) -> None:
+    (tmp_path / ".manifest.json.half").write_bytes(b"{")
+    Run(tmp_path, manifest(2)).close()
+    assert {path.name for path in tmp_path.iterdir()} == {"manifest.json", "run.lock"}
+
+
+def test_ctrl_c_between_the_line_and_its_booking_makes_no_second_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(path: Path, data: bytes) -> None:
+        append_durably(path, data)
+        raise KeyboardInterrupt
+
+    with Run(tmp_path, manifest(2)) as run:
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr("lab.runs.append_durably", interrupted)
+            run.append(Episode("000", 1))
+        assert run.pending() == ["001"] and run.results() == [Episode("000", 1)]
+
+
+def test_a_closed_run_takes_no_more_episodes(tmp_path: Path) -> None:
+    run = Run(tmp_path, manifest(2))
+    run.close()
+    with pytest.raises(ValueError, match=f"The run in {tmp_path} is closed"):
+        run.append(Episode("000", 1))
 
 
 def test_a_file_written_atomically_is_old_or_new_and_leaves_no_rest(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from lab.places import ROOT
 from lab.prompts import Prompt
 from lab.runs import Run
 from lab.secrets import HIDDEN, clean_address, redact
+from test_lab_notebooks import notebook
 
 CANARY = "canary/0123456789+abcdef"  # not shaped like a key: only its variable tells that it is one
 PASSWORD = "pass-word-0123456789"
@@ -89,13 +90,16 @@ def test_a_key_is_in_no_file_and_in_no_output(
         assert HIDDEN.encode() in told.stderr
 
 
+@pytest.mark.parametrize("behave", [chat.echoes_key, echoes_wrongly, echoes_and_is_busy])
 def test_a_key_is_in_no_traceback_and_in_no_log(
-    server: ChatServer, prompt: Prompt, caplog: pytest.LogCaptureFixture
+    server: ChatServer, prompt: Prompt, caplog: pytest.LogCaptureFixture, behave: chat.Behaviour
 ) -> None:
-    server.behave(chat.echoes_key)
+    server.behave(behave)
     with caplog.at_level(logging.DEBUG), pytest.raises(RuntimeError) as caught:
-        connect("small", cache=None).ask(prompt, box=1)
-    assert HIDDEN in str(caught.value)
+        connect("small?patience=0.3", cache=None).ask(prompt, box=1)
+    assert (HIDDEN in str(caught.value)) == (behave is not echoes_and_is_busy)
+    # Dask pickles an error's context too, also one that `from None` keeps out of the traceback.
+    assert caught.value.__context__ is None and caught.value.__cause__ is None
     assert found("".join(traceback.format_exception(caught.value)), pickle.dumps(caught.value), caplog.text) == []
 
 
@@ -129,6 +133,39 @@ def test_threads_that_fail_leave_no_key_either(tmp_path: Path, server: ChatServe
     with Run(tmp_path, manifest(6, "small", server.address)) as run:
         play_all(run, episodes("small"), 3, "threading", show_progress=False)
     assert found(tmp_path) == []
+
+
+ASKS = """import logging, pathlib
+logging.basicConfig(level=logging.DEBUG)
+import asking
+with asking.Run(pathlib.Path("run-{name}"), asking.manifest(2, engine, {address!r})) as run:
+    print(asking.play_all(run, asking.episodes(engine), 2, "threading"))
+model = asking.connect(engine)
+print(vars(model), model.ask(asking.ASK, box={box}))"""
+ECHOED = 666
+
+
+def test_a_key_is_in_no_notebook_that_was_executed_nor_in_one_that_failed(tmp_path: Path, server: ChatServer) -> None:
+    server.behave(lambda request: chat.echoes_key(request) if f"Box {ECHOED}" in request.text else answers(request))
+    boxes = {"good": 1, "bad": ECHOED}
+    notebooks = [
+        notebook(tmp_path / f"{name}.ipynb", ASKS.format(name=name, address=server.address, box=box))
+        for name, box in boxes.items()
+    ]
+    command = [sys.executable, "-m", "lab", "run", *map(str, notebooks), "-p", "engine", "small"]
+    paths = os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}", "LAB_CACHE": str(tmp_path / "cache.sqlite")}
+    told = subprocess.run(
+        [*command, "--out", str(tmp_path / "out")], env=paths, capture_output=True, timeout=120, cwd=ROOT
+    )
+    assert told.returncode == 1
+    assert {request.headers["authorization"] for request in server.requests} == {f"Bearer {CANARY}"}
+    executed, failed = tmp_path / "out" / "good.ipynb", tmp_path / "out" / "bad.failed.ipynb"
+    assert "Placing(shelf=1" in executed.read_text() and "DEBUG" in executed.read_text()
+    assert "EndpointUnavailable" in failed.read_text() and HIDDEN in failed.read_text()
+    assert HIDDEN in told.stdout.decode() + told.stderr.decode()
+    written = {path.name for path in tmp_path.rglob("*") if path.is_file()}
+    assert {"episodes.jsonl", "answers.jsonl", "usage.jsonl", "manifest.json", "cache.sqlite"} <= written
+    assert found(tmp_path, told.stdout + told.stderr) == []
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,44 @@
+"""A run against a server that misbehaves in every way ends with every episode, and with accounts that add up."""
+
+from __future__ import annotations
+
+import pytest
+
+from faults import BAD_REPLIES, GOOD, NO_REPLIES, NOTE, Booked, Outcome, campaign, disagreements, path_of
+
+EPISODES = 40  # benchmarks/campaign_faults.py plays 200
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    return campaign(tmp_path_factory.mktemp("faults"), EPISODES, seed=0, workers=8, patience=4)
+
+
+def test_every_episode_ends_and_nothing_disagrees_with_the_servers_books(outcome: Outcome) -> None:
+    assert {booked.kind for booked in outcome.books} == {*GOOD, *BAD_REPLIES, *NO_REPLIES}
+    assert (outcome.stops, outcome.faults) == (0, [])
+    assert 0 < sum(episode.failed for episode in outcome.results) < EPISODES / 2
+
+
+def test_the_progress_line_names_each_reason_and_the_seconds(outcome: Outcome) -> None:
+    notes = NOTE.findall(outcome.said)
+    assert {why for _, why in notes} == {"429", "500", "time-out", "no connection", "broken body"}
+    assert all(0 <= float(seconds) <= 0.4 for seconds, _ in notes)
+
+
+def test_an_episode_that_failed_names_what_the_server_did(outcome: Outcome) -> None:
+    errors = [episode.error for episode in outcome.results if episode.failed]
+    assert any("gave no answer: 500" in error for error in errors)  # the hopeless task
+    assert all("GaveUp" in error or "MalformedAnswer" in error or "RefusedAnswer" in error for error in errors)
+
+
+def test_books_that_differ_are_found(outcome: Outcome) -> None:
+    lost = Outcome(**vars(outcome) | {"books": [*outcome.books, Booked("none", "500", None, (0, 0))]})
+    alien = Outcome(**vars(outcome) | {"cached": [*outcome.cached[1:], {"text": "{}"}]})
+    short = Outcome(**vars(outcome) | {"results": outcome.results[1:]})
+    assert [len(disagreements(case, EPISODES)) for case in (lost, alien, short)] == [1, 1, 1]
+
+
+def test_the_path_of_an_answer_follows_from_the_replies() -> None:
+    assert path_of(["refusal"]) == path_of(["empty", "no JSON"]) == path_of(["no JSON", "refusal"]) == "malformed"
+    assert path_of(["empty", "in prose"]) == "reasked" and path_of([]) == path_of(["empty"]) == "failed"
