@@ -18,8 +18,7 @@ class Call:
     path: how the answer was read: "rules", "corrupted", "schema", "strict", "repaired" or "reasked"; a call that gave
     no usable answer has "malformed", and one whose server gave up on it "failed". tokens_in, tokens_out: as the server
     counted them, re-asks included. seconds: wall time, waiting included. usd: None where the model's price or the
-    tokens are unknown. cached: it came from the cache and
-    was free. retries: requests that brought no reply.
+    tokens are unknown. cached: it came from the cache and was free. retries: requests that brought no reply.
     """
 
     operator: str
