@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -12,6 +13,11 @@ from asking import ASK
 from chat_server import ChatServer
 from lab.cache import AnswerCache
 from lab.prompts import Prompt
+
+# A shell that starts the tests in the background has Ctrl-C ignored, and what ignores it hands that down: the
+# processes that the tests interrupt would never notice.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
