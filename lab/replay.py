@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lab import engines
-from lab.backbones import Answer, request_of
+from lab.backbones import Answer, Unavailable, request_of
 from lab.cache import key_of
 from lab.parsing import MalformedAnswer
 from lab.places import ROOT
@@ -24,8 +24,8 @@ class MissingRun(FileNotFoundError):
     """`replay:` names a folder that holds no recorded answers."""
 
 
-class RecordingMiss(LookupError):
-    """A prompt was asked that the recording does not hold."""
+class RecordingMiss(Unavailable, LookupError):
+    """A prompt was asked that the recording does not hold; no further one could be trusted, so a run stops at it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,15 @@ class Recorded:
 
 
 class Replay:
-    """Serves a recording. `engine` is the recorded engine, so that results carry the name of what really answered."""
+    """Serves a recording. `engine` is the recorded engine, so that results carry the name of what really answered.
 
-    def __init__(self, folder: Path, engine: engines.Engine, address: str, answers: dict[str, Recorded]) -> None:
-        self.folder, self.engine, self.address = folder, engine, address
+    tasks: ids of the tasks that were recorded, or planned where a run folder is served.
+    """
+
+    def __init__(
+        self, folder: Path, engine: engines.Engine, address: str, tasks: list[str], answers: dict[str, Recorded]
+    ) -> None:
+        self.folder, self.engine, self.address, self.tasks = folder, engine, address, tasks
         self._answers = answers
         self._versions = Counter((answer.prompt, answer.version) for answer in answers.values())
 
@@ -60,7 +65,8 @@ class Replay:
                 f"{engine.name} holds no {ANSWERS}: name a recording, or a run folder made with record=True"
             )
         manifest = json.loads((folder / "manifest.json").read_text())
-        return cls(folder, engines.parse(manifest["engine"]), manifest["address"], read_answers(_answers_of(folder)))
+        engine, tasks = engines.parse(manifest["engine"]), manifest.get("tasks", [])
+        return cls(folder, engine, manifest["address"], tasks, read_answers(_answers_of(folder)))
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
         """Raises RecordingMiss, and MalformedAnswer where the recorded model gave no usable answer."""

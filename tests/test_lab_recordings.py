@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from chat_server import ChatServer, Request, Response, answer
 from lab import budget, recordings
 from lab.budget import Budget, BudgetSpent
+from lab.replay import RecordingMiss
+from sdp.adapters.travelplanner.prompts import SELECT
 from sdp.experiments import table2
 from sdp.experiments.travelplanner import Results, Setup, collect
 
@@ -43,6 +46,17 @@ def test_a_recording_is_served_without_the_model(wanted: Path, tmp_path: Path, s
     served = run(tmp_path, "served", f"replay:{wanted}")
     assert server.count == asked > 0
     assert [episode.result for episode in served.episodes] == [episode.result for episode in played.episodes]
+
+
+def test_replaying_plays_what_was_recorded_and_stops_at_a_request_that_was_not(
+    wanted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table2.record(run(tmp_path, "played", "model-g"))
+    assert len(run(tmp_path, "all", f"replay:{wanted}", limit=0).tasks) == 3, "of 30 queries, the recorded ones"
+    changed = replace(SELECT, template=SELECT.template.replace("To decide now", "Now decide"))
+    monkeypatch.setattr("sdp.adapters.travelplanner.adapter.SELECT", changed)
+    with pytest.raises(RecordingMiss, match=r"sdp.travelplanner.select .* its wording, schema or fields differ"):
+        run(tmp_path, "changed", f"replay:{wanted}")
 
 
 def test_a_recording_is_small_and_holds_no_text_of_the_benchmark(wanted: Path, tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def collect(
     """
     setup = setup.resolved()
     backbone, kind = _backbone(setup.engine), engines.parse(setup.engine).kind
-    tasks = setup.tasks()
+    tasks = _recorded(backbone, setup.tasks())
     manifest = _manifest(setup, backbone, tasks)
     folder = ROOT / "runs" / (run or manifest.name())
     episode = partial(_play, setup, kind in ("endpoint", "local") if record is None else record)
@@ -157,6 +157,12 @@ def collect(
             progress.note(str(spent))
         played = [task for task in tasks if task.id in opened.episodes]
         return Results(setup, backbone.engine.label, played, opened.results(), opened.usage(), folder)
+
+
+def _recorded(backbone: Backbone, tasks: list[TripTask]) -> list[TripTask]:
+    """The tasks that a recording holds, where one is replayed; of any other backbone, all."""
+    held = getattr(backbone, "tasks", [])
+    return [task for task in tasks if task.id in held] or tasks
 
 
 def _manifest(setup: Setup, backbone: Backbone, tasks: Sequence[TripTask]) -> Manifest:
