@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -147,13 +147,7 @@ def _data_list(options: argparse.Namespace) -> int:
 def _data_fetch(options: argparse.Namespace) -> int:
     from lab import datasets
 
-    try:
-        folder = datasets.fetch(options.name, lambda message: print(message, flush=True))
-    except (OSError, RuntimeError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    print(f"{options.name} is in {folder}")
-    return 0
+    return _bring(datasets.fetch, options.name)
 
 
 def _model_list(options: argparse.Namespace) -> int:
@@ -168,12 +162,17 @@ def _model_list(options: argparse.Namespace) -> int:
 def _model_get(options: argparse.Namespace) -> int:
     from lab import models
 
+    return _bring(models.get, options.name)
+
+
+def _bring(get: Callable[[str, Callable[[str], None]], Path], name: str) -> int:
+    """Download something by name, saying how it goes; a network or a source that fails is no crash."""
     try:
-        path = models.get(options.name, lambda message: print(message, flush=True))
+        path = get(name, lambda message: print(message, flush=True))
     except (OSError, RuntimeError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    print(f"{options.name} is {path}")
+    print(f"{name} is in {path}")
     return 0
 
 
