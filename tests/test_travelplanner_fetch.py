@@ -14,7 +14,7 @@ import pytest
 
 from worlds.travelplanner import official
 from worlds.travelplanner.conversion import SOURCES, UnexpectedColumns, convert
-from worlds.travelplanner.download import DownloadFailed, download
+from lab.download import DownloadFailed, download
 from worlds.travelplanner.expert import annotated_plans
 from worlds.travelplanner.sandbox import Sandbox
 from worlds.travelplanner.tasks import load_tasks

@@ -13,13 +13,17 @@ class WorldDied(BackendDied):
     """A world's backend (a JVM, a worker process) died; the runner starts it again and repeats the episode once."""
 
 
+class EpisodeOver(RuntimeError):
+    """`step` was called after the end of an episode, in a world that ends there, or before any `reset`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """What a world answers to `reset` or `step`.
 
-    text: the world's own words. score: in [0, 1], the best the task has reached so far. done: whether the episode is
-    over. actions: the valid actions where the world lists them, else empty. facts: what was found, as typed values for
-    code that should not parse text back; never a verdict.
+    text: the world's own words. score: in [0, 1], how much of the task is reached, as the world itself counts.
+    done: whether the episode is over. actions: the valid actions where the world lists them, else empty. facts: what
+    was found, as typed values for code that should not parse text back; never a verdict.
     """
 
     text: str
@@ -50,3 +54,31 @@ class World(Protocol):
     def step(self, action: str) -> Step: ...
 
     def close(self) -> None: ...
+
+
+class ListingWorld(World, Protocol):
+    """A world that can list what may be done now.
+
+    data: "official" or "made". splits: the names that `tasks` takes. goes_on: whether steps are possible after the
+    goal is reached (else `step` raises EpisodeOver there).
+    Where listing is costly the world is told not to (`list_actions=False`): `Step.actions` stays empty then, and
+    `valid_actions` gives them for the state at hand, sorted, so that a seeded choice among them is repeatable.
+    """
+
+    data: str
+    splits: tuple[str, ...]
+    goes_on: bool
+
+    def valid_actions(self) -> tuple[str, ...]: ...
+
+
+class Expert(Protocol):
+    """Knows how a task is solved. Made beside a world and never handed to an agent."""
+
+    def actions(self, task: Any) -> Sequence[str]:
+        """Actions that take a fresh `reset(task)` to full score. Raises NoSolution naming the task if none is known."""
+        ...
+
+
+class NoSolution(LookupError):
+    """The expert knows no way to solve a task; the message names it."""

@@ -18,8 +18,8 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+from lab.download import Report
 from lab.files import write_atomically
-from worlds.travelplanner.download import Report
 from worlds.travelplanner.tasks import SPLITS
 
 # Compact name to the official file's place under `database/`.

@@ -7,8 +7,8 @@ import zipfile
 from pathlib import Path
 
 from lab.datasets import Dataset
+from lab.download import Report, download
 from worlds.travelplanner.conversion import SOURCES, convert
-from worlds.travelplanner.download import Report, download
 from worlds.travelplanner.tasks import SPLITS
 
 # The benchmark's own public places: its dataset on the Hugging Face hub, and the database archive that the README of
