@@ -14,18 +14,28 @@ from typing import BinaryIO
 Report = Callable[[str], None]
 
 CHUNK = 1 << 18
-SECONDS_WITHOUT_DATA = 60
+SECONDS_WITHOUT_DATA = 60.0
+SHOWN_FROM = 20e6  # bytes; a smaller file arrives before its progress would be read
+LINES = 10  # of progress
 
 
 class DownloadFailed(OSError):
     """A file could not be had after several tries; the message names the address and what to do."""
 
 
-def download(url: str, target: Path, report: Report, tries: int = 5, pause: float = 2.0) -> None:
+def download(
+    url: str,
+    target: Path,
+    report: Report,
+    tries: int = 5,
+    pause: float = 2.0,
+    patience: float = SECONDS_WITHOUT_DATA,
+) -> None:
     """Fetch `url` into `target`, going on where an earlier try or call stopped.
 
     The bytes gather in `target` + ".part", which becomes `target` once it has the length that the server states.
-    tries: connections without any progress before giving up; pause: seconds between them. Raises DownloadFailed.
+    tries: connections without any progress before giving up; pause: seconds between them; patience: seconds without
+    data before a connection counts as broken. A large file tells how far it is. Raises DownloadFailed.
     """
     part = target.with_name(f"{target.name}.part")
     part.parent.mkdir(parents=True, exist_ok=True)
@@ -33,7 +43,7 @@ def download(url: str, target: Path, report: Report, tries: int = 5, pause: floa
     while left:
         had = size_of(part)
         try:
-            if transfer(url, part):
+            if transfer(url, part, report, patience):
                 os.replace(part, target)
                 return
             problem: Exception = EOFError(f"the connection ended after {size_of(part):,} bytes")
@@ -45,17 +55,17 @@ def download(url: str, target: Path, report: Report, tries: int = 5, pause: floa
             problem = error
         left = tries if size_of(part) > had else left - 1
         report(f"{target.name}: {problem}; going on from {size_of(part):,} bytes")
-        time.sleep(pause)
+        time.sleep(pause if left else 0)
     raise DownloadFailed(f"{url} could not be fetched after {tries} tries; check the connection and run the same "
                          f"command again, it goes on from {size_of(part):,} bytes")
 
 
-def transfer(url: str, part: Path) -> bool:
+def transfer(url: str, part: Path, report: Report, patience: float) -> bool:
     """One connection's worth of bytes; whether the file is complete after it."""
     start = size_of(part)
     request = urllib.request.Request(url, headers={"Range": f"bytes={start}-"} if start else {})
     try:
-        response = urllib.request.urlopen(request, timeout=SECONDS_WITHOUT_DATA)
+        response = urllib.request.urlopen(request, timeout=patience)
     except urllib.error.HTTPError as error:
         if error.code == 416 and start and error.headers.get("Content-Range", "").endswith(f"/{start}"):
             return True  # every byte was already here
@@ -67,7 +77,7 @@ def transfer(url: str, part: Path) -> bool:
         resumed = response.status == 206
         total = stated_length(response.headers.get("Content-Length"), start if resumed else 0)
         with open(part, "ab" if resumed else "wb") as file:
-            copy(response, file)
+            copy(response, file, start if resumed else 0, total or 0, report)
     return total is None or size_of(part) == total
 
 
@@ -75,9 +85,15 @@ def stated_length(content_length: str | None, offset: int) -> int | None:
     return None if content_length is None else int(content_length) + offset
 
 
-def copy(source: http.client.HTTPResponse, target: BinaryIO) -> None:
+def copy(source: BinaryIO, target: BinaryIO, done: int, total: int, report: Report) -> None:
+    """All bytes of `source` behind `target`'s; done and total, in bytes, are for the lines of progress."""
+    said = done
     while chunk := source.read(CHUNK):
         target.write(chunk)
+        done += len(chunk)
+        if total > SHOWN_FROM and done - said > total / LINES:
+            report(f"  {done / 1e6:,.0f} of {total / 1e6:,.0f} MB")
+            said = done
 
 
 def size_of(path: Path) -> int:

