@@ -1,0 +1,29 @@
+"""All pairs of the benchmark at once against SciPy's correlation pair by pair."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+from scipy.stats import pearsonr
+
+from statefactory.epic import epic_distances
+
+PAIRS = 1227  # of the whole benchmark
+FASTER = 10  # times, at least
+
+
+def test_all_pairs_at_once_are_faster_than_one_by_one(benchmark: BenchmarkFixture) -> None:
+    random = np.random.default_rng(0)
+    lengths = random.integers(4, 120, PAIRS)
+    guesses, truths = ([random.random(n) for n in lengths] for _ in range(2))
+    began = time.perf_counter()
+    reference = [np.sqrt((1 - pearsonr(g, t).statistic) / 2) for g, t in zip(guesses, truths, strict=True)]
+    one_by_one = time.perf_counter() - began
+    distances = benchmark(epic_distances, guesses, truths)
+    assert distances == pytest.approx(reference)
+    ratio = one_by_one / benchmark.stats["median"]
+    benchmark.extra_info["times faster than SciPy pair by pair"] = round(ratio, 1)
+    assert ratio >= FASTER

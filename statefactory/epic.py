@@ -1,0 +1,123 @@
+"""The EPIC distance between predicted and true rewards, as the benchmark's official program computes it.
+
+Per task the predictions for the positive trajectory are followed by those for the negative one, the truth likewise, and
+D = sqrt((1 - rho) / 2) with Pearson's rho (Shen et al. 2026, Eq. 3). rho is 1 where both sequences are the same and 0
+where either is constant or has one value only, so that a constant prediction is at 0.7071. A domain's value is the mean
+over its tasks, Overall the unweighted mean over domains. What this simplification leaves out: `statefactory.gleave`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from lab.statistics import RESAMPLES, Interval, bootstrap_mean
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike
+
+
+class UnusableRewards(ValueError):
+    """Predictions that cannot be scored; the message names the pair and what is wrong with it."""
+
+
+def epic_distance(predicted: ArrayLike, truth: ArrayLike) -> float:
+    """The distance of one pair, in [0, 1]; both of shape (steps,). Raises UnusableRewards."""
+    return float(epic_distances([predicted], [truth])[0])
+
+
+def epic_distances(
+    predicted: Sequence[ArrayLike], truth: Sequence[ArrayLike], names: Sequence[str] = ()
+) -> np.ndarray:  # fmt: skip
+    """The distance of every pair, shape (pairs,), each in [0, 1]; all pairs in one go.
+
+    predicted, truth: a pair's rewards each, positive trajectory first, of shape (steps,) with steps differing between
+    pairs. names: of the pairs, for error messages. Raises UnusableRewards for a pair whose lengths differ, that is
+    empty, or that has a NaN or an infinite value.
+    """
+    import numpy as np
+
+    guess, true, lengths = _flat(predicted, truth, names)
+    if not lengths.size:
+        return np.zeros(0)
+    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    same = np.logical_and.reduceat(guess == true, starts)
+    rho = _correlations(guess, true, starts, lengths)
+    return np.sqrt((1 - np.clip(np.where(same, 1.0, rho), -1, 1)) / 2)
+
+
+def overall(domains: Mapping[str, Sequence[float] | np.ndarray], seed: int = 0, level: float = 0.95) -> Interval:
+    """The unweighted mean of the domain means, with a bootstrap interval that resamples the pairs within each domain.
+
+    Raises ValueError if there is no domain, or one without pairs.
+    """
+    import numpy as np
+
+    if not domains:
+        raise ValueError("an overall value needs the distances of at least one domain")
+    means = [bootstrap_mean(values).value for values in domains.values()]
+    random = np.random.default_rng(seed)
+    drawn = np.mean([_resampled(np.asarray(values, float), random) for values in domains.values()], axis=0)
+    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+    value = float(np.mean(means))
+    return Interval(value, min(float(low), value), max(float(high), value))
+
+
+def _flat(
+    predicted: Sequence[ArrayLike], truth: Sequence[ArrayLike], names: Sequence[str]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    import numpy as np
+
+    if len(predicted) != len(truth):
+        raise UnusableRewards(f"{len(predicted)} pairs were predicted, and the truth has {len(truth)}")
+    guesses, truths = ([np.asarray(rewards, float).ravel() for rewards in side] for side in (predicted, truth))
+    for number, (guess, true) in enumerate(zip(guesses, truths, strict=True)):
+        if problem := _problem(guess, true):
+            raise UnusableRewards(f"{names[number] if number < len(names) else f'pair {number}'}: {problem}")
+    lengths = np.array([guess.size for guess in guesses], int)
+    return _joined(guesses), _joined(truths), lengths
+
+
+def _problem(guess: np.ndarray, true: np.ndarray) -> str:
+    import numpy as np
+
+    if guess.size != true.size:
+        return f"{guess.size} predicted rewards for {true.size} steps"
+    if not guess.size:
+        return "no steps"
+    return "" if np.isfinite(guess).all() and np.isfinite(true).all() else "a reward is NaN or infinite"
+
+
+def _joined(arrays: Iterable[np.ndarray]) -> np.ndarray:
+    import numpy as np
+
+    return np.concatenate([*arrays, np.zeros(0)])
+
+
+def _correlations(first: np.ndarray, second: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Pearson's rho of each segment; 0 where either side is constant."""
+    import numpy as np
+
+    x, y = (_standardised(values, starts, lengths) for values in (first, second))
+    return np.add.reduceat(x * y, starts)
+
+
+def _standardised(values: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Each segment centred and scaled to length 1; a constant one becomes zeros."""
+    import numpy as np
+
+    low, high = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
+    # To [-1, 1] first: squares of very small or very large rewards would leave the range of floats.
+    middle, half = (low / 2 + high / 2).repeat(lengths), (high / 2 - low / 2).repeat(lengths)
+    unit = np.divide(values - middle, half, out=np.zeros_like(values), where=half > 0)
+    centred = unit - (np.add.reduceat(unit, starts) / lengths).repeat(lengths)
+    norm = np.sqrt(np.add.reduceat(centred**2, starts)).repeat(lengths)
+    return np.divide(centred, norm, out=np.zeros_like(values), where=half > 0)
+
+
+def _resampled(values: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Means of resamples with replacement, shape (RESAMPLES,)."""
+    import numpy as np
+
+    return random.multinomial(values.size, np.full(values.size, 1 / values.size), size=RESAMPLES) @ values / values.size
