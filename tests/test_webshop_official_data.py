@@ -1,0 +1,150 @@
+"""The shop over the official small catalogue, and the recorded sessions; skipped where `LAB_DATA` has neither."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from pathlib import Path
+from random import Random
+from statistics import median
+
+import pytest
+
+from worlds.webshop import WebShop, load
+from worlds.webshop.expert import Expert
+from worlds.webshop.official import DATASET, by_people, templates
+from worlds.webshop.reward import Score, kind_score, options_found, score
+from worlds.webshop.sessions import PEOPLE, agent_episodes, human_sessions, lengths, records
+
+DATA = Path(os.environ.get("LAB_DATA") or "nowhere") / "webshop"
+
+pytestmark = [
+    pytest.mark.official,
+    pytest.mark.skipif(not DATASET.present(DATA), reason="LAB_DATA names no WebShop data"),
+]
+needs_sessions = pytest.mark.skipif(
+    not (DATA / "human_trajs_50.jsonl.gz").exists() or not (DATA / "react_gpt3_500_episodes.jsonl.gz").exists(),
+    reason="LAB_DATA has no recorded WebShop sessions",
+)
+
+# The pages of the recorded episodes, and ours written the same way: one line an element, a button in brackets, an
+# option's values behind its name.
+RESULTS = re.compile(r"\[Back to Search\]\nPage \d+ \(Total results: \d+\)\n(\[< Prev\]\n)?\[Next >\]"
+                     r"(\n\[B[0-9A-Z]{9}\](\n[^\n]+)?\n\$[\d.]+( to \$[\d.]+)?)*")
+ITEM = re.compile(r"\[Back to Search\]\n\[< Prev\](\n[^\n\[]+ (\[[^\n]+\])+)*(\n[^\n]+)?\nPrice: \$[\d.]+"
+                  r"( to \$[\d.]+)?\nRating: N.A.\n\[Description\]\n\[Features\]\n\[Reviews\](\n\[Attributes\])?"
+                  r"\n\[Buy Now\]")
+
+
+@pytest.fixture(scope="module")
+def shop() -> WebShop:
+    return load("official")
+
+
+def tasks(shop: WebShop) -> list:
+    return [task for split in shop.splits for task in shop.tasks(split)]
+
+
+def test_the_catalogue_and_its_instructions_are_all_there(shop: WebShop) -> None:
+    assert len(shop.catalogue.products) == len(shop.catalogue.by_asin) == 1000
+    assert sum(bool(product.options) for product in shop.catalogue.products) == 423
+    assert (len(templates(DATA)), len(by_people(DATA))) == (415, 13)
+    assert (len(shop.tasks("train")), len(shop.tasks("test"))) == (100, 328)
+
+
+def test_the_shopper_gets_full_reward_on_every_task(shop: WebShop) -> None:
+    expert, rewards = Expert(shop), Counter()
+    for task in tasks(shop):
+        step = shop.reset(task)
+        for action in expert.actions(task):
+            step = shop.step(action)
+        rewards[step.score] += 1
+    assert rewards == {1.0: 428}
+
+
+def test_the_product_in_mind_fulfils_its_own_goal(shop: WebShop) -> None:
+    for task in tasks(shop):
+        goal = shop.hidden_goal(task)
+        assert score(goal.product, goal.options, 0.0, goal).total == 1.0
+
+
+def test_shopping_takes_about_as_long_as_it_takes_people(shop: WebShop) -> None:
+    ours = [len(Expert(shop).actions(task)) for task in tasks(shop)]
+    assert 4 <= median(ours) <= 6 and min(ours) == 3 and max(ours) <= 16
+
+
+def test_random_shoppers_always_see_a_page_and_hardly_ever_succeed(shop: WebShop) -> None:
+    rng, scores = Random(7), []
+    for task in shop.tasks("test")[:200]:
+        step = shop.reset(task)
+        for _ in range(30):
+            step = shop.step(rng.choice(step.actions))
+            if step.done:
+                break
+        scores.append(step.score)
+    assert all(0 <= one <= 1 for one in scores) and sum(scores) / len(scores) < 0.15
+
+
+@needs_sessions
+def test_the_recorded_sessions_are_read(shop: WebShop) -> None:
+    people, agent = human_sessions(DATA), agent_episodes(DATA)
+    assert (len(people), len(human_sessions(DATA, successful=False))) == (18, 50)
+    assert (len(agent), len(agent_episodes(DATA, successful=False))) == (179, 500)
+    assert (median(lengths(people)), median(lengths(agent))) == (6.5, 5)
+    assert (lengths(people)[0], lengths(people)[-1]) == (3, 29) and (lengths(agent)[0], lengths(agent)[-1]) == (3, 8)
+    assert people[0].pages[0] == "index" and people[0].pages[-1] == "done"
+    assert agent[0].steps[-1][0].lower() == "click[buy now]" and "Instruction" in agent[0].start
+
+
+@needs_sessions
+def test_the_recorded_rewards_of_people_are_reproduced() -> None:
+    """From what was recorded of each purchase: the products themselves are not in the small catalogue."""
+    sold = 0
+    for record in records(DATA, PEOPLE):
+        goal, bought, told = record["goal"], record["steps"][-1]["content"], record["steps"][-1]["reward_info"]
+        found = Score(
+            kind=kind_score(told["query_match"] or told["category_match"], told["title_score"]),
+            attributes=round(told["r_att"] * len(goal["attributes"])),
+            options=options_found(bought["options"].values(), goal["goal_options"]),
+            price=bought["price"] <= goal["price_upper"],
+            asked=len(goal["attributes"]) + len(goal["goal_options"]) + 1,
+        )
+        assert (found.kind, found.price) == (told["r_type"], told["r_price"])
+        assert found.options == round(told.get("r_option", 0) * len(goal["goal_options"]))
+        assert found.total == pytest.approx(record["reward"])
+        sold += 1
+    assert sold == 50
+
+
+@needs_sessions
+def test_pages_are_built_as_the_recorded_ones_are() -> None:
+    seen: Counter[str] = Counter()
+    for episode in agent_episodes(DATA, successful=False):
+        for _, page in episode.steps:
+            text = re.sub(r" *\n", "\n", page.strip())
+            text = re.sub(r"(?<=\[Buy Now\]).*", "", text, flags=re.DOTALL)  # a warning was recorded once
+            if text.startswith("[Back to Search]"):
+                kind = RESULTS if "Page " in text.split("\n")[1] else ITEM
+                assert kind.fullmatch(text), text
+                seen[kind.pattern] += 1
+    assert min(seen[RESULTS.pattern], seen[ITEM.pattern]) > 300
+
+
+def test_our_pages_have_the_same_build(shop: WebShop) -> None:
+    for task in tasks(shop):
+        shop.reset(task)
+        for action in Expert(shop).actions(task):
+            step = shop.step(action)
+            if step.facts["page"] in ("results", "item"):
+                pattern = RESULTS if step.facts["page"] == "results" else ITEM
+                assert pattern.fullmatch(as_recorded(step.text, shop, step.facts)), step.text
+
+
+def as_recorded(text: str, shop: WebShop, facts: dict) -> str:
+    """Our page without the instruction and what was clicked, in the recorded episodes' writing."""
+    text = text[text.index("[button] Back to Search"):].replace("\n\n", "\n")
+    text = re.sub(r"\[(?:clicked )?button\] (.*) \[(?:clicked )?button_\]", r"[\1]", text)
+    for name in shop.catalogue.by_asin[facts["product"]].options if "product" in facts else ():
+        text = text.replace(f"\n{name}\n  [", f"\n{name} [", 1)
+    return re.sub(r"\n  \[", "[", text)

@@ -1,0 +1,54 @@
+"""WebShop: find a product that fits an instruction and buy it (Yao et al., NeurIPS 2022), as a text world.
+
+`load` gives the shop: an own engine with the official pages in text, over the official small catalogue of 1,000
+products or a made one. `worlds.webshop.sessions` reads recorded sessions of people and of a language agent; the
+shopper that fulfils goals is in `worlds.webshop.expert`, which nothing that an agent is given imports.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from lab.places import choose_data, official_data
+from worlds.webshop.catalogue import Catalogue, Instruction
+from worlds.webshop.goals import draw_goals
+from worlds.webshop.official import load_catalogue, load_instructions, present
+from worlds.webshop.tasks import SPLITS, ShopTask
+from worlds.webshop.world import WebShop
+
+__all__ = ["SPLITS", "ShopTask", "WebShop", "load"]
+
+NAME = "webshop"
+
+
+def load(
+    data: str = "auto", seed: int = 0, list_actions: bool = True, show_attributes: bool = False
+) -> WebShop:
+    """The shop and its tasks; splits "train" and "test" (100 and 328 tasks if official, 60 and 60 if made).
+
+    data: "auto" (official where present, else made), "official" or "made". seed: of the options and price caps of the
+    goals, of the prices within a range, and of the whole catalogue if made. list_actions: whether every step says what
+    may be done next. show_attributes: whether products have a page of their attributes, which shows what the reward
+    looks at; the official shop hides it.
+    Raises MissingData if official data is asked for and absent.
+    """
+    folder = official_data() / NAME
+    chosen = choose_data(data, present(folder), NAME)
+    catalogue, instructions = official_stock(folder) if chosen == "official" else made_stock(seed)
+    return WebShop(catalogue, draw_goals(instructions, catalogue, seed), chosen, seed, list_actions, show_attributes)
+
+
+@lru_cache(maxsize=2)
+def official_stock(folder: Path) -> tuple[Catalogue, dict[str, list[Instruction]]]:
+    """What the official shop sells and is asked for; kept, since it and its search index take a moment to build."""
+    return load_catalogue(folder), load_instructions(folder)
+
+
+@lru_cache(maxsize=4)
+def made_stock(seed: int) -> tuple[Catalogue, dict[str, list[Instruction]]]:
+    """What the made shop of a seed sells and is asked for."""
+    from worlds.webshop.made import made_catalogue, made_instructions
+
+    catalogue = made_catalogue(seed)
+    return catalogue, made_instructions(catalogue, seed)

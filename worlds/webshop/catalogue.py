@@ -1,0 +1,111 @@
+"""What the shop sells, and what can be asked for: products, and the instructions written about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from random import Random
+from typing import Any
+
+from worlds.webshop.search import SearchEngine
+
+NO_PRICE = 100.0  # dollars; what the engine charges where the catalogue names no price
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """One product as the engine's cleaning leaves it.
+
+    asin: its id. name: the title. query: the search that it was collected with, its kind. category: its department;
+    path: the categories it lies in, from the widest to the narrowest. pricing: one price or the two bounds of a range,
+    in dollars. options: option name -> values, both in lower case, in page order. attributes: short phrases such as
+    "easy clean", mined from its text. reviews: what buyers wrote.
+    """
+
+    asin: str
+    name: str
+    query: str
+    category: str
+    path: tuple[str, ...]
+    pricing: tuple[float, ...]
+    description: str = ""
+    features: tuple[str, ...] = ()
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    attributes: tuple[str, ...] = ()
+    rating: str = "N.A."
+    reviews: tuple[str, ...] = ()
+
+    @property
+    def price_tag(self) -> str:
+        return " to ".join(f"${price}" for price in self.pricing)
+
+    @property
+    def searchable(self) -> str:
+        """What the official index holds of a product: of its features, the first alone."""
+        offered = [f"{name}: {', '.join(values)}" for name, values in self.options.items()]
+        return " ".join([self.name, self.description, *self.features[:1], ", and ".join(offered)]).lower()
+
+    @property
+    def prose(self) -> tuple[str, str, str]:
+        """The texts that an asked-for attribute is looked up in: title, features, description; in lower case."""
+        return self.name.lower(), " ".join(self.features).lower(), self.description.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """What somebody asks for, with a product that they had in mind.
+
+    options: the option values that the text asks for; None where the engine adds one combination of the product's
+    options to the text.
+    """
+
+    asin: str
+    text: str
+    attributes: tuple[str, ...]
+    options: tuple[str, ...] | None = None
+
+
+class Catalogue:
+    """Products in a fixed order, with a search over them."""
+
+    def __init__(self, products: Sequence[Product]) -> None:
+        self.products = tuple(products)
+        self.by_asin = {product.asin: product for product in self.products}
+
+    @cached_property
+    def queries(self) -> tuple[str, ...]:
+        """The kinds of products sold, sorted."""
+        return tuple(sorted({product.query for product in self.products}))
+
+    @cached_property
+    def engine(self) -> SearchEngine:
+        return SearchEngine([product.searchable for product in self.products])
+
+    def search(self, query: str) -> tuple[Product, ...]:
+        """At most 50 products, the best match first; none if no word of the query is known."""
+        return tuple(self.products[position] for position in self.engine.search(query))
+
+
+def price_of(product: Product, seed: int) -> float:
+    """What a product costs, in dollars: the engine draws it once between the bounds of a range."""
+    if len(product.pricing) == 1:
+        return product.pricing[0]
+    return Random(f"webshop price {seed} {product.asin}").uniform(*product.pricing)
+
+
+def product_from_record(record: Mapping[str, Any]) -> Product:
+    """One line of the compact official catalogue, or one product of the official files after `conversion.cleaned`."""
+    return Product(
+        asin=record["asin"], name=record["Title"], query=record["query"], category=record["category"],
+        path=tuple(part.strip() for part in record["product_category"].split("›")),
+        pricing=tuple(record["pricing"] or (NO_PRICE,)), description=record["Description"],
+        features=tuple(record["BulletPoints"]),
+        options={name: tuple(dict.fromkeys(values)) for name, values in record["options"].items()},
+        attributes=tuple(record["Attributes"]), rating=str(record["Rating"]),
+        reviews=tuple(review_text(review) for review in record["Reviews"]),
+    )
+
+
+def review_text(review: Mapping[str, Any]) -> str:
+    return "\n".join(str(review[part]) for part in ("title", "score", "body") if review.get(part))

@@ -1,0 +1,72 @@
+"""What a task really asks for, which only the shop and the expert know, and how it is drawn from an instruction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from random import Random
+
+from worlds.webshop.catalogue import Catalogue, Instruction, Product, price_of
+from worlds.webshop.tasks import ShopTask
+
+CAPS = tuple(10.0 * tens for tens in range(1, 100))  # dollars
+CAPS_ABOVE = 4
+NO_CAP = 1_000_000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """product: the one in mind. options: the values asked for. price_cap: in dollars; NO_CAP where none is named."""
+
+    product: Product
+    attributes: tuple[str, ...]
+    options: tuple[str, ...]
+    price_cap: float
+
+
+@dataclass(frozen=True, slots=True)
+class GoalSet:
+    """Tasks by split, and the hidden goal of each by task id."""
+
+    tasks: Mapping[str, tuple[ShopTask, ...]]
+    goals: Mapping[str, Goal]
+
+
+def draw_goals(splits: Mapping[str, Iterable[Instruction]], catalogue: Catalogue, seed: int) -> GoalSet:
+    """The goals of the instructions of each split, with options and price caps drawn as the official engine does.
+
+    The engine makes one goal of every combination of a product's options; one combination is drawn here, so that
+    products with many options do not crowd out the rest.
+    """
+    tasks: dict[str, tuple[ShopTask, ...]] = {}
+    goals: dict[str, Goal] = {}
+    for split, instructions in splits.items():
+        drawn = [draw_goal(instruction, catalogue, seed) for instruction in instructions]
+        tasks[split] = tuple(ShopTask(f"webshop-{split}-{number:04d}", text) for number, (text, _) in enumerate(drawn))
+        goals.update({task.id: goal for task, (_, goal) in zip(tasks[split], drawn, strict=True)})
+    return GoalSet(tasks, goals)
+
+
+def draw_goal(instruction: Instruction, catalogue: Catalogue, seed: int) -> tuple[str, Goal]:
+    """The text shown and the goal meant."""
+    rng = Random(f"webshop goal {seed} {instruction.asin} {instruction.text}")
+    product = catalogue.by_asin[instruction.asin]
+    cap = price_cap(price_of(product, seed), rng)
+    text, options = instruction.text.strip("."), instruction.options
+    if options is None:
+        chosen = {name: rng.choice(product.options[name]) for name in sorted(product.options)}
+        text += option_text(chosen)
+        options = tuple(chosen.values())
+    if cap != NO_CAP:
+        text += f", and price lower than {cap:.2f} dollars"
+    return text, Goal(product, instruction.attributes, options, cap)
+
+
+def price_cap(price: float, rng: Random) -> float:
+    """The larger of two of the next four multiples of $10 above a price; NO_CAP where the multiples end."""
+    above = [cap for cap in CAPS if cap > price][:CAPS_ABOVE]
+    return max(rng.sample(above, 2)) if len(above) >= 2 else NO_CAP
+
+
+def option_text(chosen: Mapping[str, str]) -> str:
+    return " with " + ", and ".join(f"{name}: {value}" for name, value in chosen.items()) if chosen else ""

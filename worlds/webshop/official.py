@@ -1,0 +1,140 @@
+"""The official small catalogue: what of it is read here, and fetching it.
+
+The benchmark's files lie on Google Drive, at the addresses in its setup script. Two of them make the shop of 1,000
+products: the products, and 415 instructions written by template with the attributes they ask for. The third has the
+instructions written by people; 13 of them are about these products.
+
+The 12,087 instructions of the whole benchmark (`human_goals`) come as texts alone and are about 1.18 million products,
+nearly all absent here. They cannot be scored, so they serve only as examples of how people ask.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from lab.datasets import Dataset
+from lab.download import DownloadFailed, Report, download
+from lab.places import MissingData
+from worlds.webshop.catalogue import Catalogue, Instruction, product_from_record
+from worlds.webshop.conversion import UnexpectedData, convert
+
+PRODUCTS, ATTRIBUTES, PEOPLE = "items_shuffle_1000.json", "items_ins_v2_1000.json", "items_human_ins.json"
+ADDRESS = "https://drive.usercontent.google.com/download?id={id}&export=download&confirm=t"
+FILES = {
+    PRODUCTS: "1EgHdxQ_YxqIQlvvq5iKlCrkEKR6-j0Ib",
+    ATTRIBUTES: "1IduG0xl544V_A_jv3tHXC0kyFi7PnyBu",
+    PEOPLE: "14Kb5SPBk_jfdLZ_CDBNitW98QLDlKR5O",
+}
+CATALOGUE = "products_1000.jsonl.gz"
+NEEDED = (CATALOGUE, ATTRIBUTES)
+OFFICIAL_COUNTS = {"products": 1000, "templates": 415, "by people": 13}
+TRAIN = 100  # instructions; the other 328 are the test split
+
+
+def present(folder: Path) -> bool:
+    """Whether the folder has every file that the loaders read."""
+    return all((folder / name).exists() for name in NEEDED)
+
+
+def load_catalogue(folder: Path) -> Catalogue:
+    """The products in the official order. Raises MissingData if the file is absent."""
+    return Catalogue([product_from_record(record) for record in catalogue_records(folder)])
+
+
+def load_instructions(folder: Path) -> dict[str, list[Instruction]]:
+    """All instructions that can be scored, by split: 100 for "train", 328 for "test".
+
+    The official small shop has no splits. Here all instructions are shuffled once, the same way whatever the seed of
+    the shop; templates and people's are in both splits. Raises MissingData if a file is absent.
+    """
+    mixed = sorted(templates(folder) + by_people(folder), key=lambda instruction: (instruction.asin, instruction.text))
+    Random("webshop splits").shuffle(mixed)
+    return {"train": mixed[:TRAIN], "test": mixed[TRAIN:]}
+
+
+def templates(folder: Path) -> list[Instruction]:
+    """The instructions that name a kind of product and attributes; the shop adds options and a price cap."""
+    entries = json.loads(needed(folder, ATTRIBUTES).read_text(encoding="utf-8"))
+    return [Instruction(asin, entry["instruction"], tuple(entry["instruction_attributes"]))
+            for asin, entry in entries.items() if entry.get("instruction")]
+
+
+def by_people(folder: Path) -> list[Instruction]:
+    """The instructions that people wrote; as in the official shop only those with attributes count."""
+    return [
+        Instruction(record["asin"], written["instruction"], tuple(written["instruction_attributes"]),
+                    tuple(written["instruction_options"]))
+        for record in catalogue_records(folder)
+        for written in record.get("instructions", ()) if written["instruction_attributes"]
+    ]
+
+
+def catalogue_records(folder: Path) -> list[dict[str, Any]]:
+    with gzip.open(needed(folder, CATALOGUE), "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines if line.strip()]
+
+
+def needed(folder: Path, name: str) -> Path:
+    path = Path(folder) / name
+    if not path.exists():
+        raise MissingData(f"WebShop's {name} is not in {folder}. Fetch it with: python -m lab data fetch webshop")
+    return path
+
+
+def fetch(folder: Path, report: Report) -> None:
+    """Download the three official files, clean them as the engine does and write the compact ones into `folder`.
+
+    It can be stopped and called again. Files put into `folder/raw` by hand are used instead of downloading them.
+    Raises DownloadFailed, or UnexpectedData if a file is not the official one.
+    """
+    raw = folder / "raw"
+    for name, drive_id in FILES.items():
+        fetch_once(ADDRESS.format(id=drive_id), raw / name, report)
+    contents = {name: read_json(raw / name) for name in FILES}
+    # Converted apart and moved only when checked, so that `present` never sees half a conversion or another's data.
+    check_counts(convert(contents[PRODUCTS], contents[ATTRIBUTES], contents[PEOPLE], raw / CATALOGUE))
+    (raw / CATALOGUE).replace(folder / CATALOGUE)
+    (raw / ATTRIBUTES).replace(folder / ATTRIBUTES)
+    shutil.rmtree(raw)
+
+
+def fetch_once(url: str, target: Path, report: Report) -> None:
+    if target.exists():
+        report(f"{target.name} is already here")
+        return
+    report(f"downloading {target.name} from {url}")
+    try:
+        download(url, target, report)
+    except DownloadFailed as error:
+        raise DownloadFailed(f"{error}; or download {url} in a browser and save it as {target}") from error
+
+
+def read_json(path: Path) -> Any:
+    """The content of a raw file, which is removed if it is no JSON (a host's page of excuses, say)."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        path.unlink()
+        raise UnexpectedData(
+            f"{ADDRESS.format(id=FILES[path.name])} gave no JSON (its host may limit downloads); try again later, "
+            f"or download it in a browser and save it as {path}"
+        ) from error
+
+
+def check_counts(counts: dict[str, int]) -> None:
+    """Raise UnexpectedData unless there are as many products and instructions as published."""
+    wrong = [f"{counts[name]:,} {name}, not {number:,}" for name, number in OFFICIAL_COUNTS.items()
+             if counts[name] != number]
+    if wrong:
+        raise UnexpectedData("the official files are not those this suite was made for: " + "; ".join(wrong))
+
+
+DATASET = Dataset(
+    name="webshop", about="WebShop's small catalogue of 1,000 products and its 428 instructions",
+    present=present, fetch=fetch,
+)

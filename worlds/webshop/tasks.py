@@ -1,0 +1,15 @@
+"""A shopping task: what a shopper may know of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SPLITS = ("train", "test")
+
+
+@dataclass(frozen=True, slots=True)
+class ShopTask:
+    """goal: the instruction. Which product, attributes and options would fulfil it, the shop keeps to itself."""
+
+    id: str
+    goal: str

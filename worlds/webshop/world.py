@@ -1,0 +1,237 @@
+"""The shop as a world: one visit at a time, from the search page to the purchase."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Self
+
+from worlds.base import EpisodeOver, Step
+from worlds.webshop.catalogue import Catalogue, Product, price_of
+from worlds.webshop.goals import Goal, GoalSet
+from worlds.webshop.pages import (
+    BACK,
+    BUY,
+    NEXT,
+    PREVIOUS,
+    RESULTS_A_PAGE,
+    SUB_PAGES,
+    Kind,
+    Page,
+    as_text,
+    clicks,
+    done_page,
+    item_page,
+    results_page,
+    search_page,
+    sub_page,
+)
+from worlds.webshop.reward import score
+from worlds.webshop.tasks import SPLITS, ShopTask
+
+ACTION = re.compile(r"\s*(search|click)\[(.+)\]\s*", re.IGNORECASE | re.DOTALL)
+BY_NAME = "item - "
+OTHER_QUERIES = 4  # listed on the search page, beside the instruction itself
+
+
+@dataclass(slots=True)
+class Visit:
+    """Where a shopper stands. place: "search", "results", "item", "done" or the name of a sub-page."""
+
+    task: ShopTask
+    place: str = "search"
+    query: str = ""
+    results: tuple[Product, ...] = ()
+    number: int = 1
+    product: Product | None = None
+    chosen: dict[str, str] = field(default_factory=dict)
+    seen: set[str] = field(default_factory=set)
+    score: float = 0.0
+
+
+class WebShop:
+    """A shop to search, look around and buy once in: `search[...]` on the search page, `click[...]` everywhere.
+
+    Case does not matter. A product is clicked by its id, as `click[item - ID]` or as `click[item - TITLE]`. Anything
+    else, `click[search]` too, leaves the page as it is and shows it again. The score is 0 until the purchase, which
+    ends the episode, and then the reward of `worlds.webshop.reward`.
+
+    The official shop differs in one thing: it takes `search[...]` on every page, though only one has a search bar.
+    """
+
+    goes_on = False
+    splits = SPLITS
+
+    def __init__(
+        self, catalogue: Catalogue, goal_set: GoalSet, data: str, seed: int = 0, list_actions: bool = True,
+        show_attributes: bool = False,
+    ) -> None:
+        self.catalogue = catalogue
+        self.data = data
+        self.seed = seed
+        self.list_actions = list_actions
+        self.show_attributes = show_attributes
+        self._goal_set = goal_set
+        self._known = {task.id: task for tasks in goal_set.tasks.values() for task in tasks}
+        self._visit: Visit | None = None
+
+    def tasks(self, split: str) -> Sequence[ShopTask]:
+        """The tasks of a split. Raises ValueError, naming the splits, for another word."""
+        if split not in self.splits:
+            raise ValueError(f"WebShop has no split {split!r}; choose one of {', '.join(self.splits)}")
+        return self._goal_set.tasks[split]
+
+    def reset(self, task: ShopTask) -> Step:
+        """Open the search page. Raises LookupError for a task of another shop (other data, or another seed)."""
+        if self._known.get(task.id) != task:
+            raise LookupError(f"task {task.id!r} is not of this shop ({self.data} data, seed {self.seed})")
+        self._visit = Visit(task)
+        return self._shown()
+
+    def step(self, action: str) -> Step:
+        """Search or click. Raises EpisodeOver after the purchase and before any `reset`."""
+        visit = self._current()
+        match = ACTION.fullmatch(action)
+        verb, text = (match[1].lower(), match[2].strip().lower()) if match else ("", "")
+        if verb == "search" and visit.place == "search" and text:
+            self._search(visit, text)
+        elif verb == "click":
+            self._click(visit, text)
+        return self._shown()
+
+    def valid_actions(self) -> tuple[str, ...]:
+        """What may be done now, sorted.
+
+        On the search page, where the official shop takes any words: the instruction itself and four kinds of products
+        that the task does not ask for, drawn by the task's id. Both are what the paper's failing shoppers type
+        (Tables 27 and 29).
+        """
+        visit = self._visit
+        if visit is None or visit.place == "done":
+            return ()
+        found = [f"click[{label}]" for label in clicks(self._page(visit))]
+        if visit.place == "search":
+            found += [f"search[{query}]" for query in self._queries(visit.task)]
+        return tuple(sorted(set(found)))
+
+    def close(self) -> None:
+        """Nothing is held open."""
+        self._visit = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def hidden_goal(self, task: ShopTask) -> Goal:
+        """What a task really asks for: for experts and tests, never for an agent.
+
+        Raises KeyError for a task of another shop.
+        """
+        return self._goal_set.goals[task.id]
+
+    def _current(self) -> Visit:
+        if self._visit is None:
+            raise EpisodeOver("WebShop.step was called before reset")
+        if self._visit.place == "done":
+            raise EpisodeOver(f"{self._visit.task.id} ended with the purchase; call reset")
+        return self._visit
+
+    def _search(self, visit: Visit, query: str) -> None:
+        visit.place, visit.query, visit.number = "results", query, 1
+        visit.results = self.catalogue.search(query)
+
+    def _click(self, visit: Visit, text: str) -> None:
+        element = clicks(self._page(visit)).get(self._product_named(visit, text))
+        if element is None:
+            return
+        if element.kind is Kind.PRODUCT:
+            self._open(visit, self.catalogue.by_asin[element.text])
+        elif element.kind is Kind.OPTION and visit.product is not None:
+            name = next(name for name, values in visit.product.options.items() if element.text in values)
+            visit.chosen[name] = element.text
+        else:
+            self._press(visit, element.text)
+
+    def _product_named(self, visit: Visit, text: str) -> str:
+        """The text to click: for `item - TITLE` and `item - ID` the id of that product, if it is on the page."""
+        if visit.place != "results" or not text.startswith(BY_NAME):
+            return text
+        wanted = text.removeprefix(BY_NAME).strip()
+        first = (visit.number - 1) * RESULTS_A_PAGE
+        shown = visit.results[first : first + RESULTS_A_PAGE]
+        named = (product.asin.lower() for product in shown if product.name.strip().lower() == wanted)
+        return next(named, wanted)
+
+    def _open(self, visit: Visit, product: Product) -> None:
+        visit.place, visit.product, visit.chosen = "item", product, {}
+        visit.seen.add(product.asin)
+
+    def _press(self, visit: Visit, button: str) -> None:
+        if button == BACK:
+            self._visit = Visit(visit.task)
+        elif button == PREVIOUS:
+            self._go_back(visit)
+        elif button == NEXT:
+            visit.number += 1
+        elif button in SUB_PAGES:
+            visit.place = button
+        elif button == BUY:
+            self._buy(visit)
+
+    def _go_back(self, visit: Visit) -> None:
+        """From a page of results to the one before, from a product to the results, from a sub-page to the product."""
+        if visit.place == "results":
+            visit.number -= 1
+        elif visit.place == "item":
+            visit.place, visit.product, visit.chosen = "results", None, {}
+        else:
+            visit.place = "item"
+
+    def _buy(self, visit: Visit) -> None:
+        product = visit.product
+        assert product is not None, "only a product's page has the button"
+        goal = self.hidden_goal(visit.task)
+        visit.score = score(product, visit.chosen.values(), price_of(product, self.seed), goal).total
+        visit.place = "done"
+
+    def _shown(self) -> Step:
+        visit = self._visit
+        assert visit is not None, "shown only within a visit"
+        return Step(
+            text=as_text(self._page(visit)), score=visit.score, done=visit.place == "done",
+            actions=self.valid_actions() if self.list_actions else (), facts=facts(visit),
+        )
+
+    def _page(self, visit: Visit) -> Page:
+        goal = visit.task.goal
+        if visit.place == "search":
+            return search_page(goal)
+        if visit.place == "results":
+            return results_page(goal, visit.results, visit.number, visit.seen)
+        if visit.place == "done" or visit.product is None:
+            return done_page()
+        if visit.place == "item":
+            return item_page(goal, visit.product, visit.chosen.values(), self.show_attributes)
+        return sub_page(goal, visit.product, visit.place)
+
+    def _queries(self, task: ShopTask) -> list[str]:
+        own = self.hidden_goal(task).product.query
+        others = [query for query in self.catalogue.queries if query != own]
+        return [task.goal, *Random(f"webshop queries {task.id}").sample(others, min(OTHER_QUERIES, len(others)))]
+
+
+def facts(visit: Visit) -> Mapping[str, Any]:
+    """Where the shopper is, as typed values: the page, and what it shows or is about."""
+    found: dict[str, Any] = {"page": visit.place.lower()}
+    if visit.place == "results":
+        first = (visit.number - 1) * RESULTS_A_PAGE
+        shown = visit.results[first : first + RESULTS_A_PAGE]
+        found |= {"query": visit.query, "number": visit.number, "products": tuple(product.asin for product in shown)}
+    elif visit.product is not None:
+        found |= {"product": visit.product.asin, "chosen": dict(visit.chosen)}
+    return found
+
