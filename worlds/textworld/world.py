@@ -1,0 +1,103 @@
+"""TextWorld games behind the World protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Self
+
+from worlds.base import EpisodeOver, Step, WorldDied
+from worlds.textworld.compiled import compiled
+from worlds.textworld.engine import Engine, Turn
+from worlds.textworld.made import GAMES, made_quests
+from worlds.textworld.tasks import SPLITS, QuestTask
+
+
+class TextWorld:
+    """Generated quests, played in this process; a game ends when it is won or lost.
+
+    Step.score is the game's own score over the most it gives: 0 or 1 in lock-and-key quests and treasure hunts, while
+    cooking has a point for every ingredient taken or processed, for the meal, and for eating it. Step.facts has both
+    numbers, `points` and `most`.
+    """
+
+    data = "made"
+    splits = SPLITS
+    goes_on = False
+
+    def __init__(self, seed: int = 0, list_actions: bool = True, games: Mapping[str, int] = GAMES) -> None:
+        """seed: of the quests. list_actions: whether steps carry them. games: how many quests a split has."""
+        self.seed, self.list_actions, self.games = seed, list_actions, {**GAMES, **games}
+        self._tasks: dict[str, list[QuestTask]] = {}
+        self._engine: Engine | None = None
+        self._task: QuestTask | None = None
+        self._playing = False
+
+    def tasks(self, split: str) -> Sequence[QuestTask]:
+        """The quests of "test" or "train". The first call makes their goals, which takes about 0.2 s each.
+
+        Raises ValueError for another split.
+        """
+        if split not in self.splits:
+            raise ValueError(f"no split {split!r}; there are: {', '.join(self.splits)}")
+        if split not in self._tasks:
+            self._tasks[split] = made_quests(split, self.games[split], self.seed)
+        return self._tasks[split]
+
+    def reset(self, task: QuestTask) -> Step:
+        """Start a quest, compiling its game if need be: the objective and the first room."""
+        if self._engine is None or task != self._task:
+            self.close()
+            self._engine, self._task = open_game(task), task
+        self._playing = True
+        return self._answer(self._engine.reset)
+
+    def step(self, action: str) -> Step:
+        """One command, in the game's language. Raises EpisodeOver after the end and before any reset."""
+        if self._engine is None or not self._playing:
+            raise EpisodeOver("this game is over or was not begun; call reset(task)")
+        engine = self._engine
+        return self._answer(lambda: engine.send(action))
+
+    def valid_actions(self) -> tuple[str, ...]:
+        """What is possible now, sorted, with looking, the inventory and examining; empty after the end.
+
+        Raises EpisodeOver before any reset.
+        """
+        if self._engine is None:
+            raise EpisodeOver("no game was begun; call reset(task)")
+        return self._engine.commands() if self._playing else ()
+
+    def close(self) -> None:
+        """Free the emulator; a later reset starts another."""
+        if self._engine is not None:
+            self._engine.close()
+        self._engine, self._task, self._playing = None, None, False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _answer(self, ask: Callable[[], Turn]) -> Step:
+        try:
+            turn = ask()
+        except Exception as error:  # whatever the emulator stumbles over, a fresh one may not
+            task = self._task.id if self._task else ""
+            self.close()
+            raise WorldDied(f"{task}: TextWorld's emulator failed: {type(error).__name__}: {error}") from error
+        self._playing = not (turn.won or turn.lost)
+        actions = self.valid_actions() if self.list_actions else ()
+        facts = {"points": turn.points, "most": turn.most}
+        return Step(turn.text, turn.points / turn.most, not self._playing, actions, facts)
+
+
+def open_game(task: QuestTask) -> Engine:
+    """A fresh engine for a quest. The cache may be emptied between looking and opening; hence a second look."""
+    try:
+        return Engine(compiled(task))
+    except FileNotFoundError:
+        return Engine(compiled(task))
