@@ -1,0 +1,225 @@
+"""ALFWorld's text engine without its repeated work: the same words, many times as many steps a second.
+
+The stock engine is `textworld.envs.pddl.PddlEnv`. Each of its steps parses the grammar of every valid command again
+and deep-copies contexts, and each reset grounds the PDDL problem twice, for play and for a planner that nobody asked
+for. Here a problem is grounded once, the grammar is compiled once (`worlds.alfworld.wording`), and the command that
+an operator stands for is kept: it depends on names and on facts that no action changes (checked when a game is
+loaded). What may be done, what an action changes and whether the goal holds is asked of the same planning library.
+
+`FastPddlEnv` is a TextWorld environment of its own: nothing in TextWorld is replaced, and the stock engine runs
+beside it unchanged. Its facts are plain tuples, because TextWorld keeps every `Proposition` ever made for ever.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from threading import Lock
+from typing import Any, NamedTuple
+
+import fast_downward
+import textworld
+from fast_downward.translate import pddl
+from textworld.core import EnvInfos, GameState
+from textworld.generator.game import EntityInfo
+
+from worlds.alfworld.library import borrow, give_back
+from worlds.alfworld.tasks import TASK_MARK
+from worlds.alfworld.wording import Part, Scene, Wording, queried, wording
+
+NOTHING = "Nothing happens."
+PROBLEMS_KEPT = 4  # about 2 MB each; an episode is often followed by another one of the same game
+
+_translating = Lock()
+
+Fact = tuple[str, tuple[str, ...]]  # predicate, entities
+
+
+class Grounded(NamedTuple):
+    """A PDDL problem as the planning library reads it. parameters: of each action; changing: the predicates that
+    actions change; types: of each entity; facts: those that hold at first.
+    """
+
+    sas: bytes
+    parameters: Mapping[str, tuple[str, ...]]
+    changing: frozenset[str]
+    types: Mapping[str, str]
+    facts: tuple[Fact, ...]
+
+
+def translated(domain: str, problem: str, optimize: bool = False) -> tuple[Any, str]:
+    """The library's translation of a problem: its task, and its text in the planner's format.
+
+    The translator has global options, takes `sys.stdout` away while it runs and sets `sys.argv`: hence one at a time,
+    and `sys.argv` is put back.
+    """
+    with _translating:
+        arguments = sys.argv
+        try:
+            return fast_downward.pddl2sas(domain, problem, optimize=optimize)
+        finally:
+            sys.argv = arguments
+
+
+@lru_cache(maxsize=PROBLEMS_KEPT)
+def grounded(domain: str, problem: str) -> Grounded:
+    """A problem's grounding, with no fact or action left out."""
+    task, sas = translated(domain, problem)
+    return Grounded(
+        sas=sas.encode(),
+        parameters={action.name: parameters(action) for action in task.actions},
+        changing=frozenset(effect.literal.predicate for action in task.actions for effect in action.effects),
+        types={entity.name: entity.type_name for entity in task.objects},
+        facts=tuple((atom.predicate, tuple(atom.args)) for atom in task.init
+                    if isinstance(atom, pddl.Atom) and atom.predicate != "="),
+    )
+
+
+def parameters(action: pddl.Action) -> tuple[str, ...]:
+    """Those that the domain declares; the translator adds one for each "exists" of a precondition."""
+    return tuple(parameter.name.strip("?") for parameter in action.parameters[:action.num_external_parameters])
+
+
+class FactBase:
+    """The facts that hold now."""
+
+    def __init__(self, facts: Iterable[Fact]) -> None:
+        self._held: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+        self._sorted: dict[str, list[tuple[str, ...]]] = {}
+        for predicate, entities in facts:
+            self._held[predicate].add(entities)
+
+    def sorted(self, predicate: str) -> list[tuple[str, ...]]:
+        """The entities of each fact of a predicate."""
+        if predicate not in self._sorted:
+            self._sorted[predicate] = sorted(self._held.get(predicate, ()))
+        return self._sorted[predicate]
+
+    def apply(self, changes: Iterable[tuple[Fact, Fact]]) -> None:
+        """Make the first fact of each pair true, and the second, its opposite, false."""
+        for (predicate, entities), (opposite, _) in changes:
+            self._held[predicate].add(entities)
+            self._held[opposite].discard(entities)
+            self._sorted.pop(predicate, None)
+            self._sorted.pop(opposite, None)
+
+
+@dataclass(slots=True)
+class Operator:
+    """A grounded action, called by its command. changes: facts and opposites, known once it was applied."""
+
+    number: int
+    name: str
+    command: str
+    feedback: tuple[Part, ...]
+    bound: Mapping[str, str]
+    effects: int
+    changes: list[tuple[Fact, Fact]] | None = None
+
+
+class FastPddlEnv(textworld.Environment):
+    """Plays ALFWorld games as `PddlEnv` does: their texts, admissible commands, and whether the goal holds."""
+
+    def __init__(self) -> None:
+        super().__init__(EnvInfos(won=True, admissible_commands=True))
+        self.downward_lib = borrow()
+        self._release = weakref.finalize(self, give_back, self.downward_lib)
+        self._release.atexit = False
+
+    def load(self, data: Mapping[str, str]) -> None:
+        """Take a game. data: "pddl_domain", "grammar" with TASK_MARK, "task" and "pddl_problem"."""
+        self._grounded = grounded(data["pddl_domain"], data["pddl_problem"])
+        self._wording = checked(wording(data["grammar"]), self._grounded)
+        self._task = data["task"]
+        self._operators: dict[int, Operator] = {}
+        # The attribute through which ALFWorld's wrapper, AlfredDemangler, names things.
+        self._entity_infos = entities(self._grounded)
+
+    def reset(self) -> GameState:
+        self.downward_lib.load_sas(self._grounded.sas)
+        self._facts = FactBase(self._grounded.facts)
+        intro = self._wording.intro(Scene(self._facts, self._entity_infos, {}))
+        return self._state(intro.replace(TASK_MARK, self._task))
+
+    def step(self, command: str) -> tuple[GameState, int, bool]:
+        operator = self._valid.get(command.strip())
+        if operator is None:
+            state = self._state(NOTHING)
+        else:
+            self._apply(operator)
+            scene = Scene(self._facts, self._entity_infos, operator.bound)
+            state = self._state(self._wording.text(operator.feedback, scene))
+        return state, int(state["won"]), state["won"]
+
+    def close(self) -> None:
+        """Give the planning library back; the environment cannot be used after it."""
+        self._release()
+
+    def command(self, operator: str) -> str | None:
+        """The command of a valid operator by its PDDL name, such as "openobject agent1 loc_1 fridge_1"."""
+        return next((valid.command for valid in self._valid.values() if valid.name == operator), None)
+
+    def _state(self, feedback: str) -> GameState:
+        self._valid = self._valid_operators()
+        return GameState(feedback=feedback, raw=feedback, won=self.downward_lib.check_goal(), lost=False,
+                         admissible_commands=sorted(self._valid))
+
+    def _valid_operators(self) -> dict[str, Operator]:
+        """What may be done now, by command. Where two operators read the same, the library's first counts."""
+        found = (fast_downward.Operator * self.downward_lib.get_applicable_operators_count())()
+        self.downward_lib.get_applicable_operators(found)
+        valid: dict[str, Operator] = {}
+        for applicable in found:
+            operator = self._operators.get(applicable.id) or self._met(applicable)
+            valid.setdefault(operator.command, operator)
+        return valid
+
+    def _met(self, applicable: fast_downward.Operator) -> Operator:
+        """An operator that is valid for the first time in this game."""
+        action, *arguments = applicable.name.split()
+        bound = dict(zip(self._grounded.parameters[action], arguments, strict=True))
+        words = self._wording.commands[action]
+        command = self._wording.text(words.template, Scene(self._facts, self._entity_infos, bound))
+        operator = Operator(applicable.id, applicable.name, command, words.feedback, bound, applicable.nb_effect_atoms)
+        self._operators[operator.number] = operator
+        return operator
+
+    def _apply(self, operator: Operator) -> None:
+        effects = (fast_downward.Atom * operator.effects)()
+        self.downward_lib.apply_operator(operator.number, effects)
+        if operator.changes is None:
+            operator.changes = [change(effect.name) for effect in effects]
+        self._facts.apply(operator.changes)
+
+
+def entities(problem: Grounded) -> dict[str, EntityInfo]:
+    """TextWorld's record of each entity that a fact is about, under its PDDL name."""
+    infos = {name: EntityInfo(name, problem.types[name]) for _, names in problem.facts for name in names}
+    for info in infos.values():
+        info.name, info.definite, info.indefinite = info.id, "the", "a"
+    return infos
+
+
+def change(atom: str) -> tuple[Fact, Fact]:
+    """A fact that became true and its opposite, from "Atom inreceptacle(a, b)" or "NegatedAtom ...".
+
+    That a fact became false is a fact too, under "not_" and the predicate: the grammar asks for it.
+    """
+    kind, _, fact = atom.partition(" ")
+    predicate, _, inside = fact.removesuffix(")").partition("(")
+    names = tuple(inside.split(", ")) if inside else ()
+    true, false = (predicate, names), (f"not_{predicate}", names)
+    return (false, true) if kind == "NegatedAtom" else (true, false)
+
+
+def checked(words: Wording, problem: Grounded) -> Wording:
+    """The wording, if an action's command never changes. Raises ValueError naming the action otherwise."""
+    for action, command in words.commands.items():
+        if changing := queried(command.template) & problem.changing:
+            raise ValueError(f"the command of {action} depends on {sorted(changing)}, which actions change; "
+                             "play this game with stock_engine=True")
+    return words

@@ -1,0 +1,63 @@
+"""How a game is solved: a released game's walkthrough, a made game's plan. Never handed to an agent."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from worlds.alfworld.tasks import HouseholdTask
+from worlds.alfworld.wheel import named, package
+from worlds.alfworld.world import AlfWorld, Games, fast_game
+from worlds.base import NoSolution
+
+APPLIANCES = {
+    "pick_clean_then_place_in_recep": "sinkbasintype",
+    "pick_cool_then_place_in_recep": "fridgetype",
+    "pick_heat_then_place_in_recep": "microwavetype",
+}
+
+
+class Expert:
+    """An Expert for the games of a world."""
+
+    def __init__(self, world: AlfWorld) -> None:
+        self._games = world.games
+        self._walkthroughs = cache(self._games.walkthroughs) if world.data == "official" else None
+
+    def actions(self, task: HouseholdTask) -> tuple[str, ...]:
+        """Commands that win a fresh game. Raises NoSolution naming the task if none is known."""
+        if self._walkthroughs is None:
+            return planned(self._games, task)
+        split = task.id.split("-")[1]
+        known = self._walkthroughs(split).get(task.id) if split in self._games.splits else None
+        if known is None:
+            raise NoSolution(f"{task.id} is none of ALFWorld's released games, whose walkthroughs are known")
+        return known
+
+
+def planned(games: Games, task: HouseholdTask) -> tuple[str, ...]:
+    """A plan's commands, played in the whole game. Raises NoSolution if there is no plan or it does not win there."""
+    planner = package("worlds.alfworld.planner")
+    operators = planner.plan(games.rules().domain, task.problem, APPLIANCES.get(task.task_type))
+    if operators is None:
+        raise NoSolution(f"the planner finds no way to solve {task.id}, {task.goal!r}")
+    engine = package("worlds.alfworld.engine").FastPddlEnv()
+    try:
+        return played(engine, fast_game(games.rules(), task), operators, task)
+    finally:
+        engine.close()
+
+
+def played(engine: object, game: dict[str, str], operators: list[str], task: HouseholdTask) -> tuple[str, ...]:
+    """The operators' commands in the whole game, which they win."""
+    world = named(engine)
+    world.load(game)
+    state, commands = world.reset(), []
+    for operator in operators:
+        command = engine.command(operator)
+        if command is None:
+            raise NoSolution(f"the plan for {task.id} does {operator!r}, which the game does not allow there")
+        commands.append(command)
+        state, _, _ = world.step(command)
+    if not state["won"]:
+        raise NoSolution(f"the plan for {task.id} ends without reaching {task.goal!r}")
+    return tuple(commands)

@@ -1,0 +1,102 @@
+"""ALFWorld's released games: fetching them, the compact layout they are kept in, and reading it.
+
+The compact layout is three files: the domain and the text grammar that all games share, and a game a line with
+`split`, `task_dir`, `trial`, `task_type`, `task` (the sentence), `walkthrough` and `pddl_problem`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+from lab.datasets import Dataset
+from lab.download import Report, download
+from worlds.alfworld.conversion import DOMAIN, GAMES, GRAMMAR, convert
+from worlds.alfworld.tasks import HouseholdTask, Rules, packed, task_id
+
+# The text games of ALFWorld 0.4.2, 36,507,267 bytes; the project's download script names the same address.
+URL = "https://github.com/alfworld/alfworld/releases/download/0.4.2/json_2.1.3_tw-pddl.zip"
+SIZES = {"train": 3553, "valid_train": 200, "valid_seen": 140, "valid_unseen": 134}
+
+
+class OfficialGames:
+    """The released games; a split is read when it is first asked for."""
+
+    data = "official"
+    splits = tuple(SIZES)
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def rules(self) -> Rules:
+        return official_rules(self._folder)
+
+    def tasks(self, split: str) -> tuple[HouseholdTask, ...]:
+        return official_tasks(self._folder, split)
+
+    def walkthroughs(self, split: str) -> dict[str, tuple[str, ...]]:
+        """ALFWorld's own solution of each game, by the task's id; only an expert may see it."""
+        known = {name(game): tuple(game["walkthrough"]) for game in read_games(self._folder, split)}
+        return {task.id: known[task.game] for task in self.tasks(split)}
+
+
+@cache
+def official_rules(folder: Path) -> Rules:
+    return Rules(*((folder / file).read_text(encoding="utf-8") for file in (DOMAIN, GRAMMAR)))
+
+
+@lru_cache(maxsize=len(SIZES))
+def official_tasks(folder: Path, split: str) -> tuple[HouseholdTask, ...]:
+    """The tasks of a split, sorted by folder and trial."""
+    # Packed while reading: the problems of the train split are 190 MB as text.
+    games = sorted((game["task_dir"], game["trial"], game["task"], game["task_type"], packed(game["pddl_problem"]))
+                   for game in read_games(folder, split))
+    return tuple(HouseholdTask(task_id("official", split, position, len(games)), goal, task_type,
+                               f"{task_dir}/{trial}", problem)
+                 for position, (task_dir, trial, goal, task_type, problem) in enumerate(games))
+
+
+def name(game: dict[str, Any]) -> str:
+    """A game's name in papers: its folder and trial."""
+    return f"{game['task_dir']}/{game['trial']}"
+
+
+def read_games(folder: Path, split: str) -> Iterator[dict[str, Any]]:
+    """The games of a split. Lines of others, most of 200 MB, are told by their start and not parsed."""
+    start = f'{{"split": "{split}"'.encode()
+    with gzip.open(folder / GAMES, "rb") as lines:
+        yield from (json.loads(line) for line in lines if line.startswith(start))
+
+
+def present(folder: Path) -> bool:
+    """Whether the folder has every file that is read."""
+    return all((folder / file).exists() for file in (DOMAIN, GRAMMAR, GAMES))
+
+
+def fetch(folder: Path, report: Report, url: str = URL, sizes: dict[str, int] = SIZES) -> None:
+    """Download the released games, check them and convert them into `folder`; can be stopped and called again.
+
+    Raises DownloadFailed, or UnexpectedData if the archive is not the released one, as its games' number shows.
+    """
+    raw = folder / "raw"
+    archive = raw / "games.zip"
+    if not archive.exists():
+        report(f"downloading {url}")
+        download(url, archive, report)
+    # Converted apart and moved only when checked, so that `present` never sees half a conversion.
+    converted = raw / "converted"
+    convert(archive, converted, sizes, report)
+    for file in (DOMAIN, GRAMMAR, GAMES):
+        (converted / file).replace(folder / file)
+    shutil.rmtree(raw)
+
+
+DATASET = Dataset(
+    name="alfworld", about="ALFWorld's 3,553 train and 474 validation text games, with their walkthroughs",
+    present=present, fetch=fetch,
+)

@@ -1,0 +1,49 @@
+"""What an agent is told of an ALFWorld game, and the game's definition that the engine is started with."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+TASK_TYPES = (
+    "look_at_obj_in_light", "pick_and_place_simple", "pick_clean_then_place_in_recep",
+    "pick_cool_then_place_in_recep", "pick_heat_then_place_in_recep", "pick_two_obj_and_place",
+)
+TASK_MARK = "@@TASK@@"
+
+
+class Rules(NamedTuple):
+    """What all games share: the PDDL domain, and the text grammar with TASK_MARK where a game states its task."""
+
+    domain: str
+    grammar: str
+
+
+@dataclass(frozen=True, slots=True)
+class HouseholdTask:
+    """One game. goal: its task as the game states it; task_type: one of TASK_TYPES; game: "folder/trial", the name
+    by which papers know it. `packed_problem` starts the engine and is nothing an agent is shown: a PDDL problem,
+    compressed, since a split has thousands of 50 kB.
+    """
+
+    id: str
+    goal: str
+    task_type: str
+    game: str
+    packed_problem: bytes = field(repr=False)
+
+    @property
+    def problem(self) -> str:
+        """The PDDL problem."""
+        return zlib.decompress(self.packed_problem).decode()
+
+
+def packed(problem: str) -> bytes:
+    return zlib.compress(problem.encode(), 1)
+
+
+def task_id(data: str, split: str, position: int, size: int) -> str:
+    """The id of a game by its position among the `size` games of its split; released ones are sorted by `game`."""
+    world = "alfworld" if data == "official" else "alfworld-made"
+    return f"{world}-{split}-{position:0{max(3, len(str(size - 1)))}}"

@@ -1,0 +1,115 @@
+"""ALFWorld as a world: household tasks in text, played by TextWorld's PDDL engine (Shridhar et al., ICLR 2021)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+from worlds.alfworld.tasks import TASK_MARK, HouseholdTask, Rules
+from worlds.alfworld.wheel import named, package
+from worlds.base import EpisodeOver, Step
+
+
+class Games(Protocol):
+    """Where games come from. data: "official" or "made"."""
+
+    data: str
+    splits: tuple[str, ...]
+
+    def rules(self) -> Rules: ...
+
+    def tasks(self, split: str) -> Sequence[HouseholdTask]: ...
+
+
+class AlfWorld:
+    """A ListingWorld.
+
+    The score is 1.0 from the step on at which the goal first holds, and `done` is true from there. The game goes on
+    after it, as the engine does: more steps are answered. They can undo the goal, and the engine then takes its own
+    "won" back; an episode that was won stays won here.
+    """
+
+    goes_on = True
+
+    def __init__(self, games: Games, list_actions: bool = True, stock_engine: bool = False) -> None:
+        """list_actions: whether steps list the valid actions; stock_engine: play on TextWorld's own, slow engine."""
+        self.games = games
+        self.data, self.splits = games.data, games.splits
+        self._list_actions, self._stock = list_actions, stock_engine
+        self._engine: Any = None
+        self._close: Callable[[], None] = nothing
+        self._valid: tuple[str, ...] | None = None
+        self._won = False
+
+    def tasks(self, split: str) -> Sequence[HouseholdTask]:
+        """The games of a split in a stable order. Raises ValueError naming the splits for an unknown one."""
+        if split not in self.splits:
+            raise ValueError(f"no split {split!r} in ALFWorld's {self.data} games; there are: {', '.join(self.splits)}")
+        return self.games.tasks(split)
+
+    def reset(self, task: HouseholdTask) -> Step:
+        """Start a game. Its text names the room's furniture and the task."""
+        if self._engine is None:
+            self._engine, self._close = start_stock() if self._stock else start_fast()
+        game = stock_game if self._stock else fast_game
+        self._valid = None  # until the game is under way
+        self._engine.load(game(self.games.rules(), task))
+        self._won = False
+        return self._step(self._engine.reset())
+
+    def step(self, action: str) -> Step:
+        """Act. What cannot be done is answered with "Nothing happens."; raises EpisodeOver before any reset."""
+        if self._valid is None:
+            raise EpisodeOver("no game of ALFWorld was started; call reset(task) first")
+        state, _, _ = self._engine.step(action)
+        return self._step(state)
+
+    def valid_actions(self) -> tuple[str, ...]:
+        """The commands that do something now, sorted. Raises EpisodeOver before any reset."""
+        if self._valid is None:
+            raise EpisodeOver("no game of ALFWorld was started; call reset(task) first")
+        return self._valid
+
+    def close(self) -> None:
+        """Let go of the engine; a later reset takes one again."""
+        self._close()
+        self._engine, self._close, self._valid = None, nothing, None
+
+    def __enter__(self) -> AlfWorld:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _step(self, state: Any) -> Step:
+        self._valid = tuple(state["admissible_commands"])
+        self._won = self._won or bool(state["won"])
+        return Step(state["feedback"], float(self._won), self._won, self._valid if self._list_actions else ())
+
+
+def nothing() -> None:
+    """Closes a world that was not started."""
+
+
+def start_fast() -> tuple[Any, Callable[[], None]]:
+    """Our engine under ALFWorld's names, and what ends it."""
+    engine = package("worlds.alfworld.engine").FastPddlEnv()
+    return named(engine), engine.close
+
+
+def start_stock() -> tuple[Any, Callable[[], None]]:
+    """TextWorld's own engine under ALFWorld's names, and what ends it."""
+    infos = package("textworld").EnvInfos(won=True, admissible_commands=True)
+    engine = package("textworld.envs.pddl").PddlEnv(infos)
+    return named(engine), partial(package("worlds.alfworld.library").give_back, engine.downward_lib)
+
+
+def fast_game(rules: Rules, task: HouseholdTask) -> dict[str, Any]:
+    return {"pddl_domain": rules.domain, "grammar": rules.grammar, "task": task.goal, "pddl_problem": task.problem}
+
+
+def stock_game(rules: Rules, task: HouseholdTask) -> dict[str, Any]:
+    """The game as its `game.tw-pddl` file has it, without the walkthrough."""
+    return {"pddl_domain": rules.domain, "grammar": rules.grammar.replace(TASK_MARK, task.goal),
+            "pddl_problem": task.problem, "solvable": True, "walkthrough": None}
