@@ -1,6 +1,7 @@
 # Every target sets up .venv first, so that one command in a fresh clone is enough.
 PYTHON ?= $(firstword $(shell command -v python3.11) $(shell command -v python3) python3.11)
 JOBS ?= 2
+DATA ?= auto
 VENV := .venv
 RUN := $(VENV)/bin/python -m
 READY := $(VENV)/.installed
@@ -8,7 +9,7 @@ READY := $(VENV)/.installed
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: reproduce test lab bench check-notebooks notebooks clean
+.PHONY: reproduce test lab bench benchmark check-notebooks notebooks clean
 .DEFAULT_GOAL := reproduce
 
 # Execute every notebook offline, draw figures/, and hold the numbers against notebooks/expected.yaml.
@@ -24,6 +25,10 @@ lab: $(READY)
 
 bench: $(READY)
 	$(RUN) pytest benchmarks -q --benchmark-only
+
+# Build RewardPrediction's trajectories once and keep them: make benchmark DATA=official
+benchmark: $(READY)
+	$(RUN) statefactory.benchmark build --data $(DATA) --workers $(JOBS)
 
 # Fail when a committed notebook is out of form or its outputs are not what a re-run gives.
 check-notebooks: $(READY)

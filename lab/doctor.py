@@ -20,7 +20,7 @@ from lab.places import ROOT, official_data
 GROUP = "lab.doctor"
 INSTALL = "python -m pip install -r requirements.txt"
 # Needed by single experiments or tools only: the offline engine runs without them.
-TORCH = {"torch", "filelock", "fsspec", "mpmath", "networkx", "sympy"}
+TORCH = {"torch", "mpmath", "sympy"}
 OPTIONAL_PACKAGES = TORCH | {"jupyterlab", "pytest", "pytest-xdist", "pytest-benchmark", "hypothesis", "ruff"}
 ROOMY = 2e9  # bytes; an environment with every benchmark's data takes about as much
 

@@ -1,0 +1,34 @@
+"""BlocksWorld: pick up, put down, stack and unstack blocks until they stand as asked (PlanBench, NeurIPS 2023).
+
+`load` gives the world, with PlanBench's 501 problems or with random ones of any size; `from_pddl` reads a problem, and
+`Problem.to_pddl` writes one. PlanBench's plans and the planner are in `worlds.blocksworld.expert`, which nothing that
+an agent is given imports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lab.places import choose_data, official_data
+from worlds.blocksworld.made import MadeProblems
+from worlds.blocksworld.official import OfficialProblems, present
+from worlds.blocksworld.problem import Problem, from_pddl
+from worlds.blocksworld.tasks import BlocksTask
+from worlds.blocksworld.world import BlocksWorld
+
+__all__ = ["BlocksTask", "BlocksWorld", "Problem", "from_pddl", "load"]
+
+
+def load(
+    data: str = "auto", seed: int = 0, list_actions: bool = True, blocks: Sequence[int] = (3, 4, 5, 6), count: int = 60
+) -> BlocksWorld:
+    """The world of PlanBench's problems (split "test") or of made ones (splits "train" and "test").
+
+    data: "auto" (official where present, else made), "official" or "made". list_actions: whether each step lists the
+    valid actions. Of the made problems only: seed; blocks: their sizes, taken in turn; count: problems a split.
+    Raises MissingData if official data is asked for and absent.
+    """
+    folder = official_data() / "blocksworld"
+    chosen = choose_data(data, present(folder), "blocksworld")
+    problems = OfficialProblems(folder) if chosen == "official" else MadeProblems(seed, tuple(blocks), count)
+    return BlocksWorld(problems, list_actions)

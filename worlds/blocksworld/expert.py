@@ -1,0 +1,62 @@
+"""How a problem is solved: PlanBench's own plan, or a planner's. Never handed to an agent."""
+
+from __future__ import annotations
+
+from worlds.base import NoSolution
+from worlds.blocksworld.official import OfficialProblems
+from worlds.blocksworld.planner import shortest_plan
+from worlds.blocksworld.pyperplan_process import pyperplan_plan
+from worlds.blocksworld.state import Action, ImpossibleAction
+from worlds.blocksworld.tasks import BlocksTask
+from worlds.blocksworld.wording import action_text
+from worlds.blocksworld.world import BlocksWorld
+
+PLANS = ("reference", "planner")
+PLANNERS = {"clingo": shortest_plan, "pyperplan": pyperplan_plan}
+
+
+class Expert:
+    """An Expert for the problems of a world.
+
+    Plans are the shortest there are: of any planner, and PlanBench's own too.
+    """
+
+    def __init__(self, world: BlocksWorld, plans: str = "reference", planner: str = "clingo") -> None:
+        """plans: "reference" is PlanBench's plan where the data has one, else the planner's; "planner" always that.
+
+        planner: "clingo", or "pyperplan", which is an optional extra. Raises ValueError for another word.
+        """
+        if plans not in PLANS:
+            raise ValueError(f"plans={plans!r}; choose one of {', '.join(PLANS)}")
+        if planner not in PLANNERS:
+            raise ValueError(f"planner={planner!r}; choose one of {', '.join(PLANNERS)}")
+        problems = world.problems
+        known = plans == "reference" and isinstance(problems, OfficialProblems)
+        self._known = problems.plans() if known else {}
+        self._planner = planner
+        self._planned: dict[BlocksTask, tuple[Action, ...]] = {}
+
+    def actions(self, task: BlocksTask) -> tuple[str, ...]:
+        """Actions that reach the goal. Raises NoSolution naming the task, MissingPlanner if the planner lacks."""
+        return tuple(map(action_text, self._known.get(task.id) or self._plan(task)))
+
+    def _plan(self, task: BlocksTask) -> tuple[Action, ...]:
+        if task not in self._planned:
+            found = PLANNERS[self._planner](task.problem)
+            if found is None:
+                raise NoSolution(f"{task.id} has no plan: {task.goal}")
+            check(task, found)
+            self._planned[task] = found
+        return self._planned[task]
+
+
+def check(task: BlocksTask, plan: tuple[Action, ...]) -> None:
+    """Raise NoSolution unless the plan reaches the goal in the simulator."""
+    state = task.problem.start
+    try:
+        for action in plan:
+            state = state.after(action)
+    except ImpossibleAction as error:
+        raise NoSolution(f"the plan for {task.id} fails: {error}") from error
+    if not task.problem.solved_by(state):
+        raise NoSolution(f"the plan for {task.id} ends without its goal: {task.goal}")

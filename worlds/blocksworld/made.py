@@ -1,0 +1,76 @@
+"""Random problems of any size, from a seed: every state of the blocks on the table is as likely as any other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from math import comb
+from random import Random
+
+from worlds.blocksworld.problem import Problem
+from worlds.blocksworld.state import State
+from worlds.blocksworld.tasks import BlocksTask
+from worlds.blocksworld.wording import letters
+
+SPLITS = ("train", "test")
+
+
+@dataclass(frozen=True)
+class MadeProblems:
+    """Random problems. blocks: the sizes, taken in turn; count: problems a split."""
+
+    seed: int = 0
+    blocks: tuple[int, ...] = (3, 4, 5, 6)
+    count: int = 60
+    data: str = field(default="made", init=False)
+    splits: tuple[str, ...] = field(default=SPLITS, init=False)
+
+    def __post_init__(self) -> None:
+        if not self.blocks or min(self.blocks) < 2:
+            raise ValueError(f"blocks={self.blocks}; each problem needs at least 2 blocks")
+        if self.count < 1:
+            raise ValueError(f"count={self.count}; each split needs at least one problem")
+
+    def tasks(self, split: str) -> Sequence[BlocksTask]:
+        """The problems of a split; a larger count only adds some at its end."""
+        return [self._task(split, number) for number in range(1, self.count + 1)]
+
+    def _task(self, split: str, number: int) -> BlocksTask:
+        blocks = self.blocks[(number - 1) % len(self.blocks)]
+        problem = made_problem(blocks, Random(f"blocksworld {self.seed} {split} {number}"))
+        width = max(3, len(str(self.count)))
+        return BlocksTask(f"blocksworld-made-{split}-{number:0{width}}", problem.goal_text, problem)
+
+
+def made_problem(blocks: int, random: Random) -> Problem:
+    """A random start, and as goal what is on top of what in another random state. Never solved at the start."""
+    names = [letters(index) for index in range(blocks)]
+    start = random_state(names, random)
+    while True:
+        end = random_state(names, random)
+        goal = tuple(sorted(fact for fact in end.facts() if fact[0] == "on"))
+        if goal and not start.facts().issuperset(goal):
+            return Problem(start, goal)
+
+
+def random_state(blocks: Sequence[str], random: Random) -> State:
+    """A state with an empty hand, uniform over all such states of these blocks.
+
+    The blocks, shuffled, are cut into k towers, k as likely as there are states with k towers.
+    """
+    order = list(blocks)
+    random.shuffle(order)
+    weights = [states_with(len(order), towers) for towers in range(1, len(order) + 1)]
+    towers = random.choices(range(1, len(order) + 1), weights)[0]
+    cuts = [0, *sorted(random.sample(range(1, len(order)), towers - 1)), len(order)]
+    return State(tuple(sorted(tuple(order[low:high]) for low, high in zip(cuts, cuts[1:], strict=False))))
+
+
+@cache
+def states_with(blocks: int, towers: int) -> int:
+    """How many states of the blocks have so many towers: n!/k! * C(n - 1, k - 1) (the Lah numbers)."""
+    falling = 1
+    for factor in range(towers + 1, blocks + 1):
+        falling *= factor
+    return falling * comb(blocks - 1, towers - 1)

@@ -1,0 +1,32 @@
+"""What an agent may know of a problem, and the world's two sources of problems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from worlds.blocksworld.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class BlocksTask:
+    """One problem. goal: in words; problem: the same and the start, as values."""
+
+    id: str
+    goal: str
+    problem: Problem
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks there are."""
+        return len(self.problem.start.blocks)
+
+
+class Problems(Protocol):
+    """Where problems come from. data: "official" or "made"."""
+
+    data: str
+    splits: tuple[str, ...]
+
+    def tasks(self, split: str) -> Sequence[BlocksTask]: ...

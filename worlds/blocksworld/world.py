@@ -1,0 +1,73 @@
+"""BlocksWorld as a world: the simulator behind text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from worlds.base import EpisodeOver, Step
+from worlds.blocksworld.problem import Problem
+from worlds.blocksworld.state import State
+from worlds.blocksworld.tasks import BlocksTask, Problems
+from worlds.blocksworld.wording import action_text, observation, read_action
+
+# PlanBench judges whole plans and has no answer to a step that fails; this one is ours.
+REFUSAL = "This is not possible; nothing has changed."
+
+
+class BlocksWorld:
+    """A ListingWorld. The score is 1.0 exactly while the goal holds, else 0, and so is `done`; the episode goes on."""
+
+    goes_on = True
+
+    def __init__(self, problems: Problems, list_actions: bool = True) -> None:
+        """list_actions: whether steps list the valid actions."""
+        self.problems = problems
+        self.data, self.splits = problems.data, problems.splits
+        self._list_actions = list_actions
+        self._problem: Problem | None = None
+        self._state: State | None = None
+
+    def tasks(self, split: str) -> Sequence[BlocksTask]:
+        """The problems of a split in a stable order. Raises ValueError naming the splits for an unknown one."""
+        if split not in self.splits:
+            raise ValueError(
+                f"no split {split!r} in BlocksWorld's {self.data} problems; there are: {', '.join(self.splits)}"
+            )
+        return self.problems.tasks(split)
+
+    def reset(self, task: BlocksTask) -> Step:
+        """Start a problem. The text is the first observation; the goal is the task's own."""
+        self._problem, self._state = task.problem, task.problem.start
+        return self._step(observation(self._state))
+
+    def step(self, action: str) -> Step:
+        """Act. What is unknown or not possible is refused and changes nothing; raises EpisodeOver before any reset."""
+        state = self._now()
+        wanted = read_action(action, state.blocks)
+        if wanted is None or wanted not in state.actions():
+            return self._step(REFUSAL)
+        self._state = state.after(wanted)
+        return self._step(observation(self._state))
+
+    def valid_actions(self) -> tuple[str, ...]:
+        """The actions that are possible now, sorted. Raises EpisodeOver before any reset."""
+        return tuple(sorted(map(action_text, self._now().actions())))
+
+    def close(self) -> None:
+        """End the episode; there is nothing else to let go of."""
+        self._problem = self._state = None
+
+    def __enter__(self) -> BlocksWorld:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _now(self) -> State:
+        if self._state is None:
+            raise EpisodeOver("no problem of BlocksWorld was started; call reset(task) first")
+        return self._state
+
+    def _step(self, text: str) -> Step:
+        solved = self._problem is not None and self._problem.solved_by(self._now())
+        return Step(text, float(solved), solved, self.valid_actions() if self._list_actions else ())
