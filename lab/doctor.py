@@ -21,7 +21,8 @@ GROUP = "lab.doctor"
 INSTALL = "python -m pip install -r requirements.txt"
 # Needed by single experiments or tools only: the offline engine runs without them.
 TORCH = {"torch", "mpmath", "sympy"}
-OPTIONAL_PACKAGES = TORCH | {"jupyterlab", "pytest", "pytest-xdist", "pytest-benchmark", "hypothesis", "ruff"}
+TESTS = {"pytest", "pytest-xdist", "pytest-benchmark", "hypothesis", "ruff", "unified_planning", "ConfigSpace"}
+OPTIONAL_PACKAGES = TORCH | TESTS | {"jupyterlab"}
 ROOMY = 2e9  # bytes; an environment with every benchmark's data takes about as much
 
 
