@@ -1,0 +1,93 @@
+"""ScienceWorld's expert: every path it gives has been played to full score, wherever it comes from."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from worlds import scienceworld
+from worlds.base import NoSolution
+from worlds.scienceworld import ScienceWorld, expert, task_id
+from worlds.scienceworld.expert import Expert
+from worlds.scienceworld.made import FILE, made_paths, tasks
+
+SHORT = task_id("find-non-living-thing", 225)
+QUICK_JAVA = "-XX:TieredStopAtLevel=1"  # it starts twice as fast, and steps more slowly
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[ScienceWorld]:
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("JAVA_TOOL_OPTIONS", QUICK_JAVA)
+        with scienceworld.load("made", simplification="", list_actions=False) as opened:
+            yield opened
+
+
+def final_score(world: ScienceWorld, id: str, actions: tuple[str, ...]) -> float:
+    """Of a play that ends with the last action and not before."""
+    world.reset(world.task(id))
+    steps = [world.step(action) for action in actions]
+    assert [step.done for step in steps] == [False] * (len(steps) - 1) + [True], id
+    return steps[-1].score
+
+
+def test_made_paths_reach_full_score(world: ScienceWorld) -> None:
+    for id in random.Random(1).sample(tasks(), 3):
+        assert final_score(world, id, Expert(world).actions(world.task(id))) == 1.0
+        assert Expert(world).actions(world.task(id)) == tuple(made_paths()[id])
+
+
+def test_the_made_file_is_small_and_covers_many_types() -> None:
+    paths = made_paths()
+    assert FILE.stat().st_size < 60_000 and sum(map(len, paths.values())) < 900
+    assert 25 <= len(paths) <= 40 and len({id.rsplit("-", 1)[0] for id in paths}) >= 15
+    assert tasks() == sorted(paths)
+
+
+def test_a_path_is_found_by_the_solver_where_none_is_stored(world: ScienceWorld) -> None:
+    path = Expert(world, stored={}).actions(world.task(SHORT))
+    assert final_score(world, SHORT, path) == 1.0
+
+
+def test_a_stored_path_that_does_not_hold_is_replaced(world: ScienceWorld) -> None:
+    for wrong in (["look around"], ["focus on agent"], []):
+        path = Expert(world, stored={SHORT: wrong}).actions(world.task(SHORT))
+        assert list(path) != wrong and final_score(world, SHORT, path) == 1.0
+
+
+def test_what_follows_full_score_in_a_stored_path_is_left_out(world: ScienceWorld) -> None:
+    path = Expert(world, stored={}).actions(world.task(SHORT))
+    assert Expert(world, stored={SHORT: [*path, "look around"]}).actions(world.task(SHORT)) == path
+
+
+def test_a_path_found_once_is_kept_on_disk(world: ScienceWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = world.task(SHORT)
+    path = Expert(world, stored={}).actions(task)
+    monkeypatch.setattr(expert, "_candidates", None)  # a second search would fail
+    assert Expert(world, stored={}).actions(task) == path
+
+
+def test_no_solution_names_the_task(world: ScienceWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expert, "SOLVER_SEEDS", ())
+    with pytest.raises(NoSolution, match=SHORT):
+        Expert(world, stored={}).actions(world.task(SHORT))
+
+
+def test_solving_leaves_the_running_episode_alone(world: ScienceWorld) -> None:
+    def walk(solving: bool) -> list[object]:
+        steps = [world.reset(world.task(task_id("grow-fruit", 0)))]
+        steps.append(world.step("open door to hallway"))
+        if solving:
+            Expert(world, stored={}).actions(world.task(SHORT))
+        return [*steps, world.step("go to hallway"), world.step("look around")]
+
+    assert walk(solving=True) == walk(solving=False)
+
+
+def test_a_search_does_not_slow_later_resets(world: ScienceWorld) -> None:
+    task = world.task(task_id("find-animal", 225))
+    Expert(world, stored={}).actions(task)
+    with world.borrowed() as engine:
+        assert engine._simulator.goldPathGenerationEnabled() is False

@@ -1,0 +1,144 @@
+"""The world: tasks, episodes, scores and valid actions of ScienceWorld."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+
+from worlds.base import EpisodeOver, Step, WorldDied
+from worlds.scienceworld import catalogue
+from worlds.scienceworld.engine import Answer, Engine
+from worlds.scienceworld.tasks import SPLITS, ScienceTask, name_and_variation
+
+SIMPLIFICATIONS = (
+    "easy", "teleportAction", "selfWateringFlowerPots", "openContainers", "openDoors", "noElectricalAction",
+)  # fmt: skip
+# These cannot be solved without connecting wires.
+ELECTRICAL = frozenset({
+    "power-component", "power-component-renewable-vs-nonrenewable-energy", "test-conductivity",
+    "test-conductivity-of-unknown-substances",
+})  # fmt: skip
+
+
+class ScienceWorld:
+    """ScienceWorld behind the worlds' protocol; see `worlds.scienceworld.load` for the options.
+
+    `Step.score` is the simulator's percentage / 100, and 0 where that is negative; `Step.facts["native"]` is the
+    percentage itself, -100 for a failed task. A reset has the task description in `Step.facts["goal"]` as well.
+    """
+
+    splits = SPLITS
+    goes_on = False
+
+    def __init__(
+        self, data: str = "official", simplification: str = "easy", list_actions: bool = True, step_limit: int = 0
+    ) -> None:
+        unknown = [name for name in simplification.split(",") if name and name not in SIMPLIFICATIONS]
+        if unknown:
+            raise ValueError(f"no simplification {', '.join(unknown)}; there are: {', '.join(SIMPLIFICATIONS)}")
+        self.data = data
+        self.simplification = simplification
+        self.list_actions = list_actions
+        self.step_limit = step_limit
+        self._engine: Engine | None = None
+        self._task: ScienceTask | None = None
+        self._history: list[str] = []
+        self._over = True
+        self._borrowed = False
+
+    def tasks(self, split: str) -> Sequence[ScienceTask]:
+        """The tasks of a split. Raises ValueError naming the splits for an unknown one."""
+        with self._closed_on_failure():
+            return catalogue.tasks(split, self._running)
+
+    def task(self, id: str) -> ScienceTask:
+        """The task of that id. Raises ValueError if there is none such."""
+        name, variation = name_and_variation(id)
+        with self._closed_on_failure():
+            return catalogue.task(name, variation, self._running())
+
+    def reset(self, task: ScienceTask) -> Step:
+        """Start an episode. Raises ValueError if the task cannot be solved under the simplification."""
+        if task.name in ELECTRICAL and "noElectricalAction" in self.simplification.split(","):
+            raise ValueError(f"{task.id} needs electrical actions, which noElectricalAction takes away")
+        with self._closed_on_failure():
+            text = self._running().load(task.name, task.variation, self.simplification)
+            self._task, self._history, self._over, self._borrowed = task, [], False, False
+            facts = {"native": 0, "goal": self._running().description()}
+            return Step(text, actions=self._listed(), facts=facts)
+
+    def step(self, action: str) -> Step:
+        """Act. Raises EpisodeOver before a reset and after success, failure or the step limit."""
+        self._check_running()
+        with self._closed_on_failure():
+            self._replay_if_borrowed()
+            answer = self._running().step(action)
+            self._history.append(action)
+            self._over = finished(answer) or len(self._history) == self.step_limit
+            score = min(max(answer.native / 100, 0.0), 1.0)
+            return Step(answer.text, score, self._over, self._listed(), {"native": answer.native})
+
+    def valid_actions(self) -> tuple[str, ...]:
+        """What can be done now, sorted; nothing once the episode is over. Raises EpisodeOver before a reset."""
+        if self._task is None:
+            raise EpisodeOver("ScienceWorld has no episode; call reset first")
+        if self._over:
+            return ()
+        with self._closed_on_failure():
+            self._replay_if_borrowed()
+            return tuple(sorted(set(self._running().valid_actions())))
+
+    @contextlib.contextmanager
+    def borrowed(self) -> Iterator[Engine]:
+        """The simulator, for something else than this world's episode, which goes on afterwards as if nothing was."""
+        with self._closed_on_failure():
+            self._borrowed = True
+            yield self._running()
+
+    @property
+    def pid(self) -> int | None:
+        """Of the Java process, while there is one."""
+        return self._engine.process.pid if self._engine else None
+
+    def close(self) -> None:
+        """End the Java process; can be called twice, and a later reset starts another."""
+        engine, self._engine, self._over = self._engine, None, True
+        if engine:
+            engine.close()
+
+    def __enter__(self) -> ScienceWorld:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _running(self) -> Engine:
+        self._engine = self._engine or Engine()
+        return self._engine
+
+    def _listed(self) -> tuple[str, ...]:
+        return self.valid_actions() if self.list_actions else ()
+
+    def _check_running(self) -> None:
+        if self._task is None or self._over:
+            raise EpisodeOver("ScienceWorld's episode is over, or none was begun; call reset first")
+
+    def _replay_if_borrowed(self) -> None:
+        if self._borrowed and self._task:
+            self._running().load(self._task.name, self._task.variation, self.simplification)
+            for action in self._history:
+                self._running().step(action)
+            self._borrowed = False
+
+    @contextlib.contextmanager
+    def _closed_on_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except (WorldDied, KeyboardInterrupt):  # an interrupted simulator may be anywhere
+            self.close()
+            raise
+
+
+def finished(answer: Answer) -> bool:
+    """Whether the episode is over. The simulator does not call a failed task completed; its own wrapper does."""
+    return answer.completed or answer.native < 0
