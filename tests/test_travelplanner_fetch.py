@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from lab.download import DownloadFailed, download
 from worlds.travelplanner import official
 from worlds.travelplanner.conversion import SOURCES, UnexpectedColumns, convert
-from lab.download import DownloadFailed, download
 from worlds.travelplanner.expert import annotated_plans
 from worlds.travelplanner.sandbox import Sandbox
 from worlds.travelplanner.tasks import load_tasks

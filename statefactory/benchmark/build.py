@@ -1,0 +1,236 @@
+"""Building the benchmark: a pair is an episode of a run, so it is parallel, can be killed, and goes on after it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from lab import progress
+from lab.execution import Play, Played, play_all
+from lab.files import write_atomically
+from lab.places import ROOT
+from lab.runs import Episode, Manifest, Run
+from lab.versions import code_hash
+from statefactory.benchmark.domains import Domain, named
+from statefactory.benchmark.files import FORMATS, read_pairs, write_rows
+from statefactory.benchmark.negatives import NoNegative
+from statefactory.benchmark.opened import Opened, close_all, opened
+from statefactory.benchmark.pairs import make_pair
+from statefactory.benchmark.schema import Pair, Row, read_row
+
+DEATHS_WITHOUT_PROGRESS = 3
+COUNTED = ("positive_redraws", "negative_redraws", "taken_back", "unpadded")  # fields of Made, summed up
+
+
+class BuildFailed(RuntimeError):
+    """Some pairs raised errors, so no file was written; the message names them and says how to try again."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """A finished domain. data: "official" or "made". about: how it was built (see `<domain>.about.json`).
+
+    fresh: whether it was built now, or was there already.
+    """
+
+    domain: str
+    data: str
+    jsonl: Path
+    parquet: Path
+    about: Mapping[str, Any]
+    fresh: bool
+
+    def pairs(self) -> list[Pair]:
+        """The pairs, sorted by task."""
+        return read_pairs(self.jsonl)
+
+
+def build(
+    domain: str | Domain, data: str = "auto", seed: int = 0, limit: int = 0, workers: int = 1,
+    folder: Path | None = None, show_progress: bool = True,
+) -> Built:  # fmt: skip
+    """Build a domain's `<domain>.jsonl` and `.parquet`, unless they are there from the same code and parameters.
+
+    data: "auto" (official where present), "official" or "made". seed: of the choice of tasks, of the padding and of
+    the negatives. limit: 0 for all pairs, else so many, spread evenly. folder: by default one in `data/cache`.
+    Stopped or killed, the next call goes on. The files depend on domain, data, seed and limit alone.
+    Raises MissingData if official data is asked for and absent, BuildFailed naming pairs that raised errors.
+    """
+    job = _job(domain, data, seed, limit)
+    folder = job.folder if folder is None else folder
+    return _kept(job, folder) or _built(job, folder, workers, show_progress)
+
+
+def kept(
+    domain: str | Domain, data: str = "auto", seed: int = 0, limit: int = 0, folder: Path | None = None
+) -> Built | None:  # fmt: skip
+    """What `build` would keep rather than build, if it is there."""
+    job = _job(domain, data, seed, limit)
+    return _kept(job, job.folder if folder is None else folder)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a domain's files depend on, besides the code."""
+
+    domain: Domain
+    data: str
+    seed: int
+    limit: int
+
+    @property
+    def folder(self) -> Path:
+        """Where the files go if nobody says: ignored by git, one folder a data set, seed and limit."""
+        limited = f"-limit{self.limit}" if self.limit else ""
+        return ROOT / "data" / "cache" / "benchmark" / f"{self.data}-seed{self.seed}{limited}"
+
+    def identity(self) -> dict[str, Any]:
+        """What must agree for finished files to be kept."""
+        recipe = {name: value for name, value in asdict(self.domain.recipe(self.seed)).items() if name != "domain"}
+        about = {"domain": self.domain.name, "data": self.data, "seed": self.seed, "limit": self.limit}
+        return json.loads(json.dumps(about | {"recipe": recipe, "code": code_hash(self.domain.code)}))
+
+    def opened(self) -> Opened:
+        """The world with its tasks and expert, once a process."""
+        return opened(self.domain, self.data, self.seed, self.limit)
+
+    def manifest(self) -> Manifest:
+        """That of the run whose episodes are the pairs. One plan is tried: better one error than a run full of them."""
+        try:
+            there = self.opened()
+            tasks = sorted(there.tasks)
+            there.plan(there.tasks[tasks[0]])
+        finally:
+            close_all()  # workers have their own
+        method = f"benchmark-{self.domain.name}"
+        return Manifest.of(method, "rules", "rules", self.identity(), tasks, self.domain.code)
+
+
+def _job(domain: str | Domain, data: str, seed: int, limit: int) -> Job:
+    domain = named(domain) if isinstance(domain, str) else domain
+    return Job(domain, domain.resolve(data), seed, limit)
+
+
+def _built(job: Job, folder: Path, workers: int, show_progress: bool) -> Built:
+    manifest = job.manifest()
+    started = time.monotonic()
+    runs = folder / "runs"
+    with Run(runs / manifest.name(), manifest) as run:
+        with _scratch(run.folder / "scratch"):
+            try:
+                _play_all(run, partial(play, job), workers, show_progress)
+            finally:
+                close_all()
+        episodes = run.results()
+    _check(episodes, run.folder)
+    rows = [read_row(row) for episode in episodes for row in episode.result.get("rows", [])]
+    return _written(job, folder, rows, episodes, manifest, time.monotonic() - started)
+
+
+def play(job: Job, task_id: str) -> Played:
+    """One pair; a task of which no random trajectory is a negative is skipped, with the reason."""
+    there, started = job.opened(), time.monotonic()
+    task = there.tasks[task_id]
+    try:
+        made = make_pair(there.world, task, partial(there.plan, task), there.source, job.domain.recipe(job.seed))
+    except NoNegative as reason:
+        result: dict[str, Any] = {"skipped": str(reason)}
+    else:
+        counts = {name: getattr(made, name) for name in COUNTED}
+        result = {"rows": [row.to_json() for row in made.pair.rows]} | counts
+    return Played(result, {"seconds": round(time.monotonic() - started, 3)})
+
+
+def _play_all(run: Run, play_one: Play, workers: int, show_progress: bool) -> None:
+    """Play what is pending. A worker process that is killed is replaced, as long as the run gets on."""
+    from joblib.externals.loky.process_executor import BrokenProcessPool
+
+    deaths = 0
+    while deaths < DEATHS_WITHOUT_PROGRESS:
+        finished = len(run.episodes)
+        try:
+            play_all(run, play_one, workers, show_progress=show_progress)
+            return
+        except BrokenProcessPool as error:
+            deaths = 1 if len(run.episodes) > finished else deaths + 1
+            died = error
+            progress.note(f"a worker process died; going on from {len(run.episodes)} pairs")
+    raise died
+
+
+def _check(episodes: list[Episode], folder: Path) -> None:
+    failed = [episode for episode in episodes if episode.failed]
+    if failed:
+        reasons = "; ".join(f"{e.task}: {str(e.error).strip().splitlines()[-1]}" for e in failed[:3])
+        raise BuildFailed(
+            f"{len(failed)} of {len(episodes)} pairs failed ({reasons}). The whole errors are in "
+            f"{folder / 'episodes.jsonl'}; delete that folder to try again"
+        )
+
+
+def _written(
+    job: Job, folder: Path, rows: list[Row], episodes: list[Episode], manifest: Manifest, seconds: float
+) -> Built:
+    jsonl, parquet = write_rows(folder, job.domain.name, rows)
+    results = {episode.task: episode.result for episode in episodes}
+    about = {
+        "identity": job.identity(),
+        "surroundings": manifest.surroundings,
+        "pairs": len(rows) // 2,
+        "skipped": {task: result["skipped"] for task, result in results.items() if "skipped" in result},
+        **{name: sum(result.get(name, 0) for result in results.values()) for name in COUNTED},
+        "seconds": round(seconds, 1),
+        "sha256": {path.name: _sha256(path) for path in (jsonl, parquet)},
+    }
+    # Last, since it is what says that the files are whole.
+    write_atomically(_about(job, folder), json.dumps(about, indent=1, ensure_ascii=False).encode())
+    return Built(job.domain.name, job.data, jsonl, parquet, about, fresh=True)
+
+
+def _kept(job: Job, folder: Path) -> Built | None:
+    """The finished files, if they are whole and of this code and these parameters."""
+    path = _about(job, folder)
+    if not path.exists():
+        return None
+    about = json.loads(path.read_text(encoding="utf-8"))
+    jsonl, parquet = (folder / f"{job.domain.name}.{name}" for name in FORMATS)
+    whole = all(p.exists() and _sha256(p) == about["sha256"][p.name] for p in (jsonl, parquet))
+    if about["identity"] != job.identity() or not whole:
+        return None
+    return Built(job.domain.name, job.data, jsonl, parquet, about, fresh=False)
+
+
+def _about(job: Job, folder: Path) -> Path:
+    return folder / f"{job.domain.name}.about.json"
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@contextmanager
+def _scratch(folder: Path) -> Iterator[None]:
+    """Temporary files go here meanwhile: worker processes are ended by a signal, and cannot tidy up after them."""
+    tempfile.gettempdir()  # this process keeps the place that it has
+    before = os.environ.get("TMPDIR")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    os.environ["TMPDIR"] = str(folder)
+    try:
+        yield
+    finally:
+        os.environ.pop("TMPDIR")
+        if before is not None:
+            os.environ["TMPDIR"] = before
+        with suppress(OSError):
+            shutil.rmtree(folder)

@@ -1,0 +1,220 @@
+"""The five domains: their worlds and experts, and which tasks the paper takes of them (Shen et al. 2026, A.3)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from itertools import islice
+from random import Random
+from typing import Any
+
+from lab.places import choose_data, official_data
+from statefactory.benchmark.recipe import Recipe
+from statefactory.benchmark.replans import from_the_search_page, shortest, unmoved
+from statefactory.benchmark.rules import RULES, Rule
+from worlds.base import Expert, ListingWorld, NoSolution
+
+# The games of the paper's Tables 4 and 20.
+PRINTED_GAMES = (
+    "pick_heat_then_place_in_recep-Potato-None-DiningTable-11/trial_T20190909_101318_361403",
+    "pick_and_place_simple-CD-None-Safe-317/trial_T20190918_155029_622888",
+)
+Choose = Callable[[ListingWorld, str, int], Sequence[Any]]  # (world, data, seed) -> tasks
+# (world after a beginning, task, usual plan, the beginning's actions) -> plan from there
+Replan = Callable[[ListingWorld, Any, Sequence[str], Sequence[str]], Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """One domain.
+
+    name: as in the published folders; title, native_reward, tasks: as in the paper's Table 3. sizes: pairs, by data.
+    sources: how the expert's plans come about, by data. load: (data, seed) -> world. choose: (world, data, seed) -> its
+    tasks. expert: (world, data) -> expert. present: whether official data is there. code: packages that the result
+    depends on. replan: the expert's plan after random steps; by default the usual one, which may then fail.
+    admissible, refusals: how a plan's failing step is told (see Recipe).
+    """
+
+    name: str
+    title: str
+    native_reward: str
+    tasks: str
+    rule: Rule
+    sizes: Mapping[str, int]
+    sources: Mapping[str, str]
+    load: Callable[[str, int], ListingWorld]
+    choose: Callable[[ListingWorld, str, int], Sequence[Any]]
+    expert: Callable[[ListingWorld, str], Expert]
+    present: Callable[[], bool]
+    code: tuple[str, ...]
+    replan: Replan
+    admissible: bool = True
+    refusals: tuple[str, ...] = ()
+
+    def recipe(self, seed: int) -> Recipe:
+        return Recipe(self.name, self.rule, seed, self.admissible, self.refusals)
+
+    def resolve(self, data: str) -> str:
+        """ "official" or "made". Raises MissingData if official data is asked for and absent."""
+        return choose_data(data, self.present(), self.name)
+
+
+def named(name: str) -> Domain:
+    """The domain of that name. Raises ValueError listing the names."""
+    if name not in BY_NAME:
+        raise ValueError(f"RewardPrediction has no domain {name!r}; there are: {', '.join(BY_NAME)}")
+    return BY_NAME[name]
+
+
+def _alfworld(world: ListingWorld, data: str, seed: int) -> list[Any]:
+    """As many train games of each of the six types; among the official ones those that the paper prints."""
+    by_type: dict[str, list[Any]] = defaultdict(list)
+    for task in world.tasks("train"):
+        by_type[task.task_type].append(task)
+    each = BY_NAME["alfworld"].sizes[data] // len(by_type)
+    chosen = []
+    for name, tasks in sorted(by_type.items()):
+        printed = [task for task in tasks if task.game in PRINTED_GAMES]
+        others = [task for task in tasks if task.game not in PRINTED_GAMES]
+        chosen += printed + sampled(others, each - len(printed), f"alfworld {name}", seed)
+    return chosen
+
+
+def _scienceworld(world: ListingWorld, data: str, seed: int) -> list[Any]:
+    """The paper's 191 episodes; of made data those of them for which the repository keeps a gold path."""
+    tasks = world.tasks("rewardprediction")
+    if data == "official":
+        return list(tasks)
+    from worlds.scienceworld.made import tasks as made
+
+    kept = set(made())
+    return sampled([task for task in tasks if task.id in kept], BY_NAME["scienceworld"].sizes[data], "science", seed)
+
+
+def _webshop(world: ListingWorld, data: str, seed: int) -> list[Any]:
+    """Goals of both splits that the shopper can fulfil: the paper has successful sessions only."""
+    expert = _expert("webshop", world, data)
+    tasks = [task for split in world.splits for task in world.tasks(split)]
+    shuffled = sampled(tasks, len(tasks), "webshop", seed)
+    return list(islice((task for task in shuffled if _solvable(expert, task)), BY_NAME["webshop"].sizes[data]))
+
+
+def _solvable(expert: Expert, task: Any) -> bool:
+    try:
+        return bool(expert.actions(task))
+    except NoSolution:
+        return False
+
+
+def _blocksworld(world: ListingWorld, data: str, seed: int) -> list[Any]:
+    """Half of PlanBench's 500: its problems 2 to 501, which have reference plans."""
+    tasks = [task for task in world.tasks("test") if task.id != "blocksworld-001"]
+    return sampled(tasks, BY_NAME["blocksworld"].sizes[data], "blocksworld", seed)
+
+
+def _textworld(world: ListingWorld, data: str, seed: int) -> list[Any]:
+    """All quests that the world was asked for."""
+    return list(world.tasks("test"))
+
+
+def sampled(tasks: Sequence[Any], count: int, what: str, seed: int) -> list[Any]:
+    """`count` of the tasks, drawn by the seed; all of them if there are fewer."""
+    ordered = sorted(tasks, key=lambda task: task.id)
+    return Random(f"{what} {seed}").sample(ordered, min(count, len(ordered)))
+
+
+# --- worlds, experts, data --------------------------------------------------------------------------------------
+
+
+def _load(name: str, data: str, seed: int, **options: Any) -> ListingWorld:
+    return import_module(f"worlds.{name}").load(data, seed, list_actions=False, **options)
+
+
+def _load_textworld(data: str, seed: int) -> ListingWorld:
+    # Its quests are generated whatever the data are called, which decides how many.
+    return _load("textworld", "made", seed, games={"test": BY_NAME["textworld"].sizes[data]})
+
+
+def _expert(name: str, world: ListingWorld, data: str) -> Expert:
+    return import_module(f"worlds.{name}.expert").Expert(world)
+
+
+def _load_scienceworld(data: str, seed: int) -> ListingWorld:
+    return _load("scienceworld", data, seed, simplification="")
+
+
+def _present(name: str) -> bool:
+    return import_module(f"worlds.{name}.official").present(official_data() / name)
+
+
+def _scienceworld_present() -> bool:
+    from worlds.scienceworld.official import present
+
+    return present()
+
+
+def _others_present() -> bool:
+    """TextWorld has no official data: it comes in the official number where the others are official."""
+    return _scienceworld_present() and all(map(_present, ("alfworld", "webshop", "blocksworld")))
+
+
+def _domain(name: str, title: str, native_reward: str, tasks: str, **about: Any) -> Domain:
+    """A domain whose world is worlds.<name>, with what most have in common."""
+    common = {
+        "rule": RULES[name],
+        "load": partial(_load, name),
+        "expert": partial(_expert, name),
+        "present": partial(_present, name),
+        "code": ("statefactory/benchmark", f"worlds/{name}"),
+        "replan": unmoved,
+    }
+    return Domain(name=name, title=title, native_reward=native_reward, tasks=tasks, **common | about)
+
+
+BY_NAME: dict[str, Domain] = {
+    domain.name: domain
+    for domain in (
+        _domain(
+            "alfworld", "AlfWorld", "sparse (binary)", "household instructions",
+            sizes={"official": 336, "made": 36},
+            sources={"official": "walkthrough", "made": "planner"},
+            choose=_alfworld,
+        ),
+        _domain(
+            "scienceworld", "ScienceWorld", "dense (0-100 score)", "science experiments",
+            sizes={"official": 191, "made": 30},
+            sources={"official": "gold path", "made": "gold path"},
+            choose=_scienceworld,
+            load=_load_scienceworld,
+            present=_scienceworld_present,
+            admissible=False,
+            refusals=("No known action matches that input.",),
+        ),
+        _domain(
+            "webshop", "WebShop", "dense (attribute match)", "shopping on web pages",
+            sizes={"official": 300, "made": 40},
+            sources=dict.fromkeys(("official", "made"), "shopper replayed from goals, not human"),
+            choose=_webshop,
+            replan=from_the_search_page,
+            admissible=False,  # a shopper types other words than those that are listed
+        ),
+        _domain(
+            "blocksworld", "BlocksWorld", "sparse (binary)", "classical planning",
+            sizes={"official": 250, "made": 40},
+            sources={"official": "reference plan; after random steps a shortest one", "made": "planner"},
+            choose=_blocksworld,
+            replan=shortest,
+        ),
+        _domain(
+            "textworld", "TextWorld", "sparse (binary)", "text adventures",
+            sizes={"official": 150, "made": 30},
+            sources={"official": "walkthrough", "made": "walkthrough"},
+            load=_load_textworld,
+            choose=_textworld,
+            present=_others_present,
+        ),
+    )
+}  # fmt: skip

@@ -1,0 +1,61 @@
+"""The worlds that this process has open: started once, used for many pairs, closed together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from threading import RLock
+from typing import Any
+
+from statefactory.benchmark.domains import Domain, Replan
+from worlds.base import Expert, ListingWorld
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A world, the tasks chosen of it by id, and the expert. source, replan: see `Domain`."""
+
+    world: ListingWorld
+    tasks: Mapping[str, Any]
+    expert: Expert
+    source: str
+    replan: Replan
+
+    def plan(self, task: Any, begun: Sequence[str] = ()) -> Sequence[str]:
+        """The expert's actions, after those that were just played in the world."""
+        plan = self.expert.actions(task)
+        return self.replan(self.world, task, plan, begun) if begun else plan
+
+
+_open: dict[tuple[str, str, int, int], Opened] = {}
+
+
+def opened(domain: Domain, data: str, seed: int, limit: int = 0) -> Opened:
+    """The domain's world for this process, started at the first call."""
+    key = (domain.name, data, seed, limit)
+    if key not in _open:
+        _keep_locks_here()
+        world = domain.load(data, seed)
+        tasks = {task.id: task for task in spread(domain.choose(world, data, seed), limit)}
+        _open[key] = Opened(world, tasks, domain.expert(world, data), domain.sources[data], domain.replan)
+    return _open[key]
+
+
+def spread(tasks: Sequence[Any], limit: int) -> list[Any]:
+    """All tasks sorted by id, or `limit` of them, spread evenly."""
+    tasks = sorted(tasks, key=lambda task: task.id)
+    count = min(limit, len(tasks)) or len(tasks)
+    return [tasks[number * len(tasks) // count] for number in range(count)]
+
+
+def _keep_locks_here() -> None:
+    """Engines that show bars would make a lock that all processes share, and a worker that is ended leaks it."""
+    from tqdm import tqdm
+
+    tqdm.set_lock(RLock())
+
+
+def close_all() -> None:
+    """Close every open world of this process."""
+    while _open:
+        _open.popitem()[1].world.close()

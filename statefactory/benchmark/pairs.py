@@ -1,0 +1,73 @@
+"""A positive and a negative trajectory of one task, as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from statefactory.benchmark.negatives import play_negative
+from statefactory.benchmark.positives import Planner, Positive, play_positive
+from statefactory.benchmark.recipe import Recipe
+from statefactory.benchmark.schema import Pair, Reward, Row, StepRecord
+from statefactory.benchmark.walks import Move
+from worlds.base import ListingWorld
+
+RANDOM_POLICY = "random policy"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A pair, and how often something random was thrown away for it.
+
+    taken_back: steps of the negative that failed. unpadded: random steps before the expert that were asked for and left
+    out, since its plan failed after them.
+    """
+
+    pair: Pair
+    positive_redraws: int
+    negative_redraws: int
+    taken_back: int
+    unpadded: int
+
+
+def make_pair(world: ListingWorld, task: Any, plan: Planner, source: str, recipe: Recipe) -> Made:
+    """Play both trajectories.
+
+    plan: the actions so far -> the expert's. source: how they come about. Raises ExpertFailed or NoNegative.
+    """
+    positive = play_positive(world, task, plan, recipe)
+    negative = play_negative(world, task, positive.expert, len(positive.moves), recipe)
+    about = {"domain": recipe.domain, "task": task.id, "data": world.data, "seed": recipe.seed,
+             "goal_description": task.goal}  # fmt: skip
+    rows = Pair(
+        Row(
+            id=f"{task.id}_positive", kind="positive", source=source, initial_observation=positive.initial,
+            trajectory=_labelled_positive(positive, recipe), **about,
+        ),
+        (
+            Row(
+                id=f"{task.id}_negative_0", kind="negative", source=RANDOM_POLICY,
+                initial_observation=negative.initial, trajectory=_labelled_negative(negative.moves, recipe), **about,
+            ),
+        ),
+    )  # fmt: skip
+    unpadded = positive.drawn.before - positive.used.before
+    return Made(rows, positive.redraws, negative.redraws, negative.taken_back, unpadded)
+
+
+def _labelled_positive(positive: Positive, recipe: Recipe) -> tuple[StepRecord, ...]:
+    shaped = recipe.rule.shaped_positive([move.score for move in positive.moves], positive.used)
+    first, end = positive.used.before, len(positive.moves) - positive.used.after
+    return _records(positive.moves, shaped, range(first, end))
+
+
+def _labelled_negative(moves: Sequence[Move], recipe: Recipe) -> tuple[StepRecord, ...]:
+    return _records(moves, recipe.rule.shaped_negative([move.score for move in moves]), range(0))
+
+
+def _records(moves: Sequence[Move], shaped: Iterable[float], expert: range) -> tuple[StepRecord, ...]:
+    return tuple(
+        StepRecord(move.action, move.observation, Reward(float(move.score), value, number in expert))
+        for number, (move, value) in enumerate(zip(moves, shaped, strict=True))
+    )

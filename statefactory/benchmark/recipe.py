@@ -1,0 +1,36 @@
+"""What decides a pair besides its world and task: the domain's rule, the seed, and the limits of drawing again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+from statefactory.benchmark.rules import Rule
+
+BEGINNINGS = 50
+NEGATIVES = 5000
+SEGMENT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How pairs of one domain are made.
+
+    admissible: whether an action that is not among the world's valid ones counts as refused; refusals: how the world's
+    words begin where it refuses one. beginnings: random beginnings of one length drawn before a shorter one is taken;
+    negatives: random trajectories drawn before giving up. segment: so many consecutive actions shared with the expert
+    make a random trajectory no negative.
+    """
+
+    domain: str
+    rule: Rule
+    seed: int
+    admissible: bool = True
+    refusals: tuple[str, ...] = ()
+    beginnings: int = BEGINNINGS
+    negatives: int = NEGATIVES
+    segment: int = SEGMENT
+
+    def random(self, task: str, what: str, attempt: int = 0) -> Random:
+        """Randomness for one purpose. It hangs on nothing else, so a pair is the same in any order and process."""
+        return Random(f"{self.domain}|{task}|{self.seed}|{what}|{attempt}")

@@ -1,0 +1,1 @@
+"""What the notebooks of `2_statefactory` show: one module per table."""

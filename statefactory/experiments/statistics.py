@@ -1,0 +1,100 @@
+"""What the benchmark looks like, as tidy tables: counts, lengths, rewards, and single trajectories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from statefactory.benchmark.domains import BY_NAME
+from statefactory.benchmark.schema import Kind, Pair, Row
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Pairs = Mapping[str, Sequence[Pair]]
+
+
+def counts(pairs: Pairs) -> pd.DataFrame:
+    """The paper's Table 3: a row a domain with its pairs, here and published, and its native reward and tasks."""
+    import pandas as pd
+
+    rows = [
+        {
+            "domain": BY_NAME[name].title,
+            "pairs": len(of),
+            "published": BY_NAME[name].sizes["official"],
+            "native_reward": BY_NAME[name].native_reward,
+            "tasks": BY_NAME[name].tasks,
+            "positives": ", ".join(sorted({pair.positive.source for pair in of})),
+            "data": ", ".join(sorted({pair.positive.data for pair in of})),
+        }
+        for name, of in pairs.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def lengths(pairs: Pairs) -> pd.DataFrame:
+    """Steps a trajectory: a row a domain and kind with mean, median, min and max; `expert` counts expert steps."""
+    import pandas as pd
+
+    rows = []
+    for name, of in pairs.items():
+        for kind, members in _by_kind(of).items():
+            steps = pd.Series([len(row.trajectory) for row in members], dtype=float)
+            rows.append(
+                {"domain": BY_NAME[name].title, "kind": kind, "trajectories": len(members), "mean": steps.mean(),
+                 "median": steps.median(), "min": steps.min(), "max": steps.max(), "expert": _expert_steps(members)}
+            )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def rewards(pairs: Pairs) -> pd.DataFrame:
+    """A row a step: domain, kind, id, step (from 0), part (of the trajectory, in (0, 1]), raw, shaped, is_expert."""
+    import pandas as pd
+
+    rows = [
+        (BY_NAME[name].title, row.kind, row.id, number, (number + 1) / len(row.trajectory), step.reward.raw,
+         step.reward.shaped, step.reward.is_expert)
+        for name, of in pairs.items()
+        for pair in of
+        for row in pair.rows
+        for number, step in enumerate(row.trajectory)
+    ]  # fmt: skip
+    columns = ["domain", "kind", "id", "step", "part", "raw", "shaped", "is_expert"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def sample_table(pair: Pair, kind: Kind = "positive", width: int = 110) -> pd.DataFrame:
+    """One trajectory as the paper prints it (Tables 4-5, 18-33): Step, Action, Observation, GT.
+
+    width: characters of an observation that are shown; white space is put on one line, and the goal left out, which
+    WebShop repeats on every page.
+    """
+    import pandas as pd
+
+    row = pair.positive if kind == "positive" else pair.negative
+    texts = [shortened(text.replace(row.goal_description or "\0", "…"), width) for text in row.observations]
+    rows = [
+        (number, step.action, text, round(step.reward.shaped, 2))
+        for number, (step, text) in enumerate(zip(row.trajectory, texts, strict=True))
+    ]
+    return pd.DataFrame(rows, columns=["Step", "Action", "Observation", "GT"])
+
+
+def shortened(text: str, width: int) -> str:
+    """The text on one line, cut at `width` characters with an ellipsis."""
+    line = " ".join(text.split())
+    return line if len(line) <= width else f"{line[: width - 1].rstrip()}…"
+
+
+def _by_kind(pairs: Sequence[Pair]) -> dict[str, list[Row]]:
+    kinds: dict[str, list[Row]] = {"positive": [], "negative": []}
+    for row in (row for pair in pairs for row in pair.rows):
+        kinds[row.kind].append(row)
+    return kinds
+
+
+def _expert_steps(rows: Iterable[Row]) -> float:
+    """Expert steps a trajectory, on average."""
+    counted = [sum(step.reward.is_expert for step in row.trajectory) for row in rows]
+    return sum(counted) / max(1, len(counted))
