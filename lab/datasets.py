@@ -21,6 +21,10 @@ class UnknownDataset(ValueError):
     """No dataset of that name is registered; the message lists those that are."""
 
 
+class UnexpectedData(ValueError):
+    """What was fetched is not what it should be; the message names it and what to do."""
+
+
 @dataclass(frozen=True)
 class Dataset:
     """One dataset. Both functions get its folder, `official_data() / name`.

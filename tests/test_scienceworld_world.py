@@ -67,7 +67,7 @@ def test_goals_are_known_without_loading_the_task(world: ScienceWorld, name: str
 
 def test_an_unknown_action_gets_the_native_refusal(world: ScienceWorld) -> None:
     world.reset(world.task(BOIL))
-    for nonsense in ("", "sing", "é\n\\n", "go to hallway; look around", "0", "x" * 5000):
+    for nonsense in ("", "sing", "é\n\\n", "go to hallway; look around", "0", "x" * 5000, "look \ud800 around"):
         assert world.step(nonsense).text == REFUSAL, nonsense
 
 

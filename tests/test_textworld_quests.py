@@ -1,4 +1,4 @@
-"""All quests of the test split, as the paper's benchmark needs them."""
+"""Quests from all over the test split; `benchmarks/campaign_worlds.py` plays all 150."""
 
 from __future__ import annotations
 
@@ -18,23 +18,25 @@ WORKERS = 2
 
 
 @pytest.mark.slow
-def test_every_quest_is_won_by_its_expert_and_survives_random_play(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiled games stay in the repository's cache: compiling all takes minutes, and their key says how they came."""
+def test_a_spread_of_quests_is_won_by_its_expert_and_survives_random_play(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled games stay in the repository's cache: compiling takes 1 s each, and their key says how they came."""
     monkeypatch.setenv("LAB_CACHE", str(ROOT / "data" / "cache" / "answers.sqlite"))
     with load() as world:
-        tasks, expert, rng = world.tasks("test"), Expert(world), Random(4)
+        everything, expert, rng = world.tasks("test"), Expert(world), Random(4)
+        tasks = [task for index, task in enumerate(everything) if index // 5 % 5 == 0]  # each five has all the kinds
         prepare(tasks, WORKERS)
         lengths = [episode_length(world, task, expert.actions(task)) for task in tasks]
-        for task in (*tasks, *tasks[:50]):
+        for task in tasks:
             step = world.reset(task)
             for _ in range(20):
                 if step.done:
                     break
                 step = world.step(rng.choice(step.actions))
-    assert Counter(task.kind for task in tasks) == {"lock-and-key": 90, "treasure-hunt": 30, "cooking": 30}
+    assert Counter(task.kind for task in everything) == {"lock-and-key": 90, "treasure-hunt": 30, "cooking": 30}
+    assert Counter(task.kind for task in tasks) == {"lock-and-key": 18, "treasure-hunt": 6, "cooking": 6}
     quests = [length for task, length in zip(tasks, lengths, strict=True) if task.kind == "lock-and-key"]
     assert set(quests) == {5}
-    assert len({task.goal for task in tasks}) == 121  # cooking games all have one goal
+    assert len({task.goal for task in everything}) == 121  # cooking games all have one goal
 
 
 def episode_length(world: TextWorld, task: QuestTask, actions: tuple[str, ...]) -> int:

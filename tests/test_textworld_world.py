@@ -216,6 +216,27 @@ def test_the_callers_randomness_is_left_alone(world: TextWorld) -> None:
     assert load(games={"test": 1}, seed=5).tasks("test")[0] == task
 
 
+@pytest.mark.parametrize(("games", "told"), [
+    ({"validation": 3}, "'validation'; there are: test, train"), ({"test": 0}, "1 to 999"),
+    ({"train": 1000}, "1 to 999"),
+])  # fmt: skip
+def test_impossible_numbers_of_quests_are_refused(games: dict[str, int], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        load(games=games)
+
+
+def test_goals_that_cannot_be_kept_are_given_all_the_same(
+    world: TextWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    tasks = world.tasks("train")
+    monkeypatch.setenv("LAB_CACHE", str(tmp_path / "file" / "answers.sqlite"))  # no folder can be there
+    with load(games=GAMES) as unkept:
+        assert unkept.tasks("train") == tasks
+    said = capsys.readouterr().err
+    assert str(tmp_path / "file" / "textworld") in said and "LAB_CACHE" in said
+
+
 def test_quests_depend_on_seed_and_split_but_not_on_their_number(world: TextWorld) -> None:
     tasks = world.tasks("test")
     assert [task.kind for task in tasks] == list(KIND_OF_FIVE[:4]) and set(KIND_OF_FIVE) == set(KINDS)

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 from dataclasses import fields
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from worlds.base import EpisodeOver, Step
 from worlds.webshop import ShopTask, WebShop, load
+from worlds.webshop.catalogue import words
 from worlds.webshop.checks import checks
 from worlds.webshop.expert import Expert
 
@@ -164,9 +166,11 @@ def test_a_purchase_ends_the_episode_with_the_reward(shop: WebShop, task: ShopTa
     assert without == (len(goal.attributes) + 1) / (len(goal.attributes) + len(goal.options) + 1)
 
 
-def test_a_step_before_any_reset_is_an_error() -> None:
-    with pytest.raises(EpisodeOver, match="before reset"):
-        load("made").step("click[search]")
+def test_a_step_or_a_listing_before_any_reset_is_an_error() -> None:
+    shop = load("made")
+    for call in (lambda: shop.step("click[search]"), shop.valid_actions):
+        with pytest.raises(EpisodeOver, match="before reset"):
+            call()
 
 
 def test_valid_actions_are_sorted_and_every_one_changes_the_page(shop: WebShop, task: ShopTask) -> None:
@@ -181,11 +185,16 @@ def test_valid_actions_are_sorted_and_every_one_changes_the_page(shop: WebShop, 
         step = shop.reset(task) if after.done else after
 
 
-def test_the_search_page_offers_the_instruction_and_kinds_that_are_not_asked_for(shop: WebShop) -> None:
+def test_the_search_page_offers_the_instruction_and_kinds_that_it_does_not_name(
+    shop: WebShop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(WebShop, "hidden_goal", lambda *_: pytest.fail("what is listed must not tell of it"))
     for task in shop.tasks("train"):
         searches = {action[7:-1] for action in shop.reset(task).actions if action.startswith("search[")}
         assert len(searches) == 5 and task.goal in searches
-        assert searches - {task.goal} <= set(shop.catalogue.queries) - {shop.hidden_goal(task).product.query}
+        others = searches - {task.goal}
+        assert others <= set(shop.catalogue.queries)
+        assert not any(set(query.split()) <= words(task.goal) for query in others)
 
 
 def test_actions_are_not_listed_when_not_wanted(task: ShopTask) -> None:
@@ -269,6 +278,8 @@ def test_the_shop_does_not_import_its_expert() -> None:
     assert told.strip() == "False False"
 
 
-def test_the_doctor_finds_the_packages_and_buys_something() -> None:
-    found = checks()
-    assert all(check.ok for check in found) and {"package bm25s", "package PyStemmer"} <= {one.what for one in found}
+def test_the_doctor_finds_the_packages_and_buys_something(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_DATA", str(tmp_path))
+    *needed, official = checks()
+    assert all(check.ok for check in needed) and {"package bm25s", "package PyStemmer"} <= {one.what for one in needed}
+    assert official.optional and not official.ok and official.fix == "python -m lab data fetch webshop"

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lab.datasets import Dataset, Report
+from lab.datasets import Dataset, Report, UnexpectedData
 from lab.files import write_atomically
 from lab.places import MissingData
 from statefactory.benchmark.schema import DOMAINS, Pair, Row, UnreadableTrajectory, pairs_of, read_row
@@ -23,10 +23,6 @@ NAME = "rewardprediction"
 HUB_DATASET = "YijunShen/RewardPrediction"
 SOURCES = {"positive": "published positive", "negative": "published negative"}
 _NEGATIVE = re.compile(r"negative_\d+")
-
-
-class UnexpectedData(ValueError):
-    """What the hub gave is not the published layout; the message says what is missing."""
 
 
 def present(folder: Path) -> bool:

@@ -11,16 +11,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from lab.datasets import UnexpectedData
 from lab.download import Report
 from worlds.alfworld.tasks import TASK_MARK, TASK_TYPES, Rules
 
 DOMAIN, GRAMMAR, GAMES = "alfred_domain.pddl", "alfred_grammar_template.twl2", "alfworld_all_games.jsonl.gz"
 GAME_FILE = "game.tw-pddl"
 STATED_TASK = re.compile(r'("Your task is to: )([^"]*)(")')
-
-
-class UnexpectedData(ValueError):
-    """The fetched archive is not what it should be; the message says how and what to do."""
 
 
 def convert(archive: Path, folder: Path, sizes: Mapping[str, int], report: Report) -> None:
@@ -34,12 +31,18 @@ def convert(archive: Path, folder: Path, sizes: Mapping[str, int], report: Repor
     with zipfile.ZipFile(archive) as content:
         counts = write_games(content, folder / GAMES, rules)
     if counts != dict(sizes):
-        raise UnexpectedData(f"{archive} has {counts} playable games, not {dict(sizes)}; it is another release")
+        raise another_release(archive, f"{archive} has {counts} playable games, not {dict(sizes)}")
     if len(rules) != 1:
-        raise UnexpectedData(f"the games of {archive} have {len(rules)} sets of rules, not one; it is another release")
+        raise another_release(archive, f"the games of {archive} have {len(rules)} sets of rules, not one")
     domain, grammar = rules.pop()
     (folder / DOMAIN).write_text(domain, encoding="utf-8")
     (folder / GRAMMAR).write_text(grammar, encoding="utf-8")
+
+
+def another_release(archive: Path | str | None, finding: str) -> UnexpectedData:
+    return UnexpectedData(
+        f"{finding}; it is another release. Remove {archive} and fetch it again with: python -m lab data fetch alfworld"
+    )
 
 
 def write_games(content: zipfile.ZipFile, target: Path, rules: set[Rules]) -> dict[str, int]:
@@ -49,7 +52,7 @@ def write_games(content: zipfile.ZipFile, target: Path, rules: set[Rules]) -> di
         for place in sorted(places(content)):
             game = json.loads(content.read(place.as_posix()))
             if game.get("solvable"):
-                line, of_game = compact(place, game)
+                line, of_game = compact(place, game, content.filename)
                 file.write((json.dumps(line) + "\n").encode())
                 rules.add(of_game)
                 counts[line["split"]] += 1
@@ -69,12 +72,12 @@ def task_type(place: PurePosixPath) -> str:
     return place.parts[-3].split("-")[0]
 
 
-def compact(place: PurePosixPath, game: Mapping[str, Any]) -> tuple[dict[str, Any], Rules]:
-    """A game's line and its rules. place: ".../split/task_dir/trial/game.tw-pddl"."""
+def compact(place: PurePosixPath, game: Mapping[str, Any], archive: str | None) -> tuple[dict[str, Any], Rules]:
+    """A game's line and its rules. place: ".../split/task_dir/trial/game.tw-pddl" in the archive."""
     split, task_dir, trial, _ = place.parts[-4:]
     stated = STATED_TASK.search(game["grammar"])
     if stated is None:
-        raise UnexpectedData(f"{place} states no task in its grammar; it is another release")
+        raise another_release(archive, f"{place} in {archive} states no task in its grammar")
     line = {
         "split": split, "task_dir": task_dir, "trial": trial, "task_type": task_type(place), "task": stated[2],
         "walkthrough": game["walkthrough"], "pddl_problem": game["pddl_problem"],

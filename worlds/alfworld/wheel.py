@@ -15,6 +15,7 @@ from typing import Any
 
 from lab.doctor import INSTALL
 from worlds.alfworld.tasks import TASK_MARK, Rules
+from worlds.randomness import randomness_kept
 
 
 @contextmanager
@@ -33,7 +34,7 @@ def data_folder() -> Iterator[None]:
 def package(name: str) -> ModuleType:
     """A module that needs the text engine's packages. Raises ImportError with the line that installs them."""
     try:
-        with data_folder():
+        with data_folder(), randomness_kept():  # `textworld` draws from numpy's global state when imported
             return import_module(name)
     except ModuleNotFoundError as error:
         raise ImportError(f"ALFWorld needs the package {error.name!r}. Install it with: {INSTALL}") from error

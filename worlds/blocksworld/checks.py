@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
-
-from lab.doctor import INSTALL, Check
+from lab.doctor import Check, package_check
 from worlds.blocksworld.official import DATASET
 from worlds.blocksworld.pyperplan_process import INSTALL as INSTALL_EXTRA
 
@@ -14,14 +12,7 @@ def checks() -> list[Check]:
     there = DATASET.present(DATASET.folder)
     fix = f"python -m lab data fetch {DATASET.name}"
     return [
-        installed("clingo", "clingo, for plans", INSTALL),
-        installed("pyperplan", "Pyperplan, for comparison", INSTALL_EXTRA, optional=True),
+        package_check("clingo", "clingo, for plans"),
+        package_check("pyperplan", "Pyperplan, for comparison", optional=True, fix=INSTALL_EXTRA),
         Check("PlanBench's problems", there, DATASET.about, fix, optional=True),
     ]
-
-
-def installed(package: str, what: str, fix: str, optional: bool = False) -> Check:
-    try:
-        return Check(what, True, version(package), fix, optional)
-    except PackageNotFoundError:
-        return Check(what, False, "not installed", fix, optional)

@@ -14,6 +14,7 @@ from worlds.blocksworld.tasks import BlocksTask
 from worlds.blocksworld.wording import letters
 
 SPLITS = ("train", "test")
+MOST = 9999  # problems a split: ids have four digits
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,8 @@ class MadeProblems:
     def __post_init__(self) -> None:
         if not self.blocks or min(self.blocks) < 2:
             raise ValueError(f"blocks={self.blocks}; each problem needs at least 2 blocks")
-        if self.count < 1:
-            raise ValueError(f"count={self.count}; each split needs at least one problem")
+        if not 1 <= self.count <= MOST:
+            raise ValueError(f"count={self.count}; a split has 1 to {MOST} problems")
 
     def tasks(self, split: str) -> Sequence[BlocksTask]:
         """The problems of a split; a larger count only adds some at its end."""
@@ -39,8 +40,7 @@ class MadeProblems:
     def _task(self, split: str, number: int) -> BlocksTask:
         blocks = self.blocks[(number - 1) % len(self.blocks)]
         problem = made_problem(blocks, Random(f"blocksworld {self.seed} {split} {number}"))
-        width = max(3, len(str(self.count)))
-        return BlocksTask(f"blocksworld-made-{split}-{number:0{width}}", problem.goal_text, problem)
+        return BlocksTask(f"blocksworld-made-{split}-{number:04}", problem.goal_text, problem)
 
 
 def made_problem(blocks: int, random: Random) -> Problem:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lab.datasets import Dataset
+from lab.datasets import Dataset, UnexpectedData
 from lab.download import Report, download
 from lab.files import write_atomically
 from worlds.blocksworld.problem import Problem, from_pddl, problem_of, read_operator
@@ -28,10 +28,6 @@ URL = (
 # Of all problems as `digest` sees them: that these are the problems this suite was tested with.
 DIGEST = "d35ee8a52236d9b9ae79bac263f8a309c14d6a0fed04c27d28112208cb79453e"
 REPORTED = 100  # downloads between two lines of progress
-
-
-class UnexpectedData(ValueError):
-    """The fetched problems are not those this suite was made for."""
 
 
 def present(folder: Path) -> bool:

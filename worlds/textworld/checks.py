@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
-from lab.doctor import INSTALL, Check
+from lab.doctor import INSTALL, Check, package_check
 from worlds.textworld.compiled import cache_folder
 
 COMPILERS = Path("thirdparty", "inform7-6M62", "share", "inform7", "Compilers")
@@ -18,14 +17,7 @@ PROGRAMS = ("ni", "inform6")
 
 def checks() -> list[Check]:
     """The packages, the compiler that one of them brings, and the folder of compiled games."""
-    return [package("textworld"), package("jericho"), inform(), folder()]
-
-
-def package(name: str) -> Check:
-    try:
-        return Check(name, True, version(name))
-    except PackageNotFoundError:
-        return Check(name, False, "", INSTALL)
+    return [package_check("textworld"), package_check("jericho"), inform(), folder()]
 
 
 def inform() -> Check:

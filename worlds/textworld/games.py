@@ -8,7 +8,6 @@ Treasure hunts and cooking are TextWorld's challenges of these names.
 from __future__ import annotations
 
 import random
-import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,19 +15,19 @@ from functools import lru_cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from lab.doctor import INSTALL
+from worlds.randomness import randomness_kept
 from worlds.textworld.tasks import Options
 
 if TYPE_CHECKING:
     from textworld.generator import Game, GameOptions
 
-INSTALL = "python -m pip install -r requirements.txt"
 RECIPE = 1  # raise it whenever the same seed and options give another game, so that no old one is taken from the cache
 ATTEMPTS = 50
 SEEDS = ("map", "objects", "quest", "grammar")
 # The rules of a lock-and-key quest by TextWorld's names, last action first.
 LOCK_AND_KEY = (("put", "insert"), ("take/c",), ("open/c",), ("unlock/c",), ("take",))
 NOT_OBJECTS = {"r", "d", "I", "P"}  # rooms, doors, the inventory, the player
-_lock = threading.RLock()
 
 
 @contextmanager
@@ -40,20 +39,15 @@ def textworld_package(seed: str = "import") -> Iterator[Any]:
     """
     import numpy
 
-    with _lock:
-        before = random.getstate(), numpy.random.get_state()
+    with randomness_kept():
+        random.seed(seed)
+        numpy.random.seed(random.getrandbits(32))
         try:
-            random.seed(seed)
-            numpy.random.seed(random.getrandbits(32))
-            try:
-                import textworld
-            except ImportError as error:
-                raise ImportError(f"TextWorld's games need the package textworld: {error}. Run: {INSTALL}") from error
-            textworld.g_rng.set_seed(random.getrandbits(16))
-            yield textworld
-        finally:
-            random.setstate(before[0])
-            numpy.random.set_state(before[1])
+            import textworld
+        except ImportError as error:
+            raise ImportError(f"TextWorld's games need the package textworld: {error}. Run: {INSTALL}") from error
+        textworld.g_rng.set_seed(random.getrandbits(16))
+        yield textworld
 
 
 def generator_version() -> dict[str, str | int]:

@@ -75,7 +75,11 @@ def goals(quests: Sequence[QuestTask]) -> list[str]:
         for quest in quests:
             made.append(objective(quest))
             bar.update()
-    write_atomically(path, json.dumps(made).encode())
+    try:
+        write_atomically(path, json.dumps(made).encode())
+    except OSError as error:  # they serve as well without being kept
+        progress.note(f"cannot keep TextWorld's goals in {path.parent}: {error}; "
+                      "set LAB_CACHE to a file in a folder you can write")
     return made
 
 

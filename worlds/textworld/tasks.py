@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 SPLITS = ("test", "train")
+MOST = 999  # quests a split: ids have three digits
 KINDS = ("lock-and-key", "treasure-hunt", "cooking")
 
 Options = tuple[tuple[str, int | str | bool], ...]

@@ -10,7 +10,7 @@ from worlds.base import EpisodeOver, Step, WorldDied
 from worlds.textworld.compiled import compiled
 from worlds.textworld.engine import Engine, Turn
 from worlds.textworld.made import GAMES, made_quests
-from worlds.textworld.tasks import SPLITS, QuestTask
+from worlds.textworld.tasks import MOST, SPLITS, QuestTask
 
 
 class TextWorld:
@@ -26,7 +26,11 @@ class TextWorld:
     goes_on = False
 
     def __init__(self, seed: int = 0, list_actions: bool = True, games: Mapping[str, int] = GAMES) -> None:
-        """seed: of the quests. list_actions: whether steps carry them. games: how many quests a split has."""
+        """seed: of the quests. list_actions: whether steps carry them. games: how many quests a split has.
+
+        Raises ValueError for games of an unknown split, and for fewer than 1 or more than MOST.
+        """
+        check_games(games)
         self.seed, self.list_actions, self.games = seed, list_actions, {**GAMES, **games}
         self._tasks: dict[str, list[QuestTask]] = {}
         self._engine: Engine | None = None
@@ -93,6 +97,15 @@ class TextWorld:
         actions = self.valid_actions() if self.list_actions else ()
         facts = {"points": turn.points, "most": turn.most}
         return Step(turn.text, turn.points / turn.most, not self._playing, actions, facts)
+
+
+def check_games(games: Mapping[str, int]) -> None:
+    """Raise ValueError, naming what is possible, unless every split exists and has a possible number of quests."""
+    for split, count in games.items():
+        if split not in SPLITS:
+            raise ValueError(f"games={dict(games)}: no split {split!r}; there are: {', '.join(SPLITS)}")
+        if not 1 <= count <= MOST:
+            raise ValueError(f"games={dict(games)}: {split!r} can have 1 to {MOST} quests")
 
 
 def open_game(task: QuestTask) -> Engine:

@@ -6,7 +6,7 @@ import shutil
 import zipfile
 from pathlib import Path
 
-from lab.datasets import Dataset
+from lab.datasets import Dataset, UnexpectedData
 from lab.download import Report, download
 from worlds.travelplanner.conversion import SOURCES, convert
 from worlds.travelplanner.tasks import SPLITS
@@ -26,10 +26,6 @@ NEEDED = (
     "accommodations.csv.gz", "restaurants.csv.gz", "attractions.csv.gz", "distance.csv.gz", "flights.csv.gz",
     "city_state.tsv", "queries_train.jsonl.gz", "queries_validation.jsonl.gz",
 )
-
-
-class UnexpectedData(ValueError):
-    """A fetched file is not what it should be; the message names it and what to do."""
 
 
 def present(folder: Path) -> bool:

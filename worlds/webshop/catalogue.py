@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -79,12 +80,22 @@ class Catalogue:
         return tuple(sorted({product.query for product in self.products}))
 
     @cached_property
+    def query_words(self) -> dict[str, frozenset[str]]:
+        """The words of each kind, in the order of `queries`."""
+        return {query: words(query) for query in self.queries}
+
+    @cached_property
     def engine(self) -> SearchEngine:
         return SearchEngine([product.searchable for product in self.products])
 
     def search(self, query: str) -> tuple[Product, ...]:
         """At most 50 products, the best match first; none if no word of the query is known."""
         return tuple(self.products[position] for position in self.engine.search(query))
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text, in lower case."""
+    return frozenset(re.findall(r"\w+", text.lower()))
 
 
 def price_of(product: Product, seed: int) -> float:

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.metadata import version
+from lab.doctor import INSTALL, Check, package_check
+from worlds.webshop.official import DATASET
 
-from lab.doctor import INSTALL, Check
-
-MODULES = {"bm25s": "bm25s", "Stemmer": "PyStemmer", "rapidfuzz": "rapidfuzz"}
+PACKAGES = ("bm25s", "PyStemmer", "rapidfuzz")
 
 
 def checks() -> list[Check]:
-    """Whether the search and the comparison of phrases can be imported, and whether a made shop opens."""
-    found = [package(module, name) for module, name in MODULES.items()]
-    return [*found, made_shop()] if all(check.ok for check in found) else found
+    """The packages of the search and of comparing phrases, whether a made shop opens, and the official catalogue."""
+    found = [package_check(name, f"package {name}") for name in PACKAGES]
+    shop = [made_shop()] if all(check.ok for check in found) else []
+    return [*found, *shop, official_catalogue()]
 
 
-def package(module: str, name: str) -> Check:
-    try:
-        import_module(module)
-    except ImportError as error:
-        return Check(f"package {name}", False, str(error), INSTALL)
-    return Check(f"package {name}", True, version(name))
+def official_catalogue() -> Check:
+    there = DATASET.present(DATASET.folder)
+    fix = f"python -m lab data fetch {DATASET.name}"
+    return Check("official catalogue", there, DATASET.about, fix, optional=True)
 
 
 def made_shop() -> Check:

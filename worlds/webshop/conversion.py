@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lab.datasets import UnexpectedData
 from worlds.webshop.catalogue import NO_PRICE
 
 LONGEST_ID = 10
@@ -21,10 +22,6 @@ KEPT = ("asin", "instruction", "attributes", "options", "instruction_attributes"
 Record = dict[str, Any]
 
 
-class UnexpectedData(ValueError):
-    """A fetched file is not what it should be; the message names it and what to do."""
-
-
 def convert(products: Sequence[Record], attributes: Mapping[str, Record], people: Mapping[str, Sequence[Record]],
             target: Path) -> dict[str, int]:
     """Write the compact catalogue, one JSON object a line; how many products and instructions there are.
@@ -32,7 +29,7 @@ def convert(products: Sequence[Record], attributes: Mapping[str, Record], people
     products, attributes, people: the contents of items_shuffle_1000, items_ins_v2_1000 and items_human_ins. Raises
     UnexpectedData, naming the fields, if a product is of another shape.
     """
-    records = [cleaned(product, attributes, people) for product in distinct(products)]
+    records = [cleaned(product, attributes, people) for product in distinct(products, target.parent)]
     with gzip.open(target, "wt", encoding="utf-8") as lines:
         for record in records:
             lines.write(json.dumps(record, ensure_ascii=False) + "\n")
@@ -42,13 +39,14 @@ def convert(products: Sequence[Record], attributes: Mapping[str, Record], people
     }
 
 
-def distinct(products: Iterable[Record]) -> list[Record]:
-    """The first product of each id, without those that have no proper id."""
+def distinct(products: Iterable[Record], raw: Path) -> list[Record]:
+    """The first product of each id, without those that have no proper id. raw: the folder of the official files."""
     first: dict[str, Record] = {}
     for product in products:
         missing = [name for name in NEEDED_FIELDS if name not in product]
         if missing:
-            raise UnexpectedData(f"a product of the official file lacks {', '.join(missing)}; is it another file?")
+            raise UnexpectedData(f"a product of the official file lacks {', '.join(missing)}; is it another file? "
+                                 f"Remove {raw} and fetch them again with: python -m lab data fetch webshop")
         if product["asin"] != "nan" and len(product["asin"]) <= LONGEST_ID:
             first.setdefault(product["asin"], product)
     return list(first.values())

@@ -17,11 +17,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from lab.datasets import Dataset
+from lab.datasets import Dataset, UnexpectedData
 from lab.download import DownloadFailed, Report, download
 from lab.places import MissingData
 from worlds.webshop.catalogue import Catalogue, Instruction, product_from_record
-from worlds.webshop.conversion import UnexpectedData, convert
+from worlds.webshop.conversion import convert
 
 PRODUCTS, ATTRIBUTES, PEOPLE = "items_shuffle_1000.json", "items_ins_v2_1000.json", "items_human_ins.json"
 ADDRESS = "https://drive.usercontent.google.com/download?id={id}&export=download&confirm=t"
@@ -97,7 +97,7 @@ def fetch(folder: Path, report: Report) -> None:
         fetch_once(ADDRESS.format(id=drive_id), raw / name, report)
     contents = {name: read_json(raw / name) for name in FILES}
     # Converted apart and moved only when checked, so that `present` never sees half a conversion or another's data.
-    check_counts(convert(contents[PRODUCTS], contents[ATTRIBUTES], contents[PEOPLE], raw / CATALOGUE))
+    check_counts(convert(contents[PRODUCTS], contents[ATTRIBUTES], contents[PEOPLE], raw / CATALOGUE), raw)
     (raw / CATALOGUE).replace(folder / CATALOGUE)
     (raw / ATTRIBUTES).replace(folder / ATTRIBUTES)
     shutil.rmtree(raw)
@@ -126,12 +126,13 @@ def read_json(path: Path) -> Any:
         ) from error
 
 
-def check_counts(counts: dict[str, int]) -> None:
+def check_counts(counts: dict[str, int], raw: Path) -> None:
     """Raise UnexpectedData unless there are as many products and instructions as published."""
     wrong = [f"{counts[name]:,} {name}, not {number:,}" for name, number in OFFICIAL_COUNTS.items()
              if counts[name] != number]
     if wrong:
-        raise UnexpectedData("the official files are not those this suite was made for: " + "; ".join(wrong))
+        raise UnexpectedData(f"the official files are not those this suite was made for: {'; '.join(wrong)}; "
+                             f"remove {raw} and fetch them again with: python -m lab data fetch webshop")
 
 
 DATASET = Dataset(

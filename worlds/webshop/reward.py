@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
+from lab.doctor import INSTALL
 from worlds.webshop.catalogue import Product
 from worlds.webshop.goals import Goal
 from worlds.webshop.nouns import nouns
-from worlds.webshop.search import INSTALL
 
 SAME = 85  # two phrases whose token set ratio is above say the same
 SAME_KIND = 0.2  # share of nouns in common
@@ -113,7 +113,7 @@ def alike(one: str, other: str) -> bool:
         from rapidfuzz.fuzz import token_set_ratio
         from rapidfuzz.utils import default_process
     except ImportError as error:
-        raise ImportError(f"WebShop's reward needs a package: {error}. {INSTALL}") from error
+        raise ImportError(f"WebShop's reward needs a package: {error}. Install it with: {INSTALL}") from error
     return round(token_set_ratio(plain(one), plain(other), processor=default_process)) > SAME
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lab.doctor import INSTALL
+
 RESULTS = 50
-INSTALL = "Install the suite's packages with: python -m pip install -r requirements.txt"
 # What Lucene's searcher uses in the official shop. bm25s has its scoring, stop words and (with PyStemmer) its stemmer,
 # is kept up, and is numpy alone; tantivy, the other candidate, has fixed k1 and b and breaks ties by segment.
 K1, B = 0.9, 0.4
@@ -22,7 +23,7 @@ class SearchEngine:
             import bm25s
             import Stemmer  # noqa: F401
         except ImportError as error:
-            raise ImportError(f"WebShop's search needs a package: {error}. {INSTALL}") from error
+            raise ImportError(f"WebShop's search needs a package: {error}. Install it with: {INSTALL}") from error
         self.index = bm25s.BM25(k1=K1, b=B, method="lucene")
         self.index.index(stemmed(texts), show_progress=False)
 

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any, Self
 
 from worlds.base import EpisodeOver, Step
-from worlds.webshop.catalogue import Catalogue, Product, price_of
+from worlds.webshop.catalogue import Catalogue, Product, price_of, words
 from worlds.webshop.goals import Goal, GoalSet
 from worlds.webshop.pages import (
     BACK,
@@ -105,11 +105,13 @@ class WebShop:
         """What may be done now, sorted.
 
         On the search page, where the official shop takes any words: the instruction itself and four kinds of products
-        that the task does not ask for, drawn by the task's id. Both are what the paper's failing shoppers type
-        (Tables 27 and 29).
+        that it does not name, drawn by the task's id. Both are what the paper's failing shoppers type (Tables 27
+        and 29). Raises EpisodeOver before any `reset`.
         """
         visit = self._visit
-        if visit is None or visit.place == "done":
+        if visit is None:
+            raise EpisodeOver("WebShop.valid_actions was called before reset")
+        if visit.place == "done":
             return ()
         found = [f"click[{label}]" for label in clicks(self._page(visit))]
         if visit.place == "search":
@@ -219,8 +221,9 @@ class WebShop:
         return sub_page(goal, visit.product, visit.place)
 
     def _queries(self, task: ShopTask) -> list[str]:
-        own = self.hidden_goal(task).product.query
-        others = [query for query in self.catalogue.queries if query != own]
+        """Made of what an agent knows: were the hidden kind left out, its absence would tell it."""
+        said = words(task.goal)
+        others = [query for query, named in self.catalogue.query_words.items() if not named <= said]
         return [task.goal, *Random(f"webshop queries {task.id}").sample(others, min(OTHER_QUERIES, len(others)))]
 
 
