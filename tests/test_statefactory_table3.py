@@ -41,7 +41,9 @@ def test_overall_is_there_once_all_domains_are() -> None:
 def test_the_build_is_described(built: dict[str, Built]) -> None:
     table = table3.build_table(built)
     assert table.loc[0, "pairs"] == 12 and table.loc[0, "data"] == "made"
-    assert table3.data_of(built) is None  # four domains lack
+    assert table3.data_of(built) == "made"
+    with pytest.raises(ValueError, match="build them together"):
+        table3.data_of({})
     assert table3.printed(built) is None
 
 

@@ -49,8 +49,11 @@ def build_all(
 ) -> dict[str, Built]:
     """Build the domains one after the other, or take what is kept. Raises as `statefactory.benchmark.build` does.
 
-    TextWorld is left out, with a note, on a machine that its compiler does not run on.
+    data: "auto" is official where all the domains have it, so that a table never mixes both. TextWorld is left out,
+    with a note, on a machine that its compiler does not run on.
     """
+    if data == "auto":
+        data = "official" if all(BY_NAME[name].resolve(data) == "official" for name in domains) else "made"
     built = {}
     for name in domains:
         try:
@@ -76,17 +79,20 @@ def build_table(built: Mapping[str, Built]) -> pd.DataFrame:
         "negative_redraws": "negatives drawn again",
     }
     rows = [
-        {"domain": BY_NAME[name].title, "data": of.data, **{title: of.about[key] for key, title in names.items()},
+        {"domain": BY_NAME[name].title, "data": of.pairs()[0].positive.data, **{title: of.about[key] for key, title in names.items()},
          "skipped": len(of.about["skipped"])}
         for name, of in built.items()
     ]  # fmt: skip
     return pd.DataFrame(rows)
 
 
-def data_of(built: Mapping[str, Built]) -> str | None:
-    """ "official" or "made" if that is what all five domains were built from, else None."""
+def data_of(built: Mapping[str, Built]) -> str:
+    """What all of them were built from, "official" or "made". Raises ValueError for a mixture."""
     kinds = {of.data for of in built.values()}
-    return kinds.pop() if len(kinds) == 1 and len(built) == len(DOMAINS) else None
+    if len(kinds) != 1:
+        mixture = " and ".join(sorted(kinds)) or "nothing"
+        raise ValueError(f"these domains were built from {mixture}; build them together")
+    return kinds.pop()
 
 
 def sample_pairs(domains: Iterable[str], seed: int = 0) -> dict[str, Pair]:
