@@ -79,10 +79,14 @@ def build_table(built: Mapping[str, Built]) -> pd.DataFrame:
         "negative_redraws": "negatives drawn again",
     }
     rows = [
-        {"domain": BY_NAME[name].title, "data": of.pairs()[0].positive.data, **{title: of.about[key] for key, title in names.items()},
-         "skipped": len(of.about["skipped"])}
+        {
+            "domain": BY_NAME[name].title,
+            "data": of.pairs()[0].positive.data,
+            **{title: of.about[key] for key, title in names.items()},
+            "skipped": len(of.about["skipped"]),
+        }
         for name, of in built.items()
-    ]  # fmt: skip
+    ]
     return pd.DataFrame(rows)
 
 
