@@ -69,7 +69,7 @@ def pairs_of(built: Mapping[str, Built]) -> dict[str, list[Pair]]:
 
 
 def build_table(built: Mapping[str, Built]) -> pd.DataFrame:
-    """How each build went: pairs, what was drawn again and why, seconds when it was built."""
+    """How each build went: pairs, and how often random steps were drawn again or left out."""
     import pandas as pd
 
     names = {
