@@ -88,13 +88,17 @@ def campaign(name: str, data: str, episodes: int, experts: int, seed: int) -> Re
     report, before = Report(name), traces()
     with package.load(data=data, seed=seed) as world:
         report.data = world.data
-        tasks = [task for split in SPLITS[name] if split in world.splits for task in world.tasks(split)]
-        play_random(world, tasks, episodes, seed, report)
-        play_experts(world, expert_class(world), tasks[: experts or None], report)
+        play_random(world, tasks_of(name, world), episodes, seed, report)
+    with package.load(data=data, seed=seed, list_actions=False) as world:
+        play_experts(world, expert_class(world), tasks_of(name, world)[: experts or None], report)
     report.left = sorted(traces() - before)
     if report.memory and report.memory[-1] > GROWTH * report.memory[0] + 100:
         report.faults.append(f"memory grew from {report.memory[0]:.0f} to {report.memory[-1]:.0f} MB")
     return report
+
+
+def tasks_of(name: str, world: ListingWorld) -> list[Any]:
+    return [task for split in SPLITS[name] if split in world.splits for task in world.tasks(split)]
 
 
 def play_random(world: ListingWorld, tasks: Sequence[Any], episodes: int, seed: int, report: Report) -> None:
