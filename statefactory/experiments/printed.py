@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from statefactory.benchmark.domains import PRINTED_GAMES
 from statefactory.benchmark.rules import RULES, Padding
 from worlds.base import Expert, ListingWorld
 
@@ -29,7 +30,7 @@ class Printed(NamedTuple):
 # Table -> (game, steps). The last step of Table 4 is a random one; all others are the expert's.
 TABLES: Mapping[str, tuple[str, tuple[Printed, ...]]] = {
     "Table 4": (
-        "pick_heat_then_place_in_recep-Potato-None-DiningTable-11/trial_T20190909_101318_361403",
+        PRINTED_GAMES[0],
         (
             Printed(
                 "go to countertop 3",
@@ -49,7 +50,7 @@ TABLES: Mapping[str, tuple[str, tuple[Printed, ...]]] = {
         ),
     ),
     "Table 20": (
-        "pick_and_place_simple-CD-None-Safe-317/trial_T20190918_155029_622888",
+        PRINTED_GAMES[1],
         (
             Printed("go to dresser 1", "You arrive at dresser 1. On the dresser 1, you see a bowl 1… a cd 2…", 0.2),
             Printed("take cd 2 from dresser 1", "You pick up the cd 2 from the dresser 1.", 0.4),
