@@ -60,6 +60,18 @@ def download(
                          f"command again, it goes on from {size_of(part):,} bytes")
 
 
+def fetch_once(url: str, target: Path, report: Report) -> None:
+    """`download`, unless the file is here. The error also says how to bring it by hand. Raises DownloadFailed."""
+    if target.exists():
+        report(f"{target.name} is already here")
+        return
+    report(f"downloading {target.name} from {url}")
+    try:
+        download(url, target, report)
+    except DownloadFailed as error:
+        raise DownloadFailed(f"{error}; or download {url} in a browser and save it as {target}") from error
+
+
 def transfer(url: str, part: Path, report: Report, patience: float) -> bool:
     """One connection's worth of bytes; whether the file is complete after it."""
     start = size_of(part)

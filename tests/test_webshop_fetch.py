@@ -101,7 +101,7 @@ def test_a_failed_download_says_where_to_put_the_file(folder: Path, monkeypatch:
         raise DownloadFailed(f"{url} answers 404")
 
     (folder / "raw" / official.ATTRIBUTES).unlink()
-    monkeypatch.setattr(official, "download", refuse)
+    monkeypatch.setattr("lab.download.download", refuse)
     with pytest.raises(DownloadFailed, match=r"answers 404; or download .* save it as .*items_ins_v2_1000.json"):
         official.fetch(folder, QUIET)
 

@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 from lab.datasets import Dataset, UnexpectedData
-from lab.download import Report, download
+from lab.download import Report, fetch_once
 from worlds.travelplanner.conversion import SOURCES, convert
 from worlds.travelplanner.tasks import SPLITS
 
@@ -49,14 +49,6 @@ def fetch(folder: Path, report: Report) -> None:
     for path in (raw / "converted").iterdir():
         path.replace(folder / path.name)
     shutil.rmtree(raw)
-
-
-def fetch_once(url: str, target: Path, report: Report) -> None:
-    if target.exists():
-        report(f"{target.name} is already here")
-        return
-    report(f"downloading {target.name} from {url}")
-    download(url, target, report)
 
 
 def unpack(archive: Path, folder: Path, report: Report) -> None:

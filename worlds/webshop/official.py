@@ -18,7 +18,7 @@ from random import Random
 from typing import Any
 
 from lab.datasets import Dataset, UnexpectedData
-from lab.download import DownloadFailed, Report, download
+from lab.download import Report, fetch_once
 from lab.places import MissingData
 from worlds.webshop.catalogue import Catalogue, Instruction, product_from_record
 from worlds.webshop.conversion import convert
@@ -101,17 +101,6 @@ def fetch(folder: Path, report: Report) -> None:
     (raw / CATALOGUE).replace(folder / CATALOGUE)
     (raw / ATTRIBUTES).replace(folder / ATTRIBUTES)
     shutil.rmtree(raw)
-
-
-def fetch_once(url: str, target: Path, report: Report) -> None:
-    if target.exists():
-        report(f"{target.name} is already here")
-        return
-    report(f"downloading {target.name} from {url}")
-    try:
-        download(url, target, report)
-    except DownloadFailed as error:
-        raise DownloadFailed(f"{error}; or download {url} in a browser and save it as {target}") from error
 
 
 def read_json(path: Path) -> Any:
