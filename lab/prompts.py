@@ -109,7 +109,15 @@ def _compiled(text: str) -> Any:
 
     # Model prompts are plain text, never HTML: escaping would change what the model reads.
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
+    environment.filters["json"] = _json
     return environment.from_string(text.strip())
+
+
+def _json(value: Any) -> str:
+    """A template's `{{ value | json }}`: compact JSON, also of dataclasses and models."""
+    from pydantic_core import to_json
+
+    return to_json(value).decode()
 
 
 def faults(error: ValidationError) -> str:

@@ -1,0 +1,206 @@
+"""Modules A, B and C: the three questions that StateFactory asks a model at every step.
+
+    A, perceive    what the newest observation says, merged with what was known        (Table 9, Eq. 4)
+    B, refine      what of that matters to the task, without losing what mattered      (Table 9, Eq. 4)
+    C, interpret   what must hold in the end: the goal as a state, ever more specific  (Table 10, Eq. 6)
+
+`modules(level)` has them for a level of representation (Table 11): the rules stay, the form of the answer changes.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Generic, NamedTuple, TypeVar
+
+from pydantic import Field
+
+from lab.prompts import AnswerModel, Fields, Prompt
+from statefactory.state import Entity, Group, Level, Values
+
+Item = TypeVar("Item")  # Entity, Group or str: what a state of the level is made of
+VERSION = "1"
+
+
+class PerceiveFields(Fields, Generic[Item]):
+    """What Module A may read. None: there is none yet. instruction: of the world, put first, empty for most."""
+
+    goal: str
+    previous_goal: tuple[Item, ...] | None
+    action: str
+    observation: str
+    previous_state: tuple[Item, ...] | None
+    values: Values = "fragments"
+    instruction: str = ""
+
+
+class RefineFields(Fields, Generic[Item]):
+    """What Module B may read. state: what Module A saw. action: the latest, all that the official program shows."""
+
+    goal: str
+    previous_state: tuple[Item, ...] | None
+    state: tuple[Item, ...]
+    action: str
+    values: Values = "fragments"
+    instruction: str = ""
+
+
+class InterpretFields(Fields, Generic[Item]):
+    """What Module C may read. state: what Module B kept. previous_goal: None at the first step, the paper's step 0."""
+
+    goal: str
+    state: tuple[Item, ...]
+    observation: str
+    action: str
+    previous_goal: tuple[Item, ...] | None
+    values: Values = "fragments"
+    instruction: str = ""
+
+
+class Perceived(AnswerModel, Generic[Item]):
+    """Module A's answer."""
+
+    thinking: str = Field(description="one short line: the words of the observation that each object rests on")
+    state: tuple[Item, ...] = Field(description="the current state")
+
+
+class Refined(AnswerModel, Generic[Item]):
+    """Module B's answer."""
+
+    state: tuple[Item, ...] = Field(description="the updated state, with what matters to the task and nothing else")
+
+
+class Interpreted(AnswerModel, Generic[Item]):
+    """Module C's answer."""
+
+    thinking: str = Field(description="one short line: which words of the task ask for each part of the goal")
+    goal: tuple[Item, ...] = Field(description="the goal state")
+
+
+class Modules(NamedTuple):
+    """The three prompts of one level."""
+
+    perceive: Prompt
+    refine: Prompt
+    interpret: Prompt
+
+
+ITEMS: dict[Level, type] = {"textual": str, "object_centric": Group, "object_attribute": Entity}
+
+# The form of a state at each level: Table 11's definitions and schema, and an example from no benchmark.
+FORMS: dict[Level, str] = {
+    "textual": """
+A state is a list of whole English sentences. Each names its subject and states one observable fact, with no guess and
+no summary.
+Example: ["The lamp 1 is on the shelf 2.", "The lamp 1 is switched on."]
+""",
+    "object_centric": """
+A state is a list of objects. An object is something concrete or abstract that the observations name; its identity is
+the name they use. Its statements are whole English sentences, each with its own subject and one fact.
+Example: [{"identity": "lamp 1", "statements": ["The lamp 1 is on the shelf 2.", "The lamp 1 is switched on."]}]
+""",
+    "object_attribute": """
+A state is a list of objects. An object is something concrete or abstract that is stated or clearly implied; its
+identity is the name used for it. Each attribute is one property: a short telling name, and a value.
+{% if values == "sentences" %}
+A value is a whole sentence with subject and verb that can be read without the name.
+Example: [{"identity": "lamp 1", "attributes": [{"name": "location", "value": "The lamp 1 is on the shelf 2."}, {"name":
+"power", "value": "The lamp 1 is switched on."}]}]
+{% else %}
+A value is a few words.
+Example: [{"identity": "lamp 1", "attributes": [{"name": "location", "value": "on the shelf 2"}, {"name": "power",
+"value": "on"}]}]
+{% endif %}
+""",
+}
+
+PERCEIVE = """
+{% if instruction %}
+{{ instruction }}
+
+{% endif %}
+You keep track of the world for an agent. From its newest observation you write down the current state.
+
+- Sources: the observation and the previous state, and nothing else. The task and the previous goal state tell you what
+  to look for; they are forbidden as sources. What stands only in the goal has not been seen: leave it out.
+- Relevance: write down objects that help to do the task or to understand how far it has come; leave out the rest.
+- The observation is what the agent's action led to. It may be empty.
+- Seen again: an object of the previous state that the observation mentions gets the newest information.
+- Persistence: an object of the previous state that the observation does not mention stays as it was.
+- An object that is neither in the observation nor in the previous state does not belong to the current state.
+- In `thinking`, name for each object the words that it rests on, and drop what only the goal speaks of.
+"""
+REFINE = """
+{% if instruction %}
+{{ instruction }}
+
+{% endif %}
+You tidy the state that is kept of a world, so that it holds what matters to the task.
+
+- From the current state take facts that clearly bear on whether the task can be completed. When in doubt leave a fact
+  out, and leave out whatever is no fact. Take nothing from the task itself.
+- Join them with the previous state. Without a previous state, the facts taken are the answer.
+- Keep what still matters, also where it was only a step on the way or has in part been overtaken. Replace or remove a
+  fact only where a newer one says otherwise of the same property of the same object; then keep the newer.
+- A more detailed fact is no reason to drop another that still tells something.
+"""
+INTERPRET = """
+{% if instruction %}
+{{ instruction }}
+
+{% endif %}
+You state what success at a task looks like: the goal state, the few facts that must hold when the task is done.
+
+- A goal is a fact that must be true at the moment of success because the task says so, in words or by clear
+  implication. Every milestone that the task lists counts ("first do A, then do B").
+- A plan is a step, a precondition or an obstacle that you work out yourself. Plans are forbidden in the goal state.
+- With no previous goal state (the first step), translate the whole task: each verb of the goal and each milestone into
+  the fact that it ends in. Leave out what is true of anything anyway.
+- With a previous goal state, keep all of it until the end, also what has been achieved, and add nothing, with two
+  exceptions. Milestone: where the observation confirms one part of a task of several parts, the facts of the next part
+  may be added if they are missing. Anchoring: where a goal speaks of a kind of thing and the observation first shows
+  the very object, its name replaces the kind.
+- When you anchor, take over the name alone; other properties of the object are goals only if the task asks for them.
+- The task alone says what is wanted. The observation serves for anchoring. The current state and the action help with
+  wording and bring in no goal. A fact that merely happens to be true now is no goal.
+"""
+
+_SEEN = """
+Task: {{ goal }}
+Previous goal state: {{ previous_goal | json }}
+Previous state: {{ previous_state | json }}
+Action: {{ action }}
+Observation: {{ observation or "None" }}
+"""
+_MERGED = """
+Task: {{ goal }}
+Previous state: {{ previous_state | json }}
+Action: {{ action }}
+Current state: {{ state | json }}
+"""
+_GOAL = """
+Task: {{ goal }}
+Current state: {{ state | json }}
+Action: {{ action }}
+Observation: {{ observation or "None" }}
+Previous goal state: {{ previous_goal | json }}
+"""
+
+
+@cache
+def modules(level: Level) -> Modules:
+    """The three prompts for a level. Raises ValueError for "raw", which asks no model."""
+    if level not in ITEMS:
+        raise ValueError(f"The level {level!r} asks no model; levels that do: {', '.join(ITEMS)}")
+    item = ITEMS[level]
+    return Modules(
+        _prompt(level, "perceive", PERCEIVE, _SEEN, PerceiveFields[item], Perceived[item]),
+        _prompt(level, "refine", REFINE, _MERGED, RefineFields[item], Refined[item]),
+        _prompt(level, "interpret", INTERPRET, _GOAL, InterpretFields[item], Interpreted[item]),
+    )
+
+
+def _prompt(
+    level: Level, operator: str, rules: str, template: str, fields: type[Fields], answer: type[AnswerModel]
+) -> Prompt:
+    system = f"{rules.strip()}\n\n{FORMS[level].strip()}"
+    return Prompt(f"statefactory.{level}.{operator}", VERSION, operator, system, template, fields, answer)

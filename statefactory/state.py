@@ -1,0 +1,131 @@
+"""States and goals as typed values: objects with an identity and attributes, at four levels of representation.
+
+    object-attribute   entities: an identity and its attributes, each a name and a value    (Eq. 5; the method)
+    object-centric     groups: an identity and sentences about it
+    textual            sentences
+    raw                one text, as the world wrote it
+
+`entities` reads a state of any level as entities, so that one routing compares them all. A goal is a state that should
+hold. Source: Shen et al. 2026, §3.2.1 and Appendix C.5.1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, TypeAlias, get_args
+
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass
+
+Level: TypeAlias = Literal["raw", "textual", "object_centric", "object_attribute"]
+Values: TypeAlias = Literal["fragments", "sentences"]
+LEVELS: tuple[Level, ...] = get_args(Level)
+
+_STRICT = ConfigDict(extra="forbid")
+_SENTENCE = re.compile(r"The (\S+) of (.+?) is (.*)\.", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, config=_STRICT)
+class Attribute:
+    """One property: a name and a value, such as "location" and "in the fridge 1"."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, config=_STRICT)
+class Entity:
+    """An object: its identity, and what is known of it."""
+
+    identity: str
+    attributes: tuple[Attribute, ...]
+
+    def value(self, name: str) -> str | None:
+        """The value of the first attribute of that name, or None."""
+        return next((attribute.value for attribute in self.attributes if attribute.name == name), None)
+
+
+@dataclass(frozen=True, slots=True, config=_STRICT)
+class Group:
+    """An object: its identity, and whole sentences about it."""
+
+    identity: str
+    statements: tuple[str, ...]
+
+
+# One level has one kind of item: Entity, Group, or str for the textual and the raw one.
+State: TypeAlias = tuple[Entity, ...] | tuple[Group, ...] | tuple[str, ...]
+
+
+def entities(state: State) -> tuple[Entity, ...]:
+    """The state as entities. Sentences become one value: that of a group's "description", or of one nameless entity.
+
+    A nameless entity stands for the whole text; its identity matches any other nameless one.
+    """
+    if not state or isinstance(state[0], Entity):
+        return state
+    if isinstance(state[0], Group):
+        return tuple(Entity(group.identity, _text("description", group.statements)) for group in state)
+    return (Entity("", _text("text", state)),)
+
+
+def sentence(identity: str, attribute: Attribute) -> str:
+    """A fact as a whole sentence that names its subject; `fact` reads it back."""
+    return f"The {attribute.name} of {identity} is {attribute.value}."
+
+
+def fact(text: str) -> tuple[str, Attribute] | None:
+    """The identity and attribute that `sentence` wrote, or None for any other sentence."""
+    match = _SENTENCE.fullmatch(text)
+    return (match[2], Attribute(match[1], match[3])) if match else None
+
+
+def at_level(known: Sequence[Entity], level: Level, values: Values = "fragments") -> State:
+    """Entities written at a level. values: whether an attribute's value is a fragment or a sentence (Table 11)."""
+    if level == "object_attribute":
+        return tuple(known) if values == "fragments" else tuple(map(_in_sentences, known))
+    groups = tuple(Group(entity.identity, _sentences(entity)) for entity in known)
+    return groups if level == "object_centric" else tuple(text for group in groups for text in group.statements)
+
+
+def from_level(state: State) -> tuple[Entity, ...]:
+    """The entities that `at_level` wrote; sentences in other words are left out, and so is an entity without any."""
+    if not state:
+        return ()
+    if isinstance(state[0], Entity):
+        return tuple(Entity(e.identity, tuple(map(_as_fragment, e.attributes))) for e in state)
+    texts = [text for item in state for text in (item.statements if isinstance(item, Group) else (item,))]
+    return from_facts(found for found in map(fact, texts) if found)
+
+
+def from_facts(facts: Iterable[tuple[str, Attribute]]) -> tuple[Entity, ...]:
+    """Entities from pairs of an identity and an attribute, in the order in which they first appear."""
+    known: dict[str, list[Attribute]] = {}
+    for identity, attribute in facts:
+        known.setdefault(identity, []).append(attribute)
+    return tuple(Entity(identity, tuple(attributes)) for identity, attributes in known.items())
+
+
+def entity(identity: str, attributes: Mapping[str, str]) -> Entity:
+    """An entity from names and values."""
+    return Entity(identity, tuple(Attribute(name, value) for name, value in attributes.items()))
+
+
+def _text(name: str, sentences: Sequence[str]) -> tuple[Attribute, ...]:
+    return (Attribute(name, " ".join(sentences)),) if sentences else ()
+
+
+def _sentences(known: Entity) -> tuple[str, ...]:
+    return tuple(sentence(known.identity, attribute) for attribute in known.attributes)
+
+
+def _in_sentences(known: Entity) -> Entity:
+    return Entity(
+        known.identity, tuple(Attribute(a.name, text) for a, text in zip(known.attributes, _sentences(known), strict=True))
+    )
+
+
+def _as_fragment(attribute: Attribute) -> Attribute:
+    found = fact(attribute.value)
+    return found[1] if found and found[1].name == attribute.name else attribute
