@@ -86,29 +86,31 @@ class Modules(NamedTuple):
 
 ITEMS: dict[Level, type] = {"textual": str, "object_centric": Group, "object_attribute": Entity}
 
-# The form of a state at each level: Table 11's definitions and schema, and an example from no benchmark.
+# The form of a state at each level: Table 11's definitions and schema, and an example of the form from no benchmark.
 FORMS: dict[Level, str] = {
     "textual": """
 A state is a list of whole English sentences. Each names its subject and states one observable fact, with no guess and
 no summary.
-Example: ["The lamp 1 is on the shelf 2.", "The lamp 1 is switched on."]
+Example of the form: ["The kite 3 is in the tree.", "The kite 3 is torn.", "The gate is shut."]
 """,
     "object_centric": """
 A state is a list of objects. An object is something concrete or abstract that the observations name; its identity is
 the name they use. Its statements are whole English sentences, each with its own subject and one fact.
-Example: [{"identity": "lamp 1", "statements": ["The lamp 1 is on the shelf 2.", "The lamp 1 is switched on."]}]
+Example of the form: [{"identity": "kite 3", "statements": ["The kite 3 is in the tree.", "The kite 3 is torn."]},
+{"identity": "gate", "statements": ["The gate is shut."]}]
 """,
     "object_attribute": """
 A state is a list of objects. An object is something concrete or abstract that is stated or clearly implied; its
 identity is the name used for it. Each attribute is one property: a short telling name, and a value.
 {% if values == "sentences" %}
 A value is a whole sentence with subject and verb that can be read without the name.
-Example: [{"identity": "lamp 1", "attributes": [{"name": "location", "value": "The lamp 1 is on the shelf 2."}, {"name":
-"power", "value": "The lamp 1 is switched on."}]}]
+Example of the form: [{"identity": "kite 3", "attributes": [{"name": "location", "value": "The kite 3 is in the tree."},
+{"name": "condition", "value": "The kite 3 is torn."}]}, {"identity": "gate", "attributes": [{"name": "status", "value":
+"The gate is shut."}]}]
 {% else %}
 A value is a few words.
-Example: [{"identity": "lamp 1", "attributes": [{"name": "location", "value": "on the shelf 2"}, {"name": "power",
-"value": "on"}]}]
+Example of the form: [{"identity": "kite 3", "attributes": [{"name": "location", "value": "in the tree"}, {"name":
+"condition", "value": "torn"}]}, {"identity": "gate", "attributes": [{"name": "status", "value": "shut"}]}]
 {% endif %}
 """,
 }
@@ -154,7 +156,7 @@ You state what success at a task looks like: the goal state, the few facts that 
   implication. Every milestone that the task lists counts ("first do A, then do B").
 - A plan is a step, a precondition or an obstacle that you work out yourself. Plans are forbidden in the goal state.
 - With no previous goal state (the first step), translate the whole task: each verb of the goal and each milestone into
-  the fact that it ends in. Leave out what is true of anything anyway.
+  the fact that it ends in, for every object that the task speaks of. Leave out what is true of anything anyway.
 - With a previous goal state, keep all of it until the end, also what has been achieved, and add nothing, with two
   exceptions. Milestone: where the observation confirms one part of a task of several parts, the facts of the next part
   may be added if they are missing. Anchoring: where a goal speaks of a kind of thing and the observation first shows

@@ -121,9 +121,8 @@ def _sentences(known: Entity) -> tuple[str, ...]:
 
 
 def _in_sentences(known: Entity) -> Entity:
-    return Entity(
-        known.identity, tuple(Attribute(a.name, text) for a, text in zip(known.attributes, _sentences(known), strict=True))
-    )
+    attributes = (Attribute(a.name, sentence(known.identity, a)) for a in known.attributes)
+    return Entity(known.identity, tuple(attributes))
 
 
 def _as_fragment(attribute: Attribute) -> Attribute:

@@ -1,7 +1,8 @@
 """The languages of the five worlds: their templated text, read into entities by rules.
 
-The offline stand-in for a model's Modules A, B and C (`statefactory.rules`). Each module here reads one world's text and
-goals, from the words alone: no world is opened, no score and no plan is known. What a rule does not understand it says.
+The offline stand-in for a model's Modules A, B and C (`statefactory.rules`). Each module here reads one world's text
+and goals, from the words alone: no world is opened, no score and no plan is known. A rule says what it does not
+understand.
 """
 
 from __future__ import annotations

@@ -1,0 +1,129 @@
+"""Extraction along a trajectory: Modules A, B and C one after the other at every step, each fed by the step before.
+
+Between two steps the state and the goal are remembered, and nothing else (Eq. 4 and 6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from lab.backbones import Backbone
+from lab.parsing import MalformedAnswer
+from lab.prompts import AnswerModel, Prompt
+from statefactory.modules import ITEMS, Modules, modules
+from statefactory.rules import not_understood, register
+from statefactory.state import Level, State, Values
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What was extracted: a state and a goal a step.
+
+    unreadable: answers of a model that could not be read; such an answer changes nothing. not_understood: sentences of
+    observations that no rule reads.
+    """
+
+    level: Level
+    states: tuple[State, ...]
+    goals: tuple[State, ...]
+    unreadable: int = 0
+    not_understood: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, each state and goal once; `read_trace` reads them back."""
+        states, goals = dict.fromkeys(self.states), dict.fromkeys(self.goals)
+        numbers = [{state: number for number, state in enumerate(kept)} for kept in (states, goals)]
+        adapter = _adapter(self.level)
+        return {
+            "level": self.level,
+            "states": [adapter.dump_python(state, mode="json") for state in states],
+            "goals": [adapter.dump_python(goal, mode="json") for goal in goals],
+            "steps": [[numbers[0][s], numbers[1][g]] for s, g in zip(self.states, self.goals, strict=True)],
+            "unreadable": self.unreadable,
+            "not_understood": list(self.not_understood),
+        }
+
+
+def read_trace(record: dict[str, Any]) -> Trace:
+    """A trace from its JSON."""
+    adapter = _adapter(record["level"])
+    states, goals = (list(map(adapter.validate_python, record[kind])) for kind in ("states", "goals"))
+    steps = record["steps"]
+    return Trace(
+        record["level"],
+        tuple(states[state] for state, _ in steps),
+        tuple(goals[goal] for _, goal in steps),
+        record["unreadable"],
+        tuple(record["not_understood"]),
+    )
+
+
+def extract(
+    backbone: Backbone,
+    goal: str,
+    actions: Sequence[str],
+    observations: Sequence[str],
+    level: Level = "object_attribute",
+    values: Values = "fragments",
+    instruction: str = "",
+) -> Trace:
+    """The states and goals of a trajectory.
+
+    level: of representation; "raw" asks nothing. values: whether an attribute's value is a fragment or a sentence.
+    instruction: of the world, put first in each prompt. An answer that cannot be read even after the backbone's re-ask
+    leaves the state or the goal as it was, and is counted. Raises ValueError if actions and observations differ in
+    number, and what the backbone raises.
+    """
+    if len(actions) != len(observations):
+        raise ValueError(f"{len(actions)} actions with {len(observations)} observations: each action needs one")
+    if level == "raw":
+        return Trace(level, tuple((text,) for text in observations), ((goal,),) * len(observations))
+    if backbone.engine.kind == "rules":
+        register()
+    extractor = _Extractor(backbone, modules(level), goal, values, instruction)
+    for action, observation in zip(actions, observations, strict=True):
+        extractor.step(action, observation)
+    return Trace(level, tuple(extractor.states), tuple(extractor.goals), extractor.unreadable, tuple(extractor.unread))
+
+
+class _Extractor:
+    """The recurrence: what is remembered between two steps is the last state and the last goal."""
+
+    def __init__(self, backbone: Backbone, prompts: Modules, goal: str, values: Values, instruction: str) -> None:
+        self.backbone, self.prompts = backbone, prompts
+        self.given = {"goal": goal, "values": values, "instruction": instruction}
+        self.states: list[State] = []
+        self.goals: list[State] = []
+        self.unreadable = 0
+        self.unread: list[str] = []
+
+    def step(self, action: str, observation: str) -> None:
+        """One action and what it led to."""
+        state, goal = (kept[-1] if kept else None for kept in (self.states, self.goals))
+        before = {"previous_state": state, "action": action}
+        seen = self._ask(self.prompts.perceive, observation=observation, previous_goal=goal, **before)
+        current = seen.state if seen else state or ()
+        self.unread += not_understood(seen.thinking) if seen else []
+        kept = self._ask(self.prompts.refine, state=current, **before)
+        current = kept.state if kept else current
+        now = {"state": current, "observation": observation, "action": action}
+        wanted = self._ask(self.prompts.interpret, previous_goal=goal, **now)
+        self.states.append(current)
+        self.goals.append(wanted.goal if wanted else goal or ())
+
+    def _ask(self, prompt: Prompt, **fields: Any) -> AnswerModel | None:
+        try:
+            return self.backbone.ask(prompt, **self.given, **fields).value
+        except MalformedAnswer:
+            self.unreadable += 1
+            return None
+
+
+@cache
+def _adapter(level: Level) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(tuple[ITEMS.get(level, str), ...])
