@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property, partial
@@ -10,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from lab import budget, engines, progress
-from lab.backbones import Backbone, Ledger, connect
+from lab.backbones import Backbone, Ledger
+from lab.episodes import backbone_of, booked
 from lab.execution import Played, play_all
 from lab.places import ROOT
 from lab.runs import Episode, Manifest, Run
-from lab.usage import by_operator
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
 from sdp.adapters.travelplanner.options import Listings
 from sdp.adapters.travelplanner.trip import itinerary, state_from_json
@@ -135,7 +134,7 @@ def collect(
     nothing was finished.
     """
     setup = setup.resolved()
-    backbone, kind = _backbone(setup.engine), engines.parse(setup.engine).kind
+    backbone, kind = backbone_of(setup.engine), engines.parse(setup.engine).kind
     tasks = _recorded(backbone, setup.tasks())
     manifest = _manifest(setup, backbone, tasks)
     folder = ROOT / "runs" / (run or manifest.name())
@@ -177,7 +176,7 @@ def _manifest(setup: Setup, backbone: Backbone, tasks: Sequence[TripTask]) -> Ma
 def play(setup: Setup, task_id: str, ledger: Ledger | None = None) -> Trajectory:
     """One episode, kept nowhere. Raises KeyError for a task that the split does not have."""
     setup = setup.resolved()
-    loaded, ledger = _loaded(setup.data, setup.seed), ledger or Ledger(_backbone(setup.engine))
+    loaded, ledger = _loaded(setup.data, setup.seed), ledger or Ledger(backbone_of(setup.engine))
     task = {task.id: task for task in loaded.tasks[setup.split]}[task_id]
     world = TravelPlanner(loaded.sandbox, loaded.tasks)
     adapter = TravelPlannerAdapter(task, world, _listings(setup.data, setup.seed), ledger, setup.policy)
@@ -192,17 +191,7 @@ def plan_of(setup: Setup, trajectory: Trajectory) -> list[dict[str, Any]]:
 
 
 def _play(setup: Setup, record: bool, task_id: str) -> Played:
-    allowed = budget.of_environment()
-    allowed.check()
-    ledger = Ledger(_backbone(setup.engine), record)
-    try:
-        trajectory = play(setup, task_id, ledger)
-    except Exception as error:
-        error.played = Played(None, by_operator(ledger.calls), ledger.recorded)
-        raise
-    finally:
-        allowed.book(sum(not call.cached for call in ledger.calls))
-    return Played(_result(setup, trajectory), by_operator(ledger.calls), ledger.recorded)
+    return booked(setup.engine, record, lambda ledger: _result(setup, play(setup, task_id, ledger)))
 
 
 def _result(setup: Setup, trajectory: Trajectory) -> dict[str, Any]:
@@ -229,13 +218,3 @@ def _loaded(data: str, seed: int) -> Loaded:
 @cache
 def _listings(data: str, seed: int) -> Listings:
     return Listings(_loaded(data, seed).sandbox)
-
-
-def _backbone(engine: str) -> Backbone:
-    # Connected once a process and address: a notebook may change OPENAI_BASE_URL between two cells.
-    return _connected(engine, os.environ.get("OPENAI_BASE_URL", ""))
-
-
-@cache
-def _connected(engine: str, address: str) -> Backbone:
-    return connect(engine)

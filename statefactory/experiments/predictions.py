@@ -6,21 +6,17 @@ embedding, convention or goal is scored without asking a model again.
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lab import budget, engines, progress
-from lab.backbones import Backbone, Ledger, connect
+from lab.backbones import Backbone, Ledger
+from lab.episodes import backbone_of, booked, run_of
 from lab.execution import Played, play_all
-from lab.places import ROOT
-from lab.runs import Episode, Manifest, Run, RunBusy
-from lab.usage import by_operator
+from lab.runs import Episode, Manifest
 from statefactory.benchmark import DOMAINS, Pair, Row
 from statefactory.experiments.table3 import build_all, data_of
 from statefactory.extraction import Trace, extract, read_trace
@@ -172,11 +168,11 @@ def collect(setup: Setup, workers: int = 0, record: bool | None = None, show_pro
     Raises MissingData without the data, BudgetSpent if no pair is whole, and what the backbone raises.
     """
     setup = setup.resolved()
-    backbone, kind = _backbone(setup.engine), engines.parse(setup.engine).kind
+    backbone, kind = backbone_of(setup.engine), engines.parse(setup.engine).kind
     pairs = setup.pairs()
     ids = _recorded(backbone, [task_id(*names) for names in _trajectories(setup, pairs)])
     episode = partial(_play, setup, kind in ("endpoint", "local") if record is None else record)
-    with _opened(_manifest(setup, backbone, ids)) as run:
+    with run_of(_manifest(setup, backbone, ids)) as run:
         try:
             threads = kind == "endpoint"
             processes = 1 if kind == "local" else 2
@@ -188,23 +184,6 @@ def collect(setup: Setup, workers: int = 0, record: bool | None = None, show_pro
             progress.note(str(spent))
         whole = _whole(setup, pairs, run.episodes)
         return Results(setup, backbone.engine.label, whole, dict(run.episodes), run.usage(), run.folder)
-
-
-@contextmanager
-def _opened(manifest: Manifest) -> Iterator[Run]:
-    """The run, as soon as no other process writes to it: notebooks side by side share their extractions."""
-    folder, waiting = ROOT / "runs" / manifest.name(), False
-    while True:
-        try:
-            run = Run(folder, manifest)
-            break
-        except RunBusy as busy:
-            if not waiting:
-                progress.note(f"waiting: {busy}")
-            waiting = True
-            time.sleep(1)
-    with run:
-        yield run
 
 
 def _trajectories(setup: Setup, pairs: Mapping[str, Sequence[Pair]]) -> Iterator[tuple[str, str, Row]]:
@@ -239,18 +218,9 @@ def _manifest(setup: Setup, backbone: Backbone, ids: Iterable[str]) -> Manifest:
 
 
 def _play(setup: Setup, record: bool, name: str) -> Played:
-    allowed = budget.of_environment()
-    allowed.check()
-    ledger = Ledger(_backbone(setup.engine), record)
     method, domain, row_id = name.split("/", 2)
-    try:
-        result = _result(METHODS[method], ledger, domain, _rows(domain, setup.data, setup.seed)[row_id])
-    except Exception as error:
-        error.played = Played(None, by_operator(ledger.calls), ledger.recorded)
-        raise
-    finally:
-        allowed.book(sum(not call.cached for call in ledger.calls))
-    return Played(result, by_operator(ledger.calls), ledger.recorded)
+    row = _rows(domain, setup.data, setup.seed)[row_id]
+    return booked(setup.engine, record, lambda ledger: _result(METHODS[method], ledger, domain, row))
 
 
 def _result(method: Extraction | Judging, ledger: Ledger, domain: str, row: Row) -> dict[str, Any]:
@@ -270,13 +240,3 @@ def _pairs(domain: str, data: str, seed: int) -> list[Pair]:
 @cache
 def _rows(domain: str, data: str, seed: int) -> dict[str, Row]:
     return {row.id: row for pair in _pairs(domain, data, seed) for row in pair.rows}
-
-
-def _backbone(engine: str) -> Backbone:
-    # Connected once a process and address: a notebook may change OPENAI_BASE_URL between two cells.
-    return _connected(engine, os.environ.get("OPENAI_BASE_URL", ""))
-
-
-@cache
-def _connected(engine: str, address: str) -> Backbone:
-    return connect(engine)

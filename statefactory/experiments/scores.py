@@ -30,9 +30,11 @@ def metrics() -> list[str]:
     return [*(metric(domain) for domain in order), OVERALL]
 
 
-def rows(method: str, backbone: str, distances: Distances, source: str = "this run") -> list[tables.Row]:
-    """The measured rows of a predictor. distances: domain -> one value a pair. Overall needs all five domains."""
-    found = [tables.mean_row(method, backbone, metric(name), values, source=source)
+def rows(
+    method: str, backbone: str, distances: Distances, source: str = "this run", evidence: str = "measured"
+) -> list[tables.Row]:
+    """The rows of a predictor. distances: domain -> one value a pair. Overall needs all five domains."""
+    found = [tables.mean_row(method, backbone, metric(name), values, evidence, source)
              for name, values in distances.items()]  # fmt: skip
     if set(distances) == set(BY_NAME):
         mean = overall(distances)
@@ -43,7 +45,7 @@ def rows(method: str, backbone: str, distances: Distances, source: str = "this r
                 backbone,
                 OVERALL,
                 mean.value,
-                evidence="measured",
+                evidence=evidence,
                 source=source,
                 n=n,
                 interval=(mean.low, mean.high),

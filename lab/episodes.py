@@ -1,0 +1,69 @@
+"""What every experiment's episode does around its own work: connect, keep to the budget, keep the accounts."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from lab import budget, progress
+from lab.backbones import Backbone, Ledger, connect
+from lab.execution import Played
+from lab.places import ROOT
+from lab.runs import Manifest, Run, RunBusy
+from lab.usage import by_operator
+
+BUSY_PAUSE = 1.0  # seconds between two looks at a run that another process writes
+
+
+def backbone_of(engine: str) -> Backbone:
+    """The backbone of an engine string, connected once a process; raises as `lab.backbones.connect` does."""
+    # By address, too: a notebook may change OPENAI_BASE_URL between two cells.
+    return _connected(engine, os.environ.get("OPENAI_BASE_URL", ""))
+
+
+def booked(engine: str, record: bool, work: Callable[[Ledger], Any]) -> Played:
+    """Do an episode's work with a ledger of its own, within the budget of `lab record`.
+
+    work: returns the episode's result, JSON. record: keep the answers. Raises BudgetSpent before the work, and what the
+    work raises, with its accounts attached (see `lab.execution`).
+    """
+    allowed = budget.of_environment()
+    allowed.check()
+    ledger = Ledger(backbone_of(engine), record)
+    try:
+        result = work(ledger)
+    except Exception as error:
+        error.played = Played(None, by_operator(ledger.calls), ledger.recorded)
+        raise
+    finally:
+        allowed.book(sum(not call.cached for call in ledger.calls))
+    return Played(result, by_operator(ledger.calls), ledger.recorded)
+
+
+@contextmanager
+def run_of(manifest: Manifest) -> Iterator[Run]:
+    """The run in a folder of its own under `runs/`, as soon as no other process writes to it.
+
+    So notebooks that are executed side by side share their runs.
+    """
+    waiting = False
+    while True:
+        try:
+            run = Run(ROOT / "runs" / manifest.name(), manifest)
+            break
+        except RunBusy as busy:
+            if not waiting:
+                progress.note(f"waiting: {busy}")
+            waiting = True
+            time.sleep(BUSY_PAUSE)
+    with run:
+        yield run
+
+
+@cache
+def _connected(engine: str, address: str) -> Backbone:
+    return connect(engine)

@@ -1,0 +1,133 @@
+"""From predictions to EPIC distances: of a method in a run, with an embedding, a convention and a goal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from lab import engines, tables
+from statefactory.benchmark import Pair, Row
+from statefactory.embeddings import open_embedder
+from statefactory.epic import epic_distances
+from statefactory.experiments import scores
+from statefactory.experiments.predictions import METHODS, Judging, Results
+from statefactory.experiments.statistics import title
+from statefactory.predictors.factored import trace_rewards
+from statefactory.routing import PAPER, Convention
+from statefactory.state import State
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+MINILM = "all-MiniLM-L6-v2"
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How extracted states become rewards.
+
+    goal: "online", as interpreted step by step; "offline", the state that the expert's last step led to, for the whole
+    pair. The latter is an oracle's knowledge, and what it gives is simulated (§4.3, Table 14).
+    """
+
+    embedding: str = MINILM
+    convention: Convention = PAPER
+    goal: Literal["online", "offline"] = "online"
+
+
+def rewards(results: Results, method: str, scoring: Scoring = Scoring()) -> Iterator[tuple[str, Pair, np.ndarray]]:
+    """Domain, pair and its predicted rewards, the positive's steps before the negative's, for every pair."""
+    import numpy as np
+
+    for domain, pairs in results.pairs.items():
+        for pair in pairs:
+            of = [_of_row(results, method, domain, pair, row, scoring) for row in pair.rows]
+            yield domain, pair, np.concatenate(of)
+
+
+def distances(results: Results, method: str, scoring: Scoring = Scoring()) -> dict[str, np.ndarray]:
+    """Domain -> EPIC distances, a value a pair."""
+    predicted: dict[str, list[np.ndarray]] = {domain: [] for domain in results.pairs}
+    for domain, _, of in rewards(results, method, scoring):
+        predicted[domain].append(of)
+    return {
+        domain: epic_distances(of, [pair.shaped for pair in results.pairs[domain]], _tasks(results.pairs[domain]))
+        for domain, of in predicted.items()
+    }
+
+
+def rows(results: Results, method: str, scoring: Scoring = Scoring(), name: str = "") -> list[tables.Row]:
+    """The rows of a results table. name: in place of the method's title."""
+    found = distances(results, method, scoring)
+    evidence = "simulated" if results.simulated or scoring.goal == "offline" else "measured"
+    source = f"this run, {results.setup.data} data"
+    return scores.rows(name or title_of(results, method), results.backbone, found, source, evidence)
+
+
+def title_of(results: Results, method: str) -> str:
+    """The method's name in tables; states that rules extracted say so."""
+    name = METHODS[method].title
+    by_rules = engines.parse(results.setup.engine).kind == "rules" and method != "raw"
+    return f"{name}, rule-extracted" if by_rules else name
+
+
+def frame(results: Results, scoring: Scoring = Scoring()) -> pd.DataFrame:
+    """The results table of all the run's methods."""
+    return tables.table(row for method in results.setup.methods for row in rows(results, method, scoring))
+
+
+def costliest(results: Results, method: str, scoring: Scoring = Scoring(), most: int = 5) -> pd.DataFrame:
+    """The pairs of each domain that cost most, the worst first, in numbers that say what went wrong.
+
+    rises: Pearson's rho within the positive, how well the reward climbs. positive, negative: the mean rewards, which
+    should be near the mean truth and near 0. end: the reward at the positive's last expert step, which should be 1.
+    """
+    import pandas as pd
+
+    found = distances(results, method, scoring)
+    lines = []
+    places = dict.fromkeys(results.pairs, 0)
+    for domain, pair, predicted in rewards(results, method, scoring):
+        distance = found[domain][places[domain]]
+        places[domain] += 1
+        lines.append({"domain": title(domain), "task": pair.task, "distance": distance, **_about(pair, predicted)})
+    table = pd.DataFrame(lines).sort_values(["domain", "distance", "task"], ascending=[True, False, True])
+    order = [title(domain) for domain in results.pairs]
+    worst = table.groupby("domain", sort=False).head(most)
+    return worst.sort_values("domain", key=lambda names: names.map(order.index), kind="stable").reset_index(drop=True)
+
+
+def _about(pair: Pair, predicted: np.ndarray) -> Mapping[str, float]:
+    steps = pair.positive.trajectory
+    positive, negative = predicted[: len(steps)], predicted[len(steps) :]
+    expert = [number for number, step in enumerate(steps) if step.reward.is_expert]
+    rho = 1 - 2 * epic_distances([positive], [pair.positive.shaped])[0] ** 2
+    return {
+        "steps": len(steps), "rises": rho, "positive": positive.mean(), "truth": sum(pair.positive.shaped) / len(steps),
+        "negative": negative.mean(), "end": positive[expert[-1]] if expert else positive[-1],
+    }  # fmt: skip
+
+
+def _of_row(results: Results, method: str, domain: str, pair: Pair, row: Row, scoring: Scoring) -> np.ndarray:
+    import numpy as np
+
+    if isinstance(METHODS[method], Judging):
+        return results.judged(method, domain, row)
+    trace = results.trace(method, domain, row)
+    if trace is None:  # a failed episode predicts nothing, and is counted by `Results.counts`
+        return np.zeros(len(row.trajectory))
+    goal = _reached(results, method, domain, pair.positive) if scoring.goal == "offline" else None
+    return trace_rewards(trace, open_embedder(scoring.embedding), scoring.convention, goal)
+
+
+def _reached(results: Results, method: str, domain: str, positive: Row) -> State:
+    """The state that the expert's last step led to; () where the episode failed."""
+    trace = results.trace(method, domain, positive)
+    last = max((number for number, step in enumerate(positive.trajectory) if step.reward.is_expert), default=-1)
+    return trace.states[last] if trace else ()
+
+
+def _tasks(pairs: list[Pair]) -> list[str]:
+    return [pair.task for pair in pairs]
