@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from lab.places import ROOT
 
@@ -18,7 +20,8 @@ class Call:
     path: how the answer was read: "rules", "corrupted", "schema", "strict", "repaired" or "reasked"; a call that gave
     no usable answer has "malformed", and one whose server gave up on it "failed". tokens_in, tokens_out: as the server
     counted them, re-asks included. seconds: wall time, waiting included. usd: None where the model's price or the
-    tokens are unknown. cached: it came from the cache and was free. retries: requests that brought no reply.
+    tokens are unknown. cached: it came from the cache and was free. retries: requests that brought no reply. cut: the
+    prompt did not fit the engine's `context` and was shortened (lab/context.py).
     """
 
     operator: str
@@ -30,6 +33,7 @@ class Call:
     usd: float | None = 0.0
     cached: bool = False
     retries: int = 0
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,10 @@ def cost_of(calls: Iterable[Call]) -> Cost:
 
 
 def by_operator(calls: Iterable[Call]) -> dict[str, dict[str, float | int | None | dict[str, int]]]:
-    """Totals for each operator: calls, cached, tokens, seconds, usd (None as soon as one price is unknown), paths."""
+    """Totals for each operator: calls, cached, tokens, seconds, usd (None as soon as one price is unknown), paths.
+
+    `cut` stands among them only where prompts were cut.
+    """
     groups: dict[str, list[Call]] = {}
     for call in calls:
         groups.setdefault(call.operator, []).append(call)
@@ -65,12 +72,36 @@ def _totals(calls: list[Call]) -> dict[str, float | int | None | dict[str, int]]
     for call in calls:
         paths[call.path] = paths.get(call.path, 0) + 1
     prices = [call.usd for call in calls]
-    return asdict(cost_of(calls)) | {
+    totals = asdict(cost_of(calls)) | {
         "cached": sum(call.cached for call in calls),
         "retries": sum(call.retries for call in calls),
         "seconds": round(sum(call.seconds for call in calls), 6),
         "usd": None if None in prices else sum(price or 0.0 for price in prices),
         "paths": paths,
+    }
+    cut = sum(call.cut for call in calls)
+    return totals | ({"cut": cut} if cut else {})
+
+
+def summed(parts: Sequence[Mapping[str, Any]], timed: bool = True) -> dict[str, Any]:
+    """An operator's totals over episodes (`by_operator`), for a table.
+
+    timed: False where seconds say nothing, as those of rules, which would also differ at each run. They are left empty
+    where answers came from the cache.
+    """
+    prices = [part["usd"] for part in parts]
+    paths: Counter[str] = Counter()
+    for part in parts:
+        paths.update(part["paths"])
+    timed = timed and not any(part["cached"] for part in parts)
+    return {
+        "calls": sum(part["calls"] for part in parts),
+        "tokens in": sum(part["tokens_in"] for part in parts),
+        "tokens out": sum(part["tokens_out"] for part in parts),
+        "retries": sum(part["retries"] for part in parts),
+        "seconds": round(sum(part["seconds"] for part in parts), 1) if timed else None,
+        "dollars": None if None in prices else sum(prices),
+        "paths": ", ".join(f"{path} {count}" for path, count in sorted(paths.items())),
     }
 
 

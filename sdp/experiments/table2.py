@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lab import engines, recordings, tables
+from lab.usage import summed
 from sdp.adapters.travelplanner.adapter import Policy
 from sdp.experiments.travelplanner import METHOD, Results, Setup, collect
 
@@ -148,28 +148,11 @@ def costs(results: Mapping[str, Results]) -> pd.DataFrame:
 
     lines = [
         {"sample": name, "backbone": run.backbone, "evidence": evidence(run.backbone), "operator": operator}
-        | _cost([usage[operator] for usage in run.usage.values() if usage and operator in usage], run.model)
+        | summed([usage[operator] for usage in run.usage.values() if usage and operator in usage], run.model)
         for name, run in results.items()
         for operator in sorted({operator for usage in run.usage.values() for operator in usage or {}})
     ]
     return pd.DataFrame(lines)
-
-
-def _cost(parts: Sequence[Mapping[str, Any]], model: bool) -> dict[str, Any]:
-    """Sum of the episodes' usage of an operator. The seconds of rules say nothing, and would differ at each run."""
-    prices = [part["usd"] for part in parts]
-    paths = Counter()
-    for part in parts:
-        paths.update(part["paths"])
-    return {
-        "calls": sum(part["calls"] for part in parts),
-        "tokens in": sum(part["tokens_in"] for part in parts),
-        "tokens out": sum(part["tokens_out"] for part in parts),
-        "retries": sum(part["retries"] for part in parts),
-        "seconds": round(sum(part["seconds"] for part in parts), 1) if model else None,
-        "dollars": None if None in prices else sum(prices),
-        "paths": ", ".join(f"{path} {count}" for path, count in sorted(paths.items())),
-    }
 
 
 def _first(failures: Mapping[str, str]) -> str:

@@ -6,6 +6,7 @@ embedding, convention or goal is scored without asking a model again.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property, partial
@@ -16,6 +17,7 @@ from lab import budget, engines, progress
 from lab.backbones import Backbone, Ledger
 from lab.episodes import backbone_of, booked, run_of
 from lab.execution import Played, play_all
+from lab.recordings import MANIFEST
 from lab.runs import Episode, Manifest
 from statefactory.benchmark import DOMAINS, Pair, Row
 from statefactory.experiments.table3 import build_all, data_of
@@ -81,15 +83,26 @@ class Setup:
     seed: int = 0
 
     def resolved(self) -> Setup:
-        """The same with `data` decided, domains that can be built here, and the seed in a noisy engine's string."""
+        """The same with `data` decided, domains that can be built here, and the seed in a noisy engine's string.
+
+        What a recording holds is decided by the recording. Raises ValueError for a method that there is not.
+        """
         unknown = [name for name in self.methods if name not in METHODS]
         if unknown:
             raise ValueError(f"No method {unknown[0]!r}; choose from {', '.join(METHODS)}")
         engine = engines.parse(self.engine)
+        if engine.kind == "replay":
+            return self._as_recorded(backbone_of(self.engine).folder)
         noisy = engine.kind == "rules" and engine.keep < 1 and "seed" not in engine.options
         built = build_all(self.data, self.seed, domains=self.domains)
         text = f"{self.engine}?seed={self.seed}" if noisy and self.seed else self.engine
         return replace(self, data=data_of(built), domains=tuple(built), engine=text)
+
+    def _as_recorded(self, folder: Path) -> Setup:
+        held = json.loads((folder / MANIFEST).read_text())["parameters"]
+        lists = {name: tuple(held[name]) for name in ("methods", "domains")}
+        setup = replace(self, **held | lists)
+        return replace(setup, domains=tuple(build_all(setup.data, setup.seed, domains=setup.domains)))
 
     def pairs(self) -> dict[str, list[Pair]]:
         """Domain -> the chosen pairs; those that come first are played first."""

@@ -37,7 +37,10 @@ class Scoring:
     goal: Literal["online", "offline"] = "online"
 
 
-def rewards(results: Results, method: str, scoring: Scoring = Scoring()) -> Iterator[tuple[str, Pair, np.ndarray]]:
+STANDARD = Scoring()  # as in the paper's Table 1
+
+
+def rewards(results: Results, method: str, scoring: Scoring = STANDARD) -> Iterator[tuple[str, Pair, np.ndarray]]:
     """Domain, pair and its predicted rewards, the positive's steps before the negative's, for every pair."""
     import numpy as np
 
@@ -47,7 +50,7 @@ def rewards(results: Results, method: str, scoring: Scoring = Scoring()) -> Iter
             yield domain, pair, np.concatenate(of)
 
 
-def distances(results: Results, method: str, scoring: Scoring = Scoring()) -> dict[str, np.ndarray]:
+def distances(results: Results, method: str, scoring: Scoring = STANDARD) -> dict[str, np.ndarray]:
     """Domain -> EPIC distances, a value a pair."""
     predicted: dict[str, list[np.ndarray]] = {domain: [] for domain in results.pairs}
     for domain, _, of in rewards(results, method, scoring):
@@ -58,7 +61,7 @@ def distances(results: Results, method: str, scoring: Scoring = Scoring()) -> di
     }
 
 
-def rows(results: Results, method: str, scoring: Scoring = Scoring(), name: str = "") -> list[tables.Row]:
+def rows(results: Results, method: str, scoring: Scoring = STANDARD, name: str = "") -> list[tables.Row]:
     """The rows of a results table. name: in place of the method's title."""
     found = distances(results, method, scoring)
     evidence = "simulated" if results.simulated or scoring.goal == "offline" else "measured"
@@ -73,12 +76,12 @@ def title_of(results: Results, method: str) -> str:
     return f"{name}, rule-extracted" if by_rules else name
 
 
-def frame(results: Results, scoring: Scoring = Scoring()) -> pd.DataFrame:
+def frame(results: Results, scoring: Scoring = STANDARD) -> pd.DataFrame:
     """The results table of all the run's methods."""
     return tables.table(row for method in results.setup.methods for row in rows(results, method, scoring))
 
 
-def costliest(results: Results, method: str, scoring: Scoring = Scoring(), most: int = 5) -> pd.DataFrame:
+def costliest(results: Results, method: str, scoring: Scoring = STANDARD, most: int = 5) -> pd.DataFrame:
     """The pairs of each domain that cost most, the worst first, in numbers that say what went wrong.
 
     rises: Pearson's rho within the positive, how well the reward climbs. positive, negative: the mean rewards, which

@@ -54,3 +54,8 @@ def fidelity(steps: Sequence[Compared]) -> Fidelity:
 def compared(name: str, games: int, seed: int = 0) -> Iterator[Compared]:
     """The steps of so many unseen games of a world, by the expert and at random. Raises MissingData without them."""
     return import_module(f"statefactory.fidelity.{name}").compared(games, seed)
+
+
+def against(name: str) -> str:
+    """What a world's reading is held against: "the simulator's state" or "hand-checked observations"."""
+    return import_module(f"statefactory.fidelity.{name}").AGAINST

@@ -1,0 +1,111 @@
+"""Tables 13 to 16 and Figure 5: what StateFactory's parts are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lab import tables
+from statefactory.embeddings import known
+from statefactory.experiments import scores, scoring, triplets
+from statefactory.experiments.predictions import Results, Setup, collect
+from statefactory.experiments.scoring import STANDARD, Scoring
+from statefactory.routing import OFFICIAL
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Table 13 from the least structure to the most, by method; and what the paper calls it.
+LEVELS = {
+    "raw": "Unstructured Observations (Raw)",
+    "textual": "Textual States (Flat Denoising)",
+    "object_centric": "Object-Centric States (Nested)",
+    "statefactory": "Object-Attribute States (Ours)",
+}
+GOALS = {"offline": "Offline (Oracle Goal State)", "online": "Online (Dynamic Goal State)"}
+# Table 15's embeddings, and the paper's spelling where it is another.
+EMBEDDINGS = {
+    "nli-distilroberta-base-v2": "nli-distilroberta-base-v2",
+    "all-mpnet-base-v2": "all-mpnet-base-v2",
+    "all-MiniLM-L6-v2": "all-MiniLM-L6-v2",
+    "bge-base-en-v1.5": "bge-base-en-v1.5",
+    "embeddinggemma-300m": "embedding-gemma-300m",
+}
+
+
+def collect_methods(setup: Setup, methods: Sequence[str], workers: int = 0) -> dict[str, Results]:
+    """A run a method, so that notebooks share what they have in common."""
+    return {name: collect(replace(setup, methods=(name,)), workers) for name in methods}
+
+
+def representation(runs: Mapping[str, Results], score: Scoring = STANDARD) -> pd.DataFrame:
+    """Table 13's rows. runs: method -> its run, for the methods of LEVELS."""
+    found = [row for method, name in LEVELS.items() for row in scoring.rows(runs[method], method, score, name)]
+    return tables.table(found)
+
+
+def goal_sources(results: Results) -> pd.DataFrame:
+    """Table 14's rows; the oracle's are simulated."""
+    found = [
+        row for goal, name in GOALS.items() for row in scoring.rows(results, "statefactory", Scoring(goal=goal), name)
+    ]
+    return tables.table(found)
+
+
+def available(embeddings: Sequence[str]) -> list[str]:
+    """Those of the embeddings that can be used on this machine; any name that is not in the paper's table counts."""
+    here = known()
+    return [name for name in embeddings if here.get(name, True)]
+
+
+def embedding_rows(
+    results: Results, made: triplets.Paraphrased, embeddings: Sequence[str], score: Scoring = STANDARD
+) -> pd.DataFrame:
+    """Table 15's rows: triplet accuracy and EPIC distances of each embedding."""
+    rows = []
+    for name in embeddings:
+        title = EMBEDDINGS.get(name, name)
+        rows += [{**row, "method": title} for row in triplets.accuracy_rows(made, name)]
+        rows += scoring.rows(results, "statefactory", replace(score, embedding=name), title)
+    return tables.table(rows)
+
+
+def backbones(setup: Setup, engines: Sequence[str], workers: int = 0) -> dict[str, Results]:
+    """Engine -> StateFactory's run on it."""
+    return {name: collect(replace(setup, engine=name, methods=("statefactory",)), workers) for name in engines}
+
+
+def backbone_rows(runs: Mapping[str, Results], score: Scoring = STANDARD) -> pd.DataFrame:
+    """Table 16's rows, one backbone each."""
+    return tables.table(
+        row for results in runs.values() for row in scoring.rows(results, "statefactory", score, "StateFactory")
+    )
+
+
+def official_program(score: Scoring = STANDARD) -> Scoring:
+    """The same scoring in the official program's convention."""
+    return replace(score, convention=OFFICIAL)
+
+
+def ordered(rows: pd.DataFrame, names: Sequence[str], metric: str = scores.OVERALL) -> bool | None:
+    """Whether the measured values fall in this order, the largest first; None where one lacks."""
+    of = rows[(rows["metric"] == metric) & (rows["evidence"] != "published")].set_index("method")["value"]
+    if not set(names) <= set(of.index):
+        return None
+    values = [of[name] for name in names]
+    return all(first > second for first, second in zip(values, values[1:], strict=False))
+
+
+def values(rows: pd.DataFrame, metric: str = scores.OVERALL) -> dict[str, float]:
+    """Method -> its own value of a metric, without the published ones."""
+    of = rows[(rows["metric"] == metric) & (rows["evidence"] != "published")]
+    return dict(zip(of["method"], of["value"], strict=True))
+
+
+def beside(name: str, rows: pd.DataFrame, extra: Sequence[str] = ()) -> pd.DataFrame:
+    """A published table and these rows for reading. extra: metrics before the EPIC distances."""
+    import pandas as pd
+
+    both = pd.concat([tables.published(name, "statefactory"), rows], ignore_index=True)
+    return tables.side_by_side(both, [*extra, *scores.metrics()], decimals=3)

@@ -1,0 +1,148 @@
+"""Table 1's zero-shot rows: the monotonic baseline, StateFactory and the judges, beside what the paper reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lab import engines, progress, recordings, tables
+from lab.places import MissingData
+from lab.replay import RecordingMiss
+from lab.usage import summed
+from statefactory import fidelity
+from statefactory.epic import overall
+from statefactory.experiments import scores, scoring
+from statefactory.experiments.monotonic import distances
+from statefactory.experiments.predictions import JUDGES, METHOD, METHODS, Results, Setup, collect
+from statefactory.experiments.scoring import STANDARD, Scoring
+from statefactory.routing import OFFICIAL, PAPER
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def methods_for(engine: str) -> tuple[str, ...]:
+    """What an engine can answer: the rules read worlds, and only a model judges."""
+    return ("statefactory",) if engines.parse(engine).kind == "rules" else ("statefactory", *JUDGES)
+
+
+def measured(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
+    """The run's rows, behind those of the monotonic baseline on the same pairs."""
+    baseline = {domain: distances(pairs) for domain, pairs in results.pairs.items()}
+    source = f"this run, {results.setup.data} data"
+    first = tables.table(scores.rows("Monotonic", "none", baseline, source))
+    return _joined([first, scoring.frame(results, score)])
+
+
+def replayed(names: Sequence[str], score: Scoring = STANDARD) -> pd.DataFrame:
+    """The rows of recordings: their answers served again, extracted and scored anew.
+
+    Where the trajectories cannot be made (a world's compiler lacks, another version of a simulator), the rows that were
+    saved with the recording, with a note.
+    """
+    return _joined([_replayed(name, score) for name in names])
+
+
+def recorded_names() -> list[str]:
+    """The recordings of this run method that come with the repository."""
+    return [name for name, about in recordings.manifests().items() if about["method"] == METHOD]
+
+
+def with_published(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows behind all those that the paper's Table 1 reports."""
+    return _joined([tables.published("Table 1", "statefactory"), rows])
+
+
+def record(results: Results, score: Scoring = STANDARD) -> None:
+    """Save the run as a recording, if `python -m lab record` runs the notebook."""
+    ids = [name for name, episode in results.episodes.items() if not episode.failed]
+    recordings.save(results.folder, scoring.frame(results, score), costs(results), ids)
+
+
+def costs(results: Results) -> pd.DataFrame:
+    """Calls, tokens and money by method and operator, and how each answer was read."""
+    import pandas as pd
+
+    model = engines.parse(results.setup.engine).kind != "rules"
+    lines = []
+    for method in results.setup.methods:
+        usages = [usage for name, usage in results.usage.items() if usage and name.startswith(f"{method}/")]
+        for operator in dict.fromkeys(operator for usage in usages for operator in usage):
+            parts = [usage[operator] for usage in usages if operator in usage]
+            about = {"method": METHODS[method].title, "backbone": results.backbone, "operator": operator}
+            lines.append(about | summed(parts, model))
+    return pd.DataFrame(lines)
+
+
+def recorded() -> pd.DataFrame:
+    """What the recorded runs of real models took, by operator, with the model file and the date."""
+    import pandas as pd
+
+    abouts = {name: about for name, about in recordings.manifests().items() if about["method"] == METHOD}
+    lines = [(name, len(about["tasks"]), about["address"][:19], about["date"]) for name, about in abouts.items()]
+    made = pd.DataFrame(lines, columns=["recording", "episodes", "model file", "date"])
+    return recordings.usage(METHOD).merge(made, on="recording") if lines else made
+
+
+def variants(results: Results, sentences: Results) -> pd.DataFrame:
+    """StateFactory as the paper has it in two ways each: conventions of routing, and values as fragments or sentences.
+
+    sentences: the same pairs extracted with the method "sentences".
+    """
+    found = [
+        ("values as fragments, the paper's equations", results, "statefactory", PAPER),
+        ("values as fragments, the official program", results, "statefactory", OFFICIAL),
+        ("values as sentences, the paper's equations", sentences, "sentences", PAPER),
+        ("values as sentences, the official program", sentences, "sentences", OFFICIAL),
+    ]
+    rows = [
+        row
+        for name, of, method, convention in found
+        for row in scoring.rows(of, method, Scoring(convention=convention), name)
+    ]
+    return tables.side_by_side(tables.table(rows), scores.metrics(), decimals=3)
+
+
+def fidelity_table(games: int, seed: int, names: Sequence[str] = fidelity.NAMES) -> pd.DataFrame:
+    """How faithful the rules' reading is: F1 of facts, a row a world; a world whose games are not here is left out."""
+    import pandas as pd
+
+    lines = []
+    for name in names:
+        try:
+            found = fidelity.fidelity(list(fidelity.compared(name, games, seed)))
+        except MissingData as error:
+            progress.note(f"{name} is left out: {error}")
+            continue
+        lines.append({"world": name, "against": fidelity.against(name), **found._asdict(), "evidence": "measured"})
+    return pd.DataFrame(lines)
+
+
+def accounts(results: Results) -> pd.DataFrame:
+    """What each method's episodes came to: steps, failures, unreadable answers, sentences that no rule understood."""
+    import pandas as pd
+
+    return pd.DataFrame([{"method": METHODS[name].title, **results.counts(name)} for name in results.setup.methods])
+
+
+def overall_of(results: Results, score: Scoring = STANDARD, method: str = "statefactory") -> float | None:
+    """The unweighted mean over the five domains; None where one lacks."""
+    found = scoring.distances(results, method, score)
+    return overall(found).value if len(found) == len(scores.metrics()) - 1 else None
+
+
+def _replayed(name: str, score: Scoring) -> pd.DataFrame:
+    try:
+        results = collect(Setup(engine=f"replay:{name}"), show_progress=False)
+        return scoring.frame(results, replace(score)).assign(source=f"recording {name}, {results.setup.data} data")
+    except (RecordingMiss, MissingData) as error:
+        progress.note(f"{name} is shown as it was saved: {error}")
+        rows = recordings.rows(METHOD)
+        return rows[rows["source"].str.startswith(f"recording {name},")]
+
+
+def _joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.concat([frame for frame in frames if len(frame)], ignore_index=True)
