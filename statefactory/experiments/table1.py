@@ -85,23 +85,19 @@ def recorded() -> pd.DataFrame:
     return recordings.usage(METHOD).merge(made, on="recording") if lines else made
 
 
-def variants(results: Results, sentences: Results) -> pd.DataFrame:
+def variants(results: Results, sentences: Results, score: Scoring = STANDARD) -> pd.DataFrame:
     """StateFactory as the paper has it in two ways each: conventions of routing, and values as fragments or sentences.
 
     sentences: the same pairs extracted with the method "sentences".
     """
-    found = [
-        ("values as fragments, the paper's equations", results, "statefactory", PAPER),
-        ("values as fragments, the official program", results, "statefactory", OFFICIAL),
-        ("values as sentences, the paper's equations", sentences, "sentences", PAPER),
-        ("values as sentences, the official program", sentences, "sentences", OFFICIAL),
-    ]
-    rows = [
+    runs = {"fragments": (results, "statefactory"), "sentences": (sentences, "sentences")}
+    conventions = {"the paper's equations": PAPER, "the official program": OFFICIAL}
+    return tables.table(
         row
-        for name, of, method, convention in found
-        for row in scoring.rows(of, method, Scoring(convention=convention), name)
-    ]
-    return tables.side_by_side(tables.table(rows), scores.metrics(), decimals=3)
+        for values, (of, method) in runs.items()
+        for title, convention in conventions.items()
+        for row in scoring.rows(of, method, replace(score, convention=convention), f"values as {values}, {title}")
+    )
 
 
 def fidelity_table(games: int, seed: int, names: Sequence[str] = fidelity.NAMES) -> pd.DataFrame:

@@ -1,0 +1,69 @@
+"""Figure 5: the Overall values of Tables 13 to 16 as five panels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lab import tables
+from statefactory.experiments import ablations, scores, table1, triplets
+from statefactory.experiments.predictions import Setup, collect
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+A, B, C, D, E = PANELS = (
+    "(a) representation",
+    "(b) goal interpretation",
+    "(c) LLM backbone",
+    "(d) embedding, EPIC distance",
+    "(e) embedding, triplet accuracy",
+)
+TABLES = dict(zip(PANELS, ("Table 13", "Table 14", "Table 16", "Table 15", "Table 15"), strict=True))
+
+
+def panels(
+    setup: Setup, embeddings: Sequence[str], paraphraser: str, recordings: Sequence[str] = (), workers: int = 0
+) -> dict[str, pd.DataFrame]:
+    """Panel -> its rows, published before measured, of one metric each: Overall, or triplet accuracy in (e)."""
+    runs = ablations.collect_methods(setup, list(ablations.LEVELS), workers)
+    results = runs["statefactory"]
+    source = collect(Setup("rules", ("statefactory",), "made"), workers)
+    made = triplets.collect(source, paraphraser)
+    embedded = ablations.embedding_rows(results, made, ablations.available(embeddings))
+    found = {
+        A: ablations.representation(runs),
+        B: ablations.goal_sources(results),
+        C: _backbones(setup, recordings, workers),
+        D: embedded,
+        E: embedded,
+    }
+    return {name: _panel(name, rows) for name, rows in found.items()}
+
+
+def overall(panels: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """All panels as one table, in the columns of a results table behind the panel's name."""
+    import pandas as pd
+
+    return pd.concat([rows.assign(panel=name) for name, rows in panels.items()], ignore_index=True)[
+        ["panel", *tables.COLUMNS]
+    ]
+
+
+def _backbones(setup: Setup, recordings: Sequence[str], workers: int) -> pd.DataFrame:
+    import pandas as pd
+
+    runs = ablations.backbones(replace(setup, methods=()), [setup.engine], workers)
+    replayed = table1.replayed(recordings or table1.recorded_names())
+    models = replayed[replayed["method"].str.startswith("StateFactory")] if len(replayed) else replayed
+    return pd.concat([ablations.backbone_rows(runs), models], ignore_index=True)
+
+
+def _panel(name: str, rows: pd.DataFrame) -> pd.DataFrame:
+    """The panel's metric alone, published rows first; the bars of (c) are named by backbone."""
+    import pandas as pd
+
+    both = pd.concat([tables.published(TABLES[name], "statefactory")[tables.COLUMNS], rows], ignore_index=True)
+    of = both[both["metric"] == (triplets.ACCURACY if name == E else scores.OVERALL)]
+    return of.assign(method=of["backbone"]) if name == C else of
