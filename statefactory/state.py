@@ -23,7 +23,7 @@ Values: TypeAlias = Literal["fragments", "sentences"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 
 _STRICT = ConfigDict(extra="forbid")
-_SENTENCE = re.compile(r"The (\S+) of (.+?) is (.*)\.", re.DOTALL)
+_SENTENCE = re.compile(r'The (\S+) of (?:"(.+?)"|(.+?)) is (.*)\.', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, config=_STRICT)
@@ -71,14 +71,15 @@ def entities(state: State) -> tuple[Entity, ...]:
 
 
 def sentence(identity: str, attribute: Attribute) -> str:
-    """A fact as a whole sentence that names its subject; `fact` reads it back."""
-    return f"The {attribute.name} of {identity} is {attribute.value}."
+    """A fact as a whole sentence that names its subject; `fact` reads it back. A name that holds " is " is quoted."""
+    subject = f'"{identity}"' if " is " in identity else identity
+    return f"The {attribute.name} of {subject} is {attribute.value}."
 
 
 def fact(text: str) -> tuple[str, Attribute] | None:
     """The identity and attribute that `sentence` wrote, or None for any other sentence."""
     match = _SENTENCE.fullmatch(text)
-    return (match[2], Attribute(match[1], match[3])) if match else None
+    return (match[2] or match[3], Attribute(match[1], match[4])) if match else None
 
 
 def at_level(known: Sequence[Entity], level: Level, values: Values = "fragments") -> State:

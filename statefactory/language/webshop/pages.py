@@ -1,0 +1,157 @@
+"""The shop's pages read into parts, by their buttons and the few fixed lines. The instruction is left out.
+
+A page repeats the task under "Instruction:"; what stands there is a wish and nothing that was seen.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+Kind = Literal["search", "results", "item", "text", "bought", "unknown"]
+BOUGHT = "You have successfully purchased the product."
+CLICKED = re.compile(r"You have clicked .*\.$")
+BUTTON = re.compile(r"\s*\[(button|clicked button)\] (.*) \[\1_\]$")
+NUMBER = re.compile(r"Page (\d+) \(Total results: (\d+)\)$")
+PRICE_TAG = re.compile(r"\$[\d.,]+(?: to \$[\d.,]+)?$")
+NOTHING = "No reviews found"
+FIXED = frozenset({"Back to Search", "Next >", "< Prev", "Buy Now", "Search",
+                   "Description", "Features", "Reviews", "Attributes"})  # fmt: skip
+
+
+class Listed(NamedTuple):
+    """A product in a list of results."""
+
+    title: str
+    price: str
+
+
+class Option(NamedTuple):
+    """What a product can be chosen in. chosen: "" if nothing is."""
+
+    name: str
+    values: tuple[str, ...]
+    chosen: str
+
+
+class Page(NamedTuple):
+    """A page's parts; those that a kind of page does not have are empty. texts: the prose of a product's sub-page."""
+
+    kind: Kind
+    number: str = ""
+    total: str = ""
+    listed: tuple[Listed, ...] = ()
+    title: str = ""
+    price: str = ""
+    rating: str = ""
+    options: tuple[Option, ...] = ()
+    texts: tuple[str, ...] = ()
+    not_understood: tuple[str, ...] = ()
+
+
+class Line(NamedTuple):
+    """button: what the line's button says, "" for text. clicked: whether it was."""
+
+    text: str
+    button: str = ""
+    clicked: bool = False
+
+
+@lru_cache(maxsize=256)
+def page(observation: str) -> Page:
+    """The page that an observation shows."""
+    if observation.strip() == BOUGHT:
+        return Page("bought")
+    lines = _without_instruction([_line(text) for text in observation.split("\n") if text.strip()])
+    buttons = {line.button for line in lines}
+    if not buttons & FIXED:
+        return Page("unknown", not_understood=tuple(line.text for line in lines))
+    if "Search" in buttons:
+        return Page("search", not_understood=_foreign(lines, "WebShop"))
+    if "Buy Now" in buttons:
+        return _item(lines)
+    number = next((found for found in (NUMBER.match(line.text) for line in lines) if found), None)
+    if number:
+        return _results(lines, number)
+    texts = tuple(line.text for line in lines if not line.button)
+    foreign = tuple(line.text for line in lines if line.button and line.button not in FIXED)
+    return Page("text", texts=tuple(text for text in texts if text != NOTHING), not_understood=foreign)
+
+
+def _line(text: str) -> Line:
+    match = BUTTON.match(text)
+    return Line(text, match[2], match[1] == "clicked button") if match else Line(text)
+
+
+def _without_instruction(lines: list[Line]) -> list[Line]:
+    """The lines but for those on options clicked, which the page shows again, and for the task."""
+    start = next((number for number, line in enumerate(lines) if line.text == "Instruction:"), None)
+    if start is None:
+        return lines
+    before = [line for line in lines[:start] if not CLICKED.match(line.text)]
+    end = next((n for n in range(start, len(lines)) if lines[n].button in FIXED), len(lines))
+    return before + lines[end:]
+
+
+def _results(lines: list[Line], number: re.Match[str]) -> Page:
+    listed: list[Listed] = []
+    foreign: list[str] = []
+    said: list[str] | None = None  # of the product whose button came last
+    for line in [*lines, Line("", "end")]:
+        if line.button in FIXED or line.text == number[0]:
+            continue
+        if line.button:
+            listed += _listed(said, foreign)
+            said = []
+        elif said is None:
+            foreign.append(line.text)
+        else:
+            said.append(line.text)
+    return Page("results", number[1], number[2], tuple(listed), not_understood=tuple(foreign))
+
+
+def _listed(said: list[str] | None, foreign: list[str]) -> list[Listed]:
+    """One product, if it has a price tag; what else it says is foreign."""
+    if said is None:
+        return []
+    price = next((text for text in said if PRICE_TAG.match(text)), "")
+    rest = [text for text in said if text != price]
+    foreign += rest[1:] if price else said
+    return [Listed(rest[0] if rest else "", price)] if price else []
+
+
+def _item(lines: list[Line]) -> Page:
+    options: list[Option] = []
+    foreign: list[str] = []
+    title = price = rating = ""
+    for line, after in zip(lines, [*lines[1:], Line("")], strict=True):
+        if line.button in FIXED:
+            continue
+        if line.button:
+            options = _offered(options, line, foreign)
+        elif line.text.startswith("Price: "):
+            price = line.text.removeprefix("Price: ")
+        elif line.text.startswith("Rating: "):
+            rating = line.text.removeprefix("Rating: ")
+        elif after.text.startswith("Price: "):
+            title = line.text
+        elif after.button and after.button not in FIXED:
+            options.append(Option(line.text, (), ""))
+        else:
+            foreign.append(line.text)
+    return Page("item", title=title, price=price, rating=rating, options=tuple(options), not_understood=tuple(foreign))
+
+
+def _offered(options: list[Option], line: Line, foreign: list[str]) -> list[Option]:
+    """The options with one more value of the last."""
+    if not options:
+        foreign.append(line.text)
+        return options
+    *others, last = options
+    values, chosen = (*last.values, line.button), line.button if line.clicked else last.chosen
+    return [*others, Option(last.name, values, chosen)]
+
+
+def _foreign(lines: list[Line], *known: str) -> tuple[str, ...]:
+    return tuple(line.text for line in lines if line.button not in FIXED and line.text not in known)
