@@ -10,6 +10,7 @@ from typing import Any
 
 from lab.backbones import Answer, Unavailable, request_of
 from lab.cache import AnswerCache, key_of
+from lab.context import Asked, asked
 from lab.engines import OF_THE_MACHINE, Engine
 from lab.parsing import MalformedAnswer, parse
 from lab.prompts import AnswerModel, Prompt
@@ -21,7 +22,6 @@ OPENAI = "https://api.openai.com/v1"
 TIMEOUT = 120.0  # seconds for one try; engine option `timeout`
 PATIENCE = 600.0  # seconds of retrying before giving up; engine option `patience`
 LONGEST_WAIT = 60.0  # seconds between two tries when the server does not say
-CHARACTERS_A_TOKEN = 4  # a cautious estimate, only used to refuse prompts that cannot fit `context`
 REFUSES_SCHEMA = (400, 422, 501)  # what servers say that take no schema, or not this one
 _DEFAULT_CACHE: Any = object()
 
@@ -32,10 +32,6 @@ class MissingKey(Unavailable):
 
 class BadAddress(ValueError):
     """OPENAI_BASE_URL is no address of a server."""
-
-
-class PromptTooLong(ValueError):
-    """A prompt does not fit the context that the engine string states."""
 
 
 class RefusedAnswer(MalformedAnswer):
@@ -99,45 +95,49 @@ class Endpoint:
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
         """Raises MalformedAnswer if also the re-ask gives no answer, RefusedAnswer, EndpointError, PromptTooLong."""
         started = time.perf_counter()
-        prompt, messages = _asked(prompt, fields)
-        self._check_length(prompt, messages)
-        request = key_of(request_of(prompt, messages, self.engine, self.address, sample))
+        question = asked(prompt, fields, self.engine)
+        request = self._key(question, sample)
         if self.cache is None:
-            return self._from_server(prompt, request, messages, started)
+            return self._from_server(question, request, started)
         known = self.cache.get(request)
         if known is not None:
-            return self._from_cache(prompt, request, known, started)
+            return self._from_cache(question, request, known, started)
         with self.cache.claim(request, self._patience + self._timeout) as known:
             if known is not None:
-                return self._from_cache(prompt, request, known, started)
-            return self._from_server(prompt, request, messages, started)
+                return self._from_cache(question, request, known, started)
+            return self._from_server(question, request, started)
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
         """The request hash under which caches and recordings keep the answer."""
-        prompt, messages = _asked(prompt, fields)
-        return key_of(request_of(prompt, messages, self.engine, self.address, sample))
+        return self._key(asked(prompt, fields, self.engine), sample)
 
-    def _from_cache(self, prompt: Prompt, request: str, known: dict[str, Any], started: float) -> Answer:
+    def _key(self, question: Asked, sample: int) -> str:
+        return key_of(request_of(question.prompt, question.messages, self.engine, self.address, sample))
+
+    def _from_cache(self, question: Asked, request: str, known: dict[str, Any], started: float) -> Answer:
+        prompt = question.prompt
         value = prompt.answer.model_validate_json(known["text"])
         tokens = known["tokens_in"], known["tokens_out"]
-        seconds = time.perf_counter() - started
-        call = Call(prompt.operator, prompt.name, known["path"], *tokens, seconds, usd=0.0, cached=True)
+        call = Call(
+            prompt.operator, prompt.name, known["path"], *tokens,
+            seconds=time.perf_counter() - started, cached=True, cut=question.cut,
+        )  # fmt: skip
         return Answer(value, call, request, known["text"])
 
-    def _from_server(self, prompt: Prompt, request: str, messages: list[dict[str, str]], started: float) -> Answer:
+    def _from_server(self, question: Asked, request: str, started: float) -> Answer:
         exchange = Exchange()
         try:
-            value, path = self._converse(prompt, messages, exchange)
+            value, path = self._converse(question.prompt, question.messages, exchange)
         except (MalformedAnswer, EndpointError) as error:
             path = "malformed" if isinstance(error, MalformedAnswer) else "failed"
-            error.call, error.request = self._book(prompt, path, exchange, started), request
+            error.call, error.request = self._book(question, path, exchange, started), request
             raise
-        call = self._book(prompt, path, exchange, started)
+        call = self._book(question, path, exchange, started)
         text = value.model_dump_json()
         if self.cache is not None:
             kept = {"text": text, "path": path, "tokens_in": call.tokens_in, "tokens_out": call.tokens_out}
             text = self.cache.put(request, kept)["text"]  # another's, if that was first
-        return Answer(prompt.answer.model_validate_json(text), call, request, text)
+        return Answer(question.prompt.answer.model_validate_json(text), call, request, text)
 
     def _converse(self, prompt: Prompt, messages: list[dict[str, str]], exchange: Exchange) -> tuple[AnswerModel, str]:
         """Ask; if the text is no answer, show the model its text and the error, and ask once more."""
@@ -153,14 +153,15 @@ class Endpoint:
             ]
             return _read(self._complete(prompt, messages + shown, exchange), prompt)[0], "reasked"
 
-    def _book(self, prompt: Prompt, path: str, exchange: Exchange, started: float) -> Call:
+    def _book(self, question: Asked, path: str, exchange: Exchange, started: float) -> Call:
         replies = exchange.replies
         tokens_in, tokens_out = sum(r.tokens_in for r in replies), sum(r.tokens_out for r in replies)
         return Call(
-            prompt.operator, prompt.name, path, tokens_in, tokens_out,
+            question.prompt.operator, question.prompt.name, path, tokens_in, tokens_out,
             seconds=time.perf_counter() - started,
             usd=price(self.engine.name, tokens_in, tokens_out) if all(r.counted for r in replies) else None,
             retries=exchange.unanswered,
+            cut=question.cut,
         )  # fmt: skip
 
     def _complete(self, prompt: Prompt, messages: list[dict[str, str]], exchange: Exchange) -> Reply:
@@ -244,24 +245,8 @@ class Endpoint:
             "api_key": os.environ.get("OPENAI_API_KEY", "").strip() or "none",  # the SDK wants a word
         }
 
-    def _check_length(self, prompt: Prompt, messages: list[dict[str, str]]) -> None:
-        context = self.engine.options.get("context")
-        if context is None:
-            return
-        tokens = sum(len(message["content"]) for message in messages) // CHARACTERS_A_TOKEN
-        if tokens + self.engine.options.get("max_tokens", 0) > context:
-            raise PromptTooLong(
-                f"Prompt {prompt.name} takes about {tokens} tokens and the engine states context={context}; "
-                "raise it, or give the prompt fewer options"
-            )
-
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_client": None}
-
-
-def _asked(prompt: Prompt, values: dict[str, Any]) -> tuple[Prompt, list[dict[str, str]]]:
-    fields = prompt.fill(**values)
-    return prompt.narrowed(fields), prompt.render(fields)
 
 
 def _response_format(prompt: Prompt) -> dict[str, Any]:

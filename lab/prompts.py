@@ -35,6 +35,7 @@ class WrongFields(ValueError):
 
 MOST_FAULTS = 8  # shown to a model or a reader; a list of 500 wrong items needs no 500 lines
 Corrupt = Callable[[Any, Any, Random], AnswerModel]
+Shorten = Callable[[Any, int], Fields | None]
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class Prompt:
     Jinja text over the fields. fields, answer: pydantic models. corrupt(fields, answer, random) -> a plausible wrong
     answer, for the noisy engine `rules@p`. narrow(fields) -> a subclass of `answer` for these very fields, where what
     may be answered depends on them (the numbers of a list, say); the same fields must give the same class.
+    shorten(fields, characters_over) -> the fields one notch shorter, or None when nothing more may go: what is cut
+    where the prompt does not fit an engine's `context` (lab/context.py). The template must show that it was cut.
     """
 
     name: str
@@ -57,6 +60,7 @@ class Prompt:
     answer: type[AnswerModel]
     corrupt: Corrupt | None = field(default=None, compare=False)
     narrow: Callable[[Any], type[AnswerModel]] | None = None
+    shorten: Shorten | None = field(default=None, compare=False)
 
     def fill(self, **values: Any) -> Fields:
         """The typed fields. Raises WrongFields, naming each field that does not fit."""

@@ -12,6 +12,7 @@ from typing import Any
 from lab import engines
 from lab.backbones import Answer, Unavailable, request_of
 from lab.cache import key_of
+from lab.context import Asked, asked
 from lab.parsing import MalformedAnswer
 from lab.places import ROOT
 from lab.prompts import Prompt
@@ -69,20 +70,24 @@ class Replay:
         return cls(folder, engine, manifest["address"], tasks, read_answers(_answers_of(folder)))
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
-        """Raises RecordingMiss, and MalformedAnswer where the recorded model gave no usable answer."""
-        request = self.request(prompt, sample, **fields)
+        """Raises RecordingMiss, PromptTooLong, and MalformedAnswer where the recorded model gave no usable answer."""
+        question = asked(prompt, fields, self.engine)
+        request = self._key(question, sample)
         known = self._answers.get(request)
         if known is None:
             raise RecordingMiss(self._why(prompt))
-        call = Call(known.operator, prompt.name, known.path, known.tokens_in, known.tokens_out, cached=True)
+        tokens = known.tokens_in, known.tokens_out
+        call = Call(known.operator, prompt.name, known.path, *tokens, cached=True, cut=question.cut)
         if known.path == "malformed":
             raise _malformed(known, call)
         return Answer(prompt.answer.model_validate_json(known.text), call, request, known.text)
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
         """The request hash, made with the recorded engine and address."""
-        filled = prompt.fill(**fields)
-        return key_of(request_of(prompt.narrowed(filled), prompt.render(filled), self.engine, self.address, sample))
+        return self._key(asked(prompt, fields, self.engine), sample)
+
+    def _key(self, question: Asked, sample: int) -> str:
+        return key_of(request_of(question.prompt, question.messages, self.engine, self.address, sample))
 
     def _why(self, prompt: Prompt) -> str:
         versions = sorted(version for name, version in self._versions if name == prompt.name)

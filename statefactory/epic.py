@@ -71,12 +71,22 @@ def _flat(
 
     if len(predicted) != len(truth):
         raise UnusableRewards(f"{len(predicted)} pairs were predicted, and the truth has {len(truth)}")
-    guesses, truths = ([np.asarray(rewards, float).ravel() for rewards in side] for side in (predicted, truth))
-    for number, (guess, true) in enumerate(zip(guesses, truths, strict=True)):
-        if problem := _problem(guess, true):
-            raise UnusableRewards(f"{names[number] if number < len(names) else f'pair {number}'}: {problem}")
-    lengths = np.array([guess.size for guess in guesses], int)
-    return _joined(guesses), _joined(truths), lengths
+    guesses, truths = map(_arrays, (predicted, truth))
+    lengths, expected = (np.array([rewards.size for rewards in side], int) for side in (guesses, truths))
+    guess, true = _joined(guesses), _joined(truths)
+    # All at once; only where something is wrong is it looked for pair by pair.
+    if not ((lengths == expected).all() and lengths.all() and np.isfinite(guess).all() and np.isfinite(true).all()):
+        pairs = zip(guesses, truths, strict=True)
+        number, problem = next((i, said) for i, pair in enumerate(pairs) if (said := _problem(*pair)))
+        raise UnusableRewards(f"{names[number] if number < len(names) else f'pair {number}'}: {problem}")
+    return guess, true, lengths
+
+
+def _arrays(side: Sequence[ArrayLike]) -> list[np.ndarray]:
+    import numpy as np
+
+    arrays = [np.asarray(rewards, float) for rewards in side]
+    return [rewards if rewards.ndim == 1 else rewards.ravel() for rewards in arrays]
 
 
 def _problem(guess: np.ndarray, true: np.ndarray) -> str:
@@ -99,21 +109,23 @@ def _correlations(first: np.ndarray, second: np.ndarray, starts: np.ndarray, len
     """Pearson's rho of each segment; 0 where either side is constant."""
     import numpy as np
 
-    x, y = (_standardised(values, starts, lengths) for values in (first, second))
-    return np.add.reduceat(x * y, starts)
+    (x, x_varies), (y, y_varies) = (_centred(values, starts, lengths) for values in (first, second))
+    products, x_squares, y_squares = (np.add.reduceat(values, starts) for values in (x * y, x * x, y * y))
+    norms = np.sqrt(x_squares) * np.sqrt(y_squares)
+    return np.divide(products, norms, out=np.zeros_like(norms), where=x_varies & y_varies)
 
 
-def _standardised(values: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Each segment centred and scaled to length 1; a constant one becomes zeros."""
+def _centred(values: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Each segment scaled to [-1, 1] and centred, and which segments are not constant."""
     import numpy as np
 
     low, high = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
     # To [-1, 1] first: squares of very small or very large rewards would leave the range of floats.
-    middle, half = (low / 2 + high / 2).repeat(lengths), (high / 2 - low / 2).repeat(lengths)
-    unit = np.divide(values - middle, half, out=np.zeros_like(values), where=half > 0)
-    centred = unit - (np.add.reduceat(unit, starts) / lengths).repeat(lengths)
-    norm = np.sqrt(np.add.reduceat(centred**2, starts)).repeat(lengths)
-    return np.divide(centred, norm, out=np.zeros_like(values), where=half > 0)
+    middle, half = low / 2 + high / 2, high / 2 - low / 2
+    unit = values - middle.repeat(lengths)
+    unit /= np.where(half > 0, half, 1).repeat(lengths)
+    unit -= (np.add.reduceat(unit, starts) / lengths).repeat(lengths)
+    return unit, half > 0
 
 
 def _resampled(values: np.ndarray, random: np.random.Generator) -> np.ndarray:

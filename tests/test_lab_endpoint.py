@@ -19,7 +19,8 @@ from chat_server import ChatServer
 from lab import endpoint, progress
 from lab.backbones import Ledger, Unavailable, connect
 from lab.cache import AnswerCache
-from lab.endpoint import Endpoint, PromptTooLong, RefusedAnswer
+from lab.context import PromptTooLong
+from lab.endpoint import Endpoint, RefusedAnswer
 from lab.parsing import MalformedAnswer
 from lab.prompts import Prompt
 from lab.retries import EndpointError, GaveUp, retry_after

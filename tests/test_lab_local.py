@@ -19,8 +19,9 @@ from asking import ASK, manifest
 from lab import local, models
 from lab.backbones import Backbone, Ledger, connect
 from lab.cache import AnswerCache
+from lab.context import PromptTooLong
 from lab.doctor import own_checks
-from lab.endpoint import Endpoint, PromptTooLong
+from lab.endpoint import Endpoint
 from lab.engines import LOCAL_MODEL, LOCAL_OPTIONS, BadEngine, parse
 from lab.execution import Played, play_all
 from lab.local import MissingLocal
