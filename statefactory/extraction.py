@@ -110,7 +110,7 @@ class _Extractor:
         kept = self._ask(self.prompts.refine, state=current, **before)
         current = kept.state if kept else current
         now = {"state": current, "observation": observation, "action": action}
-        wanted = self._ask(self.prompts.interpret, previous_goal=goal, **now)
+        wanted = self._ask(self.prompts.interpret, previous_goal=goal or None, **now)
         self.states.append(current)
         self.goals.append(wanted.goal if wanted else goal or ())
 

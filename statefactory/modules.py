@@ -14,7 +14,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 from pydantic import Field
 
-from lab.prompts import AnswerModel, Fields, Prompt
+from lab.prompts import AnswerModel, Fields, Prompt, Shorten
+from statefactory.shortening import shorter_interpret, shorter_perceive, shorter_refine
 from statefactory.state import Entity, Group, Level, Values
 
 Item = TypeVar("Item")  # Entity, Group or str: what a state of the level is made of
@@ -22,7 +23,10 @@ VERSION = "1"
 
 
 class PerceiveFields(Fields, Generic[Item]):
-    """What Module A may read. None: there is none yet. instruction: of the world, put first, empty for most."""
+    """What Module A may read. None: there is none yet. instruction: of the world, put first, empty for most.
+
+    left_out: items of the states that are not shown, for length (`statefactory.shortening`).
+    """
 
     goal: str
     previous_goal: tuple[Item, ...] | None
@@ -31,6 +35,7 @@ class PerceiveFields(Fields, Generic[Item]):
     previous_state: tuple[Item, ...] | None
     values: Values = "fragments"
     instruction: str = ""
+    left_out: int = 0
 
 
 class RefineFields(Fields, Generic[Item]):
@@ -42,6 +47,7 @@ class RefineFields(Fields, Generic[Item]):
     action: str
     values: Values = "fragments"
     instruction: str = ""
+    left_out: int = 0
 
 
 class InterpretFields(Fields, Generic[Item]):
@@ -54,6 +60,7 @@ class InterpretFields(Fields, Generic[Item]):
     previous_goal: tuple[Item, ...] | None
     values: Values = "fragments"
     instruction: str = ""
+    left_out: int = 0
 
 
 class Perceived(AnswerModel, Generic[Item]):
@@ -170,18 +177,27 @@ _SEEN = """
 Task: {{ goal }}
 Previous goal state: {{ previous_goal | json }}
 Previous state: {{ previous_state | json }}
+{% if left_out %}
+(Oldest items of the state left out for length: {{ left_out }})
+{% endif %}
 Action: {{ action }}
 Observation: {{ observation or "None" }}
 """
 _MERGED = """
 Task: {{ goal }}
 Previous state: {{ previous_state | json }}
+{% if left_out %}
+(Oldest items of the states left out for length: {{ left_out }})
+{% endif %}
 Action: {{ action }}
 Current state: {{ state | json }}
 """
 _GOAL = """
 Task: {{ goal }}
 Current state: {{ state | json }}
+{% if left_out %}
+(Oldest items of the state left out for length: {{ left_out }})
+{% endif %}
 Action: {{ action }}
 Observation: {{ observation or "None" }}
 Previous goal state: {{ previous_goal | json }}
@@ -195,14 +211,21 @@ def modules(level: Level) -> Modules:
         raise ValueError(f"The level {level!r} asks no model; levels that do: {', '.join(ITEMS)}")
     item = ITEMS[level]
     return Modules(
-        _prompt(level, "perceive", PERCEIVE, _SEEN, PerceiveFields[item], Perceived[item]),
-        _prompt(level, "refine", REFINE, _MERGED, RefineFields[item], Refined[item]),
-        _prompt(level, "interpret", INTERPRET, _GOAL, InterpretFields[item], Interpreted[item]),
+        _prompt(level, "perceive", PERCEIVE, _SEEN, PerceiveFields[item], Perceived[item], shorter_perceive),
+        _prompt(level, "refine", REFINE, _MERGED, RefineFields[item], Refined[item], shorter_refine),
+        _prompt(level, "interpret", INTERPRET, _GOAL, InterpretFields[item], Interpreted[item], shorter_interpret),
     )
 
 
 def _prompt(
-    level: Level, operator: str, rules: str, template: str, fields: type[Fields], answer: type[AnswerModel]
+    level: Level,
+    operator: str,
+    rules: str,
+    template: str,
+    fields: type[Fields],
+    answer: type[AnswerModel],
+    shorten: Shorten,
 ) -> Prompt:
     system = f"{rules.strip()}\n\n{FORMS[level].strip()}"
-    return Prompt(f"statefactory.{level}.{operator}", VERSION, operator, system, template, fields, answer)
+    name = f"statefactory.{level}.{operator}"
+    return Prompt(name, VERSION, operator, system, template, fields, answer, shorten=shorten)

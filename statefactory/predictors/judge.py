@@ -1,0 +1,214 @@
+"""LLM-as-a-Judge: a model says in percent how far the task has come, once a step.
+
+    analytic    sees the whole history and reasons before it scores         (Table 8, part I)
+    intuitive   sees the whole history and scores at once                   (Table 8, part II)
+    stateful    sees the newest step and the belief it wrote at the last    (§3.1.2)
+
+Source: Shen et al. 2026, §3.1.2, Appendix C.3 and Table 8; the paper prints no prompt of the stateful judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeAlias
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from lab.parsing import MalformedAnswer
+from lab.prompts import AnswerModel, Fields, Prompt
+from statefactory.shortening import oldest, shorter_text, without_end
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from lab.backbones import Backbone
+
+Mode: TypeAlias = Literal["analytic", "intuitive", "stateful"]
+Percent = Annotated[int, Field(strict=True, ge=0, le=100, description="the progress, a whole number from 0 to 100")]
+VERSION = "1"
+LABELS = len("Step 1. Action: \nObservation: \n")  # what a step takes in the history beside its own words
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """An action, and the observation that it led to."""
+
+    action: str
+    observation: str
+
+
+class HistoryFields(Fields):
+    """What a stateless judge may read. left_out: earlier steps that are not in the history, for its length."""
+
+    goal: str
+    history: tuple[Exchange, ...] = Field(min_length=1)
+    left_out: int = 0
+
+
+class BeliefFields(Fields):
+    """What the stateful judge may read. belief: what it wrote at the last step; None at the first."""
+
+    goal: str
+    belief: str | None
+    action: str
+    observation: str
+
+
+class Analysed(AnswerModel):
+    """The analytic judge's answer."""
+
+    analysis: str = Field(description="a review of the history in at most three short sentences")
+    reward: Percent
+
+
+class Guessed(AnswerModel):
+    """The intuitive judge's answer."""
+
+    reward: Percent
+
+
+class Believed(AnswerModel):
+    """The stateful judge's answer."""
+
+    belief: str = Field(description="what is known of the world now, in at most five short sentences")
+    reward: Percent
+
+
+SCALE = """
+You judge how far an agent has come with its task, as a whole number from 0 to 100: 0 where nothing that the task asks
+for has been reached, 100 where all of it has.
+"""
+ANALYTIC = """
+- You see the task, and every action of the agent in order of time with the observation that it led to.
+- First review this history from its beginning, step by step, and write into `analysis` what it shows to be reached,
+  undone or still missing.
+- Then score strictly, by what the analysis found.
+"""
+INTUITIVE = """
+- You see the task, and every action of the agent in order of time with the observation that it led to.
+- Score where the agent stands at the end of this history.
+- Answer at once, by your first impression. Reasons, analysis and explanations are forbidden: give the number alone.
+"""
+STATEFUL = """
+- You see the task, your own belief of how the world was before the agent's newest action, that action, and the
+  observation that it led to. You do not see earlier steps: the belief is all that you remember of them.
+- First bring the belief up to date: keep what still holds and may matter for the task, also what has been achieved,
+  replace what the observation contradicts, and add what it tells.
+- Then score strictly where the agent stands, by the belief that you have just written.
+"""
+
+_HISTORY = """
+Task: {{ goal }}
+
+History:
+{% if left_out %}
+(Earlier steps left out here for length: {{ left_out }})
+{% endif %}
+{% for step in history %}
+Step {{ left_out + loop.index }}. Action: {{ step.action }}
+Observation: {{ step.observation or "None" }}
+{% endfor %}
+"""
+_BELIEF = """
+Task: {{ goal }}
+
+Belief so far: {{ belief or "None" }}
+Action: {{ action }}
+Observation: {{ observation or "None" }}
+"""
+
+
+def shorter_history(fields: HistoryFields, characters_over: int) -> HistoryFields | None:
+    """Without the oldest steps; the newest stays, and the end of its observation goes last."""
+    *earlier, newest = fields.history
+    if earlier:
+        sizes = [len(step.action) + len(step.observation or "None") + LABELS for step in earlier]
+        count = oldest(sizes, characters_over)
+        return fields.model_copy(update={"history": fields.history[count:], "left_out": fields.left_out + count})
+    observation = without_end(newest.observation, characters_over)
+    if observation is None:
+        return None
+    return fields.model_copy(update={"history": (Exchange(newest.action, observation),)})
+
+
+def shorter_belief(fields: BeliefFields, characters_over: int) -> BeliefFields | None:
+    """Without the end of the observation, then without the end of the belief."""
+    return shorter_text(fields, "observation", characters_over) or shorter_text(fields, "belief", characters_over)
+
+
+def _prompt(mode: Mode, rules: str, answer: type[AnswerModel]) -> Prompt:
+    """A judge's prompt. What changes from step to step stands last: the calls of a trajectory share a prefix."""
+    stateful = mode == "stateful"
+    return Prompt(
+        name=f"statefactory.judge.{mode}",
+        version=VERSION,
+        operator="judge",
+        system=f"{SCALE.strip()}\n\n{rules.strip()}",
+        template=_BELIEF if stateful else _HISTORY,
+        fields=BeliefFields if stateful else HistoryFields,
+        answer=answer,
+        shorten=shorter_belief if stateful else shorter_history,
+    )
+
+
+PROMPTS: dict[Mode, Prompt] = {
+    "analytic": _prompt("analytic", ANALYTIC, Analysed),
+    "intuitive": _prompt("intuitive", INTUITIVE, Guessed),
+    "stateful": _prompt("stateful", STATEFUL, Believed),
+}
+
+
+class Judgement(NamedTuple):
+    """Rewards in [0, 1], shape (steps,). unreadable: steps whose answer could not be used."""
+
+    rewards: np.ndarray
+    unreadable: int
+
+
+class Judge:
+    """A backbone asked in one of the modes. Raises ValueError for a mode that there is not."""
+
+    def __init__(self, backbone: Backbone, mode: Mode = "analytic") -> None:
+        if mode not in PROMPTS:
+            raise ValueError(f"The judge has no mode {mode!r}; its modes: {', '.join(PROMPTS)}")
+        self.backbone, self.mode = backbone, mode
+
+    def predict(self, goal: str, actions: Sequence[str], observations: Sequence[str]) -> np.ndarray:
+        """The rewards alone, shape (steps,)."""
+        return self.judged(goal, actions, observations).rewards
+
+    def judged(self, goal: str, actions: Sequence[str], observations: Sequence[str]) -> Judgement:
+        """Ask once a step. Where no answer can be read, also when re-asked, the reward stays as it was (0 at first)."""
+        import numpy as np
+
+        steps = [Exchange(*pair) for pair in zip(actions, observations, strict=True)]
+        answers = self._with_belief(goal, steps) if self.mode == "stateful" else self._with_history(goal, steps)
+        percent = [None if answer is None else answer.reward for answer in answers]
+        return Judgement(np.array(_carried(percent), dtype=float) / 100, percent.count(None))
+
+    def _with_history(self, goal: str, steps: list[Exchange]) -> list[Analysed | Guessed | None]:
+        return [self._answer(goal=goal, history=tuple(steps[: count + 1])) for count in range(len(steps))]
+
+    def _with_belief(self, goal: str, steps: list[Exchange]) -> list[Believed | None]:
+        answers: list[Believed | None] = []
+        belief: str | None = None
+        for step in steps:
+            answer = self._answer(goal=goal, belief=belief, action=step.action, observation=step.observation)
+            belief = belief if answer is None else answer.belief
+            answers.append(answer)
+        return answers
+
+    def _answer(self, **fields: object) -> AnswerModel | None:
+        try:
+            return self.backbone.ask(PROMPTS[self.mode], **fields).value
+        except MalformedAnswer:
+            return None
+
+
+def _carried(percent: Sequence[int | None]) -> list[int]:
+    """Each value, or the last one there was before it."""
+    carried = [0]
+    for value in percent:
+        carried.append(carried[-1] if value is None else value)
+    return carried[1:]
