@@ -18,8 +18,6 @@ from lab.backbones import Unavailable
 from lab.claims import claimed
 from lab.places import ROOT
 
-SCHEMA = """CREATE TABLE IF NOT EXISTS answers
-    (key TEXT PRIMARY KEY, value TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID"""
 _inherited: list[sqlite3.Connection] = []
 BUSY_SECONDS = 60.0  # how long a writer waits for another process's write before it gives up
 
@@ -43,15 +41,61 @@ def key_of(request: Any) -> str:
     return hashlib.sha256(canonical(request).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-class AnswerCache:
-    """Request hash -> JSON value. One connection a thread; a fork opens its own.
+class Database:
+    """An SQLite file of one table for many threads and processes. One connection a thread; a fork opens its own."""
+
+    SCHEMA: str
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self._local = threading.local()
+
+    def close(self) -> None:
+        """Close this thread's connection."""
+        if getattr(self._local, "connection", None) is not None:
+            self._local.connection.close()
+            self._local.connection = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path}  # a worker process opens its own connection
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["path"])
+
+    def _connection(self) -> sqlite3.Connection:
+        # SQLite connections must not cross a fork, where even closing one can harm the file: a child keeps it, unused.
+        if getattr(self._local, "connection", None) is not None and self._local.pid != os.getpid():
+            _inherited.append(self._local.connection)
+            self._local.connection = None
+        if getattr(self._local, "connection", None) is None:
+            self._local.connection = self._open()
+            self._local.pid = os.getpid()
+        return self._local.connection
+
+    def _open(self) -> sqlite3.Connection:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        until = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                return _prepared(self.path, self.SCHEMA)
+            except sqlite3.OperationalError as error:
+                # SQLite does not itself wait where two processes switch a new file to WAL at once.
+                if "locked" not in str(error) or time.monotonic() > until:
+                    raise
+                time.sleep(0.02)
+
+
+class AnswerCache(Database):
+    """Request hash -> JSON value.
 
     What cannot be read raises CacheUnusable; what cannot be written is said in the progress line, and not lost.
     """
 
+    SCHEMA = """CREATE TABLE IF NOT EXISTS answers
+        (key TEXT PRIMARY KEY, value TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID"""
+
     def __init__(self, path: Path | str | None = None) -> None:
-        self.path = Path(path) if path is not None else default_path()
-        self._local = threading.local()
+        super().__init__(path if path is not None else default_path())
 
     def get(self, key: str) -> Any | None:
         """The value under `key`, or None. Each call gives a fresh object, so that nobody can alter the cached one."""
@@ -91,45 +135,11 @@ class AnswerCache:
     def __len__(self) -> int:
         return int(self._connection().execute("SELECT COUNT(*) FROM answers").fetchone()[0])
 
-    def close(self) -> None:
-        """Close this thread's connection."""
-        if getattr(self._local, "connection", None) is not None:
-            self._local.connection.close()
-            self._local.connection = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path}  # a worker process opens its own connection
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["path"])
-
-    def _connection(self) -> sqlite3.Connection:
-        # SQLite connections must not cross a fork, where even closing one can harm the file: a child keeps it, unused.
-        if getattr(self._local, "connection", None) is not None and self._local.pid != os.getpid():
-            _inherited.append(self._local.connection)
-            self._local.connection = None
-        if getattr(self._local, "connection", None) is None:
-            self._local.connection = self._open()
-            self._local.pid = os.getpid()
-        return self._local.connection
-
-    def _open(self) -> sqlite3.Connection:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        until = time.monotonic() + BUSY_SECONDS
-        while True:
-            try:
-                return _prepared(self.path)
-            except sqlite3.OperationalError as error:
-                # SQLite does not itself wait where two processes switch a new file to WAL at once.
-                if "locked" not in str(error) or time.monotonic() > until:
-                    raise
-                time.sleep(0.02)
-
-
-def _prepared(path: Path) -> sqlite3.Connection:
+def _prepared(path: Path, schema: str) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     connection.execute("PRAGMA journal_mode = WAL")
     # An answer lost with the machine's power is asked again; a commit need not wait for the disk.
     connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute(SCHEMA)
+    connection.execute(schema)
     return connection

@@ -19,10 +19,9 @@ from lab.places import ROOT, official_data
 
 GROUP = "lab.doctor"
 INSTALL = "python -m pip install -r requirements.txt"
-# Needed by single experiments or tools only: the offline engine runs without them.
-TORCH = {"torch", "mpmath", "sympy"}
+# Needed by tools only: the offline engine runs without them.
 TESTS = {"pytest", "pytest-xdist", "pytest-benchmark", "hypothesis", "ruff", "unified_planning", "ConfigSpace"}
-OPTIONAL_PACKAGES = TORCH | TESTS | {"jupyterlab"}
+OPTIONAL_PACKAGES = TESTS | {"jupyterlab"}
 ROOMY = 2e9  # bytes; an environment with every benchmark's data takes about as much
 
 

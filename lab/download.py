@@ -56,8 +56,10 @@ def download(
         left = tries if size_of(part) > had else left - 1
         report(f"{target.name}: {problem}; going on from {size_of(part):,} bytes")
         time.sleep(pause if left else 0)
-    raise DownloadFailed(f"{url} could not be fetched after {tries} tries; check the connection and run the same "
-                         f"command again, it goes on from {size_of(part):,} bytes")
+    raise DownloadFailed(
+        f"{url} could not be fetched after {tries} tries; check the connection and run the same "
+        f"command again, it goes on from {size_of(part):,} bytes"
+    )
 
 
 def fetch_once(url: str, target: Path, report: Report) -> None:

@@ -58,16 +58,20 @@ class Group:
 State: TypeAlias = tuple[Entity, ...] | tuple[Group, ...] | tuple[str, ...]
 
 
-def entities(state: State) -> tuple[Entity, ...]:
+def entities(state: State, apart: bool = False) -> tuple[Entity, ...]:
     """The state as entities. Sentences become one value: that of a group's "description", or of one nameless entity.
 
-    A nameless entity stands for the whole text; its identity matches any other nameless one.
+    A nameless entity stands for the whole text; its identity matches any other nameless one. apart: as the official
+    program does, each sentence by itself: an entity that is its own identity and value, or one of a group's values, all
+    under the same name.
     """
     if not state or isinstance(state[0], Entity):
         return state
     if isinstance(state[0], Group):
-        return tuple(Entity(group.identity, _text("description", group.statements)) for group in state)
-    return (Entity("", _text("text", state)),)
+        return tuple(Entity(group.identity, _described(group.statements, apart)) for group in state)
+    if apart:
+        return tuple(Entity(text, (Attribute("description", text),)) for text in state)
+    return (Entity("", (Attribute("text", " ".join(state)),)),)
 
 
 def sentence(identity: str, attribute: Attribute) -> str:
@@ -113,8 +117,10 @@ def entity(identity: str, attributes: Mapping[str, str]) -> Entity:
     return Entity(identity, tuple(Attribute(name, value) for name, value in attributes.items()))
 
 
-def _text(name: str, sentences: Sequence[str]) -> tuple[Attribute, ...]:
-    return (Attribute(name, " ".join(sentences)),) if sentences else ()
+def _described(statements: Sequence[str], apart: bool) -> tuple[Attribute, ...]:
+    if apart:
+        return tuple(Attribute("state", text) for text in statements)
+    return (Attribute("description", " ".join(statements)),) if statements else ()
 
 
 def _sentences(known: Entity) -> tuple[str, ...]:

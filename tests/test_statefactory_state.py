@@ -78,3 +78,12 @@ def test_an_entity_of_another_shape_is_refused(wrong: dict) -> None:
 
 def test_the_value_of_an_attribute() -> None:
     assert (MUG.value("temperature"), MUG.value("colour")) == ("hot", None)
+
+
+def test_the_official_program_takes_sentences_one_by_one() -> None:
+    assert entities(("A.", "B."), apart=True) == (
+        entity("A.", {"description": "A."}),
+        entity("B.", {"description": "B."}),
+    )
+    (mug,) = entities((Group("mug 1", ("It is hot.", "It is full.")),), apart=True)
+    assert [(a.name, a.value) for a in mug.attributes] == [("state", "It is hot."), ("state", "It is full.")]

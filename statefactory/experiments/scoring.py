@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from lab import engines, tables
@@ -15,7 +15,7 @@ from statefactory.experiments.predictions import METHODS, Judging, Results
 from statefactory.experiments.statistics import title
 from statefactory.predictors.factored import trace_rewards
 from statefactory.routing import PAPER, Convention
-from statefactory.state import State
+from statefactory.state import Entity, State
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,12 +29,14 @@ class Scoring:
     """How extracted states become rewards.
 
     goal: "online", as interpreted step by step; "offline", the state that the expert's last step led to, for the whole
-    pair. The latter is an oracle's knowledge, and what it gives is simulated (§4.3, Table 14).
+    pair. The latter is an oracle's knowledge, and what it gives is simulated (§4.3, Table 14). ignored: names of goal
+    attributes that are left out, and with them the goals that have no other.
     """
 
     embedding: str = MINILM
     convention: Convention = PAPER
     goal: Literal["online", "offline"] = "online"
+    ignored: tuple[str, ...] = ()
 
 
 STANDARD = Scoring()  # as in the paper's Table 1
@@ -122,6 +124,9 @@ def _of_row(results: Results, method: str, domain: str, pair: Pair, row: Row, sc
     if trace is None:  # a failed episode predicts nothing, and is counted by `Results.counts`
         return np.zeros(len(row.trajectory))
     goal = _reached(results, method, domain, pair.positive) if scoring.goal == "offline" else None
+    trace = (
+        replace(trace, goals=tuple(_without(of, scoring.ignored) for of in trace.goals)) if scoring.ignored else trace
+    )
     return trace_rewards(trace, open_embedder(scoring.embedding), scoring.convention, goal)
 
 
@@ -130,6 +135,14 @@ def _reached(results: Results, method: str, domain: str, positive: Row) -> State
     trace = results.trace(method, domain, positive)
     last = max((number for number, step in enumerate(positive.trajectory) if step.reward.is_expert), default=-1)
     return trace.states[last] if trace else ()
+
+
+def _without(goal: tuple[Entity, ...], names: tuple[str, ...]) -> tuple[Entity, ...]:
+    """The goal without attributes of these names; entities that had no other are left out."""
+    kept = (replace(e, attributes=tuple(a for a in e.attributes if a.name not in names)) for e in goal)
+    return tuple(
+        entity for entity, before in zip(kept, goal, strict=True) if entity.attributes or not before.attributes
+    )
 
 
 def _tasks(pairs: list[Pair]) -> list[str]:

@@ -45,4 +45,5 @@ def trace_rewards(
 ) -> np.ndarray:
     """Rewards of extracted states, shape (steps,). goal: for all states, not the trace's own."""
     goals = trace.goals if goal is None else (goal,) * len(trace.states)
-    return rewards(list(map(entities, goals)), list(map(entities, trace.states)), embedder, convention)
+    wanted, known = ([entities(state, convention.apart) for state in side] for side in (goals, trace.states))
+    return rewards(wanted, known, embedder, convention)

@@ -1,0 +1,170 @@
+"""Vectors that are kept: in memory for this process, and in one SQLite file for all of them."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import threading
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from lab import progress
+from lab.cache import CacheUnusable, Database, default_path
+from statefactory.embeddings.vectors import UnusableEmbedding, unit
+
+if TYPE_CHECKING:
+    import numpy as np
+
+KEYS_A_QUERY = 500
+IN_MEMORY = 200_000  # vectors; of 384 numbers each, 300 MB
+
+
+class Model(Protocol):
+    """What makes vectors. identity: everything that they depend on but the text, found without loading the model."""
+
+    name: str
+
+    def identity(self) -> str: ...
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray: ...
+
+
+class VectorFile(Database):
+    """Key -> float32 vector in the SQLite file `embeddings.sqlite` beside the answers; as safe as those.
+
+    A vector whose checksum is wrong is not given, as if it were not there.
+    """
+
+    SCHEMA = """CREATE TABLE IF NOT EXISTS vectors
+        (key BLOB PRIMARY KEY, vector BLOB NOT NULL, checksum INTEGER NOT NULL)"""
+
+    def __init__(self, path: Path | str | None = None) -> None:
+        super().__init__(path if path is not None else default_path().with_name("embeddings.sqlite"))
+
+    def read(self, keys: Sequence[bytes]) -> dict[bytes, np.ndarray]:
+        """Those of the vectors that are there and whole. Raises CacheUnusable."""
+        import numpy as np
+
+        rows: list[tuple[bytes, bytes, int]] = []
+        try:
+            for some in _chunks(keys):
+                marks = ",".join("?" * len(some))
+                question = f"SELECT key, vector, checksum FROM vectors WHERE key IN ({marks})"
+                rows += self._connection().execute(question, some).fetchall()
+        except (sqlite3.Error, OSError) as error:
+            raise CacheUnusable(
+                f"The cache of embeddings {self.path} cannot be used: {error}. Where there is no room, free some; "
+                "where the file is no database, delete it; or set LAB_CACHE to a file in another folder"
+            ) from error
+        return {key: np.frombuffer(data, np.float32) for key, data, checksum in rows if _whole(key, data, checksum)}
+
+    def write(self, vectors: Mapping[bytes, np.ndarray]) -> None:
+        """Keep vectors, in one transaction. On a full disk they are not kept, which the progress line says."""
+        if not vectors:
+            return
+        data = ((key, vector.tobytes()) for key, vector in vectors.items())
+        rows = [(key, blob, _checksum(key, blob)) for key, blob in data]
+        try:
+            self._write(self._connection(), rows)
+        except (sqlite3.Error, OSError) as error:
+            progress.note(f"embeddings could not be kept in {self.path}: {error}; it goes on without")
+
+    def _write(self, connection: sqlite3.Connection, rows: Iterable[tuple[bytes, bytes, int]]) -> None:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+
+
+class Cached:
+    """An embedder that asks its model only for texts that nobody asked before. Safe for threads; picklable."""
+
+    def __init__(self, model: Model, file: VectorFile | None = None) -> None:
+        self.model = model
+        self.name = model.name
+        self.file = VectorFile() if file is None else file
+        self._begin()
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Vectors of length 1, float32, shape (len(texts), dimension); row i is that of texts[i].
+
+        Raises UnusableEmbedding, CacheUnusable, and what the model raises where it has to be asked.
+        """
+        import numpy as np
+
+        if not len(texts):
+            return np.zeros((0, 0), np.float32)
+        memory = self._memory
+        if any(text not in memory for text in texts):
+            memory = self._learn(texts)
+        return np.stack([memory[text] for text in texts])
+
+    def _learn(self, texts: Sequence[str]) -> dict[str, np.ndarray]:
+        """The memory, with all of the texts; one thread at a time, so that none is embedded twice."""
+        with self._lock:
+            if len(self._memory) > IN_MEMORY:
+                self._memory = {}
+            unknown = [text for text in dict.fromkeys(texts) if text not in self._memory]
+            keys = {text: _key(self._identity(), text) for text in unknown}
+            kept = self.file.read(list(keys.values()))
+            known = {text: kept[key] for text, key in keys.items() if key in kept}
+            # Of one length together, so that little is spent on padding.
+            unseen = sorted((text for text in unknown if text not in known), key=lambda text: (len(text), text))
+            made = self._made(unseen) if unseen else {}
+            self._one_size(known | made)
+            self.file.write({keys[text]: vector for text, vector in made.items()})
+            self._memory |= known | made
+            return self._memory
+
+    def _made(self, texts: Sequence[str]) -> dict[str, np.ndarray]:
+        return dict(zip(texts, unit(self.model.embed(texts), texts, self.name), strict=True))
+
+    def _one_size(self, vectors: Mapping[str, np.ndarray]) -> None:
+        sizes = {vector.size for vector in vectors.values()} | ({self._size} if self._size else set())
+        if len(sizes) > 1:
+            raise UnusableEmbedding(
+                f"{self.name} gave vectors of {' and '.join(map(str, sorted(sizes)))} numbers: another model answers "
+                f"under this name now. Delete {self.file.path} to start anew"
+            )
+        self._size = next(iter(sizes), None)
+
+    def _identity(self) -> str:
+        if self._known_as is None:
+            self._known_as = self.model.identity()
+        return self._known_as
+
+    def _begin(self) -> None:
+        self._memory: dict[str, np.ndarray] = {}
+        self._lock = threading.Lock()
+        self._size: int | None = None
+        self._known_as: str | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"model": self.model, "name": self.name, "file": self.file}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._begin()
+
+
+def _key(identity: str, text: str) -> bytes:
+    return hashlib.sha256(f"{identity}\0{text}".encode("utf-8", "surrogatepass")).digest()
+
+
+def _checksum(key: bytes, data: bytes) -> int:
+    """Of the key too, so that a vector under a wrong key is found out."""
+    return zlib.crc32(data, zlib.crc32(key))
+
+
+def _whole(key: bytes, data: Any, checksum: Any) -> bool:
+    return isinstance(data, bytes) and len(data) > 0 and len(data) % 4 == 0 and _checksum(key, data) == checksum
+
+
+def _chunks(keys: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    for start in range(0, len(keys), KEYS_A_QUERY):
+        yield keys[start : start + KEYS_A_QUERY]

@@ -1,0 +1,30 @@
+"""What embeddings need on this machine, for `python -m lab doctor`."""
+
+from __future__ import annotations
+
+from lab.doctor import INSTALL, Check, package_check
+from lab.models import WrongHash
+from statefactory.embeddings import MissingEmbedder, weights
+
+PACKAGES = ("torch", "transformers", "sentence-transformers")
+
+
+def checks() -> list[Check]:
+    """The packages that run a model, the files of the default one, and which other models are here."""
+    default, *others = weights.entries().values()
+    return [*(package_check(name, f"package {name}") for name in PACKAGES), default_files(default), *map(other, others)]
+
+
+def default_files(known: weights.Entry) -> Check:
+    """Whether every file is the pinned one."""
+    try:
+        weights.checked(known)
+    except (MissingEmbedder, WrongHash) as error:
+        return Check(f"embedding model {known.name}", False, str(error), INSTALL)
+    return Check(f"embedding model {known.name}", True, "files as pinned")
+
+
+def other(known: weights.Entry) -> Check:
+    """Whether its files are here."""
+    fix = f"python -m lab model get {known.model}" if known.model else f"hf download {known.hub}"
+    return Check(f"embedding model {known.name}", weights.present(known), known.about, fix, optional=True)

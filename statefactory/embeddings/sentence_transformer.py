@@ -1,0 +1,78 @@
+"""Any sentence-transformers model, loaded when the first text is embedded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from lab.doctor import INSTALL
+from statefactory.embeddings import weights
+from statefactory.embeddings.vectors import MissingEmbedder, sendable, unit
+
+if TYPE_CHECKING:
+    import numpy as np
+
+BATCH = 64  # texts that go through the network at once
+
+
+class SentenceTransformerModel:
+    """A model by its name in known.yaml, its folder, or its address on the hub. device: as PyTorch calls it."""
+
+    def __init__(self, name: str, device: str = "cpu") -> None:
+        self.name = name
+        self.device = device
+        self._entry = weights.entry(name)
+
+    def identity(self) -> str:
+        """What the vectors depend on: the files, and what is done with a text before and after."""
+        known = self._entry
+        return f"{weights.fingerprint(known)} {known.prefix!r} {known.modules}"
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Vectors of length 1, shape (len(texts), dimension). Raises MissingEmbedder, WrongHash, UnusableEmbedding."""
+        model = _loaded(str(weights.checked(self._entry)), self._entry.modules, self.device)
+        vectors = model.encode(
+            [self._prepared(text) for text in texts], batch_size=BATCH, convert_to_numpy=True, show_progress_bar=False
+        )
+        return unit(vectors, texts, self.name)
+
+    def _prepared(self, text: str) -> str:
+        return self._entry.prefix + sendable(text).strip() if self._entry.prefix else sendable(text)
+
+
+@cache
+def _loaded(folder: str, modules: int | None, device: str) -> Any:
+    """The model; one of a kind in a process. modules: how many of its modules are used, None for all."""
+    # PyTorch's threads spin while they wait for each other, which on busy cores made a batch several times slower.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    try:
+        from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging
+    except ImportError as error:
+        raise MissingEmbedder(f"Embedding needs sentence-transformers ({error}). Install it: {INSTALL}") from error
+    try:
+        with _quiet(logging):
+            model = SentenceTransformer(folder, device=device, local_files_only=True)
+    except (OSError, ValueError, KeyError) as error:
+        raise MissingEmbedder(
+            f"{folder} cannot be loaded as a sentence-transformers model: {error}. Its files may be incomplete: fetch "
+            "the folder anew"
+        ) from error
+    return model if modules is None else SentenceTransformer(modules=list(model)[:modules], device=device)
+
+
+@contextmanager
+def _quiet(logging: Any) -> Iterator[None]:
+    """No bar, and only errors are said meanwhile: a load takes a second."""
+    level, bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bar:
+            logging.enable_progress_bar()

@@ -1,0 +1,51 @@
+"""What every embedder promises of its vectors, and the errors where it cannot keep that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from lab.backbones import Unavailable
+
+if TYPE_CHECKING:
+    import numpy as np
+
+SHOWN = 80  # characters of a text in an error
+
+
+class MissingEmbedder(Unavailable):
+    """An embedding model, or what runs it, is not here; the message says what to do."""
+
+
+class UnusableEmbedding(ValueError):
+    """A model gave no vector that a similarity can be taken of; the message names the text."""
+
+
+def sendable(text: str) -> str:
+    """The text without lone surrogates, which no tokenizer and no server takes."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def unit(vectors: Any, texts: Sequence[str], name: str) -> np.ndarray:
+    """The vectors at length 1, float32, of shape (len(texts), dimension).
+
+    name: of the model, for errors. Raises UnusableEmbedding for another number of vectors than of texts, vectors of
+    different sizes, and one with a NaN, an infinite value, or length 0.
+    """
+    import numpy as np
+
+    if len(vectors) != len(texts):
+        raise UnusableEmbedding(f"{name} gave {len(vectors)} vectors for {len(texts)} texts")
+    try:
+        found = np.asarray(vectors, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise UnusableEmbedding(f"{name} gave something else than vectors of one size: {error}") from None
+    if found.ndim != 2 or not found.shape[1]:
+        raise UnusableEmbedding(f"{name} gave an array of shape {found.shape} for {len(texts)} texts")
+    lengths = np.linalg.norm(found, axis=1, keepdims=True)
+    usable = np.isfinite(lengths[:, 0]) & (lengths[:, 0] > 0)
+    if not usable.all():
+        first = int(np.argmin(usable))
+        fault = "of length 0" if lengths[first, 0] == 0 else "with a NaN or infinite value"
+        raise UnusableEmbedding(f"{name} gave a vector {fault} for the text {texts[first][:SHOWN]!r}")
+    return (found / lengths).astype(np.float32)

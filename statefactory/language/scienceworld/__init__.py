@@ -1,0 +1,64 @@
+"""The language of ScienceWorld (Wang et al., EMNLP 2022), read by rules.
+
+A thing has a `location` from the nearest holder outwards ("in metal pot on stove"), the `room` that this is in, and
+what else its descriptions tell, each attribute named by one word. What the agent once focused on stays "focused on":
+tasks ask for several in turn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from statefactory.language import Entities, Reading
+from statefactory.language.scienceworld.anchoring import anchor
+from statefactory.language.scienceworld.goals import goal_of
+from statefactory.language.scienceworld.memory import Memory
+from statefactory.language.scienceworld.relevance import kept
+from statefactory.language.scienceworld.sentences import disconnect, say
+from statefactory.language.scienceworld.views import describe
+from statefactory.state import Entity
+
+_DISCONNECTING = re.compile(r"\(disconnecting ([^()\n]*(?:\([^()\n]*\))?)\)\s*")
+
+
+def is_goal(goal: str) -> bool:
+    """Whether a task description is one of ScienceWorld's thirty types."""
+    return goal_of(goal) is not None
+
+
+def read(known: Sequence[Entity], action: str, observation: str) -> Reading:
+    """What is known after an action and its observation."""
+    memory = Memory(known)
+    for name in _DISCONNECTING.findall(observation):
+        disconnect(memory, name)
+    text = _DISCONNECTING.sub("", observation).strip("\n ")
+    unread: list[str] = []
+    if not say(memory, action, text):
+        lines = describe(memory, action, text)
+        unread = [text] if lines is None else lines
+    return Reading(memory.entities(), tuple(unread))
+
+
+def relevant(goal: str, known: Sequence[Entity]) -> Entities:
+    """The agent, what the task names or clearly implies, what was focused on, and what these are in."""
+    return kept(goal, known)
+
+
+def blueprint(goal: str) -> Entities:
+    """The goal state: the final facts of each milestone that the task names. Raises ValueError for another world's."""
+    wanted = goal_of(goal)
+    if wanted is None:
+        raise ValueError(f"not a task of ScienceWorld: {goal[:80]!r}")
+    return wanted
+
+
+def anchored(goal: str, wanted: Sequence[Entity], state: Sequence[Entity], observation: str) -> Entities:
+    """The goal with kinds replaced by the very things, as the observation shows them.
+
+    A kind that is to be focused on becomes the thing that the agent focuses on, milestone by milestone: the first
+    observation that says which thing it is. A "renewable power source" becomes the first of its kind that is seen. "in
+    red box or green box" becomes one of them when the thermometer says which; where an experiment decides that no
+    sentence tells the outcome of (conductivity), it stays.
+    """
+    return anchor(goal, wanted, state, observation)

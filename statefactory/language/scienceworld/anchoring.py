@@ -1,0 +1,81 @@
+"""Module C's legal evolution of ScienceWorld's goals: kinds of things become the very things (Table 10)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from statefactory.language.scienceworld.memory import plain
+from statefactory.language.scienceworld.sentences import FOCUSED
+from statefactory.state import Attribute, Entity
+
+Entities = tuple[Entity, ...]
+KINDS = re.compile(
+    r"(?:living thing|non-living thing|animal|plant)|.* or .* box|animal with the .* life span|"
+    r"inclined plane with the .*|intermediate .* paint|.+ in life stage \d"
+)
+POWER_SOURCES = {
+    "renewable power source": ("solar panel", "wind generator"),
+    "nonrenewable power source": ("gas generator", "nuclear generator"),
+}
+_FOCUS = re.compile(r"You focus on the (.+)\.")
+_DEGREES = re.compile(r"the thermometer measures a temperature of (-?[\d.]+) degrees celsius")
+_CASES = re.compile(
+    r"If (?:the )?(.+?) temperature is (above|below) (-?[\d.]+) degrees celsius, place it in the (.+?)\."
+)
+
+
+def anchor(goal: str, wanted: Sequence[Entity], state: Sequence[Entity], observation: str) -> Entities:
+    """The goal after an observation; see `statefactory.language.scienceworld.anchored`."""
+    return _measured(goal, _sourced(_focused(tuple(wanted), state, observation), state), state, observation)
+
+
+def _focused(wanted: Entities, state: Sequence[Entity], observation: str) -> Entities:
+    """The next kind that waits for a focus becomes what was just focused on."""
+    match = _FOCUS.fullmatch(observation.strip())
+    if not match:
+        return wanted
+    focused = [e.identity for e in state if e.value("focus") == FOCUSED and _called(e, match[1])]
+    taken = {e.identity for e in wanted}
+    new = next((identity for identity in reversed(focused) if identity not in taken), None)
+    waiting = next((e.identity for e in wanted if KINDS.fullmatch(e.identity) and e.value("focus")), None)
+    if new is None or waiting is None or _already_wanted(wanted, match[1]):
+        return wanted
+    return tuple(Entity(new, e.attributes) if e.identity == waiting else e for e in wanted)
+
+
+def _called(entity: Entity, name: str) -> bool:
+    return plain(entity.identity) == name or name.endswith(f" {plain(entity.identity)}")
+
+
+def _already_wanted(wanted: Entities, name: str) -> bool:
+    """Whether the thing focused on is one that the task names itself."""
+    return any(e.identity == name for e in wanted)
+
+
+def _sourced(wanted: Entities, state: Sequence[Entity]) -> Entities:
+    """A power source of a kind becomes the first one of the kind that is known."""
+    seen = [e.identity for e in state]
+    found = {kind: next((i for i in seen if plain(i) in names), kind) for kind, names in POWER_SOURCES.items()}
+    return tuple(Entity(found.get(e.identity, e.identity), e.attributes) for e in wanted)
+
+
+def _measured(goal: str, wanted: Entities, state: Sequence[Entity], observation: str) -> Entities:
+    """The box is decided once the thing's temperature was measured."""
+    if not _DEGREES.fullmatch(observation.strip()):
+        return wanted
+    for name, side, limit, box in _CASES.findall(goal):
+        degrees = next((_number(e.value("temperature")) for e in state if plain(e.identity) == name), None)
+        if degrees is not None and (degrees > float(limit)) == (side == "above"):
+            return tuple(_placed(e, f"in {box}") if e.identity == name else e for e in wanted)
+    return wanted
+
+
+def _number(value: str | None) -> float | None:
+    match = re.match(r"-?[\d.]+", value or "")
+    return float(match[0]) if match else None
+
+
+def _placed(entity: Entity, location: str) -> Entity:
+    attributes = (Attribute(a.name, location) if a.name == "location" else a for a in entity.attributes)
+    return Entity(entity.identity, tuple(attributes))

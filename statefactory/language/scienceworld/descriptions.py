@@ -1,0 +1,204 @@
+"""The grammar of ScienceWorld's descriptions: one thing with what is on or in it, and lists of such things.
+
+a table. On the table is: a bowl (containing a red apple, bread), a switch, which is off.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+DEPTH = 40  # deeper nesting is no description that the world writes
+
+
+class NoDescription(ValueError):
+    """A text is no description of a thing."""
+
+
+@dataclass
+class Thing:
+    """Something described. inside: (preposition, thing) for what it holds, None where the text does not say."""
+
+    name: str
+    facts: dict[str, str] = field(default_factory=dict)
+    inside: list[tuple[str, Thing]] | None = None
+
+
+_ARTICLE = re.compile(r"(?:an?|the) (?=\S)", re.IGNORECASE)
+_BOOK = re.compile(r"book \(([^()\n]*)\) titled ([^,.()\n]*) by ([^,.()\n]*)")
+_NAME = re.compile(r"(?:(?!its (?:terminal \d|anode|cathode) is )[^,.()\n])+")
+_CONTAINING = re.compile(r",?(?: with)? \(containing ")
+_ON_OR_IN = re.compile(r"\.? ?(On|In|Inside) the [^,.()\n:]+? (?:is|you see): ?\n?\t?")
+_ON_PLANE = re.compile(r", with: ")
+
+# What may follow a name; each pattern's groups are the values of the attributes.
+_PROPERTIES: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
+    (re.compile(pattern), names)
+    for pattern, names in (
+        (r", which is (?:turned )?(on|off|activated|deactivated|flushing)(?![a-z])", ("power",)),
+        (r",? (?:which is|\(that is) (open|closed)\)?", ("openness",)),
+        (r", currently reading a temperature of (-?\d+ degrees celsius)", ("reading",)),
+        (r"\.? ?The (?:[^,.()\n]+? door|drawer) is (open|closed)\.? ?", ("openness",)),
+        (r"\.? ?The drain is (open|closed)\.? ?", ("drain",)),
+        (r"\.? The artist is listed as ([^,.()\n]+)\.?", ("artist",)),
+        (r"\.? ?The time reads (\d+ ticks)\.?", ("time",)),
+        (r"\.? ?its terminal 1 is connected to: (?:an? )?([^,.()\n]+)\. ?", ("terminal-1",)),
+        (r"\.? ?its terminal 2 is connected to: (?:an? )?([^,.()\n]+)\. ?", ("terminal-2",)),
+        (r"\.? ?its anode is connected to: (?:an? )?([^,.()\n]+)\. ?", ("anode",)),
+        (r"\.? ?its cathode is connected to: (?:an? )?([^,.()\n]+)\. ?", ("cathode",)),
+        (r"\.  ?it is connected to: (?:an? )?([^,.()\n]+)\.?", ("connection",)),
+        (r" \(that looks (unwell)\)", ("condition",)),
+        (r" \((on fire)\)", ("condition",)),
+        (r", that is (covered in pollen)", ("condition",)),
+        (r" in the ([a-z]+) stage", ("stage",)),
+        (r", and (?:an? )?([^,.()\n]+?) leaves", ("leaves",)),
+    )
+)
+_TERMINALS = ("terminal-1", "terminal-2", "anode", "cathode", "connection")
+_POWER = {"activated": "on", "deactivated": "off"}
+
+
+def things(text: str) -> list[tuple[str, Thing]]:
+    """All things of a list that fills the text. Raises NoDescription."""
+    reader = _Reader(text.strip())
+    found = reader.items("in")
+    if reader.rest().strip(" ."):
+        raise NoDescription(reader.rest())
+    return found
+
+
+def thing(text: str) -> Thing:
+    """The one thing that the text describes. Raises NoDescription."""
+    found = things(text)
+    if len(found) != 1:
+        raise NoDescription(text)
+    return found[0][1]
+
+
+class _Reader:
+    """A text, read from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._at, self._depth = text, 0, 0
+
+    def rest(self) -> str:
+        return self._text[self._at :]
+
+    def items(self, preposition: str) -> list[tuple[str, Thing]]:
+        """Things with commas between them, none for "nothing"."""
+        self._depth += 1
+        if self._depth > DEPTH:
+            raise NoDescription(self.rest())
+        if self._take(re.compile("nothing")):
+            found = []
+        else:
+            found = [(preposition, self._thing())]
+            while self._take(re.compile(r"\s*,\s+(?:and )?")):
+                found.append((preposition, self._thing()))
+        self._depth -= 1
+        return found
+
+    def _thing(self) -> Thing:
+        self._take(_ARTICLE)
+        book = self._take(_BOOK)
+        if book:
+            return Thing(f"book ({book[1]})", {"title": book[2], "author": book[3]})
+        name = self._take(_NAME)
+        if not name or not name[0].strip():
+            raise NoDescription(self.rest())
+        self._at -= len(name[0]) - len(name[0].rstrip())
+        found = _named(name[0].strip())
+        while self._holds(found) or self._property(found):
+            pass
+        return found
+
+    def _holds(self, found: Thing) -> bool:
+        """Read what the thing holds, if that comes next."""
+        if self._take(_CONTAINING):
+            found.inside = [*(found.inside or []), *self.items("in")]
+            return self._end(r"\s*\.?\)")
+        if self._take(_ON_PLANE):
+            found.inside = self.items("on")
+            return True
+        where = self._take(_ON_OR_IN)
+        if not where:
+            return False
+        found.inside = [*(found.inside or []), *self.items("on" if where[1] == "On" else "in")]
+        return self._end(r"\s*(?:\.\s?|$|(?=[,)]))")
+
+    def _property(self, found: Thing) -> bool:
+        for pattern, names in _PROPERTIES:
+            match = self._take(pattern)
+            if match:
+                found.facts |= {name: _value(name, text) for name, text in zip(names, match.groups(), strict=True)}
+                return True
+        return False
+
+    def _end(self, pattern: str) -> bool:
+        if not self._take(re.compile(pattern)):
+            raise NoDescription(self.rest())
+        return True
+
+    def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        match = pattern.match(self._text, self._at)
+        if match:
+            self._at = match.end()
+        return match
+
+
+def _value(name: str, text: str) -> str:
+    if name in _TERMINALS:
+        return "unconnected" if text == "nothing" else f"connected to {text}"
+    return _POWER.get(text, text)
+
+
+# --- what a name says -------------------------------------------------------------------------------------------
+
+_SUBSTANCE = re.compile(r"(?:substance called )?(?:(solid|liquid|gaseous) )?(.+)")
+_MATTER = {"gaseous": "gas"}
+_WATER = {"ice": "solid", "steam": "gas"}
+_STAGED = re.compile(r"(egg|baby|hatchling|juvenile|adult|dead) .+|.+ (egg|pupa|seed)|(tadpole|caterpillar)")
+_PICTURE = re.compile(r"((?:finger )?painting|drawing|picture) of (.+)")
+_TITLED = re.compile(r"(recipe|paper|document|note) titled (.+)")
+_GROWN = re.compile(r"(.+?) in the ([a-z]+) stage(?: with (?:an? )?(.+))?")
+_PLANE = re.compile(r"inclined plane with an? (.+) surface")
+_ON_SLOPE = re.compile(r"(.+?) (at the (?:top|bottom) of the plane|approximately \d+% down the plane)")
+
+
+def _named(name: str) -> Thing:
+    """A thing from its name, with what the name itself says of it."""
+    picture, grown = _PICTURE.fullmatch(name), _GROWN.fullmatch(name)
+    titled = _TITLED.fullmatch(name)
+    plane, on_slope = _PLANE.fullmatch(name), _ON_SLOPE.fullmatch(name)
+    if picture:
+        return Thing(picture[1], {"subject": picture[2]})
+    if titled:
+        return Thing(titled[1], {"title": titled[2]})
+    if plane:
+        return Thing(name, {"surface": plane[1]})
+    if on_slope:
+        return Thing(on_slope[1], {"position": on_slope[2]})
+    if grown:
+        return Thing(grown[1], {"stage": grown[2]} | ({"trait": grown[3]} if grown[3] else {}))
+    plain, facts = substance(name)
+    return Thing(plain, facts | life_stage(plain) | _burned(name))
+
+
+def substance(name: str) -> tuple[str, dict[str, str]]:
+    """The bare name of a substance, and its state of matter where the name tells it: "liquid tin", "ice"."""
+    match = _SUBSTANCE.fullmatch(name)
+    if not match:
+        return name, {}
+    if match[2] in _WATER:
+        return "water", {"phase": _WATER[match[2]]}
+    return match[2], {"phase": _MATTER.get(match[1], match[1])} if match[1] else {}
+
+
+def life_stage(name: str) -> dict[str, str]:
+    """The life stage that a name tells: "baby wolf", "frog egg", "tadpole"."""
+    match = _STAGED.fullmatch(name)
+    return {"stage": next(filter(None, match.groups()))} if match else {}
+
+
+def _burned(name: str) -> dict[str, str]:
+    return {"condition": "burned"} if name.startswith("burned ") else {}
