@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from statefactory.drawings.results import draw_ablations, draw_by_domain, draw_table1
+from statefactory.drawings.walkthrough import draw_walkthrough
+
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+__all__ = ["draw_ablations", "draw_benchmark", "draw_by_domain", "draw_table1", "draw_walkthrough"]
 
 KINDS = {"positive": "#029e73", "negative": "#d55e00"}
 

@@ -79,11 +79,11 @@ def test_pins_are_read_past_comments_and_other_lines(tmp_path: Path) -> None:
 
 
 def test_missing_and_differing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "pins", lambda: {"a": "1.0", "b": "1.0", "torch": "2.0", "c": "3.0"})
+    monkeypatch.setattr(doctor, "pins", lambda: {"a": "1.0", "b": "1.0", "hypothesis": "2.0", "c": "3.0"})
     monkeypatch.setattr(doctor, "_installed", {"a": "1.0", "c": "3.1+cpu"}.get)
     needed, extra, versions = doctor._packages()
     assert (needed.ok, needed.detail, needed.optional) == (False, "b", False)
-    assert (extra.detail, extra.optional) == ("torch", True)
+    assert (extra.detail, extra.optional) == ("hypothesis", True)
     assert versions.detail == "c 3.1+cpu, not 3.0"
 
 
