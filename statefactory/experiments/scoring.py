@@ -11,11 +11,11 @@ from statefactory.benchmark import Pair, Row
 from statefactory.embeddings import open_embedder
 from statefactory.epic import epic_distances
 from statefactory.experiments import scores
-from statefactory.experiments.predictions import METHODS, Judging, Results
+from statefactory.experiments.predictions import METHODS, Extraction, Judging, Results
 from statefactory.experiments.statistics import title
 from statefactory.predictors.factored import trace_rewards
 from statefactory.routing import PAPER, Convention
-from statefactory.state import Entity, State
+from statefactory.state import Entity, State, entities
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,6 +46,8 @@ def rewards(results: Results, method: str, scoring: Scoring = STANDARD) -> Itera
     """Domain, pair and its predicted rewards, the positive's steps before the negative's, for every pair."""
     import numpy as np
 
+    if isinstance(METHODS[method], Extraction):
+        _embed(results, method, scoring)
     for domain, pairs in results.pairs.items():
         for pair in pairs:
             of = [_of_row(results, method, domain, pair, row, scoring) for row in pair.rows]
@@ -113,6 +115,17 @@ def _about(pair: Pair, predicted: np.ndarray) -> Mapping[str, float]:
         "steps": len(steps), "rises": rho, "positive": positive.mean(), "truth": sum(pair.positive.shaped) / len(steps),
         "negative": negative.mean(), "end": positive[expert[-1]] if expert else positive[-1],
     }  # fmt: skip
+
+
+def _embed(results: Results, method: str, scoring: Scoring) -> None:
+    """Embed all texts of the run at once; a trajectory's own batch then finds them in memory."""
+    texts: set[str] = set()
+    for domain, pairs in results.pairs.items():
+        traces = (results.trace(method, domain, row) for pair in pairs for row in pair.rows)
+        states = {state for trace in traces if trace for state in (*trace.states, *trace.goals)}
+        for entity in {entity for state in states for entity in entities(state, scoring.convention.apart)}:
+            texts |= {entity.identity, *(text for a in entity.attributes for text in (a.name, a.value))}
+    open_embedder(scoring.embedding).embed(sorted(texts - {""}))
 
 
 def _of_row(results: Results, method: str, domain: str, pair: Pair, row: Row, scoring: Scoring) -> np.ndarray:

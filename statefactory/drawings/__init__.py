@@ -1,0 +1,1 @@
+"""Parts of pictures; `statefactory.pictures` has the pictures themselves."""

@@ -1,0 +1,264 @@
+"""One trajectory step by step: what was seen, what changed in state and goal, and which object fulfilled which part.
+
+A goal is followed from step to step: an object that takes the name of another is that one anchored (Table 10), so that
+"mug" and "mug 2" are one part of the goal with one course of fits. Source: Shen et al. 2026, Figure 4 and Table 17.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from statefactory.benchmark.schema import Row
+from statefactory.experiments.statistics import shortened
+from statefactory.extraction import Trace
+from statefactory.predictors.factored import trace_rewards
+from statefactory.routing import PAPER, Convention, Match, matches
+from statefactory.state import Attribute, Entity, entities
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from statefactory.embeddings import Embedder
+
+EventKind: TypeAlias = Literal["anchored", "added", "rise", "fall"]
+JUMP = 0.1  # a fit that changes by this much in one step is worth a remark
+NAME = 16  # characters of an object's name in a remark
+
+
+class Event(NamedTuple):
+    """What is worth a remark at a step (from 1). change: of a part's fit, 0 for what happened to the goal."""
+
+    step: int
+    kind: EventKind
+    text: str
+    change: float = 0.0
+
+
+@dataclass(frozen=True)
+class Part:
+    """One object of the goal over the steps; None where the goal did not have it, or no longer."""
+
+    matches: tuple[Match | None, ...]
+
+    @property
+    def name(self) -> str:
+        """What it is called at last."""
+        return next((match.goal.identity for match in reversed(self.matches) if match), "")
+
+    @property
+    def fits(self) -> list[float]:
+        """Its fit at each step, NaN where the goal did not have it."""
+        return [match.score if match else float("nan") for match in self.matches]
+
+
+@dataclass(frozen=True)
+class Walkthrough:
+    """A trajectory with what was extracted, its rewards, shape (steps,), and the matches of each step."""
+
+    row: Row
+    trace: Trace
+    rewards: np.ndarray
+    matches: tuple[tuple[Match, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.matches)
+
+    @cached_property
+    def states(self) -> list[tuple[Entity, ...]]:
+        """The state of each step, as entities at every level."""
+        return list(map(entities, self.trace.states))
+
+    @cached_property
+    def goals(self) -> list[tuple[Entity, ...]]:
+        """The goal of each step, likewise."""
+        return list(map(entities, self.trace.goals))
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """The goal's objects, in the order in which they came up."""
+        courses: list[list[Match | None]] = []
+        before: list[int] = []
+        for step, found in enumerate(self.matches):
+            links = _links(self.goals[step - 1], self.goals[step]) if step else [None] * len(found)
+            now = [before[link] if link is not None else _opened(courses, step) for link in links]
+            for course in courses:
+                course.append(None)
+            for number, match in zip(now, found, strict=True):
+                courses[number][-1] = match
+            before = now
+        return [Part(tuple(course)) for course in courses]
+
+    def table(self, width: int = 90) -> pd.DataFrame:
+        """A row a step, as Table 17: Step (from 1), Action, Observation, State (what changed), Goal, Anchored, Reward,
+        Gain (over the step before, at first over 0) and Truth. width: characters of a text.
+        """
+        import numpy as np
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "Step": range(1, len(self) + 1),
+                "Action": self.row.actions,
+                "Observation": [shortened(text, width) for text in _without_goal(self.row)],
+                "State": [shortened("; ".join(self.changed(step)), width) for step in range(1, len(self) + 1)],
+                "Goal": [shortened("; ".join(map(told, goal)), width) for goal in self.goals],
+                "Anchored": [shortened("; ".join(self.anchored(step)), width) for step in range(1, len(self) + 1)],
+                "Reward": self.rewards,
+                "Gain": np.diff(self.rewards, prepend=0.0),
+                "Truth": self.row.shaped,
+            }
+        )
+
+    def matching(self, step: int = -1) -> pd.DataFrame:
+        """Why a step (from 1; -1 for the last) has its reward: a row an attribute of the goal, with the attribute of
+        the matched object that it was compared with. A goal object without attributes has one row.
+        """
+        import pandas as pd
+
+        columns = ["Goal object", "State object", "Identity", "Name", "Value", "Aligned name", "Aligned value",
+                   "Similarity", "Fit"]  # fmt: skip
+        return pd.DataFrame(
+            [line for match in self.matches[self.place(step)] for line in _lines(match)], columns=columns
+        )
+
+    def place(self, step: int) -> int:
+        """Where a step (from 1; -1 for the last) stands. Raises ValueError for one that there is not."""
+        if step == -1 and len(self):
+            return len(self) - 1
+        if not 1 <= step <= len(self):
+            raise ValueError(f"no step {step} in {self.row.id}; it has steps 1 to {len(self)}, and -1 is the last")
+        return step - 1
+
+    def changed(self, step: int) -> list[str]:
+        """What a step changed in the state, such as "mug 1: location in cabinet 2", a text an object."""
+        place = self.place(step)
+        return _changes(self.states[place - 1] if place else (), self.states[place])
+
+    def anchored(self, step: int) -> list[str]:
+        """What a step made more specific in the goal, such as "mug → mug 1", or added to it."""
+        return [event.text for event in _goal_events(self, self.place(step))]
+
+    def events(self, jump: float = JUMP) -> list[Event]:
+        """What is worth a remark, by step: changes of the goal, and fits that changed by `jump` or more."""
+        return [event for place in range(len(self)) for event in _events(self, place, jump)]
+
+
+def walk(row: Row, trace: Trace, embedder: Embedder, convention: Convention = PAPER) -> Walkthrough:
+    """A trajectory with its rewards and matches. Raises ValueError if the trace is of another number of steps."""
+    if len(row.trajectory) != len(trace.states):
+        raise ValueError(f"{row.id} has {len(row.trajectory)} steps, and its trace {len(trace.states)}")
+    compared = list(zip(map(entities, trace.goals), map(entities, trace.states), strict=True))
+    found = {pair: matches(*pair, embedder, convention) for pair in dict.fromkeys(compared)}
+    return Walkthrough(row, trace, trace_rewards(trace, embedder, convention), tuple(found[pair] for pair in compared))
+
+
+def told(entity: Entity) -> str:
+    """An object in words: "mug 1: location in cabinet 2, temperature hot"."""
+    return _told(entity.identity, entity.attributes)
+
+
+def _told(identity: str, attributes: Sequence[Attribute]) -> str:
+    facts = ", ".join(f"{attribute.name} {attribute.value}" for attribute in attributes)
+    return ": ".join(text for text in (identity, facts) if text)
+
+
+def _without_goal(row: Row) -> list[str]:
+    """The observations, without the goal, which WebShop repeats on every page."""
+    return [text.replace(row.goal_description or "\0", "…") for text in row.observations]
+
+
+def _opened(courses: list[list[Match | None]], steps: int) -> int:
+    courses.append([None] * steps)
+    return len(courses) - 1
+
+
+def _links(before: Sequence[Entity], now: Sequence[Entity]) -> list[int | None]:
+    """For each object of a goal, which one it was a step before: that of its name, else one with like attributes."""
+    links: list[int | None] = [None] * len(now)
+    free = list(range(len(before)))
+    for alike in (_same_name, _same_attributes):
+        for place, entity in enumerate(now):
+            found = next((number for number in free if alike(before[number], entity)), None)
+            if links[place] is None and found is not None:
+                links[place] = found
+                free.remove(found)
+    return links
+
+
+def _same_name(one: Entity, other: Entity) -> bool:
+    return one.identity == other.identity
+
+
+def _same_attributes(one: Entity, other: Entity) -> bool:
+    return {attribute.name for attribute in one.attributes} == {attribute.name for attribute in other.attributes}
+
+
+def _changes(before: Sequence[Entity], now: Sequence[Entity]) -> list[str]:
+    known = {entity.identity: entity.attributes for entity in before}
+    texts = [_change(entity, known.get(entity.identity)) for entity in now]
+    gone = known.keys() - {entity.identity for entity in now}
+    return [text for text in texts if text] + [f"{name} gone" for name in known if name in gone]
+
+
+def _change(entity: Entity, before: tuple[Attribute, ...] | None) -> str:
+    if before is None:
+        return told(entity)
+    news = [attribute for attribute in entity.attributes if attribute not in before]
+    names = {attribute.name for attribute in entity.attributes}
+    lost = [Attribute(attribute.name, "unknown") for attribute in before if attribute.name not in names]
+    return _told(entity.identity, [*news, *lost]) if news or lost else ""
+
+
+def _goal_events(walked: Walkthrough, place: int) -> Iterator[Event]:
+    for part in walked.parts if place else ():
+        before, now = part.matches[place - 1], part.matches[place]
+        if now and not before:
+            yield Event(place + 1, "added", f"new: {told(now.goal)}")
+        elif now and before and now.goal != before.goal:
+            yield Event(place + 1, "anchored", _anchoring(before.goal, now.goal))
+
+
+def _anchoring(before: Entity, now: Entity) -> str:
+    """What became more specific: the name, and values that were reworded."""
+    texts = [f"{shortened(before.identity, NAME)} → {now.identity}"] if before.identity != now.identity else []
+    for attribute in now.attributes:
+        old = before.value(attribute.name)
+        if old is None:
+            texts.append(f"new: {attribute.name} {attribute.value}")
+        elif attribute not in before.attributes:
+            texts.append(f"{old} → {attribute.value}")
+    return ", ".join(texts) or f"{now.identity}: fewer attributes"
+
+
+def _events(walked: Walkthrough, place: int, jump: float) -> Iterator[Event]:
+    yield from _goal_events(walked, place)
+    for part in walked.parts:
+        now, before = part.matches[place], part.matches[place - 1] if place else None
+        change = (now.score if now else 0.0) - (before.score if before else 0.0)
+        if now and place and before and abs(change) >= jump:
+            yield Event(place + 1, *(("rise", _reason(walked, place, now)) if change > 0 else
+                                     ("fall", _reason(walked, place, before))), change)  # fmt: skip
+
+
+def _reason(walked: Walkthrough, place: int, match: Match) -> str:
+    """What the step changed in the matched object, of that which was compared; else the goal object's name.
+
+    A rise is explained by the object now matched, and a fall by the one that was matched before.
+    """
+    name = match.entity.identity if match.entity else None
+    known = {entity.identity: entity.attributes for entity in walked.states[place - 1]}
+    news = [(entity.identity, attribute.value) for entity in walked.states[place] if entity.identity == name
+            for attribute in entity.attributes if attribute not in known.get(entity.identity, ())
+            and attribute.name in {each.aligned for each in match.attributes}]  # fmt: skip
+    identity = shortened(news[0][0] if news else match.goal.identity, NAME)
+    return ": ".join([identity, *([", ".join(value for _, value in news)] if news else [])])
+
+
+def _lines(match: Match) -> list[tuple[object, ...]]:
+    ends = match.goal.identity, match.entity.identity if match.entity else None, match.identity
+    compared = match.attributes or ((None,) * 5,)
+    return [(*ends, *attribute, match.score) for attribute in compared]
