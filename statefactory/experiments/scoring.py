@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from lab import engines, tables
 from statefactory.benchmark import Pair, Row
-from statefactory.embeddings import open_embedder
+from statefactory.embeddings import Embedder, open_embedder
 from statefactory.epic import epic_distances
 from statefactory.experiments import scores
 from statefactory.experiments.predictions import METHODS, Extraction, Judging, Results
@@ -40,6 +41,12 @@ class Scoring:
 
 
 STANDARD = Scoring()  # as in the paper's Table 1
+
+
+@cache
+def embedder_of(name: str) -> Embedder:
+    """The embedder of that name, opened once a process, with its model and all vectors that it has seen."""
+    return open_embedder(name)
 
 
 def rewards(results: Results, method: str, scoring: Scoring = STANDARD) -> Iterator[tuple[str, Pair, np.ndarray]]:
@@ -125,7 +132,7 @@ def _embed(results: Results, method: str, scoring: Scoring) -> None:
         states = {state for trace in traces if trace for state in (*trace.states, *trace.goals)}
         for entity in {entity for state in states for entity in entities(state, scoring.convention.apart)}:
             texts |= {entity.identity, *(text for a in entity.attributes for text in (a.name, a.value))}
-    open_embedder(scoring.embedding).embed(sorted(texts - {""}))
+    embedder_of(scoring.embedding).embed(sorted(texts - {""}))
 
 
 def _of_row(results: Results, method: str, domain: str, pair: Pair, row: Row, scoring: Scoring) -> np.ndarray:
@@ -140,7 +147,7 @@ def _of_row(results: Results, method: str, domain: str, pair: Pair, row: Row, sc
     trace = (
         replace(trace, goals=tuple(_without(of, scoring.ignored) for of in trace.goals)) if scoring.ignored else trace
     )
-    return trace_rewards(trace, open_embedder(scoring.embedding), scoring.convention, goal)
+    return trace_rewards(trace, embedder_of(scoring.embedding), scoring.convention, goal)
 
 
 def _reached(results: Results, method: str, domain: str, positive: Row) -> State:

@@ -13,8 +13,8 @@ from lab.episodes import backbone_of, booked, run_of
 from lab.execution import Played, play_all
 from lab.runs import Episode, Manifest
 from statefactory.benchmark import DOMAINS
-from statefactory.embeddings import open_embedder
 from statefactory.experiments.predictions import Results
+from statefactory.experiments.scoring import embedder_of
 from statefactory.experiments.statistics import title
 from statefactory.triplets import Probe, Triplet, hits, paraphrased, probes, similarities
 
@@ -111,7 +111,7 @@ def accuracy_by_domain(made: Paraphrased, embeddings: Sequence[str]) -> pd.DataF
 
     lines = [
         {"domain": title(domain), "triplets": len(of)}
-        | {name: hits(of, open_embedder(name)).mean() for name in embeddings}
+        | {name: hits(of, embedder_of(name)).mean() for name in embeddings}
         for domain, of in made.triplets.items()
     ]
     return pd.DataFrame(lines)
@@ -123,7 +123,7 @@ def sample(made: Paraphrased, embedding: str, most: int = 2) -> pd.DataFrame:
 
     shown = [(title(domain), *triplet) for domain, of in made.triplets.items() for triplet in of[:most]]
     table = pd.DataFrame(shown, columns=["domain", "anchor", "paraphrase", "distractor"])
-    near, far = similarities([Triplet(*line[1:]) for line in shown], open_embedder(embedding)).T
+    near, far = similarities([Triplet(*line[1:]) for line in shown], embedder_of(embedding)).T
     return table.assign(**{"to paraphrase": near.round(3), "to distractor": far.round(3), "right": near > far})
 
 
@@ -134,7 +134,7 @@ def printed_cases(embeddings: Sequence[str]) -> pd.DataFrame:
     lines = []
     for case, triplet in PRINTED.items():
         for name in embeddings:
-            ((near, far),) = similarities([triplet], open_embedder(name))
+            ((near, far),) = similarities([triplet], embedder_of(name))
             lines.append((case, name, near, far, bool(near > far), PASSED[case].get(name), "measured"))
     columns = ["case", "embedding", "to positive", "to negative", "passes here", "passes in the paper", "evidence"]
     return pd.DataFrame(lines, columns=columns)
@@ -143,7 +143,7 @@ def printed_cases(embeddings: Sequence[str]) -> pd.DataFrame:
 def _rate(made: Paraphrased, embedding: str, triplets: Sequence[Triplet]) -> tables.Row:
     from lab.statistics import wilson
 
-    right = int(hits(triplets, open_embedder(embedding)).sum())
+    right = int(hits(triplets, embedder_of(embedding)).sum())
     share = wilson(right, len(triplets))
     source = f"paraphrases by {made.backbone}"
     interval = (share.low, share.high)
