@@ -103,9 +103,13 @@ def values(rows: pd.DataFrame, metric: str = scores.OVERALL) -> dict[str, float]
     return dict(zip(of["method"], of["value"], strict=True))
 
 
-def beside(name: str, rows: pd.DataFrame, extra: Sequence[str] = ()) -> pd.DataFrame:
-    """A published table and these rows for reading. extra: metrics before the EPIC distances."""
+def with_published(name: str, rows: pd.DataFrame) -> pd.DataFrame:
+    """These rows behind those of a published table."""
     import pandas as pd
 
-    both = pd.concat([tables.published(name, "statefactory"), rows], ignore_index=True)
-    return tables.side_by_side(both, [*extra, *scores.metrics()], decimals=3)
+    return pd.concat([tables.published(name, "statefactory"), rows], ignore_index=True)
+
+
+def beside(name: str, rows: pd.DataFrame, extra: Sequence[str] = ()) -> pd.DataFrame:
+    """A published table and these rows for reading. extra: metrics before the EPIC distances."""
+    return tables.side_by_side(with_published(name, rows), [*extra, *scores.metrics()], decimals=3)

@@ -13,31 +13,31 @@ from statefactory.experiments.predictions import Setup, collect
 if TYPE_CHECKING:
     import pandas as pd
 
-A, B, C, D, E = PANELS = (
-    "(a) representation",
-    "(b) goal interpretation",
-    "(c) LLM backbone",
-    "(d) embedding, EPIC distance",
-    "(e) embedding, triplet accuracy",
-)
-TABLES = dict(zip(PANELS, ("Table 13", "Table 14", "Table 16", "Table 15", "Table 15"), strict=True))
+# Panel, as `statefactory.drawings.results.draw_ablations` names it -> the table behind it.
+TABLES = {
+    "representation": "Table 13",
+    "goal": "Table 14",
+    "backbone": "Table 16",
+    "embedding": "Table 15",
+    "triplets": "Table 15",
+}
 
 
 def panels(
     setup: Setup, embeddings: Sequence[str], paraphraser: str, recordings: Sequence[str] = (), workers: int = 0
 ) -> dict[str, pd.DataFrame]:
-    """Panel -> its rows, published before measured, of one metric each: Overall, or triplet accuracy in (e)."""
+    """Panel -> its rows, published before measured, of one metric each: Overall, or triplet accuracy in the last."""
     runs = ablations.collect_methods(setup, list(ablations.LEVELS), workers)
     results = runs["statefactory"]
     source = collect(Setup("rules", ("statefactory",), "made"), workers)
     made = triplets.collect(source, paraphraser)
     embedded = ablations.embedding_rows(results, made, ablations.available(embeddings))
     found = {
-        A: ablations.representation(runs),
-        B: ablations.goal_sources(results),
-        C: _backbones(setup, recordings, workers),
-        D: embedded,
-        E: embedded,
+        "representation": ablations.representation(runs),
+        "goal": ablations.goal_sources(results),
+        "backbone": _backbones(setup, recordings, workers),
+        "embedding": embedded,
+        "triplets": embedded,
     }
     return {name: _panel(name, rows) for name, rows in found.items()}
 
@@ -61,9 +61,8 @@ def _backbones(setup: Setup, recordings: Sequence[str], workers: int) -> pd.Data
 
 
 def _panel(name: str, rows: pd.DataFrame) -> pd.DataFrame:
-    """The panel's metric alone, published rows first; the bars of (c) are named by backbone."""
+    """The panel's metric alone, published rows first."""
     import pandas as pd
 
     both = pd.concat([tables.published(TABLES[name], "statefactory")[tables.COLUMNS], rows], ignore_index=True)
-    of = both[both["metric"] == (triplets.ACCURACY if name == E else scores.OVERALL)]
-    return of.assign(method=of["backbone"]) if name == C else of
+    return both[both["metric"] == (triplets.ACCURACY if name == "triplets" else scores.OVERALL)]

@@ -1,0 +1,48 @@
+"""Figure 4: one pair of made data, extracted and scored step by step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lab import engines
+from lab.episodes import backbone_of
+from statefactory.benchmark import Row
+from statefactory.experiments.predictions import INSTRUCTIONS
+from statefactory.experiments.scoring import embedder_of
+from statefactory.experiments.table3 import build_all
+from statefactory.extraction import Trace, extract
+from statefactory.predictors.factored import trace_rewards
+from statefactory.walkthrough import Walkthrough, walk
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass(frozen=True)
+class Walked:
+    """positive: step by step. negative: the rewards of the pair's random trajectory, shape (steps,)."""
+
+    goal: str
+    positive: Walkthrough
+    negative: np.ndarray
+    note: str
+
+
+def walked(domain: str, number: int, engine: str, embedding: str, seed: int = 0) -> Walked:
+    """The pair of that number among the domain's made pairs, sorted by task. Raises ValueError if there is none."""
+    pairs = build_all("made", seed, domains=(domain,))[domain].pairs()
+    if not 0 <= number < len(pairs):
+        raise ValueError(f"{domain} has no made pair {number}; its pairs are 0 to {len(pairs) - 1}")
+    pair, embedder = pairs[number], embedder_of(embedding)
+    traces = [_trace(engine, domain, row) for row in (pair.positive, pair.negative)]
+    kind = engines.parse(engine)
+    evidence = "simulated" if kind.kind == "rules" and kind.keep < 1 else "measured"
+    note = f"{evidence} · {backbone_of(engine).engine.label} · made data · {pair.task}"
+    told = walk(pair.positive, traces[0], embedder)
+    return Walked(pair.positive.goal_description, told, trace_rewards(traces[1], embedder), note)
+
+
+def _trace(engine: str, domain: str, row: Row) -> Trace:
+    said = row.goal_description, row.actions, row.observations
+    return extract(backbone_of(engine), *said, instruction=INSTRUCTIONS.get(domain, ""))
