@@ -45,15 +45,15 @@ def booked(engine: str, record: bool, work: Callable[[Ledger], Any]) -> Played:
 
 
 @contextmanager
-def run_of(manifest: Manifest) -> Iterator[Run]:
-    """The run in a folder of its own under `runs/`, as soon as no other process writes to it.
+def run_of(manifest: Manifest, folder: str = "") -> Iterator[Run]:
+    """The run, as soon as no other process writes to it: notebooks that are executed side by side share their runs.
 
-    So notebooks that are executed side by side share their runs.
+    folder: a name goes under `runs/`; by default one that no other experiment shares. Raises ManifestMismatch.
     """
     waiting = False
     while True:
         try:
-            run = Run(ROOT / "runs" / manifest.name(), manifest)
+            run = Run(ROOT / "runs" / (folder or manifest.name()), manifest)
             break
         except RunBusy as busy:
             if not waiting:

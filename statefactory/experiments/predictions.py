@@ -172,10 +172,13 @@ def task_id(method: str, domain: str, row: Row) -> str:
     return f"{method}/{domain}/{row.id}"
 
 
-def collect(setup: Setup, workers: int = 0, record: bool | None = None, show_progress: bool = True) -> Results:
+def collect(
+    setup: Setup, workers: int = 0, run: str = "", record: bool | None = None, show_progress: bool = True
+) -> Results:
     """Play what is not yet in the run folder, and read the whole run.
 
     workers: 0 for two processes with rules, eight threads with an endpoint, and one at a time with a local model.
+    run: a folder (a name goes under `runs/`); without one, a folder whose name no other experiment shares.
     record: keep the answers for `replay:`; by default only a model's. Where another process has the run open, this one
     waits. Where the budget of `lab record` is spent, the results are those of the pairs that are whole.
     Raises MissingData without the data, BudgetSpent if no pair is whole, and what the backbone raises.
@@ -185,18 +188,18 @@ def collect(setup: Setup, workers: int = 0, record: bool | None = None, show_pro
     pairs = setup.pairs()
     ids = _recorded(backbone, [task_id(*names) for names in _trajectories(setup, pairs)])
     episode = partial(_play, setup, kind in ("endpoint", "local") if record is None else record)
-    with run_of(_manifest(setup, backbone, ids)) as run:
+    with run_of(_manifest(setup, backbone, ids), run) as opened:
         try:
             threads = kind == "endpoint"
             processes = 1 if kind == "local" else 2
             backend = "threading" if threads else "loky"
-            play_all(run, episode, workers or (THREADS if threads else processes), backend, show_progress)
+            play_all(opened, episode, workers or (THREADS if threads else processes), backend, show_progress)
         except budget.BudgetSpent as spent:
-            if not _whole(setup, pairs, run.episodes):
+            if not _whole(setup, pairs, opened.episodes):
                 raise
             progress.note(str(spent))
-        whole = _whole(setup, pairs, run.episodes)
-        return Results(setup, backbone.engine.label, whole, dict(run.episodes), run.usage(), run.folder)
+        whole = _whole(setup, pairs, opened.episodes)
+        return Results(setup, backbone.engine.label, whole, dict(opened.episodes), opened.usage(), opened.folder)
 
 
 def _trajectories(setup: Setup, pairs: Mapping[str, Sequence[Pair]]) -> Iterator[tuple[str, str, Row]]:

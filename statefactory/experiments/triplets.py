@@ -60,11 +60,12 @@ class Paraphrased:
 
 
 def collect(
-    extracted: Results, engine: str, each: int = 12, seed: int = 0, method: str = "statefactory", workers: int = 0
-) -> Paraphrased:
+    extracted: Results, engine: str, each: int = 12, seed: int = 0, method: str = "statefactory", workers: int = 0,
+    run: str = "",
+) -> Paraphrased:  # fmt: skip
     """Probes from so many trajectories of each domain, said in other words by the engine.
 
-    extracted: a run with extracted states. A probe that the model only repeats is left out, and counted.
+    extracted: a run with extracted states. run: as for `predictions.collect`. A probe that the model only repeats is left out, and counted.
     Raises ValueError for `rules`, since a template is no paraphrase, and what the backbone raises.
     """
     if engines.parse(engine).kind == "rules":
@@ -75,15 +76,21 @@ def collect(
     found = {name: probe for name, probe in found.items() if name in held}
     manifest = _manifest(extracted, engine, getattr(backbone, "address", ""), each, seed, method, list(found))
     local = engines.parse(engine).kind == "local"
-    with run_of(manifest) as run:
+    with run_of(manifest, run) as opened:
         try:
-            play_all(run, partial(_play, engine, found), workers or (1 if local else THREADS), "threading")
+            play_all(opened, partial(_play, engine, found), workers or (1 if local else THREADS), "threading")
         except budget.BudgetSpent as spent:
             progress.note(str(spent))
-        done = {name: episode for name, episode in run.episodes.items() if not episode.failed}
-        failed = len(run.episodes) - len(done)
+        done = {name: episode for name, episode in opened.episodes.items() if not episode.failed}
+        failed = len(opened.episodes) - len(done)
         return Paraphrased(
-            engine, backbone.engine.label, _by_domain(done), failed, run.folder, list(run.episodes), run.usage()
+            engine,
+            backbone.engine.label,
+            _by_domain(done),
+            failed,
+            opened.folder,
+            list(opened.episodes),
+            opened.usage(),
         )
 
 
