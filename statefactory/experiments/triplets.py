@@ -65,8 +65,8 @@ def collect(
 ) -> Paraphrased:  # fmt: skip
     """Probes from so many trajectories of each domain, said in other words by the engine.
 
-    extracted: a run with extracted states. run: as for `predictions.collect`. A probe that the model only repeats is left
-    out, and counted.
+    extracted: a run with extracted states. run: as for `predictions.collect`. A probe that the model only repeats is
+    left out, and counted.
     Raises ValueError for `rules`, since a template is no paraphrase, and what the backbone raises.
     """
     if engines.parse(engine).kind == "rules":
