@@ -112,6 +112,8 @@ def similarities(triplets: Sequence[Triplet], embedder: Embedder) -> np.ndarray:
     """Cosines of the anchor with paraphrase and distractor, shape (n, 2)."""
     import numpy as np
 
+    if not triplets:
+        return np.zeros((0, 2))
     vectors = embedder.embed([text for triplet in triplets for text in triplet])
     anchors, positives, negatives = vectors.reshape(len(triplets), 3, -1).transpose(1, 0, 2)
     return np.stack([(anchors * positives).sum(axis=1), (anchors * negatives).sum(axis=1)], axis=1)

@@ -15,6 +15,8 @@ from lab.notebooks.documents import FOLDER, TRIALS, NotebookError, committed, lo
 from lab.notebooks.execute import Job, Outcome, execute
 from lab.places import ROOT
 
+ANSWERERS = ("engine", "paraphraser")  # parameters of notebooks that say who answers prompts
+
 
 def run(
     names: Sequence[str],
@@ -54,9 +56,12 @@ def record(
     Stopped by its budget, by Ctrl-C or by a fault, it goes on where it was when it is called again: the run folder
     keeps the finished episodes, the cache the answers. Raises NotebookError without a model's engine.
     """
-    engine = dict(given).get("engine", "rules")
-    if parse(engine).kind not in ("endpoint", "local"):
-        raise NotebookError(f"engine={engine!r} is no model; record one with -p engine local, or a model's name")
+    named = {name: text for name, text in given if name in ANSWERERS} or {"engine": "rules"}
+    models = [text for text in named.values() if parse(text).kind in ("endpoint", "local")]
+    if not models:
+        told = ", ".join(f"{name}={text!r}" for name, text in named.items())
+        raise NotebookError(f"{told} is no model; record one with -p engine local, or a model's name")
+    engine = models[0]
     slug = "".join(c if c.isalnum() or c in ".-" else "-" for c in engine.partition("?")[0])
     title = name or f"{Path(notebook).stem}-{slug}"
     limits = {budget.CALLS: calls, budget.MINUTES: minutes, recordings.WANTED: title}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lab import engines
 from lab.episodes import backbone_of
 from statefactory.benchmark import Row
 from statefactory.experiments.predictions import INSTRUCTIONS
@@ -36,9 +35,9 @@ def walked(domain: str, number: int, engine: str, embedding: str, seed: int = 0)
         raise ValueError(f"{domain} has no made pair {number}; its pairs are 0 to {len(pairs) - 1}")
     pair, embedder = pairs[number], embedder_of(embedding)
     traces = [_trace(engine, domain, row) for row in (pair.positive, pair.negative)]
-    kind = engines.parse(engine)
-    evidence = "simulated" if kind.kind == "rules" and kind.keep < 1 else "measured"
-    note = f"{evidence} · {backbone_of(engine).engine.label} · made data · {pair.task}"
+    answering = backbone_of(engine).engine
+    evidence = "simulated" if answering.kind == "rules" and answering.keep < 1 else "measured"
+    note = f"{evidence} · {answering.label} · made data · {pair.task}"
     told = walk(pair.positive, traces[0], embedder)
     return Walked(pair.positive.goal_description, told, trace_rewards(traces[1], embedder), note)
 

@@ -127,10 +127,14 @@ class Results:
     folder: Path
 
     @property
+    def by_rules(self) -> bool:
+        """Whether rules answered, also where what they answered is replayed."""
+        return engines.parse(self.backbone).kind == "rules"
+
+    @property
     def simulated(self) -> bool:
         """Whether noise stood in for a model."""
-        engine = engines.parse(self.setup.engine)
-        return engine.kind == "rules" and engine.keep < 1
+        return self.by_rules and engines.parse(self.backbone).keep < 1
 
     def episode(self, method: str, domain: str, row: Row) -> Episode:
         """The episode of one trajectory."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
-from lab import engines, tables
+from lab import tables
 from statefactory.benchmark import Pair, Row
 from statefactory.embeddings import Embedder, open_embedder
 from statefactory.epic import epic_distances
@@ -83,8 +83,7 @@ def rows(results: Results, method: str, scoring: Scoring = STANDARD, name: str =
 def title_of(results: Results, method: str) -> str:
     """The method's name in tables; states that rules extracted say so."""
     name = METHODS[method].title
-    by_rules = engines.parse(results.setup.engine).kind == "rules" and method != "raw"
-    return f"{name}, rule-extracted" if by_rules else name
+    return f"{name}, rule-extracted" if results.by_rules and method != "raw" else name
 
 
 def frame(results: Results, scoring: Scoring = STANDARD) -> pd.DataFrame:

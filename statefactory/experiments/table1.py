@@ -141,4 +141,5 @@ def _replayed(name: str, score: Scoring) -> pd.DataFrame:
 def _joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     import pandas as pd
 
-    return pd.concat([frame for frame in frames if len(frame)], ignore_index=True)
+    filled = [frame for frame in frames if len(frame)]
+    return pd.concat(filled, ignore_index=True) if filled else tables.table([])

@@ -8,10 +8,11 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from lab import budget, engines, progress, tables
+from lab import budget, engines, progress, recordings, tables
 from lab.episodes import backbone_of, booked, run_of
 from lab.execution import Played, play_all
 from lab.runs import Episode, Manifest
+from lab.usage import summed
 from statefactory.benchmark import DOMAINS
 from statefactory.experiments.predictions import Results
 from statefactory.experiments.scoring import embedder_of
@@ -66,8 +67,9 @@ def collect(
     """Probes from so many trajectories of each domain, said in other words by the engine.
 
     extracted: a run with extracted states. run: as for `predictions.collect`. A probe that the model only repeats is
-    left out, and counted.
-    Raises ValueError for `rules`, since a template is no paraphrase, and what the backbone raises.
+    left out, and counted. Where the budget of `lab record` is spent, the triplets are those that were made.
+    Raises ValueError for `rules`, since a template is no paraphrase, BudgetSpent if none was made, and what the
+    backbone raises.
     """
     if engines.parse(engine).kind == "rules":
         raise ValueError("triplets want a model's paraphrases; give engine=local, a model's name or replay:RECORDING")
@@ -81,6 +83,8 @@ def collect(
         try:
             play_all(opened, partial(_play, engine, found), workers or (1 if local else THREADS), "threading")
         except budget.BudgetSpent as spent:
+            if not opened.episodes:
+                raise
             progress.note(str(spent))
         done = {name: episode for name, episode in opened.episodes.items() if not episode.failed}
         failed = len(opened.episodes) - len(done)
@@ -93,6 +97,19 @@ def collect(
             list(opened.episodes),
             opened.usage(),
         )
+
+
+def record(made: Paraphrased, embedding: str) -> None:
+    """Save the paraphrases as a recording, if `python -m lab record` runs the notebook."""
+    import pandas as pd
+
+    usages = [usage for usage in made.usage.values() if usage]
+    operators = dict.fromkeys(operator for usage in usages for operator in usage)
+    lines = [
+        {"backbone": made.backbone, "operator": name} | summed([usage[name] for usage in usages if name in usage])
+        for name in operators
+    ]
+    recordings.save(made.folder, tables.table(accuracy_rows(made, embedding)), pd.DataFrame(lines), made.tasks)
 
 
 def probes_of(extracted: Results, each: int, seed: int, method: str) -> dict[str, Probe]:
@@ -109,8 +126,9 @@ def probes_of(extracted: Results, each: int, seed: int, method: str) -> dict[str
 
 
 def accuracy_rows(made: Paraphrased, embedding: str) -> list[tables.Row]:
-    """The triplet accuracy of an embedding, as a share, over all domains."""
-    return [_rate(made, embedding, [t for of in made.triplets.values() for t in of])]
+    """The triplet accuracy of an embedding, as a share, over all domains; no row where no paraphrase could be read."""
+    triplets = [triplet for of in made.triplets.values() for triplet in of]
+    return [_rate(made, embedding, triplets)] if triplets else []
 
 
 def accuracy_by_domain(made: Paraphrased, embeddings: Sequence[str]) -> pd.DataFrame:
