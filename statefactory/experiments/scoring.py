@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
-from lab import tables
+from lab import progress, tables
 from statefactory.benchmark import Pair, Row
 from statefactory.embeddings import Embedder, open_embedder
 from statefactory.epic import epic_distances
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MINILM = "all-MiniLM-L6-v2"
+A_BATCH = 1024  # texts; between two batches a stopped run has lost nothing
 
 
 @dataclass(frozen=True)
@@ -124,14 +125,19 @@ def _about(pair: Pair, predicted: np.ndarray) -> Mapping[str, float]:
 
 
 def _embed(results: Results, method: str, scoring: Scoring) -> None:
-    """Embed all texts of the run at once; a trajectory's own batch then finds them in memory."""
+    """Embed all texts of the run in large batches, each kept at once; a trajectory's own batch then finds them."""
     texts: set[str] = set()
     for domain, pairs in results.pairs.items():
         traces = (results.trace(method, domain, row) for pair in pairs for row in pair.rows)
         states = {state for trace in traces if trace for state in (*trace.states, *trace.goals)}
         for entity in {entity for state in states for entity in entities(state, scoring.convention.apart)}:
             texts |= {entity.identity, *(text for a in entity.attributes for text in (a.name, a.value))}
-    embedder_of(scoring.embedding).embed(sorted(texts - {""}))
+    ordered = sorted(texts - {""}, key=lambda text: (len(text), text))  # those of one length together
+    with progress.bar(len(ordered), f"embedding for {METHODS[method].title}") as bar:
+        for start in range(0, len(ordered), A_BATCH):
+            batch = ordered[start : start + A_BATCH]
+            embedder_of(scoring.embedding).embed(batch)
+            bar.update(len(batch))
 
 
 def _of_row(results: Results, method: str, domain: str, pair: Pair, row: Row, scoring: Scoring) -> np.ndarray:
