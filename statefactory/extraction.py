@@ -102,7 +102,7 @@ class _Extractor:
 
     def step(self, action: str, observation: str) -> None:
         """One action and what it led to."""
-        state, goal = (kept[-1] if kept else None for kept in (self.states, self.goals))
+        state, goal = (kept[-1] or None if kept else None for kept in (self.states, self.goals))
         before = {"previous_state": state, "action": action}
         seen = self._ask(self.prompts.perceive, observation=observation, previous_goal=goal, **before)
         current = seen.state if seen else state or ()
@@ -110,7 +110,7 @@ class _Extractor:
         kept = self._ask(self.prompts.refine, state=current, **before)
         current = kept.state if kept else current
         now = {"state": current, "observation": observation, "action": action}
-        wanted = self._ask(self.prompts.interpret, previous_goal=goal or None, **now)
+        wanted = self._ask(self.prompts.interpret, previous_goal=goal, **now)
         self.states.append(current)
         self.goals.append(wanted.goal if wanted else goal or ())
 

@@ -23,49 +23,45 @@ Item = TypeVar("Item")  # Entity, Group or str: what a state of the level is mad
 VERSION = "1"
 
 
-class PerceiveFields(Fields, Generic[Item]):
-    """What Module A may read. None: there is none yet. instruction: of the world, put first, empty for most.
+class _Given(Fields, Generic[Item]):
+    """What all three may read.
 
-    left_out: items of the states that are not shown, for length (`statefactory.shortening`).
+    instruction: of the world, put first, empty for most. left_out: items of the states that are not shown, for length
+    (`statefactory.shortening`).
     """
 
     goal: str
-    previous_goal: tuple[Item, ...] | None
     action: str
+    values: Values = "fragments"
+    instruction: str = ""
+    left_out: int = 0
+
+
+class PerceiveFields(_Given[Item], Generic[Item]):
+    """What Module A may read besides. None: there is none yet."""
+
+    previous_goal: tuple[Item, ...] | None
     observation: str
     previous_state: tuple[Item, ...] | None
-    values: Values = "fragments"
-    instruction: str = ""
-    left_out: int = 0
 
 
-class RefineFields(Fields, Generic[Item]):
-    """What Module B may read. state: what Module A saw. action: the latest, all that the official program shows."""
+class RefineFields(_Given[Item], Generic[Item]):
+    """What Module B may read besides. state: what Module A saw. action: the latest, all the official program shows."""
 
-    goal: str
     previous_state: tuple[Item, ...] | None
     state: tuple[Item, ...]
-    action: str
-    values: Values = "fragments"
-    instruction: str = ""
-    left_out: int = 0
 
 
-class InterpretFields(Fields, Generic[Item]):
-    """What Module C may read. state: what Module B kept. previous_goal: None at the first step, the paper's step 0."""
+class InterpretFields(_Given[Item], Generic[Item]):
+    """What Module C may read besides. state: what Module B kept. previous_goal: None at the paper's step 0."""
 
-    goal: str
     state: tuple[Item, ...]
     observation: str
-    action: str
     previous_goal: tuple[Item, ...] | None
-    values: Values = "fragments"
-    instruction: str = ""
-    left_out: int = 0
 
 
 class Perceived(AnswerModel, Generic[Item]):
-    """Module A's answer."""
+    """Module A's answer. thinking: Table 9 asks for a quotation for each object; one line saves most of the tokens."""
 
     thinking: str = Field(description="one short line: the words of the observation that each object rests on")
     state: tuple[Item, ...] = Field(description="the current state")
@@ -146,12 +142,14 @@ REFINE = """
 {% endif %}
 You tidy the state that is kept of a world, so that it holds what matters to the task.
 
-- From the current state take facts that clearly bear on whether the task can be completed. When in doubt leave a fact
-  out, and leave out whatever is no fact. Take nothing from the task itself.
+- From the current state take facts that bear on whether the task can be completed, directly or clearly through
+  something else. When in doubt leave a fact out, and leave out whatever is no fact. Take nothing from the task itself.
 - Join them with the previous state. Without a previous state, the facts taken are the answer.
-- Keep what still matters, also where it was only a step on the way or has in part been overtaken. Replace or remove a
-  fact only where a newer one says otherwise of the same property of the same object; then keep the newer.
+- Keep what still matters, also where it was only a step on the way or has in part been overtaken: it shows how things
+  came to be. Replace or remove a fact only where it is outdated, or was wrong, about the same property of the same
+  object; then keep what is newest and most exact.
 - A more detailed fact is no reason to drop another that still tells something.
+- The action tells what has just been done.
 """
 INTERPRET = """
 {% if instruction %}
@@ -164,14 +162,15 @@ You state what success at a task looks like: the goal state, the few facts that 
   implication. Every milestone that the task lists counts ("first do A, then do B").
 - A plan is a step, a precondition or an obstacle that you work out yourself. Plans are forbidden in the goal state.
 - With no previous goal state (the first step), translate the whole task: each verb of the goal and each milestone into
-  the fact that it ends in, for every object that the task speaks of. Leave out what is true of anything anyway.
+  the fact that it ends in, for every object that the task speaks of. Leave out what holds without anything being done.
 - With a previous goal state, keep all of it until the end, also what has been achieved, and add nothing, with two
   exceptions. Milestone: where the observation confirms one part of a task of several parts, the facts of the next part
   may be added if they are missing. Anchoring: where a goal speaks of a kind of thing and the observation first shows
   the very object, its name replaces the kind.
 - When you anchor, take over the name alone; other properties of the object are goals only if the task asks for them.
-- The task alone says what is wanted. The observation serves for anchoring. The current state and the action help with
-  wording and bring in no goal. A fact that merely happens to be true now is no goal.
+- The task alone says what is wanted. The observation serves for anchoring, and may show what the task takes for
+  granted. The current state and the action help with wording and bring in no goal. A fact that merely happens to be
+  true now is no goal.
 """
 
 _SEEN = """

@@ -4,7 +4,8 @@
     intuitive   sees the whole history and scores at once                   (Table 8, part II)
     stateful    sees the newest step and the belief it wrote at the last    (§3.1.2)
 
-Source: Shen et al. 2026, §3.1.2, Appendix C.3 and Table 8; the paper prints no prompt of the stateful judge.
+Source: Shen et al. 2026, §3.1.2, Appendix C.3 and Table 8. Ours, since the paper does not say: what 0 and 100 mean, an
+analysis of at most three sentences, and the whole stateful prompt. Table 8's mark against thinking is a sentence here.
 """
 
 from __future__ import annotations
