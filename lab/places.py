@@ -22,6 +22,11 @@ def published_data() -> Path:
     return ROOT / "data" / "published"
 
 
+def recordings_folder() -> Path:
+    """`LAB_RECORDINGS` if set, else `data/recordings` in the repository."""
+    return Path(os.environ.get("LAB_RECORDINGS") or ROOT / "data" / "recordings")
+
+
 def choose_data(data: str, present: bool, what: str) -> str:
     """Resolve a notebook's `data` parameter to "official" or "made".
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lab.files import write_atomically
-from lab.places import ROOT
+from lab.places import recordings_folder
 from lab.replay import ANSWERS
 from lab.runs import read_lines
 
@@ -28,11 +28,6 @@ if TYPE_CHECKING:
 
 WANTED = "LAB_RECORDING"  # the name under which `lab record` asks the notebook to save
 MANIFEST = "manifest.json"
-
-
-def folder() -> Path:
-    """`LAB_RECORDINGS` if set, else `data/recordings` in the repository."""
-    return Path(os.environ.get("LAB_RECORDINGS") or ROOT / "data" / "recordings")
 
 
 def save(run: Path, rows: pd.DataFrame, usage: pd.DataFrame, tasks: list[str], name: str = "") -> Path | None:
@@ -46,7 +41,7 @@ def save(run: Path, rows: pd.DataFrame, usage: pd.DataFrame, tasks: list[str], n
         return None
     if not (run / ANSWERS).exists():
         raise FileNotFoundError(f"{run} holds no {ANSWERS}: only runs of a model are recorded")
-    target = folder() / name
+    target = recordings_folder() / name
     manifest = json.loads((run / MANIFEST).read_text())
     about = {key: manifest[key] for key in ("method", "engine", "address", "parameters", "code", "surroundings")}
     about |= {"tasks": tasks, "planned": manifest["n_tasks"], "date": datetime.date.today().isoformat()}
@@ -61,7 +56,9 @@ def save(run: Path, rows: pd.DataFrame, usage: pd.DataFrame, tasks: list[str], n
 
 def manifests() -> dict[str, Mapping[str, Any]]:
     """The manifests of all recordings, by name."""
-    return {path.parent.name: json.loads(path.read_text()) for path in sorted(folder().glob(f"*/{MANIFEST}"))}
+    return {
+        path.parent.name: json.loads(path.read_text()) for path in sorted(recordings_folder().glob(f"*/{MANIFEST}"))
+    }
 
 
 def rows(method: str) -> pd.DataFrame:
@@ -77,7 +74,7 @@ def usage(method: str) -> pd.DataFrame:
     import pandas as pd
 
     names = [name for name, about in manifests().items() if about["method"] == method]
-    found = [pd.read_csv(folder() / name / "usage.csv").assign(recording=name) for name in names]
+    found = [pd.read_csv(recordings_folder() / name / "usage.csv").assign(recording=name) for name in names]
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
 
 
@@ -85,4 +82,4 @@ def _rows(name: str, about: Mapping[str, Any]) -> pd.DataFrame:
     import pandas as pd
 
     source = f"recording {name}, {about['address'][:19]}, {about['date']}"
-    return pd.read_csv(folder() / name / "rows.csv").assign(source=source)
+    return pd.read_csv(recordings_folder() / name / "rows.csv").assign(source=source)

@@ -14,7 +14,7 @@ from lab.backbones import Answer, Unavailable, request_of
 from lab.cache import key_of
 from lab.context import Asked, asked
 from lab.parsing import MalformedAnswer
-from lab.places import ROOT
+from lab.places import ROOT, recordings_folder
 from lab.prompts import Prompt
 from lab.usage import Call
 
@@ -59,7 +59,7 @@ class Replay:
     @classmethod
     def of(cls, engine: engines.Engine) -> Replay:
         """Open a run folder or recording: a path, or a name in `runs/` or `data/recordings/`. Raises MissingRun."""
-        folders = (Path(engine.name), ROOT / "runs" / engine.name, ROOT / "data" / "recordings" / engine.name)
+        folders = (Path(engine.name), ROOT / "runs" / engine.name, recordings_folder() / engine.name)
         folder = next((f for f in folders if _answers_of(f) and (f / "manifest.json").is_file()), None)
         if folder is None:
             raise MissingRun(

@@ -480,10 +480,17 @@ def test_rules_are_asked_for_states_and_models_for_judgements_too() -> None:
 
 def test_overall_needs_all_five_domains(hashed: HashedEmbedder, tmp_path: Path) -> None:
     results = run(SHORT, tmp_path)
-    assert table1.overall_of(results) is None
     assert scores.OVERALL not in table1.measured(results)["metric"].tolist()
     five = scores.rows("m", "b", dict.fromkeys(predictions.DOMAINS, np.array([0.1, 0.3])))
     assert (five[-1]["metric"], five[-1]["value"], five[-1]["n"]) == (scores.OVERALL, pytest.approx(0.2), 10)
+
+
+def test_the_oracle_of_the_task_keeps_the_objects_that_the_goal_names(hashed: HashedEmbedder, tmp_path: Path) -> None:
+    rows = ablations.goal_sources(run(SHORT, tmp_path))
+    evidence = dict(zip(rows["method"], rows["evidence"], strict=True))
+    assert list(evidence.values()) == ["simulated", "measured", "simulated"]
+    whole, _, task = rows[rows["metric"] == scores.metric("blocksworld")]["value"]
+    assert whole != task
 
 
 def test_rules_of_a_table_are_labelled_and_stand_behind_the_published_ones(

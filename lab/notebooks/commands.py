@@ -13,7 +13,7 @@ from lab.engines import parse
 from lab.files import write_atomically
 from lab.notebooks.documents import FOLDER, TRIALS, NotebookError, committed, locate, name_of
 from lab.notebooks.execute import Job, Outcome, execute
-from lab.places import ROOT
+from lab.places import ROOT, recordings_folder
 
 ANSWERERS = ("engine", "paraphraser")  # parameters of notebooks that say who answers prompts
 
@@ -66,7 +66,7 @@ def record(
     title = name or f"{Path(notebook).stem}-{slug}"
     limits = {budget.CALLS: calls, budget.MINUTES: minutes, recordings.WANTED: title}
     os.environ.update({variable: str(value) for variable, value in limits.items() if value is not None})
-    made, since = recordings.folder() / title / recordings.MANIFEST, time.time()
+    made, since = recordings_folder() / title / recordings.MANIFEST, time.time()
     failed = run([notebook], given, TRIALS / "recordings" / title, side_by_side=1)
     if not made.exists() or made.stat().st_mtime < since:
         print(f"{notebook} saved no recording{' since it failed' if failed else ': none of its cells does'}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lab import tables
@@ -54,7 +53,7 @@ def overall(panels: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 def _backbones(setup: Setup, recordings: Sequence[str], workers: int) -> pd.DataFrame:
     import pandas as pd
 
-    runs = ablations.backbones(replace(setup, methods=()), [setup.engine], workers)
+    runs = ablations.backbones(setup, [setup.engine], workers)
     replayed = table1.replayed(recordings or table1.recorded_names())
     models = replayed[replayed["method"].str.startswith("StateFactory")] if len(replayed) else replayed
     return pd.concat([ablations.backbone_rows(runs), models], ignore_index=True)

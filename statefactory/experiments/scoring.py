@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from lab import progress, tables
 from statefactory.benchmark import Pair, Row
-from statefactory.embeddings import Embedder, open_embedder
+from statefactory.embeddings import DEFAULT, Embedder, open_embedder
 from statefactory.epic import epic_distances
 from statefactory.experiments import scores
 from statefactory.experiments.predictions import METHODS, Extraction, Judging, Results
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-MINILM = "all-MiniLM-L6-v2"
 A_BATCH = 1024  # texts; between two batches a stopped run has lost nothing
 
 
@@ -30,14 +29,15 @@ A_BATCH = 1024  # texts; between two batches a stopped run has lost nothing
 class Scoring:
     """How extracted states become rewards.
 
-    goal: "online", as interpreted step by step; "offline", the state that the expert's last step led to, for the whole
-    pair. The latter is an oracle's knowledge, and what it gives is simulated (§4.3, Table 14). ignored: names of goal
-    attributes that are left out, and with them the goals that have no other.
+    goal: "online", as interpreted step by step; "offline", the state that the expert's last step led to, all of it, for
+    the whole pair; "offline_task", of that state the objects that the task's own goal names. The latter two are an
+    oracle's knowledge, and what they give is simulated (§4.3, Table 14). ignored: names of goal attributes that are
+    left out, and with them the goals that have no other; at the level of objects and attributes.
     """
 
-    embedding: str = MINILM
+    embedding: str = DEFAULT
     convention: Convention = PAPER
-    goal: Literal["online", "offline"] = "online"
+    goal: Literal["online", "offline", "offline_task"] = "online"
     ignored: tuple[str, ...] = ()
 
 
@@ -76,9 +76,10 @@ def distances(results: Results, method: str, scoring: Scoring = STANDARD) -> dic
 def rows(results: Results, method: str, scoring: Scoring = STANDARD, name: str = "") -> list[tables.Row]:
     """The rows of a results table. name: in place of the method's title."""
     found = distances(results, method, scoring)
-    evidence = "simulated" if results.simulated or scoring.goal == "offline" else "measured"
+    evidence = "simulated" if results.simulated or scoring.goal != "online" else "measured"
     source = f"this run, {results.setup.data} data"
-    return scores.rows(name or title_of(results, method), results.backbone, found, source, evidence)
+    backbone = "none" if method == "raw" else results.backbone  # raw text asks nobody
+    return scores.rows(name or title_of(results, method), backbone, found, source, evidence)
 
 
 def title_of(results: Results, method: str) -> str:
@@ -133,7 +134,8 @@ def _embed(results: Results, method: str, scoring: Scoring) -> None:
         for entity in {entity for state in states for entity in entities(state, scoring.convention.apart)}:
             texts |= {entity.identity, *(text for a in entity.attributes for text in (a.name, a.value))}
     ordered = sorted(texts - {""}, key=lambda text: (len(text), text))  # those of one length together
-    with progress.bar(len(ordered), f"embedding for {METHODS[method].title}") as bar:
+    long = len(ordered) > A_BATCH
+    with progress.bar(len(ordered), f"embedding for {METHODS[method].title}", show=long) as bar:
         for start in range(0, len(ordered), A_BATCH):
             batch = ordered[start : start + A_BATCH]
             embedder_of(scoring.embedding).embed(batch)
@@ -148,18 +150,21 @@ def _of_row(results: Results, method: str, domain: str, pair: Pair, row: Row, sc
     trace = results.trace(method, domain, row)
     if trace is None:  # a failed episode predicts nothing, and is counted by `Results.counts`
         return np.zeros(len(row.trajectory))
-    goal = _reached(results, method, domain, pair.positive) if scoring.goal == "offline" else None
+    goal = None if scoring.goal == "online" else _reached(results, method, domain, pair.positive, scoring)
     trace = (
         replace(trace, goals=tuple(_without(of, scoring.ignored) for of in trace.goals)) if scoring.ignored else trace
     )
     return trace_rewards(trace, embedder_of(scoring.embedding), scoring.convention, goal)
 
 
-def _reached(results: Results, method: str, domain: str, positive: Row) -> State:
+def _reached(results: Results, method: str, domain: str, positive: Row, scoring: Scoring) -> State:
     """The state that the expert's last step led to; () where the episode failed."""
     trace = results.trace(method, domain, positive)
+    if trace is None:
+        return ()
     last = max((number for number, step in enumerate(positive.trajectory) if step.reward.is_expert), default=-1)
-    return trace.states[last] if trace else ()
+    named = {entity.identity for entity in trace.goals[last]} if scoring.goal == "offline_task" else set()
+    return tuple(entity for entity in trace.states[last] if not named or entity.identity in named)
 
 
 def _without(goal: tuple[Entity, ...], names: tuple[str, ...]) -> tuple[Entity, ...]:

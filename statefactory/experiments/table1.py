@@ -11,7 +11,6 @@ from lab.places import MissingData
 from lab.replay import RecordingMiss
 from lab.usage import summed
 from statefactory import fidelity
-from statefactory.epic import overall
 from statefactory.experiments import scores, scoring
 from statefactory.experiments.monotonic import distances
 from statefactory.experiments.predictions import JUDGES, METHOD, METHODS, Results, Setup, collect
@@ -122,16 +121,22 @@ def accounts(results: Results) -> pd.DataFrame:
     return pd.DataFrame([{"method": METHODS[name].title, **results.counts(name)} for name in results.setup.methods])
 
 
-def overall_of(results: Results, score: Scoring = STANDARD, method: str = "statefactory") -> float | None:
-    """The unweighted mean over the five domains; None where one lacks."""
-    found = scoring.distances(results, method, score)
-    return overall(found).value if len(found) == len(scores.metrics()) - 1 else None
+def without_focus(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
+    """ScienceWorld with and without the milestone "focus on", which its tasks state and random play rarely reaches."""
+    names = {"with its focus milestones": (), "without them": ("focus",)}
+    rows = [
+        row
+        for name, ignored in names.items()
+        for row in scoring.rows(results, "statefactory", replace(score, ignored=ignored), name)
+        if row["metric"] == scores.metric("scienceworld")
+    ]
+    return tables.table(rows)
 
 
 def _replayed(name: str, score: Scoring) -> pd.DataFrame:
     try:
         results = collect(Setup(engine=f"replay:{name}"), show_progress=False)
-        return scoring.frame(results, replace(score)).assign(source=f"recording {name}, {results.setup.data} data")
+        return scoring.frame(results, score).assign(source=f"recording {name}, {results.setup.data} data")
     except (RecordingMiss, MissingData) as error:
         progress.note(f"{name} is shown as it was saved: {error}")
         rows = recordings.rows(METHOD)
