@@ -487,8 +487,6 @@ def test_overall_needs_all_five_domains(hashed: HashedEmbedder, tmp_path: Path) 
 
 def test_the_oracle_of_the_task_keeps_the_objects_that_the_goal_names(hashed: HashedEmbedder, tmp_path: Path) -> None:
     rows = ablations.goal_sources(run(SHORT, tmp_path))
-    evidence = dict(zip(rows["method"], rows["evidence"], strict=True))
-    assert list(evidence.values()) == ["simulated", "measured", "simulated"]
     whole, _, task = rows[rows["metric"] == scores.metric("blocksworld")]["value"]
     assert whole != task
 
@@ -534,8 +532,10 @@ def test_table_14_sets_the_oracles_goal_beside_the_own_one(hashed: HashedEmbedde
     assert dict(zip(table["method"], table["evidence"], strict=True)) == {
         ablations.GOALS["offline"]: "simulated",
         ablations.GOALS["online"]: "measured",
+        ablations.TASK_GOALS["offline_task"]: "simulated",
     }
-    assert set(table["method"]) == set(ablations.with_published("Table 14", table)["method"])
+    published = set(ablations.with_published("Table 14", table)["method"])
+    assert set(ablations.GOALS.values()) <= published, "named as the paper names them"
 
 
 def test_table_16_has_a_row_for_every_engine(
