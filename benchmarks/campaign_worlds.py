@@ -174,8 +174,17 @@ def table(reports: Sequence[Report]) -> str:
     lines = [f"| {' | '.join(names)} |", "| --- " * len(names) + "|"]
     for r in reports:
         rate = r.steps / r.seconds if r.seconds else 0
-        cells = (r.world, r.data, r.episodes, r.steps, f"{rate:.0f}", *(f"{mb:.0f}" for mb in r.memory[:2]),
-                 f"{r.solved}/{r.expert_tasks}", len(r.faults), len(r.left))
+        cells = (
+            r.world,
+            r.data,
+            r.episodes,
+            r.steps,
+            f"{rate:.0f}",
+            *(f"{mb:.0f}" for mb in r.memory[:2]),
+            f"{r.solved}/{r.expert_tasks}",
+            len(r.faults),
+            len(r.left),
+        )
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines)
 

@@ -39,8 +39,12 @@ def test_steps_are_at_least_eight_times_as_fast_with_the_same_transcripts(benchm
     rates = {name: record.steps / record.stepping for name, record in records.items()}
     ratio = rates["fast"] / rates["stock"]
     benchmark.extra_info.update(
-        data=fast.data, games=GAMES, digest=records["fast"].digest[:16],
-        steps_a_second=round(rates["fast"]), stock_steps_a_second=round(rates["stock"], 1), ratio=round(ratio),
+        data=fast.data,
+        games=GAMES,
+        digest=records["fast"].digest[:16],
+        steps_a_second=round(rates["fast"]),
+        stock_steps_a_second=round(rates["stock"], 1),
+        ratio=round(ratio),
         ratio_with_starting=round(records["stock"].playing / records["fast"].playing, 1),
     )
     assert records["fast"].digest == records["stock"].digest

@@ -52,8 +52,10 @@ def test_stepping_without_the_valid_actions_is_5_times_as_fast_as_the_stock_step
 
         def rates() -> tuple[float, float]:
             """Ours and the stock's, one after the other, so that a busy machine slows both."""
-            return (steps_a_second(lambda: world.reset(task), world.step),
-                    steps_a_second(lambda: stock.load(*TASK, ""), stock.step))
+            return (
+                steps_a_second(lambda: world.reset(task), world.step),
+                steps_a_second(lambda: stock.load(*TASK, ""), stock.step),
+            )
 
         for _ in range(WARM_UP):
             rates()

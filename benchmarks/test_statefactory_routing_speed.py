@@ -25,6 +25,8 @@ NAMES = [f"property {n}" for n in range(20)]
 VALUES = [f"a value of some words, number {n}" for n in range(300)]
 MS_A_STEP = 0.2
 FASTER = 30  # times, at least
+DOMAIN = [Random(seed).choice((8, 20, 40, 60)) for seed in range(382)]  # steps of ScienceWorld's 382 trajectories
+DOMAIN_SECONDS = 10
 TEXTS = 20_000
 READ_A_SECOND = 20_000  # texts, from a file on the disk
 
@@ -35,16 +37,16 @@ def thing(number: int, random: Random) -> Entity:
     return entity(f"object {number}", {name: random.choice(VALUES) for name in random.sample(NAMES, ATTRIBUTES)})
 
 
-def trajectory() -> Trajectory:
-    random = Random(0)
-    goal = tuple(thing(number, random) for number in range(GOAL))
-    state = [thing(number, random) for number in range(STATE)]
+def trajectory(seed: int = 0, steps: int = STEPS, goals: int = GOAL, objects: int = STATE) -> Trajectory:
+    random = Random(seed)
+    goal = tuple(thing(number, random) for number in range(goals))
+    state = [thing(number, random) for number in range(objects)]
     states = []
-    for _ in range(STEPS):
-        for number in random.sample(range(STATE), CHANGES):
+    for _ in range(steps):
+        for number in random.sample(range(objects), CHANGES):
             state[number] = thing(number, random)
         states.append(tuple(state))
-    return [goal] * STEPS, states
+    return [goal] * steps, states
 
 
 def as_a_model_answers(steps: Sequence[tuple[Entity, ...]]) -> list[tuple[Entity, ...]]:
@@ -70,6 +72,23 @@ def test_a_step_takes_at_most_0_2_ms(benchmark: BenchmarkFixture, parsed: bool) 
     benchmark.extra_info.update({"ms a step": round(ms, 4), "times faster than plain loops": round(ratio)})
     print(f"{ms:.3f} ms a step; plain loops {1000 * loops / STEPS:.1f} ms, {ratio:.0f} times as long")
     assert ms <= MS_A_STEP and ratio >= FASTER
+
+
+@pytest.mark.benchmark(timer=time.process_time)
+def test_a_domain_takes_seconds(benchmark: BenchmarkFixture) -> None:
+    domain = [trajectory(seed, steps, goals=3, objects=10) for seed, steps in enumerate(DOMAIN)]
+    embedder = HashedEmbedder(384)
+    some = domain[:: len(domain) // 10]
+    began = time.process_time()
+    for goals, states in some:
+        for goal, state in zip(goals, states, strict=True):
+            plain_reward(goal, state, embedder, PAPER)
+    loops = (time.process_time() - began) * sum(DOMAIN) / sum(len(goals) for goals, _ in some)
+    benchmark.pedantic(lambda: [rewards(goals, states, embedder) for goals, states in domain], rounds=2)
+    seconds = benchmark.stats["median"]
+    benchmark.extra_info.update({"seconds": round(seconds, 2), "times faster than plain loops": round(loops / seconds)})
+    print(f"{sum(DOMAIN)} steps in {seconds:.1f} s; plain loops about {loops:.0f} s")
+    assert seconds <= DOMAIN_SECONDS and loops / seconds >= 8
 
 
 class Unasked:
