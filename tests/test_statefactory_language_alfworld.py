@@ -220,20 +220,26 @@ def test_a_kind_becomes_the_first_thing_of_it_that_is_seen_and_stays_so() -> Non
     assert plain(again) == {"mug 2": {"location": "in cabinet", "temperature": "hot"}}
 
 
-def test_the_thing_that_is_taken_replaces_one_that_was_only_seen() -> None:
-    seen, taken = "On the shelf 1, you see a mug 2, and a mug 1.", "You pick up the mug 1 from the shelf 1."
-    assert [item.identity for item in goal_after(HOT_MUG, seen, taken)] == ["mug 1"]
-    in_place = "The cabinet 1 is open. In it, you see a mug 2."  # where it should be, but not hot
-    assert [item.identity for item in goal_after(HOT_MUG, in_place, taken)] == ["mug 1"]
-    done = goal_after("put a mug in cabinet.", in_place, taken)
-    assert plain(done) == {"mug 2": {"location": "in cabinet 1"}}
+def test_a_thing_once_anchored_stays_whatever_is_taken_and_treated_later() -> None:
+    seen = "On the shelf 1, you see a mug 2, and a mug 1."
+    others = ["You pick up the mug 1 from the shelf 1.", "You heat the mug 1 using the microwave 1.",
+              "You move the mug 1 to the cabinet 2."]  # fmt: skip
+    assert goal_after(HOT_MUG, seen, *others) == goal_after(HOT_MUG, seen)
 
 
-def test_a_place_becomes_the_one_where_the_thing_is() -> None:
+def test_the_goal_is_the_same_before_and_after_it_is_fulfilled() -> None:
+    """Places stay kinds: to name the one where the thing lies would tell the goal how far the task is."""
     arrived = "You arrive at cabinet 2. The cabinet 2 is open. In it, you see nothing."
     taken, put = "You pick up the mug 1 from the shelf 1.", "You move the mug 1 to the cabinet 2."
-    assert plain(goal_after("put a mug in cabinet.", taken, arrived)) == {"mug 1": {"location": "in cabinet"}}
-    assert plain(goal_after("put a mug in cabinet.", taken, arrived, put)) == {"mug 1": {"location": "in cabinet 2"}}
+    expected = {"mug 1": {"location": "in cabinet"}}
+    for steps in ([taken], [taken, arrived], [taken, arrived, put]):
+        assert plain(goal_after("put a mug in cabinet.", *steps)) == expected
+
+
+@given(st.sampled_from(list(GOALS)), st.lists(st.sampled_from([text for text, _ in SAID]), max_size=8))
+def test_observations_change_no_fact_of_a_goal_but_names(goal: str, texts: list[str]) -> None:
+    wanted, first = goal_after(goal, *texts), language.blueprint(goal)
+    assert [item.attributes for item in wanted] == [item.attributes for item in first]
 
 
 def test_two_things_are_never_the_same_one() -> None:
@@ -241,22 +247,14 @@ def test_two_things_are_never_the_same_one() -> None:
     assert [item.identity for item in one] == ["mug 1", "second mug"]
     put = "You move the mug 1 to the cabinet 2."
     two = goal_after(TWO, "On the shelf 1, you see a mug 1.", put, "You pick up the mug 3 from the desk 1.")
-    assert plain(two) == {"mug 1": {"location": "in cabinet 2"}, "mug 3": {"location": "in cabinet"}}
+    assert plain(two) == {"mug 1": {"location": "in cabinet"}, "mug 3": {"location": "in cabinet"}}
 
 
 def test_a_look_is_anchored_to_its_thing_and_its_lamp() -> None:
     lamp = "On the desk 1, you see a cd 2, and a desklamp 1."
     assert plain(goal_after(LOOK, lamp)) == {
-        "cd 2": {"location": "in hand under desklamp 1"}, "desklamp 1": {"power": "on"},
+        "cd 2": {"location": "in hand under desklamp"}, "desklamp 1": {"power": "on"},
     }  # fmt: skip
-
-
-def test_anchoring_a_fulfilled_goal_gives_the_very_words_of_the_state() -> None:
-    """So that the end of a solved task is worth a full reward."""
-    steps = ["You arrive at shelf 1. On the shelf 1, you see a mug 1.", "You pick up the mug 1 from the shelf 1.",
-             "You heat the mug 1 using the microwave 1.", "You move the mug 1 to the cabinet 2."]  # fmt: skip
-    state, goal = plain(told(*steps, goal=HOT_MUG)), plain(goal_after(HOT_MUG, *steps))
-    assert goal == {"mug 1": {"location": "in cabinet 2", "temperature": "hot"}} == {"mug 1": state["mug 1"]}
 
 
 # Relevance.

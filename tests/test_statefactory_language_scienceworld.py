@@ -25,9 +25,7 @@ MELT = (
     "Your task is to melt lead. First, focus on the substance. Then, take actions that will cause it to change its "
     "state of matter."
 )
-FIND = (
-    "Your task is to find a(n) {}. First, focus on the thing. Then, move it to the blue box in the living room."
-)
+FIND = "Your task is to find a(n) {}. First, focus on the thing. Then, move it to the blue box in the living room."
 THERMOMETER = (
     "Your task is to measure the temperature of unknown substance B, which is located around the bedroom. First, focus "
     "on the thermometer. Next, focus on the unknown substance B. If the unknown substance B temperature is above 50.0 "
@@ -79,11 +77,12 @@ GOALS = {
     SPANS: "animal with the longest life span",
     "Your task is to find the animal with the shortest life span.  The animals are in the 'outside' location.  Focus "
     "on the animal with the shortest life span.": "animal with the shortest life span",
-    "Your task is to focus on the 4 life stages of the turtle, starting from earliest to latest.": "hatchling turtle",
+    "Your task is to focus on the 4 life stages of the turtle, starting from earliest to latest.":
+        "turtle in life stage 4",
     "Your task is to focus on the 7 life stages of the turtle, starting from earliest to latest.":
         "turtle in life stage 7",
     "Your task is to focus on the life stages of the apple plant, starting from earliest to latest. The plants are "
-    "located outside.": "apple seed",
+    "located outside.": "apple plant in life stage 4",
     "Your task is to grow a apple plant from seed. Seeds can be found in the workshop. First, focus on a seed. Then, "
     "make changes to the environment that grow the plant until it reaches the reproduction life stage.": "apple tree",
     "Your task is to grow a apple. This will require growing several plants, and them being crosspollinated to produce "
@@ -378,6 +377,104 @@ def test_milestones_are_anchored_in_their_order() -> None:
     assert [e.identity for e in wanted] == ["giant tortoise egg", "baby ant", "agent"]
 
 
+STAGES = "Your task is to focus on the 4 life stages of the turtle, starting from earliest to latest."
+PLANE = (
+    "Your task is to determine which of the two inclined planes (B, E) has the steepest angle. After completing your "
+    "experiment, focus on the inclined plane with the steepest angle."
+)
+TRAIT = (
+    "Your task is to determine whether tall plant height is a dominant or recessive trait in the pea plant. If the "
+    "trait is dominant, focus on the red box. If the trait is recessive, focus on the green box."
+)
+PAINT = (
+    "Your task is to use chemistry to create violet-red paint. When you are part-way done, focus on the intermediate "
+    "(secondary color) paint you created.  When you are completely done, focus on the violet-red paint."
+)
+
+
+def wanted_after_focus(goal: str, *names: str, known: tuple[Entity, ...] = ()) -> list[str]:
+    """What the goal names once the agent focused on things, one after the other."""
+    wanted = blueprint(goal)
+    for name in names:
+        known = read(known, "focus on it", f"You focus on the {name}.").known
+        wanted = anchored(goal, wanted, relevant(goal, known), f"You focus on the {name}.")
+    return [e.identity for e in wanted]
+
+
+@pytest.mark.parametrize(
+    ("goal", "kind", "another", "right"),
+    [
+        (FIND.format("living thing"), "living thing", "table", "apple tree"),
+        (FIND.format("living thing"), "living thing", "dead wolf", "bear"),
+        (FIND.format("animal"), "animal", "apple tree", "bee 2"),
+        (FIND.format("animal"), "animal", "bee hive", "chameleon egg"),
+        (FIND.format("plant"), "plant", "flower pot 3", "apple seed"),
+        (FIND.format("non-living thing"), "non-living thing", "baby wolf", "table"),
+        (FIND.format("non-living thing"), "non-living thing", "kitchen", "air"),
+        (SPANS, "animal with the longest life span", "apple tree", "crocodile egg"),
+        (STAGES, "turtle in life stage 1", "dove egg", "turtle egg"),
+        (STAGES, "turtle in life stage 1", "turtle shell", "hatchling turtle"),
+        (STAGES.replace("turtle", "ant"), "ant in life stage 1", "baby elephant", "baby ant"),
+        (PLANE, "inclined plane with the steepest angle", "stopwatch", "inclined plane B"),
+        (TRAIT, "red box or green box", "blue box", "green box"),
+    ],
+)
+def test_only_a_thing_that_can_be_of_the_kind_is_taken_for_it(goal: str, kind: str, another: str, right: str) -> None:
+    assert wanted_after_focus(goal, another)[0] == kind
+    assert wanted_after_focus(goal, another, right)[0] == right
+
+
+def test_an_intermediate_paint_is_one_that_was_created() -> None:
+    bought = read((), "look around", ROOM.replace("a potato", "violet paint")).known
+    mixed = read((), "mix bowl", "Red paint and blue paint mix to produce violet paint.").known
+    assert wanted_after_focus(PAINT, "violet paint", known=bought)[0] == "intermediate secondary color paint"
+    assert wanted_after_focus(PAINT, "violet paint", known=mixed)[0] == "violet paint"
+
+
+def test_plants_of_one_name_are_anchored_each_in_turn() -> None:
+    goal = next(goal for goal in GOALS if "life stages of the apple plant" in goal)
+    pots = "".join(f"\n\ta flower pot {n} (containing a apple tree in the {s} stage)" for n, s in enumerate(("a", "b")))
+    room = f"This room is called the greenhouse. In it, you see: \n\tthe agent{pots}\nYou also see:"
+    known, wanted = read((), "look around", room).known, blueprint(goal)
+    for number in range(2):
+        known = read(known, f"focus on apple tree in flower pot {number}", "You focus on the apple tree.").known
+        wanted = anchored(goal, wanted, relevant(goal, known), "You focus on the apple tree.")
+    left = ["apple plant in life stage 3", "apple plant in life stage 4", "agent"]
+    assert [e.identity for e in wanted] == ["apple tree", "apple tree in flower pot 1", *left]
+
+
+def test_goals_say_what_the_task_says_and_no_plan() -> None:
+    def facts(goal: str) -> dict[str, dict[str, str]]:
+        return {e.identity: {a.name: a.value for a in e.attributes} for e in blueprint(goal)}
+
+    focus = {"focus": "focused on"}
+    assert facts(CIRCUIT) == {"electric motor": focus | {"power": "on"}, "renewable power source": {"power": "on"}}
+    assert facts(MELT) == {"lead": focus | {"phase": "liquid"}}
+    assert facts(MELT.replace("melt", "change the state of matter of")) == {"lead": focus}
+    assert facts(STAGES) == {f"turtle in life stage {number}": focus for number in (1, 2, 3, 4)}
+    grown = next(goal for goal in GOALS if "plant from seed" in goal)
+    assert facts(grown)["apple tree"] == {"stage": "reproduction"}
+
+
+def test_a_recipe_is_not_taken_for_what_it_makes() -> None:
+    titled = "recipe titled instructions to make sugar water"
+    known = told(
+        ("look around", ROOM.replace("a potato", f"a {titled}")),
+        ("pick up recipe", f"You move the {titled} to the inventory."),
+        ("read recipe", f"The {titled} reads: \nTo make sugar water, you need to mix sugar, water."),
+        ("focus on sugar water", "You focus on the sugar water."),
+    )
+    assert known["recipe"]["location"] == "in inventory"
+    assert (known["recipe"]["product"], known["recipe"]["ingredients"]) == ("sugar water", "sugar, water")
+    assert known["sugar water"] == {"focus": "focused on"}
+    assert [name for name in known if "titled" in name] == []
+
+
+def test_an_unread_title_is_no_name_of_a_thing() -> None:
+    paper = (entity("memo titled instructions to make sugar water", {"location": "in kitchen", "room": "kitchen"}),)
+    assert told(("focus on sugar water", "You focus on the sugar water."), known=paper)["sugar water"]
+
+
 def test_focus_on_a_thing_that_the_task_names_anchors_nothing() -> None:
     known = read((), "focus on thermometer", "You focus on the thermometer.").known
     wanted = blueprint(THERMOMETER)
@@ -428,7 +525,5 @@ def test_the_sample_is_of_tasks_outside_the_benchmark() -> None:
     assert not _sampled() & {task_id(task["task"], task["variation"]) for task in listed}
 
 
-def test_a_seed_draws_some_tasks_of_the_sample() -> None:
-    some = list(compared(3, seed=1))
-    assert 3 <= len(some) < len(list(compared()))
-    assert some == list(compared(3, seed=1))
+def test_the_sample_is_always_whole() -> None:
+    assert list(compared(3, seed=1)) == list(compared())

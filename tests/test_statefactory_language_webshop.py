@@ -13,7 +13,7 @@ from statefactory.fidelity import fidelity
 from statefactory.fidelity.webshop import compared, visits
 from statefactory.language import language_of, webshop
 from statefactory.language.webshop.wishes import Wish, wish
-from statefactory.language.webshop.words import phrases
+from statefactory.language.webshop.words import phrases, stem
 from statefactory.state import LEVELS, at_level, entity, from_level
 
 OFFICIAL = Path(os.environ.get("LAB_DATA") or "nowhere") / "webshop"
@@ -125,6 +125,8 @@ def test_nothing_is_read_from_the_task_on_a_page(page: str) -> None:
         (RESULTS + "\nonly 2 left", "only 2 left"),
         (item().replace("color\n", "sold by Orea\ncolor\n"), "sold by Orea"),
         (SEARCH + "\n[button] Log in [button_]", "[button] Log in [button_]"),
+        (DESCRIPTION + "\nYour score (min 0.0, max 1.0): 0.5 of all", "Your score (min 0.0, max 1.0): 0.5 of all"),
+        (item() + "Thank you for shopping with us!", "Thank you for shopping with us!"),
     ],
 )
 def test_a_foreign_line_is_said_not_to_be_understood(page: str, foreign: str) -> None:
@@ -134,6 +136,19 @@ def test_a_foreign_line_is_said_not_to_be_understood(page: str, foreign: str) ->
 def test_a_product_without_title_or_options_is_read() -> None:
     page = f"{SUB_PAGE}Price: $3.0\nRating: N.A.\n[button] Buy Now [button_]"
     assert known_after(("click[b1]", page))["product"]["price"] == "$3.0"
+
+
+def test_an_end_page_of_another_shop_tells_nothing_of_how_well_it_went() -> None:
+    lines = ("Thank you for shopping with us!", "Your code: 12 ab", "Purchased b000000001", "Your score: 0.5 points")
+    before = webshop.read((), "click[b1]", item()).known
+    reading = webshop.read(before, "click[description]", SUB_PAGE + "\n".join(lines))
+    assert reading.not_understood == lines
+    facts = {(e.identity, a.name) for e in reading.known for a in e.attributes}
+    assert facts == {(e.identity, a.name) for e in before for a in e.attributes}
+
+
+def test_stems_keep_three_letters() -> None:
+    assert (stem("washable"), stem("boxes"), stem("used")) == ("wash", "box", "used")
 
 
 PIECES = st.sampled_from([*SEARCH.split("\n"), *RESULTS.split("\n"), *item("teal").split("\n"), BOUGHT])
@@ -218,9 +233,16 @@ def test_a_product_that_cannot_be_it_is_not_taken_for_the_one_wanted(page: str) 
     assert wanted_after(("", SEARCH), ("click[b1]", page)) == "lunch boxes"
 
 
-def test_the_search_tells_what_kind_a_product_is() -> None:
-    pot = item(title="Orea Glass Jar")
-    assert wanted_after(("search[lunch boxes]", RESULTS), ("click[b1]", pot)) == "Orea Glass Jar"
+def test_the_agents_own_search_is_no_evidence_of_a_products_kind() -> None:
+    search = ("search[lunch boxes]", RESULTS)
+    assert wanted_after(search, ("click[b1]", item(title="Orea Glass Jar"))) == "lunch boxes"
+    assert "query" not in known_after(search, kept=True)["agent"]
+
+
+def test_once_anchored_the_goal_stays_with_another_that_can_be_it_open() -> None:
+    other = item(title="Orea Lunch Box, Red")
+    assert wanted_after(("click[b1]", other)) == "Orea Lunch Box, Red"
+    assert wanted_after(*SESSION[:3], ("click[b2]", other)) == TITLE
 
 
 def test_of_a_product_only_what_the_wish_names_is_kept() -> None:

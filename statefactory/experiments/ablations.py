@@ -53,9 +53,9 @@ def goal_sources(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
 
 
 def available(embeddings: Sequence[str]) -> list[str]:
-    """Those of the embeddings that can be used on this machine; any name that is not in the paper's table counts."""
+    """Those of the embeddings, or else of the paper's five, that can be used here; any other name counts as usable."""
     here = known()
-    return [name for name in embeddings if here.get(name, True)]
+    return [name for name in embeddings or EMBEDDINGS if here.get(name, True)]
 
 
 def embedding_rows(

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from statefactory.state import Entity
 
 Fact = tuple[str, str, str]  # identity, name of the attribute, value
+UNSEEN = 50_000  # added to the seed of made games: no development data was made from such seeds
 NAMES = ("alfworld", "textworld", "blocksworld", "scienceworld", "webshop")
 
 
@@ -52,7 +53,10 @@ def fidelity(steps: Sequence[Compared]) -> Fidelity:
 
 
 def compared(name: str, games: int, seed: int = 0) -> Iterator[Compared]:
-    """The steps of so many unseen games of a world, by the expert and at random. Raises MissingData without them."""
+    """The steps of so many unseen games of a world, by the expert and at random; or its whole hand-checked sample.
+
+    Raises MissingData, or FileNotFoundError for a sample that is gone.
+    """
     return import_module(f"statefactory.fidelity.{name}").compared(games, seed)
 
 

@@ -1,8 +1,9 @@
 """ALFWorld's facts as read against the simulator's, on games outside the training split.
 
 Games: ALFWorld's two validation splits in turn, or the unseen floor plans of a made seed; of each the expert's plan
-and a random walk. The truth is the engine's PDDL atoms that hold, in the words of `statefactory.language.alfworld`,
-restricted so:
+and a random walk. The truth is the engine's PDDL atoms that hold. They are put in words by the reader's own functions
+`placed` and `kind`, so that a preposition ("in cabinet 2" or "on cabinet 2") is never counted as wrong; what is where,
+and in what condition, is the engine's alone. Restricted so:
 
 - Things count from the observation on that first names them: by their names alone, no sentence is read for that.
 - Where furniture stands ("in the room") counts on neither side: the simulator knows coordinates and no room.
@@ -33,8 +34,9 @@ from worlds.alfworld.tasks import Rules
 from worlds.alfworld.wheel import named, package
 from worlds.alfworld.world import fast_game
 
+AGAINST = "the simulator's state"
 RANDOM_STEPS = 40
-UNSEEN = {"official": ("valid_seen", "valid_unseen"), "made": ("valid_unseen",)}
+SPLITS = {"official": ("valid_seen", "valid_unseen"), "made": ("valid_unseen",)}
 UNSAID = {("power", "off"), ("holding", NOTHING)}
 CONDITIONS = {
     "ishot": ("temperature", "hot"), "iscool": ("temperature", "cool"), "isclean": ("cleanliness", "clean"),
@@ -55,7 +57,7 @@ def compared(games: int, seed: int, data: str = "auto") -> Iterator[Compared]:
 
 def unseen(world: AlfWorld, games: int, seed: int) -> list[HouseholdTask]:
     """So many games at random, half of them of each split where there are two."""
-    chance, splits = Random(f"alfworld {seed}"), UNSEEN[world.data]
+    chance, splits = Random(f"alfworld {seed}"), SPLITS[world.data]
     pools = [chance.sample(world.tasks(split), len(world.tasks(split))) for split in splits]
     drawn = [task for tasks in zip(*pools, strict=False) for task in tasks]
     return drawn[:games]

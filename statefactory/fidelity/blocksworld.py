@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from random import Random
 
-from statefactory.fidelity import Compared, Fact, facts
+from statefactory.fidelity import UNSEEN, Compared, Fact, facts
 from statefactory.language import named
 from worlds.blocksworld import BlocksTask, load
 from worlds.blocksworld.expert import Expert
 from worlds.blocksworld.state import State
 from worlds.blocksworld.wording import block_name, read_action
 
-UNSEEN = 50_000  # added to the seed: no development data was made from such seeds
+AGAINST = "the simulator's state"
 RANDOM_STEPS = 20
 
 

@@ -24,12 +24,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import Any
 
-from statefactory.fidelity import Compared, Fact, facts
+from statefactory.fidelity import UNSEEN, Compared, Fact, facts
 from statefactory.language import named
 from statefactory.language.textworld.words import INVENTORY, YOU
 from worlds.textworld import QuestTask, load
 
-UNSEEN = 50_000  # added to the seed: no development data was made from such seeds
+AGAINST = "the simulator's state"
 RANDOM_STEPS = 40
 PORTABLE = {"o", "f", "k", "meal"}
 DIRECTIONS = ("north", "south", "east", "west")

@@ -28,21 +28,20 @@ from statefactory.fidelity import Compared, Fact, facts
 from statefactory.language import Entities, webshop
 from statefactory.language.webshop.words import name_of
 
+AGAINST = "hand-checked observations"
 CHECKED = ROOT / "data" / "made" / "webshop_checked.jsonl"
 STEPS = 12  # of a random session
 PLACES = {"search": "search page", "item": "product page", "done": "order confirmation page"}
 
 
-def compared(games: int, seed: int = 0, path: Path = CHECKED) -> Iterator[Compared]:
-    """The steps of the first `games` hand-checked sessions; the seed changes nothing. Raises MissingData."""
+def compared(games: int = 0, seed: int = 0, path: Path = CHECKED) -> Iterator[Compared]:
+    """The steps of all hand-checked sessions, whatever `games` and `seed` are. Raises MissingData."""
     if not path.exists():
         raise MissingData(f"The hand-checked pages of the shop are not in {path}; restore the file with git checkout")
     known: Entities = ()
     session = None
     for line in path.read_text(encoding="utf-8").splitlines():
         page = json.loads(line)
-        if page["session"] > games:
-            return
         known = known if page["session"] == session else ()
         session = page["session"]
         known, not_understood = webshop.read(known, page["action"], page["observation"])

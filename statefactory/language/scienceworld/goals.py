@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from statefactory.language.scienceworld.descriptions import life_stage, substance
+from statefactory.language.scienceworld.descriptions import substance
 from statefactory.language.scienceworld.memory import AGENT
 from statefactory.language.scienceworld.sentences import CREATED, FOCUSED
 from statefactory.state import Entity, entity, from_facts
@@ -15,17 +15,9 @@ GOALS: list[tuple[re.Pattern[str], Callable[[re.Match[str], str], Goal]]] = []
 
 FOCUS = {"focus": FOCUSED}
 MEASURED = "measured in degrees celsius"
-CONNECTED = "connected to wire"
-SUBSTANCE_STATES = {"boil": "gas", "melt": "liquid", "freeze": "solid", "change the state of matter of": "changed"}
-# The life stages of the kinds of animals, as the world calls them; other animals are born without an egg.
-HATCHED = ("giant tortoise", "turtle", "crocodile", "parrot", "dove", "blue jay")
-OWN_STAGES = {
-    "frog": ("frog egg", "tadpole", "adult frog"),
-    "toad": ("toad egg", "tadpole", "adult toad"),
-    "butterfly": ("butterfly egg", "caterpillar", "butterfly pupa", "adult butterfly"),
-    "moth": ("moth egg", "caterpillar", "moth pupa", "adult moth"),
-}
-PLANT_STAGES = ("seed", "seedling", "adult", "reproducing")
+ON = {"power": "on"}
+SUBSTANCE_STATES = {"boil": "gas", "melt": "liquid", "freeze": "solid"}  # "change" names none
+PLANT_STAGES = 4  # the task gives no number: a seed, a seedling, a grown plant, one that bears flowers
 
 
 def _goal(pattern: str) -> Callable[[Callable[[re.Match[str], str], Goal]], Callable[[re.Match[str], str], Goal]]:
@@ -46,17 +38,14 @@ def goal_of(text: str) -> Goal | None:
 
 
 def _merged(goal: Goal) -> Goal:
-    """One entity a thing: plants in several life stages apart."""
-    return (
-        goal
-        if any(e.value("stage") for e in goal)
-        else from_facts((e.identity, attribute) for e in goal for attribute in e.attributes)
-    )
+    """One entity a thing."""
+    return from_facts((e.identity, attribute) for e in goal for attribute in e.attributes)
 
 
 @_goal(r"(boil|melt|freeze|change the state of matter of) (.+?)\. ")
 def _changed_substance(match: re.Match[str], text: str) -> Goal:
-    return (entity(match[2], FOCUS | {"phase": SUBSTANCE_STATES[match[1]]}),)
+    phase = SUBSTANCE_STATES.get(match[1])
+    return (entity(match[2], FOCUS | ({"phase": phase} if phase else {})),)
 
 
 @_goal(r"find a\(n\) (.+?)\. .*?move it to the (.+?) in the (.+?)\.")
@@ -90,9 +79,9 @@ def _tested_conductor(match: re.Match[str], text: str) -> Goal:
 
 @_goal(r"turn on the (.+?)(?: by powering it using a (.+?))?\. First")
 def _powered_component(match: re.Match[str], text: str) -> Goal:
-    circuit = {"anode": CONNECTED, "cathode": CONNECTED}
-    goal = (entity(match[1], FOCUS), entity(match[1], circuit), entity(match[1], {"power": "on"}))
-    return (*goal, entity(match[2], circuit)) if match[2] else goal
+    """Powered by a source, which is then on as well. How a circuit is wired is a plan, and no goal."""
+    powered = entity(match[1], FOCUS | ON)
+    return (powered, entity(match[2], ON)) if match[2] else (powered,)
 
 
 @_goal(r"use chemistry to create the substance '(.+?)'")
@@ -114,28 +103,21 @@ def _found_animal(match: re.Match[str], text: str) -> Goal:
 
 @_goal(r"focus on the (\d+) life stages of the (.+?), starting")
 def _animal_stages(match: re.Match[str], text: str) -> Goal:
-    named, count = _stages(match[2]), int(match[1])
-    stages = named if len(named) == count else [f"{match[2]} in life stage {number + 1}" for number in range(count)]
-    return tuple(entity(stage, FOCUS | life_stage(stage)) for stage in stages)
+    return _stages(match[2], int(match[1]))
 
 
-def _stages(animal: str) -> list[str]:
-    if animal in OWN_STAGES:
-        return list(OWN_STAGES[animal])
-    first = (f"{animal} egg", f"hatchling {animal}") if animal in HATCHED else (f"baby {animal}",)
-    return [*first, f"juvenile {animal}", f"adult {animal}"]
+def _stages(kind: str, count: int) -> Goal:
+    return tuple(entity(f"{kind} in life stage {number + 1}", FOCUS) for number in range(count))
 
 
 @_goal(r"focus on the life stages of the (.+?) plant, starting.*? located (.+?)\.")
 def _plant_stages(match: re.Match[str], text: str) -> Goal:
-    names = {"seed": f"{match[1]} seed"}
-    stages = (entity(names.get(s, f"{match[1]} tree"), FOCUS | {"stage": s}) for s in PLANT_STAGES)
-    return (*stages, entity(AGENT, {"location": f"in {match[2]}"}))
+    return (*_stages(f"{match[1]} plant", PLANT_STAGES), entity(AGENT, {"location": f"in {match[2]}"}))
 
 
-@_goal(r"grow an? (.+?) plant from seed\.")
+@_goal(r"grow an? (.+?) plant from seed\..* reaches the (.+?) life stage")
 def _grown_plant(match: re.Match[str], text: str) -> Goal:
-    return (entity(f"{match[1]} seed", FOCUS), entity(f"{match[1]} tree", {"stage": "reproducing"}))
+    return (entity(f"{match[1]} seed", FOCUS), entity(f"{match[1]} tree", {"stage": match[2]}))
 
 
 @_goal(r"grow an? (.+?)\. .*focus on the grown (.+?)\.")

@@ -246,7 +246,7 @@ class Memory:
         facts, own = self.facts[identity], plain(identity)
         if name in (own, identity, facts.get("alias")):
             score = 10.0
-        elif own.startswith(f"{name} ") or own.endswith(f" {name}"):
+        elif " titled " not in own and (own.startswith(f"{name} ") or own.endswith(f" {name}")):
             score = 4.0
         else:
             return 0.0

@@ -84,6 +84,7 @@ def _eats(memory: Memory, match: re.Match[str], action: str) -> None:
 
 def _meant(memory: Memory, name: str, action: str) -> str:
     """The thing that a sentence names; its name may carry the state of matter."""
+    name = re.sub(r"^(recipe|book|paper|document|note) titled .+", r"\1", name)
     bare, facts = substance(name)
     identity = memory.find(name, action) or memory.known(bare, action)
     memory.facts[identity].update(facts)
@@ -216,7 +217,7 @@ def _mixes(memory: Memory, match: re.Match[str], action: str) -> None:
     memory.facts.setdefault(product, {})["origin"] = CREATED
 
 
-@_form(r"The (?:recipe|book|paper|document|note) reads:? ?\n?(.*)")
+@_form(r"The (?:recipe|book|paper|document|note)(?: titled [^:\n]+?)? reads:? ?\n?(.*)")
 def _reads(memory: Memory, match: re.Match[str], action: str) -> None:
     recipe = re.search(r"To make (.+?), you need to mix (.+?)\.(?:\s|$)", match[1])
     if recipe:

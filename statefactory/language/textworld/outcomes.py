@@ -6,7 +6,16 @@ import re
 from collections.abc import Callable
 
 from statefactory.language.textworld.flavour import ANSWER, LOOKS
-from statefactory.language.textworld.words import INVENTORY, YOU, Knowledge, listed, sentences, unprocessed
+from statefactory.language.textworld.words import (
+    INVENTORY,
+    STATED,
+    THING,
+    YOU,
+    Knowledge,
+    listed,
+    sentences,
+    unprocessed,
+)
 
 Rule = tuple[re.Pattern[str], Callable[..., None]]
 
@@ -15,12 +24,13 @@ RECIPE = re.compile(
     re.DOTALL,
 )
 _OPENNESS = re.compile(
-    r"(?:.*? )?(?:it is (?P<state>open|closed|locked)|you can (?P<seen>see) inside it|you can't see inside it .*|"
+    r"(?:(?P<looks>.*?) )?(?:it is (?P<state>open|closed|locked)|you can (?P<seen>see) inside it|"
+    r"you can't see inside it because the lid's in your way|"
     r"there is a lock on it)"
 )
 _FOOD = re.compile(r"the (?P<one>.+?) looks .+|.* eat that (?P<two>.+)|that's an? (?P<three>.+)")
 COOKING = ("fried", "roasted", "grilled", "burned")
-_ONE_OF_ALL = re.compile(r"^[^:]+: (?=you )")  # "key: You drop the key on the ground", where all was dropped
+_ONE_OF_ALL = re.compile(rf"^{THING}: (?=you )")  # "key: You drop the key on the ground", where all was dropped
 CUTTING = {"slice": "sliced", "dice": "diced", "chop": "chopped"}
 
 
@@ -58,22 +68,28 @@ def _read(known: Knowledge, sentence: str, examined: str | None) -> bool:
             return True
     if _read_examined(known, sentence, examined):
         return True
-    return bool(ANSWER.match(sentence))
+    return bool(ANSWER.fullmatch(sentence))
 
 
 def _read_examined(known: Knowledge, sentence: str, examined: str | None) -> bool:
     """The looks of a thing, which may tell whether it is open, or how a food was cooked."""
-    if examined and (match := _OPENNESS.fullmatch(sentence)):
+    match = _OPENNESS.fullmatch(sentence)
+    if examined and match and (not match["looks"] or LOOKS.fullmatch(match["looks"])):
         is_open = match["seen"] or match["state"] == "open"
         known.say(examined, state="open" if is_open else "closed")
         return True
-    if not LOOKS.match(sentence):
+    if not (LOOKS.fullmatch(sentence) or sentence in _names(examined)):
         return False
     if match := _FOOD.fullmatch(sentence):
         name, found = unprocessed(match["one"] or match["two"] or match["three"])
         if found:
             known.say(name, **found)
     return True
+
+
+def _names(examined: str | None) -> tuple[str, ...]:
+    """What the cooking challenge says of a food that is examined: its name."""
+    return (f"that's a {examined}", f"that's an {examined}") if examined else ()
 
 
 def _take(known: Knowledge, thing: str, holder: str | None = None) -> None:
@@ -128,24 +144,35 @@ def _say(**attributes: str) -> Callable[..., None]:
     return rule
 
 
+def _turned(known: Knowledge, thing: str, state: str) -> None:
+    known.turned(thing, state)
+
+
+def _processed(known: Knowledge, thing: str, done: str) -> None:
+    known.say(unprocessed(thing)[0], **{"cooking" if done in COOKING else "cut": done})
+
+
+# THING: a name, and no more of a sentence.
 RULES: tuple[Rule, ...] = tuple(
-    (re.compile(form), rule)
+    (re.compile(form.replace("THING", THING)), rule)
     for form, rule in (
-        (r"you pick up the (?P<thing>.+) from the ground", _take),
-        (r"you take the (?P<thing>.+?) from the (?P<holder>.+)", _take),
-        (r"you drop the (?P<thing>.+) on the ground", _drop),
-        (r"you put the (?P<thing>.+?) (?P<where>into|on) the (?P<holder>.+)", _put),
-        (r"you open (?:the )?(?P<thing>.+?)(?:, revealing (?P<items>.+))?", _open),
-        (r"you close (?:the )?(?P<thing>.+)", _say(state="closed")),
-        (r"you unlock (?:the )?(?P<thing>.+)", _say(state="closed", lock="unlocked")),
-        (r"you lock (?:the )?(?P<thing>.+)", _say(state="closed", lock="locked")),
-        (r"you (?:eat|drink) the (?P<thing>.+)", _consume),
+        (r"you pick up the (?P<thing>THING) from the ground", _take),
+        (r"you take the (?P<thing>THING) from the (?P<holder>THING)", _take),
+        (r"you drop the (?P<thing>THING) on the ground", _drop),
+        (r"you put the (?P<thing>THING) (?P<where>into|on) the (?P<holder>THING)", _put),
+        (r"you open (?:the )?(?P<thing>THING)(?:, revealing (?P<items>.+))?", _open),
+        (r"you close (?:the )?(?P<thing>THING)", _say(state="closed")),
+        (r"you unlock (?:the )?(?P<thing>THING)", _say(state="closed", lock="unlocked")),
+        (r"you lock (?:the )?(?P<thing>THING)", _say(state="closed", lock="locked")),
+        (r"you (?:eat|drink) the (?P<thing>THING)", _consume),
         (r"not bad", lambda known: None),
         (r"you are carrying nothing", _carry),
         (r"you are carrying: (?P<items>.+)", _carry),
-        (r"(?P<where>in|on) the (?P<holder>.+) (?:is|are) (?P<items>.+)", _hold),
+        (r"(?P<where>in|on) the (?P<holder>THING) (?:is|are) (?P<items>(?:an?|some|the) .+)", _hold),
+        (STATED.pattern, _turned),
+        (rf"the (?P<thing>THING) is already (?P<done>{'|'.join((*COOKING, *CUTTING.values()))})", _processed),
         (r"adding the meal to your inventory", _prepare),
-        *((rf"you {done} the (?P<thing>.+)", _say(cooking=done)) for done in COOKING),
-        *((rf"you {verb} the (?P<thing>.+)", _say(cut=done)) for verb, done in CUTTING.items()),
+        *((rf"you {done} the (?P<thing>THING)", _say(cooking=done)) for done in COOKING),
+        *((rf"you {verb} the (?P<thing>THING)", _say(cut=done)) for verb, done in CUTTING.items()),
     )
 )

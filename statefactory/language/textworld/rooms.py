@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import re
 
-from statefactory.language.textworld.flavour import ASIDE, GREETING
-from statefactory.language.textworld.words import YOU, Knowledge, listed, sentences
+from statefactory.language.textworld.flavour import ASIDE, is_greeting
+from statefactory.language.textworld.words import STATED, THING, YOU, Knowledge, listed, sentences
 
 TITLE = re.compile(r"^-= (.+?) =-[ \t]*$", re.MULTILINE)
 OPPOSITE = {"north": "south", "south": "north", "east": "west", "west": "east"}
 _DIRECTION = r"(?P<direction>north|south|east|west)"
 _HERE = r"(?:,? (?:here|in the room|nearby|close by|in the corner|right there by you))"
 _STATE = r"(?:(?P<state>locked|opened|open|closed) )?"
+_NAME = rf"{THING}(?:, which looks {THING},?)?"
 _INTRODUCED = re.compile(
     "(?:"
     + "|".join(
-        form.replace("THING", rf"an? {_STATE}(?P<thing{number}>.+?)").replace("(?P<state>", f"(?P<state{number}>")
+        form.replace("THAT", THING)
+        .replace("THING", rf"an? {_STATE}(?P<thing{number}>{_NAME})")
+        .replace("(?P<state>", f"(?P<state{number}>")
         for number, form in enumerate((
             r"you see a gleam over in a corner, where you can see THING",
             r"you smell an? \w+ smell, and follow it to THING",
-            r"you scan the room(?: for an? .+?)?,(?: seeing| and you find) THING",
+            r"you scan the room(?: for an? THAT)?,(?: seeing| and you find) THING",
             r"you rest your hand against a wall, but you miss the wall and fall onto THING",
             r"you hear a noise behind you and spin around, but you can't see anything other than THING",
             r"if you haven't noticed it already, there seems to be something there by the wall, it's THING",
@@ -53,8 +56,17 @@ _EMPTY_TOP = re.compile(
 _DOOR = re.compile(rf"there is an? (?P<state>open|closed) (?P<thing>.+) leading {_DIRECTION}")
 _EXIT = re.compile(
     rf"there is an (?:(?:unblocked|unguarded) )?exit to the {_DIRECTION}|"
-    rf"(?:you need an .*exit.*|you don't like doors)|you should try going {_DIRECTION.replace('direction', 'd2')}|"
-    rf"why not try going {_DIRECTION.replace('direction', 'd3')}, that entranceway is .*"
+    r"you need an (?:(?:unblocked|unguarded) exit|exit without a door)|you don't like doors|"
+    rf"you should try going {_DIRECTION.replace('direction', 'd2')}|"
+    rf"why not try going {_DIRECTION.replace('direction', 'd3')}, "
+    r"that entranceway is (?:unblocked|unguarded|not blocked by one)"
+)
+# How the supporters of the grammar look, when there is nothing on them to tell.
+_LOOKS = re.compile(
+    r"the (?P<thing>.+) is (?:ordinary|normal|typical|standard|usual|dusty|chipped|shiny|rusty|shoddy|splintery|rough|"
+    r"greasy|soaped down|filthy|messy|comfy|warm|worn-out|stern|solid|worn|gross|new|old|used|clean|large|small|fancy|"
+    r"plain|ornate|antique|contemporary|modern|dirty|elegant|simple|hefty|modest|austere|conventional|interesting|"
+    r"massive|metallic|recent|sharp|stylish|vast|white|wooden)"
 )
 _FLOOR = re.compile(r"there (?:is|are) (?P<items>.+) on the floor")
 
@@ -64,12 +76,12 @@ def read_room(known: Knowledge, title: str, body: str, action: str) -> list[str]
     room = title.lower()
     _arrive(known, room, action)
     greeting, *paragraphs = body.strip("\n").split("\n\n")
-    unread = [sentence for sentence in sentences(greeting) if not (GREETING.match(sentence) or ASIDE.match(sentence))]
+    unread = [s for s in sentences(greeting) if not (is_greeting(s, room) or ASIDE.fullmatch(s))]
     thing = None
     for sentence in (sentence for paragraph in paragraphs for sentence in sentences(paragraph)):
         found = _read_sentence(known, room, thing, sentence)
         thing = found or thing
-        if found is None and not ASIDE.match(sentence):
+        if found is None and not ASIDE.fullmatch(sentence):
             unread.append(sentence)
     return unread
 
@@ -117,7 +129,12 @@ def _read_holder(known: Knowledge, room: str, thing: str | None, sentence: str) 
         if holder:
             known.say(holder, state="open")
         return holder
-    if _EMPTY_TOP.fullmatch(sentence) or (thing and sentence.startswith(f"the {thing} is ")):
+    if match := STATED.fullmatch(sentence):
+        known.turned(match["thing"], match["state"])
+        return match["thing"]
+    if (match := _LOOKS.fullmatch(sentence)) and thing and thing.endswith(match["thing"]):
+        return thing
+    if _EMPTY_TOP.fullmatch(sentence):
         return thing
     if match := _INTRODUCED.fullmatch(sentence):
         return _introduce(known, room, match)
@@ -134,10 +151,8 @@ def _introduce(known: Knowledge, room: str, match: re.Match[str]) -> str:
 
 def _set_state(known: Knowledge, name: str, state: str | None) -> None:
     """Only a room's description tells locked from closed; where it names neither, nothing is said."""
-    if state == "locked":
-        known.say(name, state="closed", lock="locked")
-    elif state:
-        known.say(name, state="open" if state.startswith("open") else "closed")
+    if state:
+        known.turned(name, "open" if state.startswith("open") else state)
 
 
 def _with_exit(exits: str | None, direction: str) -> str:

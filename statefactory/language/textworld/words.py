@@ -13,6 +13,12 @@ _ARTICLE = re.compile(r"(?:an?|the|some) ")
 # How a cooking game names a food that was processed: "a diced roasted red onion".
 COOKED = ("raw", "fried", "roasted", "grilled", "burned")
 CUT = ("sliced", "diced", "chopped")
+# The name of a thing in the singular: up to six words, none of which makes a sentence of it.
+_WORD = r"(?!(?:is|isn't|are|was|were|has|have|had|can|and|that|then|but)\b)[\w'-]+"
+THING = rf"{_WORD}(?: {_WORD}){{0,5}}?"
+STATED = re.compile(
+    rf"the (?P<thing>{THING}) (?:is|are) (?:(?:already|currently) )?(?P<state>open|closed|locked|unlocked)"
+)
 _SENTENCE_END = re.compile(r"(?<=[!?])\s+|(?<=\.)\s+(?=[A-Z\"'])|(?<=[Oo]h well)\s+(?=[A-Z])|\n+")
 
 
@@ -49,6 +55,13 @@ class Knowledge:
         name, found = unprocessed(named(words))
         self.say(name, **found, **attributes)
         return name
+
+    def turned(self, identity: str, state: str) -> None:
+        """Set whether a thing is "open", "closed", "locked" or "unlocked"; what is locked is closed as well."""
+        if state != "unlocked":
+            self.say(identity, state="closed" if state == "locked" else state)
+        if state in ("locked", "unlocked"):
+            self.say(identity, lock=state)
 
     def value(self, identity: str, name: str) -> str | None:
         return self._things.get(identity, {}).get(name)

@@ -15,6 +15,7 @@ CLICKED = re.compile(r"You have clicked .*\.$")
 BUTTON = re.compile(r"\s*\[(button|clicked button)\] (.*) \[\1_\]$")
 NUMBER = re.compile(r"Page (\d+) \(Total results: (\d+)\)$")
 PRICE_TAG = re.compile(r"\$[\d.,]+(?: to \$[\d.,]+)?$")
+OTHER_END = re.compile(r"\s*(?:Your score|Thank you for shopping|Your code|Purchased)")  # says how well the agent did
 NOTHING = "No reviews found"
 FIXED = frozenset({"Back to Search", "Next >", "< Prev", "Buy Now", "Search",
                    "Description", "Features", "Reviews", "Attributes"})  # fmt: skip
@@ -64,6 +65,12 @@ def page(observation: str) -> Page:
     if observation.strip() == BOUGHT:
         return Page("bought")
     lines = _without_instruction([_line(text) for text in observation.split("\n") if text.strip()])
+    refused = tuple(line.text for line in lines if OTHER_END.match(line.text))
+    shown = _page([line for line in lines if line.text not in refused])
+    return shown._replace(not_understood=(*shown.not_understood, *refused))
+
+
+def _page(lines: list[Line]) -> Page:
     buttons = {line.button for line in lines}
     if not buttons & FIXED:
         return Page("unknown", not_understood=tuple(line.text for line in lines))

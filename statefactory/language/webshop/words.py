@@ -15,7 +15,7 @@ a an and are as at be been but by can do for from has have i in is it its it's m
 that the their them they this to too very was we were which will with you your
 """
 SMALL = frozenset(SMALL_LIST.split())
-STEM = 4  # letters that two forms of a word share at least: "wash" and "washable", but not "hand" and "hands" alone
+LEAST_STEM = 3  # letters left after an ending is cut
 ENDINGS = re.compile(r"(?:'s|’s|able|ing|ers?|ed|es|s|y|e)$")
 
 
@@ -46,7 +46,7 @@ def phrases(text: str) -> list[str]:
 def stem(word: str) -> str:
     """A word without its ending, for comparing: "washable" and "wash", "candles" and "candle"."""
     bare = ENDINGS.sub("", word)
-    return bare if len(bare) >= STEM - 1 else word
+    return bare if len(bare) >= LEAST_STEM else word
 
 
 def stems(text: str) -> frozenset[str]:
