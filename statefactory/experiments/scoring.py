@@ -30,7 +30,7 @@ class Scoring:
     """How extracted states become rewards.
 
     goal: "online", as interpreted step by step; "offline", the state that the expert's last step led to, all of it, for
-    the whole pair; "offline_task", of that state the objects that the task's own goal names. The latter two are an
+    the whole pair; "offline_task", of that state the objects that the task's own goal names, if any. The latter two are an
     oracle's knowledge, and what they give is simulated (§4.3, Table 14). ignored: names of goal attributes that are
     left out, and with them the goals that have no other; at the level of objects and attributes.
     """
@@ -164,7 +164,8 @@ def _reached(results: Results, method: str, domain: str, positive: Row, scoring:
         return ()
     last = max((number for number, step in enumerate(positive.trajectory) if step.reward.is_expert), default=-1)
     named = {entity.identity for entity in trace.goals[last]} if scoring.goal == "offline_task" else set()
-    return tuple(entity for entity in trace.states[last] if not named or entity.identity in named)
+    kept = tuple(entity for entity in trace.states[last] if entity.identity in named)
+    return kept or trace.states[last]
 
 
 def _without(goal: tuple[Entity, ...], names: tuple[str, ...]) -> tuple[Entity, ...]:
