@@ -30,8 +30,8 @@ class Scoring:
     """How extracted states become rewards.
 
     goal: "online", as interpreted step by step; "offline", the state that the expert's last step led to, all of it, for
-    the whole pair; "offline_task", of that state the objects that the task's own goal names, if any. The latter two are an
-    oracle's knowledge, and what they give is simulated (§4.3, Table 14). ignored: names of goal attributes that are
+    the whole pair; "offline_task", of that state the objects that the task's own goal names, if any. The latter two are
+    an oracle's knowledge, and what they give is simulated (§4.3, Table 14). ignored: names of goal attributes that are
     left out, and with them the goals that have no other; at the level of objects and attributes.
     """
 
