@@ -16,19 +16,21 @@ import pytest
 import chat_server as chat
 from chat_server import ChatServer, Request, Response
 from lab import budget, recordings
+from lab.backbones import connect
 from lab.budget import Budget, BudgetSpent
 from lab.execution import Interrupted
 from lab.replay import MissingRun, RecordingMiss
 from lab.runs import ManifestMismatch
 from plain_routing import HashedEmbedder
-from statefactory.benchmark import Pair
+from statefactory.benchmark import Pair, build
 from statefactory.epic import epic_distance
 from statefactory.experiments import ablations, figure4, predictions, scores, scoring, table1
+from statefactory.experiments.monotonic import distances
 from statefactory.experiments.predictions import JUDGES, METHODS, Results, Setup, collect
 from statefactory.experiments.scoring import STANDARD, Scoring
 from statefactory.extraction import extract
 from statefactory.modules import modules
-from statefactory.predictors.factored import trace_rewards
+from statefactory.predictors.factored import StateFactory, trace_rewards
 from statefactory.routing import OFFICIAL, rewards
 from statefactory.state import entities
 
@@ -579,3 +581,19 @@ def test_extracted_states_are_nearer_to_the_truth_than_a_rising_line(tmp_path: P
         expert = [number for number, step in enumerate(pair.positive.trajectory) if step.reward.is_expert]
         assert of[expert[-1]] > of[0], "who reaches the goal is nearer to it than at the start"
         assert of[expert[-1]] >= of.max() - 0.05
+
+
+# --- the recordings that come with the repository -----------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_a_recorded_row_comes_out_of_the_recorded_answers() -> None:
+    """The answers are served again, for the trajectories that are built here, and give the row that was saved."""
+    name = "table1_reward_prediction-local"
+    backbone = connect(f"replay:{name}")
+    pairs = sorted(build("blocksworld", "made", 0, show_progress=False).pairs(), key=lambda p: (len(p.shaped), p.task))
+    found = distances(pairs[:2], StateFactory(backbone))
+    rows = recordings.rows(predictions.METHOD)
+    saved = rows[(rows["method"] == "StateFactory") & (rows["metric"] == scores.metric("blocksworld"))]
+    assert saved["n"].tolist() == [2]
+    assert found.mean() == pytest.approx(saved["value"].item(), abs=1e-4)
