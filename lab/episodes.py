@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from lab import budget, progress
 from lab.backbones import Backbone, Ledger, connect
@@ -16,6 +16,7 @@ from lab.places import ROOT
 from lab.runs import Manifest, Run, RunBusy
 from lab.usage import by_operator
 
+T = TypeVar("T")
 BUSY_PAUSE = 1.0  # seconds between two looks at a run that another process writes
 
 
@@ -50,18 +51,21 @@ def run_of(manifest: Manifest, folder: str = "") -> Iterator[Run]:
 
     folder: a name goes under `runs/`; by default one that no other experiment shares. Raises ManifestMismatch.
     """
+    with when_free(lambda: Run(ROOT / "runs" / (folder or manifest.name()), manifest)) as run:
+        yield run
+
+
+def when_free(open_it: Callable[[], T]) -> T:
+    """What `open_it` returns, as soon as no other process writes to the run that it needs."""
     waiting = False
     while True:
         try:
-            run = Run(ROOT / "runs" / (folder or manifest.name()), manifest)
-            break
+            return open_it()
         except RunBusy as busy:
             if not waiting:
                 progress.note(f"waiting: {busy}")
             waiting = True
             time.sleep(BUSY_PAUSE)
-    with run:
-        yield run
 
 
 @cache

@@ -8,7 +8,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from lab import tables
+from lab import episodes, tables
+from lab.runs import RunBusy
 from statefactory import pictures
 from statefactory.benchmark import Built, build
 from statefactory.benchmark.domains import BY_NAME
@@ -82,3 +83,17 @@ def test_the_figure_has_a_column_a_domain(built: dict[str, Built]) -> None:
 def test_every_rule_says_what_is_known_and_what_was_fitted() -> None:
     assert set(RULES) == set(BY_NAME)
     assert all(rule.known and rule.fitted for rule in RULES.values())
+
+
+def test_a_domain_that_another_process_builds_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries = iter([RunBusy("being written by another"), "built"])
+
+    def build(*_: object) -> object:
+        came = next(tries)
+        if isinstance(came, RunBusy):
+            raise came
+        return came
+
+    monkeypatch.setattr(table3, "build", build)
+    monkeypatch.setattr(episodes, "BUSY_PAUSE", 0.0)
+    assert table3.build_all("made", domains=("blocksworld",)) == {"blocksworld": "built"}

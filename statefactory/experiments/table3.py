@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
 
 from lab import progress
+from lab.episodes import when_free
 from statefactory.benchmark import DOMAINS, Built, Pair, build
 from statefactory.benchmark.domains import BY_NAME
 from statefactory.benchmark.opened import close_all, opened
@@ -59,7 +61,8 @@ def build_all(
     built = {}
     for name in domains:
         try:
-            built[name] = build(name, data, seed, limit, workers)
+            # Another notebook may be building it; then it is there when that one has finished.
+            built[name] = when_free(partial(build, name, data, seed, limit, workers))
         except NoCompiler as error:
             progress.note(f"{BY_NAME[name].title} is left out: {error}")
     return built
