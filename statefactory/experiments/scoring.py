@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from random import Random
 from typing import TYPE_CHECKING, Literal
 
 from lab import progress, tables
@@ -136,7 +138,10 @@ def _embed(results: Results, method: str, scoring: Scoring) -> None:
     ordered = sorted(texts - {""}, key=lambda text: (len(text), text))  # those of one length together
     long = len(ordered) > A_BATCH
     with progress.bar(len(ordered), f"embedding for {METHODS[method].title}", show=long) as bar:
-        for start in range(0, len(ordered), A_BATCH):
+        starts = list(range(0, len(ordered), A_BATCH))
+        # Each process in an order of its own: notebooks side by side then share the work instead of doing it twice.
+        Random(os.getpid()).shuffle(starts)
+        for start in starts:
             batch = ordered[start : start + A_BATCH]
             embedder_of(scoring.embedding).embed(batch)
             bar.update(len(batch))
