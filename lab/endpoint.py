@@ -81,16 +81,9 @@ class Endpoint:
     @classmethod
     def of(cls, engine: Engine, cache: AnswerCache | None = _DEFAULT_CACHE) -> Endpoint:
         """An endpoint at OPENAI_BASE_URL. Raises MissingKey if neither an address nor a key is set, BadAddress."""
-        address = os.environ.get("OPENAI_BASE_URL", "").strip()
-        if not address and not os.environ.get("OPENAI_API_KEY"):
-            raise MissingKey(
-                f"Engine {engine.text!r} is a model's name: set OPENAI_BASE_URL to the server that has it "
-                "(and OPENAI_API_KEY if the server wants one), or use engine='rules'"
-            )
-        if address and not address.startswith(("http://", "https://")):
-            raise BadAddress("OPENAI_BASE_URL must start with http:// or https://, as in http://localhost:8000/v1")
+        address = stated_address(f"Engine {engine.text!r} is a model's name", "engine='rules'")
         price(engine.name, 0, 0)  # a fault in the price file shows here, not when the first answer has been paid
-        return cls(engine, address or OPENAI, AnswerCache() if cache is _DEFAULT_CACHE else cache)
+        return cls(engine, address, AnswerCache() if cache is _DEFAULT_CACHE else cache)
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
         """Raises MalformedAnswer if also the re-ask gives no answer, RefusedAnswer, EndpointError, PromptTooLong."""
@@ -238,15 +231,36 @@ class Endpoint:
             return {
                 "base_url": self._base_url(), "api_key": "none", "http_client": DefaultHttpxClient(trust_env=False)
             }  # fmt: skip
-        stated = os.environ.get("OPENAI_BASE_URL", "").strip()
-        return {
-            # The environment's address may carry what `self.address` must not, unless it has changed since.
-            "base_url": stated if clean_address(stated) == self.address else self.address,
-            "api_key": os.environ.get("OPENAI_API_KEY", "").strip() or "none",  # the SDK wants a word
-        }
+        return place_of(self.address)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_client": None}
+
+
+def stated_address(who: str, instead: str) -> str:
+    """OPENAI_BASE_URL, or OpenAI's own address where there is a key alone.
+
+    who, instead: for the message. Raises MissingKey if neither is set, BadAddress.
+    """
+    address = os.environ.get("OPENAI_BASE_URL", "").strip()
+    if not address and not os.environ.get("OPENAI_API_KEY"):
+        raise MissingKey(
+            f"{who}: set OPENAI_BASE_URL to the server that has it (and OPENAI_API_KEY if the server wants one), "
+            f"or use {instead}"
+        )
+    if address and not address.startswith(("http://", "https://")):
+        raise BadAddress("OPENAI_BASE_URL must start with http:// or https://, as in http://localhost:8000/v1")
+    return address or OPENAI
+
+
+def place_of(address: str) -> dict[str, Any]:
+    """Where a cleaned address really is and the environment's key, as the SDK calls them."""
+    stated = os.environ.get("OPENAI_BASE_URL", "").strip()
+    return {
+        # The environment's address may carry what the cleaned one must not, unless it has changed since.
+        "base_url": stated if clean_address(stated) == address else address,
+        "api_key": os.environ.get("OPENAI_API_KEY", "").strip() or "none",  # the SDK wants a word
+    }
 
 
 def _response_format(prompt: Prompt) -> dict[str, Any]:

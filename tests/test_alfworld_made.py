@@ -62,8 +62,10 @@ def test_every_type_has_as_many_games_and_each_says_what_its_folder_names(seed: 
 
 
 def test_the_splits_are_on_different_floor_plans() -> None:
-    plans = [{task.game.split("/")[0].split("-")[-1] for task in chain(*(MadeGames(seed).tasks(split)
-             for seed in range(3)))} for split in ("train", "valid_unseen")]
+    plans = [
+        {task.game.split("/")[0].split("-")[-1] for task in chain(*(MadeGames(seed).tasks(split) for seed in range(3)))}
+        for split in ("train", "valid_unseen")
+    ]
     assert plans[0] and plans[1] and not plans[0] & plans[1]
 
 
@@ -89,7 +91,8 @@ def test_what_cannot_be_solved_is_named(world: AlfWorld) -> None:
     with pytest.raises(NoSolution, match=task.id):
         Expert(world).actions(replace(task, packed_problem=packed(stuck)))
     wanting = task.problem.replace(
-        f"(objectType ?o {task.game.split('-')[1]}Type)", "(objectType ?o KnifeType) (objectType ?o ButterKnifeType)")
+        f"(objectType ?o {task.game.split('-')[1]}Type)", "(objectType ?o KnifeType) (objectType ?o ButterKnifeType)"
+    )
     with pytest.raises(NoSolution, match=task.id):
         Expert(world).actions(replace(task, packed_problem=packed(wanting)))
 
@@ -119,8 +122,11 @@ def test_queries_have_the_matches_that_textworld_finds_in_its_order(
     rule = Rule("query", wanted, [])
     found = state.all_assignments(rule, {placeholder(name): thing(entity) for name, entity in bound.items()})
     expected = [{key.name: entity.name for key, entity in match.items()} for match in map(dict, found)]
-    ours = matches(tuple(Condition(name, (first, second)) for name, first, second in query),
-                   FactBase((name, (first, second)) for name, first, second in facts), bound)
+    ours = matches(
+        tuple(Condition(name, (first, second)) for name, first, second in query),
+        FactBase((name, (first, second)) for name, first, second in facts),
+        bound,
+    )
     assert list(ours) == expected
 
 

@@ -62,8 +62,13 @@ def task(world: AlfWorld) -> HouseholdTask:
 
 def python(code: str, *arguments: str, **environment: str) -> str:
     paths = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))
-    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False,
-                          env={**os.environ, "PYTHONPATH": paths, **environment})
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": paths, **environment},
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -137,9 +142,7 @@ def test_an_unknown_split_is_named_with_those_there_are(world: AlfWorld) -> None
         world.tasks("test")
 
 
-def test_official_games_that_are_absent_are_asked_for_by_name(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_official_games_that_are_absent_are_asked_for_by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("LAB_DATA", str(tmp_path))
     assert load().data == "made"
     with pytest.raises(MissingData, match="lab data fetch alfworld"):
@@ -203,9 +206,7 @@ def test_an_import_leaves_no_folder_in_the_home_of_the_user(tmp_path: Path) -> N
     assert not (tmp_path / ".cache" / "alfworld").exists()
 
 
-def test_many_games_leave_no_file_descriptor_or_temporary_file(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_many_games_leave_no_file_descriptor_or_temporary_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     descriptors = set()
     for _ in range(4):

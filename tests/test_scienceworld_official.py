@@ -37,16 +37,20 @@ def world() -> Iterator[ScienceWorld]:
 @pytest.mark.slow
 def test_the_splits_are_those_of_the_protocol_and_of_rewardprediction(world: ScienceWorld) -> None:
     with PROTOCOL.open(encoding="utf-8", newline="") as lines:
-        rows = {task_id(row["task_name"], int(row["variation_id"])): row["task_description"]
-                for row in csv.DictReader(lines)}
+        rows = {
+            task_id(row["task_name"], int(row["variation_id"])): row["task_description"]
+            for row in csv.DictReader(lines)
+        }
     protocol = {task.id: task.goal for task in world.tasks("protocol")}
     assert protocol.keys() == rows.keys() and len(rows) == 271
     # The later version of the package, which this suite runs, names another paint in one type's goals.
     reworded = {id for id, goal in protocol.items() if goal != rows[id]}
     assert {id.rsplit("-", 1)[0] for id in reworded} <= {"scienceworld-chemistry-mix-paint-tertiary-color"}
     with gzip.open(PAIRS, "rt", encoding="utf-8") as lines:
-        pairs = {task_id(record["task"], record["variation"]): record["task_desc"].removeprefix("Task Description:\n")
-                 for record in map(json.loads, lines)}
+        pairs = {
+            task_id(record["task"], record["variation"]): record["task_desc"].removeprefix("Task Description:\n")
+            for record in map(json.loads, lines)
+        }
     listed = {task.id: task.goal for task in world.tasks("rewardprediction")}
     assert listed.keys() == pairs.keys() and len(listed) == 191
     assert {id: goal.strip() for id, goal in pairs.items()} == listed

@@ -330,7 +330,7 @@ def test_a_trajectory_adds_up_in_any_corridor_with_any_settings(seed: int, lengt
     assert runs == sorted(runs)
 
 
-texts = st.text(st.characters() | st.sampled_from("\u2028\u2029\x85\x0b\x1e\r\n\"\\"), max_size=20)
+texts = st.text(st.characters() | st.sampled_from('\u2028\u2029\x85\x0b\x1e\r\n"\\'), max_size=20)
 lone = st.sampled_from(["\ud800", "\udfff"])
 odd = st.builds("{}{} ".format, texts, lone) | texts
 values = st.recursive(

@@ -25,8 +25,15 @@ def desk(task: TripTask | None = None) -> TravelPlanner:
 
 ACTIONS = ("FlightSearch", "AccommodationSearch", "RestaurantSearch", "AttractionSearch", "GoogleDistanceMatrix",
            "CitySearch", "Check", "Submit")  # fmt: skip
-scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12) | st.sampled_from(
-    ["Flight Number: M1", "flight number", "Taxi, from A to B", "from A to B", "Self-driving", "-", ";", "a, b;"]
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=12)
+    | st.sampled_from(
+        ["Flight Number: M1", "flight number", "Taxi, from A to B", "from A to B", "Self-driving", "-", ";", "a, b;"]
+    )
 )
 keys = st.sampled_from([*SLOTS, "current_city", "days"])
 days = st.lists(st.dictionaries(keys, scalars | st.lists(scalars, max_size=2), max_size=8) | scalars, max_size=7)

@@ -83,7 +83,9 @@ def test_load_gives_made_data_where_the_official_is_absent(tmp_path: Path, monke
     monkeypatch.setenv("LAB_DATA", str(tmp_path))
     loaded = travelplanner.load()
     assert loaded.data == "made" and {name: len(tasks) for name, tasks in loaded.tasks.items()} == {
-        "train": 15, "validation": 45}
+        "train": 15,
+        "validation": 45,
+    }
     with pytest.raises(MissingData, match="lab data fetch travelplanner"):
         travelplanner.load("official")
 
@@ -113,8 +115,10 @@ menu_cards = st.lists(st.tuples(cuisine_sets, st.integers(1, 20)), min_size=1, m
 @given(cards=menu_cards, most=st.integers(1, 4))
 def test_menus_are_as_cheap_as_trying_every_combination(cards: list[tuple[set[str], int]], most: int) -> None:
     wanted = ("A", "B", "C")
-    rows = [Restaurant(str(position), "x", tuple(sorted(cuisines)), cost, 0.0)
-            for position, (cuisines, cost) in enumerate(cards)]
+    rows = [
+        Restaurant(str(position), "x", tuple(sorted(cuisines)), cost, 0.0)
+        for position, (cuisines, cost) in enumerate(cards)
+    ]
     expected: dict[tuple[int, int], int] = {}
     for count in range(most + 1):
         for chosen in combinations(rows, count):

@@ -34,11 +34,20 @@ pytestmark = [
 ]
 needs_published = pytest.mark.skipif(not PLANS.exists(), reason="LAB_DATA has no published TravelPlanner plans")
 
-BACKBONES = {"gemini": "Gemini-Pro", "gpt-3.5-turbo-1106": "GPT-3.5", "gpt-4-1106-preview": "GPT-4",
-             "mistral-7B-32K": "Mistral-7B"}
-METRICS = {"Delivery Rate": "delivery", "Commonsense Micro": "commonsense_micro",
-           "Commonsense Macro": "commonsense_macro", "Hard Constraint Micro": "hard_micro",
-           "Hard Constraint Macro": "hard_macro", "Final Pass Rate": "final"}
+BACKBONES = {
+    "gemini": "Gemini-Pro",
+    "gpt-3.5-turbo-1106": "GPT-3.5",
+    "gpt-4-1106-preview": "GPT-4",
+    "mistral-7B-32K": "Mistral-7B",
+}
+METRICS = {
+    "Delivery Rate": "delivery",
+    "Commonsense Micro": "commonsense_micro",
+    "Commonsense Macro": "commonsense_macro",
+    "Hard Constraint Micro": "hard_micro",
+    "Hard Constraint Macro": "hard_macro",
+    "Final Pass Rate": "final",
+}
 ROUNDING = 0.05 + 1e-9
 # Published cells that these plans cannot give, whatever the unknown flights are. Two of GPT-4 Direct's cells (15.8 of
 # 180 plans, 27.5 of 420 constraints) and ReAct's are no multiple of one plan or constraint, so they do not come from
@@ -81,18 +90,24 @@ def runs(sandbox: Sandbox, validation: list[TripTask]) -> dict[tuple[str, str], 
             plans[record["backbone"], record["method"]][record["idx"] - 1] = record["plan"]
 
     def judge(run: dict[int, object], unknown: str) -> list[Verdict]:
-        return [evaluate(task, run[task.idx], sandbox, unknown_flights=unknown, parties_rule="before 2024-04-26")
-                for task in validation]
+        return [
+            evaluate(task, run[task.idx], sandbox, unknown_flights=unknown, parties_rule="before 2024-04-26")
+            for task in validation
+        ]
 
-    return {name: Bounds(judge(run, "fail"), judge(run, "pass"), [run[i] for i in range(len(validation))])
-            for name, run in plans.items()}
+    return {
+        name: Bounds(judge(run, "fail"), judge(run, "pass"), [run[i] for i in range(len(validation))])
+        for name, run in plans.items()
+    }
 
 
 def published_rates() -> dict[tuple[str, str, str], float]:
     with open(PUBLISHED, encoding="utf-8", newline="") as text:
-        return {(row["backbone"], row["row_method"], row["metric"]): float(row["value"])
-                for row in csv.DictReader(text)
-                if row["table"] == "cross-check TravelPlanner (EvoAgent paper)"}
+        return {
+            (row["backbone"], row["row_method"], row["metric"]): float(row["value"])
+            for row in csv.DictReader(text)
+            if row["table"] == "cross-check TravelPlanner (EvoAgent paper)"
+        }
 
 
 def test_the_tables_have_the_official_numbers_of_rows(sandbox: Sandbox) -> None:
@@ -136,8 +151,9 @@ def test_published_rates_lie_between_unknown_flights_failing_and_passing(
 
 def stopped_checks(verdicts: list[Verdict]) -> int:
     """Checks at which the official program stops: their publisher must have judged those plans in another way."""
-    return sum(check.reason == verdict.error
-               for verdict in verdicts if verdict.error for check in verdict.commonsense.values())
+    return sum(
+        check.reason == verdict.error for verdict in verdicts if verdict.error for check in verdict.commonsense.values()
+    )
 
 
 @needs_published
@@ -145,8 +161,11 @@ def test_medium_and_hard_queries_leave_nothing_to_bounds_but_the_example_flight(
     runs: dict[tuple[str, str], Bounds], validation: list[TripTask]
 ) -> None:
     for run in runs.values():
-        kept = [task.idx for task in validation
-                if task.level != "easy" and EXAMPLE_FLIGHT not in json.dumps(run.plans[task.idx])]
+        kept = [
+            task.idx
+            for task in validation
+            if task.level != "easy" and EXAMPLE_FLIGHT not in json.dumps(run.plans[task.idx])
+        ]
         tasks = [validation[i] for i in kept]
         assert rates([run.low[i] for i in kept], tasks) == rates([run.high[i] for i in kept], tasks)
 

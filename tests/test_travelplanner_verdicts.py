@@ -20,9 +20,22 @@ from worlds.travelplanner.tables import Accommodation, Attraction, Distance, Fli
 from worlds.travelplanner.tasks import TripTask
 
 TASK = TripTask(
-    id="train-000", split="train", idx=0, goal="a trip", org="Homeby", dest="Farwick", days=3, visiting_city_number=1,
-    dates=("2031-05-01", "2031-05-02", "2031-05-03"), people=6, house_rule=None, cuisines=(), room_type=None,
-    transportation=None, budget=5000, level="easy",
+    id="train-000",
+    split="train",
+    idx=0,
+    goal="a trip",
+    org="Homeby",
+    dest="Farwick",
+    days=3,
+    visiting_city_number=1,
+    dates=("2031-05-01", "2031-05-02", "2031-05-03"),
+    people=6,
+    house_rule=None,
+    cuisines=(),
+    room_type=None,
+    transportation=None,
+    budget=5000,
+    level="easy",
 )
 
 
@@ -43,15 +56,29 @@ def flight(number: str, org: str, dest: str, date: str) -> Flight:
 def sandbox() -> Sandbox:
     return Sandbox(
         flights=[flight("F1", "Homeby", "Farwick", "2031-05-01"), flight("F2", "Farwick", "Homeby", "2031-05-03")],
-        accommodations=[place("Old Loft"), place("Long Loft", minimum_nights=3), place("Nice, quiet flat"),
-                        place("Twin Room", minimum_nights=9), place("Twin Room 2"),
-                        place("Dorm", room_type="Shared room", house_rules="No parties & No smoking")],
-        restaurants=[food("Blue Fork", "French"), food("Red Fork", "Indian"), food("Old Oven"), food("Green Spoon"),
-                     food("Blue Fork Annex", cost=90), food("Home Table", "Italian", city="Homeby")],
+        accommodations=[
+            place("Old Loft"),
+            place("Long Loft", minimum_nights=3),
+            place("Nice, quiet flat"),
+            place("Twin Room", minimum_nights=9),
+            place("Twin Room 2"),
+            place("Dorm", room_type="Shared room", house_rules="No parties & No smoking"),
+        ],
+        restaurants=[
+            food("Blue Fork", "French"),
+            food("Red Fork", "Indian"),
+            food("Old Oven"),
+            food("Green Spoon"),
+            food("Blue Fork Annex", cost=90),
+            food("Home Table", "Italian", city="Homeby"),
+        ],
         attractions=[Attraction(name, 0.0, 0.0, "", "", "", "Farwick") for name in ("Zoo", "Mill")],
-        distances=[Distance("Homeby", "Farwick", "5 hours", "1,100 km"),
-                   Distance("Farwick", "Homeby", "5 hours", "99.9 km"),
-                   Distance("Homeby", "Midtown", "1 day 2 hours", "3,000 km"), Distance("Midtown", "Homeby", "", "")],
+        distances=[
+            Distance("Homeby", "Farwick", "5 hours", "1,100 km"),
+            Distance("Farwick", "Homeby", "5 hours", "99.9 km"),
+            Distance("Homeby", "Midtown", "1 day 2 hours", "3,000 km"),
+            Distance("Midtown", "Homeby", "", ""),
+        ],
         city_states={"Homeby": "Westland", "Farwick": "Eastland", "Midtown": "Eastland"},
         known_route_days=frozenset({("Homeby", "Farwick", "2031-05-01")}),
     )
@@ -60,10 +87,21 @@ def sandbox() -> Sandbox:
 def good_plan() -> list[dict[str, Any]]:
     stay = "Old Loft, Farwick"
     return [
-        day(1, "from Homeby to Farwick", "Flight Number: F1, from Homeby to Farwick, Departure Time: 08:00",
-            accommodation=stay),
-        day(2, "Farwick", breakfast="Blue Fork, Farwick", lunch="Red Fork, Farwick", dinner="Old Oven, Farwick",
-            attraction="Zoo, Farwick;Mill, Farwick;", accommodation=stay),
+        day(
+            1,
+            "from Homeby to Farwick",
+            "Flight Number: F1, from Homeby to Farwick, Departure Time: 08:00",
+            accommodation=stay,
+        ),
+        day(
+            2,
+            "Farwick",
+            breakfast="Blue Fork, Farwick",
+            lunch="Red Fork, Farwick",
+            dinner="Old Oven, Farwick",
+            attraction="Zoo, Farwick;Mill, Farwick;",
+            accommodation=stay,
+        ),
         day(3, "from Farwick to Homeby", "Flight Number: F2, from Farwick to Homeby"),
     ]
 
@@ -94,8 +132,9 @@ def test_a_good_plan_passes_both_readers(sandbox: Sandbox) -> None:
 def test_the_bill_counts_seats_meals_and_units_for_everyone(sandbox: Sandbox) -> None:
     bill = plan_bill(days_read(good_plan(), 3), TASK.people, sandbox)
     assert [charge.dollars for charge in bill.charges] == [300, 200, 60, 60, 60, 200, 300]
-    assert "costs $1,180, $180 over the budget of $1,000" in reason(good_plan(), "valid_cost", sandbox,
-                                                                    replace(TASK, budget=1000))
+    assert "costs $1,180, $180 over the budget of $1,000" in reason(
+        good_plan(), "valid_cost", sandbox, replace(TASK, budget=1000)
+    )
 
 
 def test_drives_are_charged_by_vehicle_in_whole_dollars(sandbox: Sandbox) -> None:
@@ -107,22 +146,25 @@ def test_drives_are_charged_by_vehicle_in_whole_dollars(sandbox: Sandbox) -> Non
     assert plan_bill(days_read(plan, 3), TASK.people, sandbox).charges[-1].dollars == 2 * 99
 
 
-@pytest.mark.parametrize(("number", "fields", "name", "words"), [
-    (3, {"current_city": "from Farwick to Midtown"}, "is_reasonable_visiting_city", "not a round trip"),
-    (1, {"current_city": "from Midtown to Farwick"}, "is_reasonable_visiting_city", "not in Homeby"),
-    (2, {"current_city": "Nowhere"}, "is_reasonable_visiting_city", "only once"),
-    (2, {"lunch": "Blue Fork, Farwick"}, "is_valid_restaurants", "day 2 lunch"),
-    (2, {"attraction": "Zoo, Farwick;Zoo, Farwick;"}, "is_valid_attractions", "already visited"),
-    (2, {"accommodation": "Long Loft, Farwick"}, "is_valid_accommodation", "at least 3"),
-    (1, {"transportation": "Self-driving, from Homeby to Farwick"}, "is_valid_transportation", "by flight"),
-    (1, {"transportation": "-"}, "is_valid_transportation", "no transportation"),
-    (1, {"dinner": "Home"}, "is_valid_information_in_current_city", "day 1 dinner"),
-    (2, {"dinner": "Old Oven, Midtown"}, "is_valid_information_in_sandbox", "Old Oven"),
-    (1, {"transportation": "Flight Number: F9, from Homeby to Farwick"}, "is_valid_information_in_sandbox", "F9"),
-    (2, {"lunch": "-"}, "is_not_absent", "no lunch"),
-    (1, {"accommodation": "-"}, "is_not_absent", "no accommodation"),
-    (2, {"attraction": ""}, "is_not_absent", "no attraction"),
-])
+@pytest.mark.parametrize(
+    ("number", "fields", "name", "words"),
+    [
+        (3, {"current_city": "from Farwick to Midtown"}, "is_reasonable_visiting_city", "not a round trip"),
+        (1, {"current_city": "from Midtown to Farwick"}, "is_reasonable_visiting_city", "not in Homeby"),
+        (2, {"current_city": "Nowhere"}, "is_reasonable_visiting_city", "only once"),
+        (2, {"lunch": "Blue Fork, Farwick"}, "is_valid_restaurants", "day 2 lunch"),
+        (2, {"attraction": "Zoo, Farwick;Zoo, Farwick;"}, "is_valid_attractions", "already visited"),
+        (2, {"accommodation": "Long Loft, Farwick"}, "is_valid_accommodation", "at least 3"),
+        (1, {"transportation": "Self-driving, from Homeby to Farwick"}, "is_valid_transportation", "by flight"),
+        (1, {"transportation": "-"}, "is_valid_transportation", "no transportation"),
+        (1, {"dinner": "Home"}, "is_valid_information_in_current_city", "day 1 dinner"),
+        (2, {"dinner": "Old Oven, Midtown"}, "is_valid_information_in_sandbox", "Old Oven"),
+        (1, {"transportation": "Flight Number: F9, from Homeby to Farwick"}, "is_valid_information_in_sandbox", "F9"),
+        (2, {"lunch": "-"}, "is_not_absent", "no lunch"),
+        (1, {"accommodation": "-"}, "is_not_absent", "no accommodation"),
+        (2, {"attraction": ""}, "is_not_absent", "no attraction"),
+    ],
+)
 def test_each_failure_names_what_is_wrong(
     sandbox: Sandbox, number: int, fields: dict[str, Any], name: str, words: str
 ) -> None:
@@ -180,8 +222,9 @@ def test_the_parties_rule_once_never_failed(sandbox: Sandbox) -> None:
     task = replace(TASK, house_rule="parties")
     assert "parties" in reason(plan, "valid_room_rule", sandbox, task)
     assert reason(plan, "valid_room_rule", sandbox, task, parties_rule="before 2024-04-26") is None
-    assert "smoking" in reason(plan, "valid_room_rule", sandbox, replace(TASK, house_rule="smoking"),
-                               parties_rule="before 2024-04-26")
+    assert "smoking" in reason(
+        plan, "valid_room_rule", sandbox, replace(TASK, house_rule="smoking"), parties_rule="before 2024-04-26"
+    )
 
 
 def test_cuisines_count_away_from_the_origin_until_its_first_meal_of_a_day(sandbox: Sandbox) -> None:
@@ -203,10 +246,16 @@ def test_hard_constraints_wait_for_a_complete_and_real_plan(sandbox: Sandbox) ->
     assert verdict.hard["valid_room_rule"].passed is None and verdict.hard["valid_cuisine"] is None
 
 
-@pytest.mark.parametrize(("number", "fields"), [
-    (2, {"current_city": None}), (1, {"current_city": "from Homeby"}), (2, {"accommodation": None}),
-    (2, {"dinner": 7}), (3, {"transportation": "Flight Number F2, from Farwick to Homeby"}),
-])
+@pytest.mark.parametrize(
+    ("number", "fields"),
+    [
+        (2, {"current_city": None}),
+        (1, {"current_city": "from Homeby"}),
+        (2, {"accommodation": None}),
+        (2, {"dinner": 7}),
+        (3, {"transportation": "Flight Number F2, from Farwick to Homeby"}),
+    ],
+)
 def test_where_the_official_program_stops_the_plan_fails_with_an_error(
     sandbox: Sandbox, number: int, fields: dict[str, Any]
 ) -> None:
@@ -251,12 +300,17 @@ def test_roads_of_a_day_or_without_distance_do_not_exist(sandbox: Sandbox) -> No
         sandbox.ground("Homeby", "Farwick", "bicycle")
 
 
-@pytest.mark.parametrize(("text", "parts"), [
-    ("Nice, quiet flat, Farwick", ("Nice, quiet flat", "Farwick")),
-    ("Old Loft,Farwick (Eastland)", ("Old Loft", "Farwick")),
-    ("Loft, Farwick; Cost: 5", ("Loft", "Farwick; Cost: 5")), ("no comma", ("-", "-")), ("x,", ("-", "-")),
-    ("first line\nsecond, Farwick", ("second", "Farwick")),
-])
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("Nice, quiet flat, Farwick", ("Nice, quiet flat", "Farwick")),
+        ("Old Loft,Farwick (Eastland)", ("Old Loft", "Farwick")),
+        ("Loft, Farwick; Cost: 5", ("Loft", "Farwick; Cost: 5")),
+        ("no comma", ("-", "-")),
+        ("x,", ("-", "-")),
+        ("first line\nsecond, Farwick", ("second", "Farwick")),
+    ],
+)
 def test_items_are_split_at_the_last_comma(text: str, parts: tuple[str, str]) -> None:
     assert name_and_city(text) == parts
 
@@ -270,13 +324,36 @@ def test_routes_and_parentheses_are_read_as_the_official_program_does() -> None:
 
 texts = st.one_of(
     st.text(max_size=20),
-    st.sampled_from(["-", "", "from Homeby to Farwick", "Farwick", "from", "from  to ", "Zoo, Farwick;", ";;", ",",
-                     "Fork,", "Flight Number: F1", "flight number", "Taxi from Homeby to Farwick", "Self-driving",
-                     "Old Loft, Farwick", "\x00", "\ud800", "a\n, b\n", "from A(\nB) to C(", "(", "Flight Number: "]),
+    st.sampled_from(
+        [
+            "-",
+            "",
+            "from Homeby to Farwick",
+            "Farwick",
+            "from",
+            "from  to ",
+            "Zoo, Farwick;",
+            ";;",
+            ",",
+            "Fork,",
+            "Flight Number: F1",
+            "flight number",
+            "Taxi from Homeby to Farwick",
+            "Self-driving",
+            "Old Loft, Farwick",
+            "\x00",
+            "\ud800",
+            "a\n, b\n",
+            "from A(\nB) to C(",
+            "(",
+            "Flight Number: ",
+        ]
+    ),
 )
 anything = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), texts),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(texts, inner, max_size=3)), max_leaves=6,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(texts, inner, max_size=3)),
+    max_leaves=6,
 )
 keys = st.sampled_from(["days", "current_city", *SLOTS])
 days = st.one_of(anything, st.dictionaries(keys, st.one_of(texts, anything)))
@@ -290,8 +367,10 @@ def test_no_plan_crashes_either_reader(sandbox: Sandbox, plan: Any) -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(changes=st.lists(st.tuples(st.integers(0, 2), keys, st.one_of(texts, anything)), max_size=3),
-       removed=st.lists(st.tuples(st.integers(0, 2), keys), max_size=2))
+@given(
+    changes=st.lists(st.tuples(st.integers(0, 2), keys, st.one_of(texts, anything)), max_size=3),
+    removed=st.lists(st.tuples(st.integers(0, 2), keys), max_size=2),
+)
 def test_no_damage_to_a_good_plan_crashes_either_reader(
     sandbox: Sandbox, changes: list[tuple[int, str, Any]], removed: list[tuple[int, str]]
 ) -> None:

@@ -21,10 +21,18 @@ QUIET = print
 def raw_product(asin: str, **changes: Any) -> dict[str, Any]:
     """A product as the official file has it, with fields that the shop drops."""
     return {
-        "asin": asin, "name": f"Lamp {asin}", "query": " Desk Lamps ", "category": "garden",
-        "product_category": "Home › Lighting › Desk Lamps", "full_description": "Bright.",
-        "small_description": ["Dims", "Folds"], "pricing": "$20.00", "customization_options": "", "images": [""],
-        "seller_id": "x", "average_rating": "",
+        "asin": asin,
+        "name": f"Lamp {asin}",
+        "query": " Desk Lamps ",
+        "category": "garden",
+        "product_category": "Home › Lighting › Desk Lamps",
+        "full_description": "Bright.",
+        "small_description": ["Dims", "Folds"],
+        "pricing": "$20.00",
+        "customization_options": "",
+        "images": [""],
+        "seller_id": "x",
+        "average_rating": "",
     } | changes
 
 
@@ -36,20 +44,41 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     offered = {"Color": [{"value": " Black/White ", "image": "u"}, {"value": "Red"}], "Size": None}
     products = [
         raw_product("B1", pricing="$16.99 - $1,026.99", customization_options=offered, small_description="One text"),
-        raw_product("B1", name="again"), raw_product("nan"), raw_product("TOO-LONG-ID"),
-        raw_product("B2", pricing=None), raw_product("B3", pricing=""),
+        raw_product("B1", name="again"),
+        raw_product("nan"),
+        raw_product("TOO-LONG-ID"),
+        raw_product("B2", pricing=None),
+        raw_product("B3", pricing=""),
     ]
     attributes = {
-        "B1": {"attributes": ["easy install"], "instruction": "Find me easy install desk lamps",
-               "instruction_attributes": ["easy install"]},
+        "B1": {
+            "attributes": ["easy install"],
+            "instruction": "Find me easy install desk lamps",
+            "instruction_attributes": ["easy install"],
+        },
         "B2": {"attributes": []},
     }
-    people = {"B2": [
-        {"asin": "B2", "worker_id": "SECRET", "instruction": "a lamp that dims.", "attributes": ["a"], "options": [""],
-         "instruction_attributes": ["dims"], "instruction_options": []},
-        {"asin": "B2", "worker_id": "SECRET", "instruction": "a lamp", "instruction_attributes": [],
-         "instruction_options": []},
-    ], "ELSEWHERE": [{"asin": "ELSEWHERE"}]}
+    people = {
+        "B2": [
+            {
+                "asin": "B2",
+                "worker_id": "SECRET",
+                "instruction": "a lamp that dims.",
+                "attributes": ["a"],
+                "options": [""],
+                "instruction_attributes": ["dims"],
+                "instruction_options": [],
+            },
+            {
+                "asin": "B2",
+                "worker_id": "SECRET",
+                "instruction": "a lamp",
+                "instruction_attributes": [],
+                "instruction_options": [],
+            },
+        ],
+        "ELSEWHERE": [{"asin": "ELSEWHERE"}],
+    }
     for name, content in ((official.PRODUCTS, products), (official.ATTRIBUTES, attributes), (official.PEOPLE, people)):
         (raw / name).write_text(json.dumps(content), encoding="utf-8")
     monkeypatch.setattr(official, "OFFICIAL_COUNTS", {"products": 3, "templates": 1, "by people": 2})
@@ -63,8 +92,16 @@ def test_fetched_files_are_cleaned_and_make_a_shop(folder: Path) -> None:
     catalogue = official.load_catalogue(folder)
     assert [product.asin for product in catalogue.products] == ["B1", "B2", "B3"]
     assert catalogue.by_asin["B1"] == Product(
-        "B1", "Lamp B1", "desk lamps", "garden", ("Home", "Lighting", "Desk Lamps"), (16.99, 1026.99), "Bright.",
-        ("One text",), {"color": ("black | white", "red")}, ("easy install",),
+        "B1",
+        "Lamp B1",
+        "desk lamps",
+        "garden",
+        ("Home", "Lighting", "Desk Lamps"),
+        (16.99, 1026.99),
+        "Bright.",
+        ("One text",),
+        {"color": ("black | white", "red")},
+        ("easy install",),
     )
     assert [product.price_tag for product in catalogue.products] == ["$16.99 to $1026.99", "$100.0", "$100.0"]
     assert catalogue.by_asin["B3"].attributes == ("DUMMY_ATTR",)
@@ -117,9 +154,16 @@ def test_without_data_the_made_shop_opens_and_official_data_is_asked_for(
         human_sessions()
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("$4.50", [4.5]), ("$4.50 - $1,200.00", [4.5, 1200.0]), ("$1.00$2.00$3.00", [1.0, 2.0]), ("", [100.0]),
-    (None, [100.0]), ("not for sale", [100.0]),
-])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("$4.50", [4.5]),
+        ("$4.50 - $1,200.00", [4.5, 1200.0]),
+        ("$1.00$2.00$3.00", [1.0, 2.0]),
+        ("", [100.0]),
+        (None, [100.0]),
+        ("not for sale", [100.0]),
+    ],
+)
 def test_prices_are_read_from_text(text: str | None, expected: list[float]) -> None:
     assert prices(text) == expected

@@ -30,11 +30,15 @@ needs_sessions = pytest.mark.skipif(
 
 # The pages of the recorded episodes, and ours written the same way: one line an element, a button in brackets, an
 # option's values behind its name.
-RESULTS = re.compile(r"\[Back to Search\]\nPage \d+ \(Total results: \d+\)\n(\[< Prev\]\n)?\[Next >\]"
-                     r"(\n\[B[0-9A-Z]{9}\](\n[^\n]+)?\n\$[\d.]+( to \$[\d.]+)?)*")
-ITEM = re.compile(r"\[Back to Search\]\n\[< Prev\](\n[^\n\[]+ (\[[^\n]+\])+)*(\n[^\n]+)?\nPrice: \$[\d.]+"
-                  r"( to \$[\d.]+)?\nRating: N.A.\n\[Description\]\n\[Features\]\n\[Reviews\](\n\[Attributes\])?"
-                  r"\n\[Buy Now\]")
+RESULTS = re.compile(
+    r"\[Back to Search\]\nPage \d+ \(Total results: \d+\)\n(\[< Prev\]\n)?\[Next >\]"
+    r"(\n\[B[0-9A-Z]{9}\](\n[^\n]+)?\n\$[\d.]+( to \$[\d.]+)?)*"
+)
+ITEM = re.compile(
+    r"\[Back to Search\]\n\[< Prev\](\n[^\n\[]+ (\[[^\n]+\])+)*(\n[^\n]+)?\nPrice: \$[\d.]+"
+    r"( to \$[\d.]+)?\nRating: N.A.\n\[Description\]\n\[Features\]\n\[Reviews\](\n\[Attributes\])?"
+    r"\n\[Buy Now\]"
+)
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +147,7 @@ def test_our_pages_have_the_same_build(shop: WebShop) -> None:
 
 def as_recorded(text: str, shop: WebShop, facts: dict) -> str:
     """Our page without the instruction and what was clicked, in the recorded episodes' writing."""
-    text = text[text.index("[button] Back to Search"):].replace("\n\n", "\n")
+    text = text[text.index("[button] Back to Search") :].replace("\n\n", "\n")
     text = re.sub(r"\[(?:clicked )?button\] (.*) \[(?:clicked )?button_\]", r"[\1]", text)
     for name in shop.catalogue.by_asin[facts["product"]].options if "product" in facts else ():
         text = text.replace(f"\n{name}\n  [", f"\n{name} [", 1)

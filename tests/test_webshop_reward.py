@@ -23,9 +23,18 @@ from worlds.webshop.search import K1, B, SearchEngine, stemmed
 
 MADE = made_catalogue(0)
 SHOES = ("Clothing", "Women", "Shoes")
-SANDAL = Product("B1", "Sandal Leather Strap Buckle", "sandals", "fashion", SHOES, (30.0,),
-                 description="A rubber sole.", features=("Non slip heel",), attributes=("open toe", "ankle strap"),
-                 options={"color": ("jet black", "dark red"), "size": ("7", "8.5")})
+SANDAL = Product(
+    "B1",
+    "Sandal Leather Strap Buckle",
+    "sandals",
+    "fashion",
+    SHOES,
+    (30.0,),
+    description="A rubber sole.",
+    features=("Non slip heel",),
+    attributes=("open toe", "ankle strap"),
+    options={"color": ("jet black", "dark red"), "size": ("7", "8.5")},
+)
 
 
 def product(name: str, query: str = "lamps", path: tuple[str, ...] = ("Home",)) -> Product:
@@ -36,30 +45,36 @@ def goal(*attributes: str, options: tuple[str, ...] = (), cap: float = 50.0) -> 
     return Goal(SANDAL, attributes, options, cap)
 
 
-@pytest.mark.parametrize(("wanted", "chosen", "price", "reward"), [
-    (goal("open toe"), (), 30.0, 1.0),
-    (goal("open toe", cap=20.0), (), 30.0, 1 / 2),
-    (goal("open toe", cap=30.0), (), 30.0, 1.0),
-    (goal("toe open", "strap, ankle!"), (), 30.0, 1.0),  # same words in another order
-    (goal("rubber sole", "non slip", "leather"), (), 30.0, 1.0),  # from description, features and title
-    (goal("open toe", "gluten free"), (), 30.0, 2 / 3),
-    (goal("open toe", options=("black", "8.5")), ("jet black", "8.5"), 30.0, 1.0),
-    (goal("open toe", options=("black", "8.5")), ("dark red", "8.5"), 30.0, 3 / 4),
-    (goal("open toe", options=("black", "8.5")), (), 99.0, 1 / 4),
-    (goal(options=("8.5",)), ("7",), 30.0, 1 / 2),
-])
+@pytest.mark.parametrize(
+    ("wanted", "chosen", "price", "reward"),
+    [
+        (goal("open toe"), (), 30.0, 1.0),
+        (goal("open toe", cap=20.0), (), 30.0, 1 / 2),
+        (goal("open toe", cap=30.0), (), 30.0, 1.0),
+        (goal("toe open", "strap, ankle!"), (), 30.0, 1.0),  # same words in another order
+        (goal("rubber sole", "non slip", "leather"), (), 30.0, 1.0),  # from description, features and title
+        (goal("open toe", "gluten free"), (), 30.0, 2 / 3),
+        (goal("open toe", options=("black", "8.5")), ("jet black", "8.5"), 30.0, 1.0),
+        (goal("open toe", options=("black", "8.5")), ("dark red", "8.5"), 30.0, 3 / 4),
+        (goal("open toe", options=("black", "8.5")), (), 99.0, 1 / 4),
+        (goal(options=("8.5",)), ("7",), 30.0, 1 / 2),
+    ],
+)
 def test_a_purchase_of_the_right_product_counts_what_was_asked_for(
     wanted: Goal, chosen: tuple[str, ...], price: float, reward: float
 ) -> None:
     assert score(SANDAL, chosen, price, wanted).total == pytest.approx(reward)
 
 
-@pytest.mark.parametrize(("bought", "kind"), [
-    (product("Sandal", query="sandals"), 1.0),  # same query; 1 of 4 nouns
-    (product("Sandal", path=("Shoes", "Women")), 1.0),  # two categories in common, in any order
-    (product("Sandal"), 1.0),  # overlap 0.25 > 0.2
-    (product("Lamp", query="sandals", path=SHOES), 0.0),  # no noun in common overrules both
-])
+@pytest.mark.parametrize(
+    ("bought", "kind"),
+    [
+        (product("Sandal", query="sandals"), 1.0),  # same query; 1 of 4 nouns
+        (product("Sandal", path=("Shoes", "Women")), 1.0),  # two categories in common, in any order
+        (product("Sandal"), 1.0),  # overlap 0.25 > 0.2
+        (product("Lamp", query="sandals", path=SHOES), 0.0),  # no noun in common overrules both
+    ],
+)
 def test_the_kind_of_product_is_told_by_query_categories_and_nouns(bought: Product, kind: float) -> None:
     assert type_score(bought, SANDAL) == kind
 
@@ -78,10 +93,16 @@ def test_a_repeated_noun_counts_among_those_wanted_alone() -> None:
     assert name_overlap("Lamp", "Lamp Lamp Shade") == pytest.approx(1 / 3)
 
 
-@pytest.mark.parametrize(("value", "colour"), [
-    ("plain black", "black"), ("light blue", "blue"), ("standard", "tan"), ("x-large", "x-large"),
-    ("navy and apricot", "apricot"),
-])
+@pytest.mark.parametrize(
+    ("value", "colour"),
+    [
+        ("plain black", "black"),
+        ("light blue", "blue"),
+        ("standard", "tan"),
+        ("x-large", "x-large"),
+        ("navy and apricot", "apricot"),
+    ],
+)
 def test_an_option_is_its_first_colour_in_the_order_of_the_list(value: str, colour: str) -> None:
     assert colour_or_all(value) == colour
 
@@ -106,12 +127,18 @@ def test_the_reward_is_between_0_and_1_and_never_falls_with_a_higher_cap(data: s
     assert score(meant, options, 40.0, Goal(meant, meant.attributes, options, 60.0)).total == 1
 
 
-@pytest.mark.parametrize(("name", "expected"), [
-    ("Women's Ankle Strap Sandals, Comfortable and washable", ("women", "ankle", "strap", "sandals", "comfortable")),
-    ("500ml Bottle (2 Pack) for the Kitchen", ("ml", "bottle", "pack", "kitchen")),
-    ("small lamp with 1080p", ("lamp",)),
-    ("", ()),
-])
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (
+            "Women's Ankle Strap Sandals, Comfortable and washable",
+            ("women", "ankle", "strap", "sandals", "comfortable"),
+        ),
+        ("500ml Bottle (2 Pack) for the Kitchen", ("ml", "bottle", "pack", "kitchen")),
+        ("small lamp with 1080p", ("lamp",)),
+        ("", ()),
+    ],
+)
 def test_nouns_of_a_name(name: str, expected: tuple[str, ...]) -> None:
     assert nouns(name) == expected
 
@@ -161,8 +188,10 @@ def test_a_goal_that_nothing_fulfils_is_named() -> None:
 
 
 def test_where_the_instruction_does_not_find_the_product_words_of_its_title_do() -> None:
-    lamps = [Product(f"L{number}", f"Lamp {number}", "lamps", "home", ("Home",), (9.0,), attributes=("dim",))
-             for number in range(60)]
+    lamps = [
+        Product(f"L{number}", f"Lamp {number}", "lamps", "home", ("Home",), (9.0,), attributes=("dim",))
+        for number in range(60)
+    ]
     catalogue = Catalogue([*lamps, SANDAL])
     wish = {"test": [Instruction("B1", "lamps to dim", ("open toe", "ankle strap"), ())], "train": []}
     shop = WebShop(catalogue, draw_goals(wish, catalogue, 0), "made")
@@ -191,8 +220,10 @@ def formula(query: str, texts: tuple[str, ...]) -> list[float]:
 @pytest.mark.parametrize("query", ["red lamp", "reading dogs", "shade", "wine red bed", "a the of"])
 def test_results_are_ordered_by_bm25(query: str) -> None:
     totals = formula(query, TEXTS)
-    expected = sorted((position for position in range(len(TEXTS)) if totals[position] > 0),
-                      key=lambda position: (-round(totals[position], 5), position))
+    expected = sorted(
+        (position for position in range(len(TEXTS)) if totals[position] > 0),
+        key=lambda position: (-round(totals[position], 5), position),
+    )
     assert list(SearchEngine(TEXTS).search(query)) == expected
 
 

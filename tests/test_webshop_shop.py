@@ -70,8 +70,13 @@ def test_a_visit_starts_on_the_search_page(shop: WebShop, task: ShopTask) -> Non
 def test_results_come_ten_a_page_with_id_title_and_price(shop: WebShop, task: ShopTask) -> None:
     step = play(shop, task, f"search[{task.goal}]")
     lines = step.text.splitlines()
-    assert lines[:5] == ["Instruction:", task.goal, "[button] Back to Search [button_]",
-                         "Page 1 (Total results: 50)", "[button] Next > [button_]"]
+    assert lines[:5] == [
+        "Instruction:",
+        task.goal,
+        "[button] Back to Search [button_]",
+        "Page 1 (Total results: 50)",
+        "[button] Next > [button_]",
+    ]
     first = shop.catalogue.by_asin[step.facts["products"][0]]
     assert lines[5:9] == ["", f"[button] {first.asin} [button_]", first.name, first.price_tag]
     assert step.text.count("\n\n") == len(step.facts["products"]) == 10
@@ -95,9 +100,16 @@ def test_a_product_page_shows_options_price_and_sub_pages(shop: WebShop, task: S
     lines = play(shop, task, *to_own_product(shop, task)).text.splitlines()
     name, values = next(iter(product.options.items()))
     assert lines[3] == "[button] < Prev [button_]" and lines[4] == name
-    assert lines[5:5 + len(values)] == [f"  [button] {value} [button_]" for value in values]
-    assert lines[-7:] == [product.name, f"Price: {product.price_tag}", "Rating: N.A.", "[button] Description [button_]",
-                          "[button] Features [button_]", "[button] Reviews [button_]", "[button] Buy Now [button_]"]
+    assert lines[5 : 5 + len(values)] == [f"  [button] {value} [button_]" for value in values]
+    assert lines[-7:] == [
+        product.name,
+        f"Price: {product.price_tag}",
+        "Rating: N.A.",
+        "[button] Description [button_]",
+        "[button] Features [button_]",
+        "[button] Reviews [button_]",
+        "[button] Buy Now [button_]",
+    ]
 
 
 def test_a_chosen_option_is_marked_and_replaced_by_another_of_its_name(shop: WebShop, task: ShopTask) -> None:
@@ -113,8 +125,11 @@ def test_sub_pages_lead_back_to_the_product_with_its_options_kept(shop: WebShop,
     product = shop.hidden_goal(task).product
     option = next(iter(product.options.values()))[0]
     before = play(shop, task, *to_own_product(shop, task), f"click[{option}]").text
-    for name, text in {"Description": product.description, "Features": product.features[0],
-                       "Reviews": "No reviews found"}.items():
+    for name, text in {
+        "Description": product.description,
+        "Features": product.features[0],
+        "Reviews": "No reviews found",
+    }.items():
         assert text in shop.step(f"click[{name}]").text
         assert shop.step("click[< Prev]").text == before
 
@@ -128,8 +143,17 @@ def test_leaving_a_product_forgets_its_options_and_marks_it_as_seen(shop: WebSho
     assert shop.step("click[back to search]").text == shop.reset(task).text
 
 
-@pytest.mark.parametrize("form", ["click[{id}]", "CLICK[{lower}]", "click[item - {title}]", "Click[Item - {shout}]",
-                                  "click[item - {id}]", "  click[ {id} ]\n"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "click[{id}]",
+        "CLICK[{lower}]",
+        "click[item - {title}]",
+        "Click[Item - {shout}]",
+        "click[item - {id}]",
+        "  click[ {id} ]\n",
+    ],
+)
 def test_a_product_is_clicked_by_id_or_by_title_in_any_case(shop: WebShop, task: ShopTask, form: str) -> None:
     product = shop.hidden_goal(task).product
     action = form.format(id=product.asin, lower=product.asin.lower(), title=product.name, shout=product.name.upper())
@@ -137,8 +161,23 @@ def test_a_product_is_clicked_by_id_or_by_title_in_any_case(shop: WebShop, task:
     assert step.facts["page"] == "item" and step.facts["product"] == product.asin
 
 
-@pytest.mark.parametrize("action", ["", "buy", "click[]", "search[]", "search[ ]", "click[buy now]", "click[next >]",
-                                    "click[search]", "click[WebShop]", "click[item - ]", "think[shoes]", "]click["])
+@pytest.mark.parametrize(
+    "action",
+    [
+        "",
+        "buy",
+        "click[]",
+        "search[]",
+        "search[ ]",
+        "click[buy now]",
+        "click[next >]",
+        "click[search]",
+        "click[WebShop]",
+        "click[item - ]",
+        "think[shoes]",
+        "]click[",
+    ],
+)
 def test_an_invalid_action_shows_the_same_page_again(shop: WebShop, task: ShopTask, action: str) -> None:
     start = shop.reset(task)
     assert shop.step(action) == start
@@ -239,11 +278,19 @@ def test_closing_twice_is_fine_and_a_closed_shop_opens_again(shop: WebShop, task
     assert own.reset(task) == shop.reset(task)
 
 
-@given(actions=st.lists(st.one_of(
-    st.text(max_size=30), st.builds("search[{}]".format, st.text(max_size=30)),
-    st.builds("click[{}]".format, st.sampled_from(["next >", "< prev", "buy now", "description", "item - x", "["])),
-    st.integers(0, 60),
-), max_size=12))
+@given(
+    actions=st.lists(
+        st.one_of(
+            st.text(max_size=30),
+            st.builds("search[{}]".format, st.text(max_size=30)),
+            st.builds(
+                "click[{}]".format, st.sampled_from(["next >", "< prev", "buy now", "description", "item - x", "["])
+            ),
+            st.integers(0, 60),
+        ),
+        max_size=12,
+    )
+)
 def test_no_action_breaks_the_shop(shop: WebShop, actions: list[str | int]) -> None:
     step = shop.reset(shop.tasks("test")[0])
     for action in actions:
@@ -255,8 +302,9 @@ def test_no_action_breaks_the_shop(shop: WebShop, actions: list[str | int]) -> N
 
 def test_transcripts_do_not_depend_on_the_process_or_its_hash_seed() -> None:
     told = {
-        subprocess.run([sys.executable, "-c", EPISODE], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True,
-                       check=True).stdout
+        subprocess.run(
+            [sys.executable, "-c", EPISODE], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        ).stdout
         for seed in ("1", "2")
     }
     assert len(told) == 1 and len(told.pop()) == 65

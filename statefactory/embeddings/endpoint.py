@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from lab.endpoint import LONGEST_WAIT, OPENAI, PATIENCE, TIMEOUT, BadAddress, MissingKey
+from lab.endpoint import LONGEST_WAIT, PATIENCE, TIMEOUT, place_of, stated_address
 from lab.retries import BadBody, EndpointError, refused, with_retries
 from lab.secrets import clean_address
 from statefactory.embeddings.vectors import sendable, unit
@@ -24,15 +23,8 @@ class EndpointModel:
         """Raises MissingKey if neither an address nor a key is set, BadAddress."""
         self.model = model
         self.name = f"endpoint:{model}"
-        stated = os.environ.get("OPENAI_BASE_URL", "").strip()
-        if not stated and not os.environ.get("OPENAI_API_KEY"):
-            raise MissingKey(
-                f"The embedding model {self.name} is asked at an endpoint: set OPENAI_BASE_URL to the server that has "
-                "it (and OPENAI_API_KEY if the server wants one), or use all-MiniLM-L6-v2"
-            )
-        if stated and not stated.startswith(("http://", "https://")):
-            raise BadAddress("OPENAI_BASE_URL must start with http:// or https://, as in http://localhost:8000/v1")
-        self.address = clean_address(stated or OPENAI)
+        address = stated_address(f"The embedding model {self.name} is asked at an endpoint", "all-MiniLM-L6-v2")
+        self.address = clean_address(address)
 
     def identity(self) -> str:
         """What the vectors depend on, as far as it can be known: the address and the model's name there."""
@@ -57,10 +49,7 @@ class EndpointModel:
     def _once(self, texts: list[str]) -> list[list[float]]:
         import openai
 
-        stated = os.environ.get("OPENAI_BASE_URL", "").strip()
-        base_url = stated if clean_address(stated) == self.address else self.address
-        key = os.environ.get("OPENAI_API_KEY", "").strip() or "none"  # the SDK wants a word
-        with openai.OpenAI(base_url=base_url, api_key=key, max_retries=0, timeout=TIMEOUT) as client:
+        with openai.OpenAI(**place_of(self.address), max_retries=0, timeout=TIMEOUT) as client:
             # Numbers, not base64, which the SDK would ask for and not every server knows.
             return _vectors(client.embeddings.create(model=self.model, input=texts, encoding_format="float"))
 
