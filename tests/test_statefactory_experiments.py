@@ -296,8 +296,9 @@ def test_the_costliest_pairs_come_worst_first_with_what_went_wrong(hashed: Hashe
     results = run(replace(MADE, domains=("webshop", "blocksworld"), limit=4), tmp_path)
     table = scoring.costliest(results, "statefactory", most=2)
     assert list(table.columns) == [
-        "domain", "task", "distance", "steps", "rises", "positive", "truth", "negative", "end",
+        "domain", "task", "distance", "steps", "rises", "positive", "truth", "negative", "end", "backbone", "evidence",
     ]  # fmt: skip
+    assert set(table["evidence"]) == {"measured"} and set(table["backbone"]) == {"rules"}
     assert table["domain"].tolist() == ["WebShop"] * 2 + ["BlocksWorld"] * 2
     found = scoring.distances(results, "statefactory")
     for domain, name in (("webshop", "WebShop"), ("blocksworld", "BlocksWorld")):

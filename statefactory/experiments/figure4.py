@@ -25,6 +25,7 @@ class Walked:
     goal: str
     positive: Walkthrough
     negative: np.ndarray
+    evidence: str
     note: str
 
 
@@ -39,7 +40,7 @@ def walked(domain: str, number: int, engine: str, embedding: str, seed: int = 0)
     evidence = "simulated" if answering.kind == "rules" and answering.keep < 1 else "measured"
     note = f"{evidence} · {answering.label} · made data · {pair.task}"
     told = walk(pair.positive, traces[0], embedder)
-    return Walked(pair.positive.goal_description, told, trace_rewards(traces[1], embedder), note)
+    return Walked(pair.positive.goal_description, told, trace_rewards(traces[1], embedder), evidence, note)
 
 
 def _trace(engine: str, domain: str, row: Row) -> Trace:

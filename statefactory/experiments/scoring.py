@@ -78,10 +78,15 @@ def distances(results: Results, method: str, scoring: Scoring = STANDARD) -> dic
 def rows(results: Results, method: str, scoring: Scoring = STANDARD, name: str = "") -> list[tables.Row]:
     """The rows of a results table. name: in place of the method's title."""
     found = distances(results, method, scoring)
-    evidence = "simulated" if results.simulated or scoring.goal != "online" else "measured"
+    evidence = evidence_of(results, scoring)
     source = f"this run, {results.setup.data} data"
     backbone = "none" if method == "raw" else results.backbone  # raw text asks nobody
     return scores.rows(name or title_of(results, method), backbone, found, source, evidence)
+
+
+def evidence_of(results: Results, scoring: Scoring = STANDARD) -> str:
+    """ "simulated" where noise answered or an oracle's goal is used, else "measured"."""
+    return "simulated" if results.simulated or scoring.goal != "online" else "measured"
 
 
 def title_of(results: Results, method: str) -> str:
@@ -113,7 +118,8 @@ def costliest(results: Results, method: str, scoring: Scoring = STANDARD, most: 
     table = pd.DataFrame(lines).sort_values(["domain", "distance", "task"], ascending=[True, False, True])
     order = [title(domain) for domain in results.pairs]
     worst = table.groupby("domain", sort=False).head(most)
-    return worst.sort_values("domain", key=lambda names: names.map(order.index), kind="stable").reset_index(drop=True)
+    worst = worst.sort_values("domain", key=lambda names: names.map(order.index), kind="stable").reset_index(drop=True)
+    return worst.assign(backbone=results.backbone, evidence=evidence_of(results, scoring))
 
 
 def _about(pair: Pair, predicted: np.ndarray) -> Mapping[str, float]:

@@ -140,7 +140,7 @@ def accuracy_by_domain(made: Paraphrased, embeddings: Sequence[str]) -> pd.DataF
         | {name: hits(of, embedder_of(name)).mean() for name in embeddings}
         for domain, of in made.triplets.items()
     ]
-    return pd.DataFrame(lines)
+    return pd.DataFrame(lines).assign(paraphraser=made.backbone, evidence="measured")
 
 
 def sample(made: Paraphrased, embedding: str, most: int = 2) -> pd.DataFrame:
