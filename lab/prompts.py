@@ -114,6 +114,7 @@ def _compiled(text: str) -> Any:
     # Model prompts are plain text, never HTML: escaping would change what the model reads.
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
     environment.filters["json"] = _json
+    environment.filters["inert"] = inert
     return environment.from_string(text.strip())
 
 
@@ -122,6 +123,11 @@ def _json(value: Any) -> str:
     from pydantic_core import to_json
 
     return to_json(value).decode()
+
+
+def inert(text: str) -> str:
+    """A template's `{{ text | inert }}`: foreign text in which no line can pass for a `***` heading of the prompt."""
+    return "\n".join(f"| {line}" if line.lstrip().startswith("***") else line for line in text.splitlines())
 
 
 def faults(error: ValidationError) -> str:

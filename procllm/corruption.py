@@ -1,0 +1,59 @@
+"""Plausible wrong answers to the loop's prompts, for the noisy engine `rules@p`."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+from typing import Any
+
+from procllm.actions import Action, Append, Read, Response, Verify, Write, stated
+
+
+def wrong_action(fields: Any, answer: Response, random: Random) -> Response:
+    """One of the slips that the paper tells of: a text with a mistake in it, a Verify too early, a file read again.
+
+    fields: `procllm.prompts.ActFields`.
+    """
+    right = answer.action.typed
+    slips: list[Action] = [Read(random.choice(fields.files).path)]
+    slips += [] if isinstance(right, Verify) else [Verify()]
+    if isinstance(right, Write | Append):
+        spoiled = type(right)(right.path, spoil(right.text, random))
+        # Mistakes in what is written are what verification is for: as many as all other slips together.
+        slips += [spoiled] * len(slips)
+    slips = [slip for slip in slips if slip != right] or [Verify()]
+    return answer.model_copy(update={"action": stated(random.choice(slips))})
+
+
+def wrong_verdict(fields: Any, answer: Any, random: Random) -> Any:
+    """The opposite verdict. answer: `procllm.prompts.VerifyAnswer`."""
+    return answer.model_copy(update={"satisfied": not answer.satisfied, "analysis": "At a glance it looks so."})
+
+
+def spoil(text: str, random: Random) -> str:
+    """The text with one mistake: a line left out, two words of it exchanged, or a number changed."""
+    ways = [_without_a_line, _exchanged, _another_number]
+    random.shuffle(ways)
+    return next((spoiled for way in ways if (spoiled := way(text, random)) != text), text + " and so on")
+
+
+def _without_a_line(text: str, random: Random) -> str:
+    lines = text.split("\n")
+    del lines[random.randrange(len(lines))]
+    return "\n".join(lines)
+
+
+def _exchanged(text: str, random: Random) -> str:
+    words = [match.span() for match in re.finditer(r"\w+", text)]
+    if len(words) < 2:
+        return text
+    (a, b), (c, d) = sorted(random.sample(words, 2))
+    return text[:a] + text[c:d] + text[b:c] + text[a:b] + text[d:]
+
+
+def _another_number(text: str, random: Random) -> str:
+    digits = [match.start() for match in re.finditer(r"\d", text)]
+    if not digits:
+        return text
+    place = random.choice(digits)
+    return text[:place] + random.choice([d for d in "0123456789" if d != text[place]]) + text[place + 1 :]

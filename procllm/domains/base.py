@@ -1,0 +1,77 @@
+"""What a domain is: documents for the agent, instances, tools, a checker and a hand-made network (paper §5, C, D)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from procllm.files import paths
+from procllm.network import Network, read
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One problem. id: stable, sorts in order. request: what the agent reads in files/request.txt. problem: typed, what
+    the checker reads and no agent sees. tools: name in the sandbox -> host folder that the solver sees read-only.
+    """
+
+    id: str
+    request: str
+    problem: Any
+    tools: Mapping[str, Path] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the checker says of an answer. parts: what had to hold, in order and cumulative; reason: the first fault.
+
+    A part holds only if all before it hold, as in the columns of Table 1.
+    """
+
+    parts: Mapping[str, bool]
+    reason: str = ""
+
+    @property
+    def solved(self) -> bool:
+        """Whether every part holds."""
+        return all(self.parts.values())
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A domain's documents and checks.
+
+    specification, tools_specification: texts of the documents; the latter is empty where there are no tools.
+    human: the hand-made network as JSON. check(instance, answer text) -> Verdict; it knows no solver.
+    instances(count, seed, **size) -> the first `count` instances of that seed. solver: whether solver.py is there.
+    """
+
+    name: str
+    title: str
+    specification: str
+    human: str
+    check: Callable[[Instance, str], Verdict]
+    instances: Callable[..., list[Instance]]
+    tools_specification: str = ""
+    solver: bool = False
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files of this domain's workspace."""
+        return paths(self.solver, bool(self.tools_specification))
+
+    @property
+    def network(self) -> Network:
+        """The hand-made network, checked. Raises BadNetwork."""
+        return read(self.human, self.paths)
+
+
+def cumulative(parts: Mapping[str, str]) -> Verdict:
+    """A verdict from what is wrong with each part ("" if nothing); what comes after a failed part fails as well."""
+    held, reason = {}, ""
+    for name, fault in parts.items():
+        reason = reason or fault
+        held[name] = not reason
+    return Verdict(held, reason)

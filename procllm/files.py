@@ -1,0 +1,42 @@
+"""The files of a workspace: which there are, who may write them, and what they are for (paper §4, B.1)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+REQUEST, SPECIFICATION = "files/request.txt", "files/problem_specification.txt"
+TOOLS, NOTES = "files/tools_specification.txt", "files/notes.txt"
+SOLVER, OUTPUT, ANSWER = "solver.py", "output.txt", "answer.txt"
+
+# How the trace of a changed solver goes on after the program's text.
+PRINTED, ERRORS = "The program printed:", "The program's errors:"
+
+
+class File(NamedTuple):
+    """A file that the agent knows of. writable: it may be written and appended; every file may be read."""
+
+    path: str
+    writable: bool
+    about: str
+
+
+SOLVER_FILE = File(SOLVER, True, "your program; it is run after every change, and its output goes to output.txt")
+ANSWER_FILE = File(ANSWER, True, "the final answer to the request")
+NOTES_FILE = File(NOTES, True, "your notes; they are always shown below")
+REQUEST_FILE = File(REQUEST, False, "the user's request")
+SPECIFICATION_FILE = File(SPECIFICATION, False, "what kind of problem this is and how to answer")
+TOOLS_FILE = File(TOOLS, False, "the tools that your program may import")
+OUTPUT_FILE = File(OUTPUT, False, "what your program printed")
+
+
+def listed(solver: bool, tools: bool) -> tuple[File, ...]:
+    """The files of a workspace with or without a solver, and with or without tools."""
+    writable = (*((SOLVER_FILE,) if solver else ()), NOTES_FILE, ANSWER_FILE)
+    optional = (*((TOOLS_FILE,) if tools else ()), *((OUTPUT_FILE,) if solver else ()))
+    readable = (REQUEST_FILE, SPECIFICATION_FILE, *optional)
+    return writable + readable
+
+
+def paths(solver: bool, tools: bool) -> tuple[str, ...]:
+    """The paths of `listed`."""
+    return tuple(file.path for file in listed(solver, tools))

@@ -1,0 +1,135 @@
+"""The planning-and-acting loop: Algorithm 1 of the paper, with the trace and the contexts of B.1 and F.
+
+`play` plays one instance under a network. Human-TN, LLM-TN and No-TN differ in the network alone: `conditions` has
+them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter, deque
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from lab.backbones import Answer, Backbone
+from lab.parsing import MalformedAnswer
+from lab.prompts import Prompt
+from procllm.actions import Action, Verify, command_of
+from procllm.agenda import Agenda
+from procllm.domains.base import Domain, Instance
+from procllm.files import ANSWER, NOTES, REQUEST, SPECIFICATION, TOOLS, listed
+from procllm.network import Network, Task
+from procllm.prompts import ACTING, VERIFYING
+from procllm.trajectory import Step, Trajectory
+from procllm.workspace import Workspace
+
+HORIZON = 100  # iterations (§5)
+SHOWN_COMMANDS = 10  # B.1
+PASSED, FAILED = "PASS", "FAIL"  # how the trace of a Verify begins
+
+
+class Seen:
+    """What the next action context shows of the past: the trace, the last answer, the last commands (B.1)."""
+
+    def __init__(self) -> None:
+        self.trace, self.response = "", ""
+        self.commands: deque[str] = deque(maxlen=SHOWN_COMMANDS)
+
+
+class Asker:
+    """Asks the backbone; the same question again within an episode is answered by an independent sample.
+
+    Without it a cache or a seed would give the same answer to the same context, and a loop would never leave it.
+    """
+
+    def __init__(self, backbone: Backbone) -> None:
+        self._backbone = backbone
+        self._asked: Counter[tuple[Any, ...]] = Counter()
+
+    def ask(self, prompt: Prompt, **fields: Any) -> Answer:
+        question = (prompt.name, *fields.values())
+        self._asked[question] += 1
+        return self._backbone.ask(prompt, sample=self._asked[question] - 1, **fields)
+
+
+def play(
+    domain: Domain, instance: Instance, network: Network, backbone: Backbone, horizon: int = HORIZON
+) -> Trajectory:
+    """Play one instance in a workspace of its own, and have its answer checked."""
+    with tempfile.TemporaryDirectory(prefix="procllm-") as folder:
+        workspace = workspace_of(domain, instance, Path(folder))
+        agenda = Agenda(network)
+        steps = procllm(agenda, workspace, Asker(backbone), horizon)
+        answer, notes = workspace.text(ANSWER), workspace.text(NOTES)
+    verdict = domain.check(instance, answer)
+    ended: Literal["done", "horizon"] = "horizon" if agenda.head else "done"
+    return Trajectory(instance.id, tuple(steps), ended, tuple(agenda.verified), answer, notes, verdict)
+
+
+def workspace_of(domain: Domain, instance: Instance, folder: Path) -> Workspace:
+    """The workspace that an episode of the instance starts with."""
+    documents = {
+        REQUEST: instance.request,
+        SPECIFICATION: domain.specification,
+        TOOLS: domain.tools_specification,
+    }
+    return Workspace(folder, listed(domain.solver, bool(domain.tools_specification)), documents, instance.tools)
+
+
+def procllm(agenda: Agenda, workspace: Workspace, asker: Asker, horizon: int) -> list[Step]:
+    """Algorithm 1. agenda: K, decomposed (line 2)."""
+    seen, steps = Seen(), []
+    for _ in range(horizon):  # line 3
+        if (task := agenda.head) is None:  # lines 4-5
+            break
+        try:
+            action = _act(asker, workspace, seen, task)  # lines 6-8
+        except MalformedAnswer as error:
+            seen.trace, seen.response = f"JSON error, nothing was done: {error}", ""
+            steps.append(Step(task.name, "", "malformed"))
+            continue
+        seen.commands.append(command_of(action))
+        if isinstance(action, Verify):  # line 9
+            verified, seen.trace = _verified(asker, workspace, task)  # lines 10-12
+            if verified:  # lines 13-15
+                agenda.verify()
+            outcome = "verified" if verified else "rejected"
+        else:  # lines 16-22
+            done = workspace.do(action)
+            seen.trace = done.output
+            outcome = "refused" if done.refused else "done"
+        steps.append(Step(task.name, command_of(action), outcome))
+    return steps
+
+
+def _act(asker: Asker, workspace: Workspace, seen: Seen, task: Task) -> Action:
+    """Lines 6-7: the action context, and the action that the model chooses in it. Raises MalformedAnswer."""
+    answer = asker.ask(
+        ACTING,
+        files=tuple(workspace.files.values()),
+        notes=workspace.text(NOTES),
+        last_response=seen.response,
+        last_commands=tuple(seen.commands),
+        last_output=seen.trace,
+        task=task.name,
+        effect=task.effect,
+    )
+    seen.response = answer.value.model_dump_json(indent=1)
+    return answer.value.action.typed
+
+
+class Verified(NamedTuple):
+    """Whether the current task is done, and what the trace says of it."""
+
+    verified: bool
+    feedback: str
+
+
+def _verified(asker: Asker, workspace: Workspace, task: Task) -> Verified:
+    """Lines 10-11: the verify context holds the effect and its files alone. A verdict that is none passes nothing."""
+    files = tuple((path, workspace.text(path)) for path in task.files)
+    try:
+        verdict = asker.ask(VERIFYING, effect=task.effect, files=files).value
+    except MalformedAnswer as error:
+        return Verified(False, f"{FAILED}: the check gave no verdict ({error})")
+    return Verified(verdict.satisfied, f"{PASSED if verdict.satisfied else FAILED}: {verdict.analysis}")

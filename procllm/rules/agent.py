@@ -1,0 +1,115 @@
+"""The rules behind the loop's two prompts: notes on documents here, everything else by the domain's skill.
+
+A rule reads what a prompt holds and nothing more. Which domain it plays it learns from the problem specification, once
+that is in its notes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import import_module
+
+from lab.rules import rule
+from procllm.actions import Action, Read, Response, Verify, Write, stated
+from procllm.domains import NAMES
+from procllm.files import NOTES, REQUEST, SPECIFICATION, TOOLS
+from procllm.prompts import ACTING, VERIFYING, ActFields, VerifyAnswer, VerifyFields
+from procllm.rules.view import Judgement, Skill, View, note, sections, without_numbers
+
+# Documents by the heading that they have in the notes, and the words by which tasks speak of them.
+DOCUMENTS = {"request": REQUEST, "problem specification": SPECIFICATION, "tools specification": TOOLS}
+WORDS = {
+    REQUEST: ("request", "origin", "initial", "goal"),
+    SPECIFICATION: ("specification", "problem", "rules"),
+    TOOLS: ("tool",),
+}
+NOTING = ("take notes", "understand", "read ", "note ", "review", "record ")  # how tasks about documents begin
+TRIES = 3  # rejections of the same command before the notes are thought wrong
+
+
+@rule(ACTING)
+def act(fields: ActFields) -> Response:
+    """The next action: note what documents the task needs, do the task, verify; start over after many rejections."""
+    view = view_of(fields)
+    thought, action = _next(view)
+    return Response(observation=f"last: {view.last or 'nothing'}", thought=thought, action=stated(action))
+
+
+@rule(VERIFYING)
+def verify(fields: VerifyFields) -> VerifyAnswer:
+    """The domain's judgement of the effect, else that of notes on documents."""
+    files = dict(fields.files)
+    skill = skill_for([files.get(SPECIFICATION, ""), sections(files.get(NOTES, "")).get("problem specification", "")])
+    judged = (skill.judge(fields.effect, files) if skill else None) or judge_notes(fields.effect, files)
+    return VerifyAnswer(analysis=judged.analysis, satisfied=judged.satisfied)
+
+
+def view_of(fields: ActFields) -> View:
+    """The prompt's fields, taken apart."""
+    last = fields.last_commands[-1] if fields.last_commands else ""
+    output = without_numbers(fields.last_output) if last.startswith("Read ") else fields.last_output
+    files = frozenset(file.path for file in fields.files)
+    return View(fields.task, fields.effect, sections(fields.notes), fields.last_commands, output, files)
+
+
+def _next(view: View) -> tuple[str, Action]:
+    if _stuck(view):
+        return "Several checks failed in a row, so my notes must be wrong: I start over.", Write(NOTES, "")
+    shown = next((name for name, path in DOCUMENTS.items() if view.last == f"Read {path}"), None)
+    if shown and view.output.strip() and view.sections.get(shown) != view.output.strip("\n"):
+        return f"I keep the {shown} in my notes.", note(shown, view.output)
+    missing = [name for name, path in DOCUMENTS.items() if path in view.files and name not in view.sections]
+    about = documents_of(view)
+    if about and view.rejected:
+        missing = [name for name in about if DOCUMENTS[name] in view.output] or about
+    elif about:
+        missing = [name for name in about if name in missing]
+    if missing:
+        return f"I need the {missing[0]}.", Read(DOCUMENTS[missing[0]])
+    skill = skill_for([view.sections.get("problem specification", "")])
+    if about or skill is None:
+        return "The notes hold what the task asks for.", Verify()
+    return "I work on the task.", skill.act(view)
+
+
+def _stuck(view: View) -> bool:
+    """Whether the same two or three commands were rejected again and again."""
+    rounds = (view.commands[-period * TRIES :] for period in (2, 3))
+    return view.rejected and any(commands == commands[: len(commands) // TRIES] * TRIES for commands in rounds)
+
+
+def documents_of(view: View) -> list[str]:
+    """The documents that the task is to take notes on; empty for a task about something else."""
+    if not view.task.lower().startswith(NOTING):
+        return []
+    spoken = [name for name, path in DOCUMENTS.items() if any(word in view.task.lower() for word in WORDS[path])]
+    return [name for name in spoken if DOCUMENTS[name] in view.files]
+
+
+def judge_notes(effect: str, files: Mapping[str, str]) -> Judgement:
+    """Whether the notes have every line of the documents beside them that the effect speaks of.
+
+    Of an effect that is about no document, all there is to see is whether its files hold anything.
+    """
+    kept = {line.strip() for line in files.get(NOTES, "").split("\n")}
+    spoken = [path for path in files if path in WORDS and any(word in effect.lower() for word in WORDS[path])]
+    if NOTES not in files or not spoken:
+        empty = [path for path, text in files.items() if not text.strip()]
+        return Judgement(not empty, f"{empty[0]} is empty." if empty else "The files hold something.")
+    for path in spoken:
+        for line in files[path].split("\n"):
+            if line.strip() and line.strip() not in kept:
+                return Judgement(False, f"The notes lack this line of {path}: {line.strip()[:80]}")
+    return Judgement(True, f"The notes have every line of {', '.join(spoken)}.")
+
+
+def skill_for(specifications: Iterable[str]) -> Skill | None:
+    """The skill of the domain whose problem specification is among these texts."""
+    texts = [text for text in specifications if text]
+    return next((skill for skill in _skills() if any(skill.recognises(text) for text in texts)), None)
+
+
+@cache
+def _skills() -> tuple[Skill, ...]:
+    return tuple(import_module(f"procllm.domains.{name}.rules").SKILL for name in NAMES)

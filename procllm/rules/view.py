@@ -1,0 +1,107 @@
+"""What an action prompt holds, taken apart for rules; and the form in which the rules keep notes.
+
+The rules' notes are sections: a heading line "## name", then the text with every line indented, so that nothing in a
+document can pass for a heading. Of two sections with one name the later counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+from procllm.actions import Action, Append
+from procllm.files import ERRORS, NOTES, PRINTED
+
+HEADING, INDENT = "## ", "  "
+FAILED = "FAIL"  # how the output of a rejected Verify begins
+
+
+class View(NamedTuple):
+    """task, effect: of the current task. sections: the notes by heading. commands: the last ten, oldest first.
+
+    output: what the last command showed; of a Read, the file's text without line numbers. files: the paths there are.
+    """
+
+    task: str
+    effect: str
+    sections: dict[str, str]
+    commands: tuple[str, ...]
+    output: str
+    files: frozenset[str]
+
+    @property
+    def last(self) -> str:
+        """The last command, or "" at the start."""
+        return self.commands[-1] if self.commands else ""
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the last command was a Verify that did not pass."""
+        return self.last == "Verify" and self.output.startswith(FAILED)
+
+    @property
+    def printed(self) -> str:
+        """What the solver printed, where the last command changed it; else ""."""
+        after = self.output.rsplit(f"\n{PRINTED}\n", 1)
+        return after[1].rsplit(f"\n{ERRORS}\n", 1)[0] if len(after) > 1 else ""
+
+    def since_verify(self, command: str) -> bool:
+        """Whether the command was given after the latest Verify; after a rejection, then, it counts no more."""
+        since: list[str] = []
+        for each in self.commands:
+            since = [] if each == "Verify" else [*since, each]
+        return command in since
+
+    def wanted(self, *words: str) -> bool:
+        """Whether the task or its effect speaks of any of the words."""
+        text = f"{self.task} {self.effect}".lower()
+        return any(word in text for word in words)
+
+
+def note(name: str, text: str) -> Append:
+    """The action that appends a section to the notes."""
+    body = "\n".join(INDENT + line for line in text.strip("\n").split("\n"))
+    return Append(NOTES, f"{HEADING}{name}\n{body}\n")
+
+
+def sections(notes: str) -> dict[str, str]:
+    """The notes' sections by heading, the later of two with the same heading."""
+    found: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in notes.split("\n"):
+        if line.startswith(HEADING):
+            lines = found[line[len(HEADING) :].strip()] = []
+        else:
+            lines.append(line.removeprefix(INDENT))
+    return {name: "\n".join(text).strip("\n") for name, text in found.items()}
+
+
+def without_numbers(output: str) -> str:
+    """The text of a file as Read shows it, without the line numbers."""
+    return "\n".join(re.sub(r"^\d+: ?", "", line) for line in output.split("\n"))
+
+
+class Judgement(NamedTuple):
+    """What a rule says of an effect. analysis: why."""
+
+    satisfied: bool
+    analysis: str
+
+
+class Skill(Protocol):
+    """What rules know of one domain, beyond taking notes of documents. Each domain's `rules.py` has one, `SKILL`."""
+
+    name: str
+
+    def recognises(self, specification: str) -> bool:
+        """Whether the problem specification is this domain's."""
+        ...
+
+    def act(self, view: View) -> Action:
+        """The next action for the current task; request and specification are in the notes' sections by then."""
+        ...
+
+    def judge(self, effect: str, files: Mapping[str, str]) -> Judgement | None:
+        """Whether the files, path -> text, show the effect; None if this domain knows nothing of such an effect."""
+        ...
