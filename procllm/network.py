@@ -181,7 +181,7 @@ def _text(head: str, raw: Mapping[str, Any], key: str) -> str:
 def _ordered(head: str, key: str, raw: Any) -> tuple[str, ...]:
     """The values by the numbers at the end of their keys, so that subtask10 comes after subtask2."""
     if not isinstance(raw, dict) or not all(isinstance(value, str) for value in raw.values()):
-        raise BadNetwork(f"Method {head!r}: {key} must be an object of texts, such as {{\"subtask1\": \"...\"}}")
+        raise BadNetwork(f'Method {head!r}: {key} must be an object of texts, such as {{"subtask1": "..."}}')
     numbers = {name: re.search(r"(\d+)$", name) for name in raw}
     if unnumbered := [name for name, number in numbers.items() if not number]:
         raise BadNetwork(f"Method {head!r}: {key} has the key {unnumbered[0]!r}; keys end in the number of their place")

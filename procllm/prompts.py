@@ -101,6 +101,9 @@ ACT = """
 Task: {{ task | inert }}
 Effect to reach: {{ effect | inert }}
 *** END OF YOUR CURRENT TASK ***
+
+Give your next command. If the last one showed a file that your notes do not hold yet, append what matters of it to
+files/notes.txt now, and do not read it again. If the effect is reached, verify.
 """
 
 VERIFY_SYSTEM = """

@@ -52,7 +52,7 @@ class Workspace:
     def do(self, action: Read | Write | Append) -> Done:
         """The transition (Algorithm 1, lines 16-22). A refused action changes nothing."""
         try:
-            return Done(_numbered(self.text(action.path))) if isinstance(action, Read) else self._change(action)
+            return self._change(action) if not isinstance(action, Read) else Done(self._shown(action.path))
         except Refused as refusal:
             return Done(str(refusal), refused=True)
 
@@ -60,6 +60,10 @@ class Workspace:
         """What a listed file holds. Raises Refused."""
         with open(self._open(path, os.O_RDONLY), encoding="utf-8", newline="") as file:
             return file.read()
+
+    def _shown(self, path: str) -> str:
+        lines = enumerate(self.text(path).split("\n"), 1)
+        return "\n".join([f"{path} holds:", *(f"{number}: {line}" for number, line in lines)])
 
     def _change(self, action: Write | Append) -> Done:
         file = self._listed(action.path)
@@ -107,10 +111,6 @@ class Workspace:
     @property
     def _writable(self) -> str:
         return ", ".join(path for path, file in self.files.items() if file.writable)
-
-
-def _numbered(text: str) -> str:
-    return "\n".join(f"{number}: {line}" for number, line in enumerate(text.split("\n"), 1))
 
 
 def _refuse_unfit(path: str, text: str) -> None:

@@ -15,7 +15,7 @@ from lab.notebooks.documents import FOLDER, TRIALS, NotebookError, committed, lo
 from lab.notebooks.execute import Job, Outcome, execute
 from lab.places import ROOT, recordings_folder
 
-ANSWERERS = ("engine", "paraphraser")  # parameters of notebooks that say who answers prompts
+ANSWERERS = ("engine", "paraphraser", "maker")  # parameters of notebooks that say who answers prompts
 
 
 def run(

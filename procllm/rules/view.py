@@ -78,8 +78,8 @@ def sections(notes: str) -> dict[str, str]:
 
 
 def without_numbers(output: str) -> str:
-    """The text of a file as Read shows it, without the line numbers."""
-    return "\n".join(re.sub(r"^\d+: ?", "", line) for line in output.split("\n"))
+    """The text of a file from what Read shows of it: a line that names the file, then its lines, numbered."""
+    return "\n".join(re.sub(r"^\d+: ?", "", line) for line in output.split("\n")[1:])
 
 
 class Judgement(NamedTuple):

@@ -1,0 +1,88 @@
+"""Runs Python written by a model where it can do no harm.
+
+A program has the standard library, the files it is given, a working folder that goes when it ends, and nothing else:
+no network, no environment, no other file of the host, no second process, bounded memory, time, threads, output, disk.
+Two layers hold it: a backend (sandlock, or bubblewrap), and limits and a system call filter of our own that are the
+same in both (`first_steps`, `system_calls`). A backend is used only after our own programs failed to get out of it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from lab.doctor import Check
+from lab.sandbox import on_bubblewrap, on_sandlock, without_isolation
+from lab.sandbox.program import BackendRefused, Limits, Result, SandboxUnavailable, prepared
+from lab.sandbox.selftest import Start, examine
+from lab.sandbox.watching import watched
+
+__all__ = ["BACKENDS", "UNSAFE", "Limits", "Result", "SandboxUnavailable", "checks", "run_untrusted", "verdict"]
+
+VARIABLE = "LAB_SANDBOX"
+UNSAFE = "UNSAFE_no_isolation"
+# In the order they are tried: sandlock comes with the suite's packages.
+BACKENDS: dict[str, Start] = {"sandlock": on_sandlock.start, "bubblewrap": on_bubblewrap.start}
+
+_verdicts: dict[str, str] = {}
+_examining = threading.Lock()
+
+
+def run_untrusted(
+    code: str, files: Mapping[str, Path | str], timeout: float = 10.0, limits: Limits | None = None, backend: str = ""
+) -> Result:
+    """Runs Python source as `__main__` and waits for its end; whatever it does shows in the result, not as an error.
+
+    files: name in the working folder -> a folder or file of the host (Path), seen read-only and not copied, or a text,
+    copied in. The working folder is on the path: {"tools": folder} lets `from tools.Flights import Flights` work.
+    Only the standard library can be imported: neither this suite nor any installed package is there.
+    timeout: seconds of wall clock. backend: one of BACKENDS; empty takes the environment's LAB_SANDBOX, else the first
+    that holds. UNSAFE_no_isolation runs the program with all the rights of this process, and warns each time.
+    Raises: SandboxUnavailable if no backend holds here, ValueError for a name or a number that cannot be.
+    """
+    with prepared(code, files, timeout, limits or Limits()) as job:
+        start = _chosen(backend or os.environ.get(VARIABLE, ""))
+        started = time.monotonic()
+        try:
+            return watched(start(job), job, started)
+        except BackendRefused as error:
+            raise SandboxUnavailable(str(error)) from error
+
+
+def _chosen(name: str) -> Start:
+    if name == UNSAFE:
+        return without_isolation.start
+    if name and name not in BACKENDS:
+        raise ValueError(f"no sandbox backend {name!r}; there are {', '.join(BACKENDS)} and {UNSAFE}")
+    for candidate in [name] if name else BACKENDS:
+        if not verdict(candidate):
+            return BACKENDS[candidate]
+    refused = "; ".join(f"{candidate}: {_verdicts[candidate]}" for candidate in ([name] if name else BACKENDS))
+    raise SandboxUnavailable(
+        f"No sandbox holds on this machine, so code written by a model does not run. {refused}. "
+        f"Install one with: {on_sandlock.INSTALL} (sandlock, Linux 6.7 or newer), or {on_bubblewrap.INSTALL}"
+    )
+
+
+def verdict(name: str) -> str:
+    """Why a backend was refused by its self-test, empty if it holds; examined once in each process."""
+    with _examining:
+        if name not in _verdicts:
+            try:
+                examine(BACKENDS[name])
+                _verdicts[name] = ""
+            except BackendRefused as error:
+                _verdicts[name] = str(error)
+        return _verdicts[name]
+
+
+def checks() -> list[Check]:
+    """For `python -m lab doctor`: whether model-written programs can run here."""
+    reasons = {name: verdict(name) for name in BACKENDS}
+    holding = [name for name, reason in reasons.items() if not reason]
+    detail = f"{holding[0]} holds" if holding else "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+    fix = f"{on_sandlock.INSTALL}, or {on_bubblewrap.INSTALL}"
+    return [Check("a sandbox for model-written programs", bool(holding), detail, fix)]

@@ -1,0 +1,130 @@
+"""bubblewrap: namespaces of mounts, processes, network and users (https://github.com/containers/bubblewrap)."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from lab.sandbox.first_steps import command
+from lab.sandbox.interpreter import environment, interpreter
+from lab.sandbox.program import BackendRefused, Job
+
+INSTALL = "apt install bubblewrap"
+WORK = "/work"
+NOBODY = "65534"
+DEVICES = ("/dev/null", "/dev/urandom")
+STARTING_S = 10.0
+
+
+class Contained:
+    """A program in bubblewrap, which is the first process of its own namespace: when it ends, all within end."""
+
+    def __init__(self, wrapper: subprocess.Popen[bytes], pid: int) -> None:
+        self.wrapper, self.pid = wrapper, pid
+        assert wrapper.stdout and wrapper.stderr
+        self.stdout, self.stderr = wrapper.stdout.fileno(), wrapper.stderr.fileno()
+
+    def kill(self) -> None:
+        """The wrapper reaps the program, so that its number stays its own while the wrapper runs."""
+        if self.wrapper.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+
+    def wait(self) -> int:
+        status = self.wrapper.wait()
+        return 128 - status if status > 128 else status
+
+    def close(self) -> None:
+        for pipe in (self.wrapper.stdin, self.wrapper.stdout, self.wrapper.stderr):
+            if pipe:
+                pipe.close()
+
+
+def start(job: Job) -> Contained:
+    """The job's program, running; BackendRefused if bubblewrap is not there or does not start."""
+    program = shutil.which("bwrap")
+    if not program:
+        raise BackendRefused(f"bwrap is not installed; {INSTALL}")
+    reading, writing = os.pipe()
+    try:
+        wrapper = subprocess.Popen(
+            [program, "--info-fd", str(writing), *_namespaces(), *_mounts(job), "--", *command(job)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            pass_fds=(writing,),
+            env=environment(WORK),
+        )
+    except OSError as error:
+        os.close(reading)
+        raise BackendRefused(f"{program} does not start: {error}") from error
+    finally:
+        os.close(writing)
+    return Contained(wrapper, _started(wrapper, reading))
+
+
+def _started(wrapper: subprocess.Popen[bytes], reading: int) -> int:
+    """The program's process number as the host sees it."""
+    with open(reading, encoding="utf-8") as told:
+        ready, _, _ = select.select([told], [], [], STARTING_S)
+        text = told.read() if ready else ""
+    try:
+        return int(json.loads(text)["child-pid"])
+    except (ValueError, KeyError) as error:
+        wrapper.kill()
+        _, said = wrapper.communicate()
+        raise BackendRefused(f"bwrap does not start a program here: {said.decode(errors='replace').strip()}") from error
+
+
+def _namespaces() -> list[str]:
+    unshared = ["--unshare-all", "--unshare-user", "--uid", NOBODY, "--gid", NOBODY, "--cap-drop", "ALL"]
+    return [*unshared, "--new-session", "--die-with-parent", "--as-pid-1", "--hostname", "sandbox"]
+
+
+def _mounts(job: Job) -> list[str]:
+    arguments = [*_system(), "--bind", str(job.folder), WORK]
+    for name, path in job.shared.items():
+        arguments += ["--ro-bind", str(path), f"{WORK}/{name}"]
+    return [*arguments, "--remount-ro", "/", "--chdir", WORK]
+
+
+@cache
+def _system() -> tuple[str, ...]:
+    """The interpreter and the devices; installed packages are hidden behind an empty, read-only folder."""
+    python = interpreter()
+    arguments = [*_bound(python.executable)]
+    for folder in python.library:
+        arguments += _bound(folder)
+    for folder in python.packages:
+        arguments += ["--tmpfs", str(folder), "--remount-ro", str(folder)]
+    for path in python.shared:
+        arguments += _bound(path)
+    for link, target in _links(python.shared):
+        arguments += ["--symlink", target, str(link)]
+    for device in DEVICES:
+        arguments += ["--dev-bind", device, device]
+    return tuple(arguments)
+
+
+def _bound(path: Path) -> list[str]:
+    return ["--ro-bind", str(path), str(path)]
+
+
+def _links(shared: tuple[Path, ...]) -> Iterator[tuple[Path, str]]:
+    """Links by which the loader finds the libraries: /lib itself, and libx.so.1 beside libx.so.1.2."""
+    roots = [Path(name) for name in ("/lib", "/lib64") if Path(name).is_dir()]
+    for root in roots:
+        if root.is_symlink():
+            yield root, os.readlink(root)
+    for folder in {path.parent for path in shared} | {root.resolve() for root in roots}:
+        for link in folder.iterdir():
+            if link.is_symlink() and link not in shared and link.resolve() in shared:
+                yield link, os.readlink(link)

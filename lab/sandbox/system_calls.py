@@ -1,0 +1,112 @@
+"""A seccomp filter that every program gets, whatever the backend: the calls that no solver needs are refused.
+
+It also covers what a backend leaves open: Landlock has no say over chmod, chown, utime and extended attributes, and
+a program of the same user may change its parent's limits and priority.
+"""
+
+from __future__ import annotations
+
+import platform
+import struct
+from collections.abc import Iterator
+from functools import cache
+
+from lab.sandbox.program import BackendRefused
+
+OWN_PID = 0x7E57_0901  # stands in the filter for the program's own process number, known only when it has started
+ALLOW, KILL_PROCESS, ERRNO = 0x7FFF_0000, 0x8000_0000, 0x0005_0000
+EPERM, ENOSYS = 1, 38
+LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+NUMBER, ARCHITECTURE, ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data; the first argument's low half
+ADDRESS = ARGUMENT + 4 * 8  # sendto's fifth argument
+CLONE_THREAD = 0x10000
+# Column of REFUSED and audit number of the architecture.
+ARCHITECTURES = {"x86_64": (0, 0xC000_003E), "aarch64": (1, 0xC000_00B7)}
+X32 = 0x4000_0000  # x86-64 kernels may know each call by a second number
+# name = its number on x86_64, on aarch64; "-" where it does not exist
+REFUSED = """
+# new processes and programs
+fork=57,- vfork=58,- execve=59,221 execveat=322,281 setsid=112,157 setpgid=109,154
+# other processes
+ptrace=101,117 process_vm_readv=310,270 process_vm_writev=311,271 process_madvise=440,440 process_mrelease=448,448
+kcmp=312,272 pidfd_open=434,434 pidfd_getfd=438,438 pidfd_send_signal=424,424 rt_sigqueueinfo=129,138
+rt_tgsigqueueinfo=297,240 setpriority=141,140 sched_setscheduler=144,119 sched_setparam=142,118
+sched_setattr=314,274 sched_setaffinity=203,122 ioprio_set=251,30 migrate_pages=256,238 move_pages=279,239
+mbind=237,235 set_mempolicy=238,237
+# namespaces and mounts
+setns=308,268 unshare=272,97 chroot=161,51 pivot_root=155,41 mount=165,40 umount2=166,39 move_mount=429,429
+open_tree=428,428 open_tree_attr=467,467 fsopen=430,430 fsconfig=431,431 fsmount=432,432 fspick=433,433
+mount_setattr=442,442
+# network
+socket=41,198 connect=42,203 bind=49,200 listen=50,201 accept=43,202 accept4=288,242 sendmsg=46,211
+sendmmsg=307,269
+# identity
+setuid=105,146 setgid=106,144 setreuid=113,145 setregid=114,143 setresuid=117,147 setresgid=119,149
+setgroups=116,159 setfsuid=122,151 setfsgid=123,152 capset=126,91 personality=135,92
+# what Landlock leaves open on files
+name_to_handle_at=303,264 open_by_handle_at=304,265 chmod=90,- fchmod=91,52 fchmodat=268,53 fchmodat2=452,452
+chown=92,- fchown=93,55 lchown=94,- fchownat=260,54 setxattr=188,5 lsetxattr=189,6 fsetxattr=190,7
+setxattrat=463,463 removexattr=197,14 lremovexattr=198,15 fremovexattr=199,16 removexattrat=466,466 utime=132,-
+utimes=235,- utimensat=280,88 futimesat=261,- truncate=76,45 file_setattr=469,469 mknod=133,- mknodat=259,33
+inotify_init=253,- inotify_init1=294,26 inotify_add_watch=254,27 fanotify_init=300,262 fanotify_mark=301,263
+# memory and queues beside the limits
+memfd_create=319,279 memfd_secret=447,447 shmget=29,194 shmat=30,196 shmctl=31,195 semget=64,190 semop=65,193
+semtimedop=220,192 semctl=66,191 msgget=68,186 msgsnd=69,189 msgrcv=70,188 msgctl=71,187 mq_open=240,180
+mq_unlink=241,181
+# wide doors into the kernel
+io_uring_setup=425,425 io_uring_enter=426,426 io_uring_register=427,427 io_setup=206,0 bpf=321,280
+perf_event_open=298,241 userfaultfd=323,282 add_key=248,217 request_key=249,218 keyctl=250,219 modify_ldt=154,-
+iopl=172,- ioperm=173,-
+# the machine
+settimeofday=164,170 clock_settime=227,112 adjtimex=159,171 clock_adjtime=305,266 sethostname=170,161
+setdomainname=171,162 syslog=103,116 reboot=169,142 swapon=167,224 swapoff=168,225 acct=163,89 quotactl=179,60
+quotactl_fd=443,443 init_module=175,105 finit_module=313,273 delete_module=176,106 kexec_load=246,104
+kexec_file_load=320,294 vhangup=153,58 sync=162,81
+"""
+# Refused unless the first argument says that the program means itself; 0 is "myself" to prlimit64.
+ON_ITSELF = "kill=62,129 tkill=200,130 tgkill=234,131 prlimit64=302,261"
+CLONE, CLONE3 = "clone=56,220", "clone3=435,435"
+PRCTL, PARENT_DEATH_SIGNAL = "prctl=157,167", 1  # by which the program ends if its parent does
+SENDTO = "sendto=44,206"  # refused with an address; without one it is how the ends of a pair of sockets write
+
+
+def numbers(table: str, column: int) -> dict[str, int]:
+    """Call -> number, for one column of a table above."""
+    rows = (entry.split("=") for line in table.splitlines() if not line.startswith("#") for entry in line.split())
+    found = {name: cells.split(",")[column] for name, cells in rows}
+    return {name: int(number) for name, number in found.items() if number != "-"}
+
+
+@cache
+def program_filter(machine: str = "") -> bytes:
+    """The filter's instructions, as struct sock_filter, for this or another machine's architecture."""
+    machine = machine or platform.machine()
+    if machine not in ARCHITECTURES:
+        raise BackendRefused(f"no table of system calls for {machine}; there is one for {', '.join(ARCHITECTURES)}")
+    return b"".join(struct.pack("=HBBI", *step) for step in _steps(*ARCHITECTURES[machine]))
+
+
+def _steps(column: int, architecture: int) -> Iterator[tuple[int, int, int, int]]:
+    yield from [(LOAD, 0, 0, ARCHITECTURE), (EQUAL, 1, 0, architecture), _give(KILL_PROCESS), (LOAD, 0, 0, NUMBER)]
+    if column == 0:
+        yield from [(AT_LEAST, 0, 1, X32), _give(ERRNO | ENOSYS)]
+    for number in numbers(REFUSED, column).values():
+        yield from [(EQUAL, 0, 1, number), _give(ERRNO | EPERM)]
+    # The C library falls back to clone, whose flags a filter can read.
+    yield from [(EQUAL, 0, 1, numbers(CLONE3, column)["clone3"]), _give(ERRNO | ENOSYS)]
+    yield from [(EQUAL, 0, 4, numbers(CLONE, column)["clone"]), (LOAD, 0, 0, ARGUMENT)]
+    yield from [(ANY_BIT, 0, 1, CLONE_THREAD), _give(ALLOW), _give(ERRNO | EPERM)]
+    yield from [(EQUAL, 0, 6, numbers(SENDTO, column)["sendto"]), (LOAD, 0, 0, ADDRESS), (EQUAL, 0, 3, 0)]
+    yield from [(LOAD, 0, 0, ADDRESS + 4), (EQUAL, 0, 1, 0), _give(ALLOW), _give(ERRNO | EPERM)]
+    yield from [(EQUAL, 0, 4, numbers(PRCTL, column)["prctl"]), (LOAD, 0, 0, ARGUMENT)]
+    yield from [(EQUAL, 0, 1, PARENT_DEATH_SIGNAL), _give(ERRNO | EPERM), _give(ALLOW)]
+    for name, number in numbers(ON_ITSELF, column).items():
+        itself = [(EQUAL, 0, 1, OWN_PID), _give(ALLOW)]
+        if name == "prlimit64":
+            itself += [(EQUAL, 0, 1, 0), _give(ALLOW)]
+        yield from [(EQUAL, 0, len(itself) + 2, number), (LOAD, 0, 0, ARGUMENT), *itself, _give(ERRNO | EPERM)]
+    yield _give(ALLOW)
+
+
+def _give(verdict: int) -> tuple[int, int, int, int]:
+    return RETURN, 0, 0, verdict

@@ -1,0 +1,166 @@
+"""The requests of Travel Planner: single-destination trips of TravelPlanner's validation split (paper §5).
+
+The paper has 43 and its text does not determine them. Taken here: 3 days in one city; the flights of both days are
+all known; the request allows flying; a flight each way and an accommodation that suits it exist within the budget.
+Official data: 60 requests go to one city; 49 have known flights both ways, 44 of these allow flying, 42 have a flight
+each way, and 39 can be solved. A made sandbox has 15 requests to one city, and 1 to 8 of them can be solved, by seed;
+more are drawn from the same sandbox in the same way until there are as many as of the official ones, or as asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import count as numbers
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+from lab.places import official_data
+from procllm.domains.base import Instance
+from procllm.domains.travel.toolbox import tools_folder
+from worlds import travelplanner
+from worlds.travelplanner.costs import flight_cost, night_cost
+from worlds.travelplanner.hard import forbids, has_room_type
+from worlds.travelplanner.sandbox import Sandbox
+from worlds.travelplanner.tables import Accommodation, Flight
+from worlds.travelplanner.tasks import TripTask
+
+DAYS, OFFICIAL = 3, 39
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A request with the rows that can answer it.
+
+    departing, returning: the flights of the route on the first and on the last day; accommodations: all of the
+    destination, whatever the request asks for.
+    """
+
+    task: TripTask
+    departing: Sequence[Flight]
+    returning: Sequence[Flight]
+    accommodations: Sequence[Accommodation]
+
+    @property
+    def nights(self) -> int:
+        return self.task.days - 1
+
+
+class Funnel(NamedTuple):
+    """How many requests go to one city, have all flights known, allow flying, have a flight each way, are solvable."""
+
+    single: int
+    known: int
+    flying: int
+    existing: int
+    solvable: int
+
+
+def instances(count: int = 0, seed: int = 0, data: str = "auto") -> list[Instance]:
+    """The first `count` instances, at most all of them; 0 for as many as official data has. A larger count adds some
+    at the end.
+
+    data: "auto" (official where present, else made), "official" or "made"; seed: of the made sandbox only, which has
+    as many as are asked for. Raises MissingData if official data is asked for and absent.
+    """
+    loaded = travelplanner.load(data, seed)
+    if loaded.data == "official":
+        problems = [problem_of(task, loaded.sandbox) for task in loaded.tasks["validation"]]
+        chosen = [problem for problem in problems if problem and solvable(problem)]
+        prefix, tools = "travel-validation", _official_tools(official_data())
+        return [_instance(f"{prefix}-{p.task.idx:03d}", p, tools) for p in (chosen[:count] if count else chosen)]
+    made = islice(_made(seed, loaded), count or OFFICIAL)
+    tools = _made_tools(seed)
+    return [_instance(f"travel-made-s{seed:03d}-{place:03d}", problem, tools) for place, problem in enumerate(made)]
+
+
+def funnel(tasks: Sequence[TripTask], sandbox: Sandbox) -> Funnel:
+    """How the requests of a split are narrowed down to those that are used."""
+    single = [task for task in tasks if is_single(task)]
+    known = [task for task in single if flights_known(task, sandbox)]
+    flying = [problem for task in known if (problem := problem_of(task, sandbox))]
+    existing = [problem for problem in flying if problem.departing and problem.returning]
+    return Funnel(len(single), len(known), len(flying), len(existing), sum(map(solvable, existing)))
+
+
+def is_single(task: TripTask) -> bool:
+    """Whether the trip goes to one city."""
+    return task.days == DAYS and task.visiting_city_number == 1
+
+
+def flights_known(task: TripTask, sandbox: Sandbox) -> bool:
+    """Whether every flight there is, out on the first day and back on the last, is in the table."""
+    out, back = task.dates[0], task.dates[-1]
+    return sandbox.knows_flights(task.org, task.dest, out) and sandbox.knows_flights(task.dest, task.org, back)
+
+
+def problem_of(task: TripTask, sandbox: Sandbox) -> Problem | None:
+    """The problem that a request poses; None if it has several cities or unknown flights, or rules flying out."""
+    if not is_single(task) or not flights_known(task, sandbox) or task.transportation == "no flight":
+        return None
+    departing = sandbox.flights(task.org, task.dest, task.dates[0])
+    returning = sandbox.flights(task.dest, task.org, task.dates[-1])
+    return Problem(task, departing, returning, sandbox.accommodations(task.dest))
+
+
+def solvable(problem: Problem) -> bool:
+    """Whether the cheapest flights and the cheapest suitable accommodation are within the budget."""
+    task = problem.task
+    nightly = [
+        night_cost(place, task.people)
+        for place in problem.accommodations
+        if place.minimum_nights <= problem.nights
+        and not (task.house_rule and forbids(place, task.house_rule))
+        and not (task.room_type and not has_room_type(place, task.room_type))
+    ]
+    fares = [[flight_cost(f, task.people) for f in flights] for flights in (problem.departing, problem.returning)]
+    if not nightly or not all(fares):
+        return False
+    return sum(map(min, fares)) + min(nightly) * problem.nights <= task.budget
+
+
+def _instance(identity: str, problem: Problem, tools: Path) -> Instance:
+    return Instance(identity, problem.task.goal.strip() + "\n", problem, {"tools": tools})
+
+
+def _made(seed: int, loaded: travelplanner.Loaded) -> Iterator[Problem]:
+    """The made split's problems, then ever more of the same sandbox."""
+    from worlds.travelplanner.made import LEVELS, made_task
+
+    for task in loaded.tasks["validation"]:
+        if (problem := problem_of(task, loaded.sandbox)) and solvable(problem):
+            yield problem
+    for number in numbers():
+        # The first place of each level is a trip to one city.
+        level = number % len(LEVELS)
+        task = made_task(loaded.sandbox, Random(f"procllm travel {seed} {number}"), "validation", level, len(LEVELS))
+        problem = problem_of(replace(task, idx=number), loaded.sandbox)
+        if problem and solvable(problem):
+            yield problem
+
+
+@lru_cache(maxsize=4)
+def _official_tools(folder: Path) -> Path:
+    from worlds.travelplanner.tables import read_accommodations, read_flights
+
+    place = folder / "travelplanner"
+    return tools_folder(read_flights(place), read_accommodations(place))
+
+
+@lru_cache(maxsize=16)
+def _made_tools(seed: int) -> Path:
+    """Every row of the made sandbox, found by its searches."""
+    from datetime import timedelta
+    from itertools import permutations
+
+    from worlds.travelplanner.made import DAYS as MADE_DAYS
+    from worlds.travelplanner.made import FIRST_DAY, made_sandbox
+
+    sandbox = made_sandbox(seed)
+    cities = [city for state in sandbox.states for city in sandbox.cities(state)]
+    dates = [str(FIRST_DAY + timedelta(day)) for day in range(MADE_DAYS)]
+    flights = [row for pair in permutations(cities, 2) for date in dates for row in sandbox.flights(*pair, date)]
+    return tools_folder(flights, [row for city in cities for row in sandbox.accommodations(city)])

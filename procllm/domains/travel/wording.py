@@ -1,0 +1,131 @@
+"""What a travel request says, read from its prose: the patterns that people put such requests in.
+
+It reads the request's text and nothing else, so it can misread one; what it then leads to is wrong, and counted so.
+"""
+
+from __future__ import annotations
+
+import calendar
+import datetime
+import re
+from dataclasses import dataclass
+
+MONTHS = calendar.month_name[1:]
+NUMBERS = {
+    word: number
+    for number, words in enumerate(("one single", "two", "three", "four", "five", "six", "seven", "eight", "nine"), 1)
+    for word in words.split()
+}
+_MONTH = f"(?:{'|'.join(MONTHS)})"
+_WORD = rf"(?!{_MONTH}\b)(?:(?:St|Ft|Mt)\.|[A-Z][\w'’-]*)"
+_CITY = rf"({_WORD}(?: {_WORD})*)"
+_NUMBER = rf"(\d{{1,3}}|{'|'.join(NUMBERS)})"
+ORIGIN = re.compile(rf"(?i:\b(?:from|depart\w*|leav\w+|(?:start|begin|commenc|originat|initiat)\w* (?:in|at))) {_CITY}")
+DESTINATION = re.compile(
+    rf"(?i:\b(?:to|for|in|at|visit|visiting|see|explore|exploring|towards?|reach|reaching)) {_CITY}"
+)
+DAY = re.compile(rf"({_MONTH}) (\d{{1,2}})(?:st|nd|rd|th)?\b|\b(\d{{1,2}})(?:st|nd|rd|th)\b(?:(?: of)? ({_MONTH}))?")
+YEAR = re.compile(r"\b(20\d\d)\b")
+BUDGET = re.compile(r"\$ ?(\d[\d,]{0,14})")
+PARTY = (
+    re.compile(rf"\b(?:group|party|family|team) of {_NUMBER}\b", re.I),
+    re.compile(rf"\b{_NUMBER} (?:people|persons?|travell?ers?|individuals?|adults?|friends)\b", re.I),
+    re.compile(rf"\bfor {_NUMBER}\b(?![ -](?:days?|nights?|cit))", re.I),
+)
+ALONE = re.compile(r"\b(?:solo|alone|individual|by myself)\b", re.I)
+PAIR = re.compile(r"\b(?:duo|couple)\b", re.I)
+PLURAL = re.compile(r"\b(?:we|our|us)\b", re.I)
+# What a place must allow, in the words of the database's house rules.
+ACTIVITIES = {
+    "smoking": re.compile(r"(?<!non-)(?<!no )\bsmok", re.I),
+    "parties": re.compile(r"\bparties\b", re.I),
+    "children under 10": re.compile(r"\bchild|\bkids\b", re.I),
+    "visitors": re.compile(r"\bvisitors?\b", re.I),
+    "pets": re.compile(r"\bpets?\b", re.I),
+}
+# The first that fits counts: a room that is not shared is spoken of with the word "shared", too.
+ROOMS = {
+    "not shared room": re.compile(r"\b(?:not?|non|never)\b[^.]{0,20}\bshare|\bunshared|n't\b[^.]{0,20}\bshare", re.I),
+    "entire room": re.compile(r"\bentire\b|\ball to ourselves", re.I),
+    "private room": re.compile(r"\bprivate\b", re.I),
+    "shared room": re.compile(r"\bshared\b", re.I),
+}
+# The database's room types that each wish fits; "" is no wish.
+ROOM_TYPES = {
+    "": ("Entire home/apt", "Private room", "Shared room"),
+    "not shared room": ("Entire home/apt", "Private room"),
+    "entire room": ("Entire home/apt",),
+    "private room": ("Private room",),
+    "shared room": ("Shared room",),
+}
+
+
+@dataclass(frozen=True)
+class Trip:
+    """What the user wants. Dates are ISO; budget: dollars for all; room: a key of ROOM_TYPES or ""; allows: what the
+    place must allow, keys of ACTIVITIES.
+    """
+
+    origin: str
+    destination: str
+    departs: str
+    returns: str
+    people: int
+    budget: int
+    room: str = ""
+    allows: tuple[str, ...] = ()
+
+    @property
+    def nights(self) -> int:
+        """Nights between the first and the last day."""
+        return (datetime.date.fromisoformat(self.returns) - datetime.date.fromisoformat(self.departs)).days
+
+    def route(self, returning: bool) -> tuple[str, str, str]:
+        """Origin, destination and date of one of the two flights."""
+        if returning:
+            return self.destination, self.origin, self.returns
+        return self.origin, self.destination, self.departs
+
+
+def trip(request: str) -> Trip | None:
+    """The trip that a request asks for; None where it names no two cities, no two dates or no budget."""
+    cities, dates, budget = _cities(request), _dates(request), BUDGET.search(request)
+    if cities is None or dates is None or budget is None:
+        return None
+    room = next((name for name, words in ROOMS.items() if words.search(request)), "")
+    allows = tuple(name for name, words in ACTIVITIES.items() if words.search(request))
+    return Trip(*cities, *dates, _people(request), int(budget[1].replace(",", "")), room, allows)
+
+
+def _cities(request: str) -> tuple[str, str] | None:
+    origin = ORIGIN.search(request)
+    if origin is None:
+        return None
+    others = (found[1] for found in DESTINATION.finditer(request))
+    destination = next((city for city in others if city != origin[1]), None)
+    return (origin[1], destination) if destination else None
+
+
+def _dates(request: str) -> tuple[str, str] | None:
+    """The first two days that are named. A month or year that one of them lacks is the other's."""
+    days = [(m[1] or m[4], int(m[2] or m[3])) for m in DAY.finditer(request)][:2]
+    months, year = [month for month, _ in days if month], YEAR.search(request)
+    if len(days) < 2 or not months or year is None:
+        return None
+    first, last = (month or months[0] for month, _ in days)
+    try:
+        departs = datetime.date(int(year[1]), MONTHS.index(first) + 1, days[0][1])
+        returns = datetime.date(int(year[1]), MONTHS.index(last) + 1, days[1][1])
+    except ValueError:
+        return None
+    return (str(departs), str(returns)) if departs < returns else None
+
+
+def _people(request: str) -> int:
+    """The number of travellers. Where the request does not say it, "we" is two and anything else is one."""
+    stated = next((found[1].lower() for words in PARTY if (found := words.search(request))), "")
+    if stated:
+        return NUMBERS.get(stated) or max(1, int(stated))
+    if ALONE.search(request):
+        return 1
+    return 2 if PAIR.search(request) or PLURAL.search(request) else 1

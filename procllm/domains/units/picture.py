@@ -1,0 +1,184 @@
+"""The network as a picture, like figure A.1: where the units stand at first, and where an answer sends them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from math import sqrt
+from typing import TYPE_CHECKING, Any
+
+from procllm.domains.units.checker import after, held, read_moves
+from procllm.domains.units.layout import FAR, NEAR, Point, arranged, bend, edges_of, points_of
+from procllm.domains.units.request import SIDES, Problem
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BEFORE, AFTER = "#0173b2", "#d55e00"  # blue and vermilion of the suite's palette, which everybody tells apart
+INK, GREY, EDGE, SHADE = "0.15", "0.45", "0.70", "0.96"
+SIZE, SMALL = 10.0, 8.5  # points
+PAPER = "0.98"  # between the page and SHADE
+PLACE, RIM = 0.07, 0.34  # radius of an empty place; from a neighbour to its name
+WIDE, HIGH = FAR + 1.1, FAR + 0.55  # half the page
+
+
+def draw(problem: Problem, answer: str | None = None) -> Figure:
+    """The places on rings around the target, and how many units are at each before and after the answer's moves.
+
+    answer: as the checker reads it; None draws the start alone. Raises BadAnswer for moves that cannot be done.
+    """
+    import matplotlib.pyplot as plt
+
+    places = None if answer is None else after(problem, read_moves(answer))
+    sections = arranged(problem)
+    points = points_of(problem, sections)
+    figure, axes = plt.subplots(figsize=(8.4, 8.0))
+    axes.set(xlim=(-WIDE, WIDE), ylim=(-HIGH, HIGH), aspect="equal")
+    axes.axis("off")
+    _draw_sections(axes, len(sections))
+    _draw_edges(axes, problem, points)
+    if places is not None:
+        _draw_moves(axes, problem, points, places)
+    _draw_places(axes, problem, points, places)
+    _draw_names(axes, problem, points, places)
+    _draw_call_signs(axes, problem, points)
+    figure.suptitle(_title(problem, places), fontsize=SIZE + 1.5, color=INK)
+    _draw_legend(figure, problem, places is not None)
+    return figure
+
+
+def _title(problem: Problem, places: Mapping[str, str] | None) -> str:
+    title = f"Surround {problem.target}: {problem.need} or more units at {SIDES} of the places next to it"
+    if places is None:
+        return title
+    return f"{title}\nHeld after the moves: {', '.join(held(problem, places.values())) or 'none'}"
+
+
+def _draw_sections(axes: Axes, count: int) -> None:
+    """A pale wedge for each neighbour with its outer places."""
+    from matplotlib.patches import Wedge
+
+    half = 180 / count
+    for number in range(count):
+        middle = 90 - 2 * half * number
+        axes.add_patch(Wedge((0, 0), FAR + 0.1, middle - half + 1.5, middle + half - 1.5, color=SHADE, linewidth=0))
+
+
+def _draw_edges(axes: Axes, problem: Problem, points: Mapping[str, Point]) -> None:
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    for one, other in (map(points.__getitem__, edge) for edge in edges_of(problem)):
+        curve = Path([one, bend(one, other, points.values()), other], [Path.MOVETO, Path.CURVE3, Path.CURVE3])
+        axes.add_patch(PathPatch(curve, facecolor="none", edgecolor=EDGE, linewidth=1.2, zorder=1))
+
+
+def _draw_moves(axes: Axes, problem: Problem, points: Mapping[str, Point], places: Mapping[str, str]) -> None:
+    """An arrow for the units that go from one place to another, as wide as they are many; dashed if along no edge."""
+    from matplotlib.patches import FancyArrowPatch
+
+    flows = Counter((problem.units[unit], place) for unit, place in places.items() if problem.units[unit] != place)
+    for (start, end), units in flows.items():
+        edge = end in problem.network[start]
+        look: dict[str, Any] = {} if edge else {"linestyle": (0, (2.2, 1.6)), "connectionstyle": "arc3,rad=0.12"}
+        arrow = FancyArrowPatch(
+            points[start], points[end], arrowstyle="-|>", mutation_scale=13, color=AFTER, alpha=0.75,
+            linewidth=1.2 + 0.25 * units, shrinkA=22, shrinkB=24, zorder=2, **look,
+        )  # fmt: skip
+        axes.add_patch(arrow)
+
+
+def _draw_places(axes: Axes, problem: Problem, points: Mapping[str, Point], places: Mapping[str, str] | None) -> None:
+    """A dot for each place, a star for the target, and discs with how many units are there before and after."""
+    enough = held(problem, places.values()) if places else []
+    for place, point in points.items():
+        _disc(axes, point, PLACE, "white", GREY)
+        there = _there(problem, place, places)
+        right = point.x - _half(there)  # two discs stand side by side
+        for color, units in there.items():
+            at, right = Point(right + _radius(units), point.y), right + 2 * _radius(units)
+            _disc(axes, at, _radius(units), color, INK if place in enough and color == AFTER else "white")
+            look = {"color": "white", "fontsize": SIZE, "fontweight": "bold"}
+            axes.text(*at, str(units), ha="center", va="center_baseline", zorder=5, **look)
+    axes.plot(0, 0, marker="*", markersize=26, color=INK, markeredgecolor="white", zorder=4)
+
+
+def _there(problem: Problem, place: str, places: Mapping[str, str] | None) -> dict[str, int]:
+    """Colour -> how many units are at a place before and after, where there are any."""
+    both = {BEFORE: problem.units, AFTER: places or {}}
+    counts = {color: sum(at == place for at in where.values()) for color, where in both.items()}
+    return {color: units for color, units in counts.items() if units}
+
+
+def _half(there: Mapping[str, int]) -> float:
+    """Half the width of the discs at a place."""
+    return sum(map(_radius, there.values())) or PLACE
+
+
+def _radius(units: int) -> float:
+    """Of a disc; its area grows with the units, and one unit leaves room for its number."""
+    return 0.11 + 0.035 * sqrt(units)
+
+
+def _disc(axes: Axes, at: Point, radius: float, color: str, rim: str) -> None:
+    from matplotlib.patches import Circle
+
+    axes.add_patch(Circle(at, radius, facecolor=color, edgecolor=rim, linewidth=2 if rim == INK else 1.2, zorder=4))
+
+
+def _draw_names(axes: Axes, problem: Problem, points: Mapping[str, Point], places: Mapping[str, str] | None) -> None:
+    for place, point in points.items():
+        inner = point.radius < (NEAR + FAR) / 2
+        at, side = _name_inside(point) if inner else _name_outside(point, _half(_there(problem, place, places)))
+        _write(axes, at, place, side, fontsize=SIZE, fontweight="bold" if inner else "normal", color=INK)
+
+
+def _name_inside(point: Point) -> tuple[Point, str]:
+    """Where the name of the target or a neighbour stands, and which of its sides is there: where no arrow comes in."""
+    if point.radius < NEAR / 2:
+        return Point(0.0, -RIM), "center"
+    if abs(point.x) < abs(point.y):
+        return Point(point.x + RIM, point.y), "left"
+    inward = -0.12 if point.x < 0 else 0.12
+    return Point(point.x + inward, point.y + RIM + 0.16), "left" if point.x < 0 else "right"
+
+
+def _name_outside(point: Point, half: float) -> tuple[Point, str]:
+    """The same for an outer place: off the ring. half: the width of the discs there, halved."""
+    if abs(point.x) < 0.3:
+        return Point(point.x, point.y + (RIM if point.y > 0 else -RIM)), "center"
+    side = 1 if point.x > 0 else -1
+    return Point(point.x + side * (half + 0.08), point.y * 1.05), "left" if side > 0 else "right"
+
+
+def _draw_call_signs(axes: Axes, problem: Problem, points: Mapping[str, Point]) -> None:
+    """Under a neighbour's name, how many units of which call sign start in its section."""
+    for neighbour in problem.neighbours:
+        near = (unit for unit, place in problem.units.items() if place in problem.network[neighbour])
+        signs = Counter(unit.rpartition("_")[0] for unit in near)
+        at, side = _name_inside(points[neighbour])
+        text = ", ".join(f"{units} × {sign}" for sign, units in signs.items())
+        _write(axes, Point(at.x, at.y - 0.18), text, side, fontsize=SMALL, color=BEFORE)
+
+
+def _write(axes: Axes, at: Point, text: str, side: str, **look: Any) -> None:
+    """A text that edges under it leave readable."""
+    from matplotlib.patheffects import withStroke
+
+    outline = [withStroke(linewidth=3, foreground=PAPER)]
+    axes.text(*at, text, ha=side, va="center", zorder=6, path_effects=outline, **look)
+
+
+def _draw_legend(figure: Figure, problem: Problem, moved: bool) -> None:
+    from matplotlib.lines import Line2D
+
+    def disc(color: str, rim: str, label: str) -> Line2D:
+        look = {"markersize": 11, "color": color, "markeredgecolor": rim, "markeredgewidth": 2 if rim == INK else 1}
+        return Line2D([], [], marker="o", linestyle="", label=label, **look)
+
+    signs = [disc(BEFORE, "white", "units at the start")]
+    if moved:
+        signs += [disc(AFTER, "white", "units after the moves"), disc(AFTER, INK, f"{problem.need} or more: held")]
+        signs += [Line2D([], [], color=AFTER, alpha=0.75, linewidth=2.5, label="moves (dashed: along no edge)")]
+    figure.legend(handles=signs, loc="outside lower center", ncols=len(signs), fontsize=SMALL + 0.5, frameon=False)

@@ -1,0 +1,263 @@
+"""ProcLLM's episodes as a run: which problems under which conditions; what came of them, a row an episode.
+
+An episode is one instance under one condition. Everything that the notebooks show is a grouping of these rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lab import budget, engines, progress
+from lab.backbones import Backbone, Ledger
+from lab.episodes import backbone_of, booked, run_of
+from lab.execution import Played, play_all
+from lab.recordings import MANIFEST
+from lab.runs import Episode, Manifest
+from procllm.conditions import HUMAN, LLM, NONE, network_of
+from procllm.domains import Instance, domain
+from procllm.generation import Made, make
+from procllm.loop import HORIZON, play
+from procllm.network import BadNetwork, Network
+from procllm.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+METHOD = "procllm"
+TRAVEL = "travel"  # the one domain with official data
+THREADS = 8  # an endpoint is waited for
+MADE_BY = "replay:llm_networks-local-qwen2.5-coder-1.5b"  # the committed recording of LLM-TN's maker
+
+
+@dataclass(frozen=True)
+class Problems:
+    """Some instances of a domain. size: parameters of its generator, such as (("b", 3), ("h", 2)). count: 0 is all."""
+
+    domain: str
+    count: int
+    size: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def label(self) -> str:
+        """The size for a table: "b=3, h=2"; "" for a domain without sizes."""
+        return ", ".join(f"{name}={value}" for name, value in self.size)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """One experiment. conditions: of `procllm.conditions`. maker: the engine whose networks LLM-TN has.
+
+    data: "auto", "official" or "made"; only Travel Planner has official data. seed: of instances and noise.
+    """
+
+    problems: tuple[Problems, ...]
+    conditions: tuple[str, ...] = (HUMAN, NONE)
+    engine: str = "rules"
+    data: str = "auto"
+    seed: int = 0
+    horizon: int = HORIZON
+    maker: str = MADE_BY
+
+    def resolved(self) -> Setup:
+        """The same with the seed in a noisy engine's string and `data` decided; of a recording, what it holds."""
+        engine = engines.parse(self.engine)
+        if engine.kind == "replay":
+            return self._as_recorded(backbone_of(self.engine).folder)
+        noisy = engine.kind == "rules" and engine.keep < 1 and "seed" not in engine.options
+        text = f"{self.engine}?seed={self.seed}" if noisy and self.seed else self.engine
+        travels = any(problems.domain == TRAVEL for problems in self.problems)
+        return replace(self, engine=text, data=data_of(self.data) if travels else "made")
+
+    def _as_recorded(self, folder: Path) -> Setup:
+        held = json.loads((folder / MANIFEST).read_text())["parameters"]
+        problems = (Problems(p["domain"], p["count"], tuple(map(tuple, p["size"]))) for p in held["problems"])
+        return replace(self, **held | {"problems": tuple(problems), "conditions": tuple(held["conditions"])})
+
+    def answered_by(self, engine: str) -> Setup:
+        """The same with another engine."""
+        return replace(self, engine=engine)
+
+    def instances(self) -> dict[str, tuple[Problems, Instance]]:
+        """Instance id -> where it comes from, and itself."""
+        return {
+            instance.id: (problems, instance)
+            for problems in self.problems
+            for instance in _instances(problems, self.data, self.seed)
+        }
+
+
+@dataclass(frozen=True)
+class Results:
+    """The played episodes of a run. episodes: by task id (see `task_id`), in the run's order."""
+
+    setup: Setup
+    backbone: str
+    episodes: Mapping[str, Episode]
+    usage: Mapping[str, Any]
+    folder: Path
+
+    @property
+    def evidence(self) -> str:
+        """ "simulated" where noise stood in for a model's skill, else "measured"."""
+        choice = engines.parse(self.backbone.removesuffix(" (local)"))
+        return "simulated" if choice.kind == "rules" and choice.keep < 1 else "measured"
+
+    @property
+    def by_rules(self) -> bool:
+        """Whether rules answered, also where what they answered is replayed."""
+        return engines.parse(self.backbone.removesuffix(" (local)")).kind == "rules"
+
+    @cached_property
+    def trajectories(self) -> dict[str, Trajectory]:
+        """Task id -> trajectory, of the episodes that did not fail."""
+        return {
+            name: Trajectory.from_json(episode.result) for name, episode in self.episodes.items() if not episode.failed
+        }
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """A row an episode; see `_row`. A failed episode is no success and has no steps."""
+        import pandas as pd
+
+        instances = self.setup.instances()
+        return pd.DataFrame([self._row(name, *instances[split(name)[1]]) for name in self.episodes])
+
+    def _row(self, name: str, problems: Problems, instance: Instance) -> dict[str, Any]:
+        condition, _ = split(name)
+        trajectory, used = self.trajectories.get(name), self.usage.get(name) or {}
+        about = {"domain": problems.domain, "size": problems.label, "condition": condition, "instance": instance.id}
+        accounts = {
+            field: sum(operator[field] for operator in used.values()) for field in ("calls", "tokens_in", "tokens_out")
+        }
+        timed = not self.by_rules and not any(operator["cached"] for operator in used.values())
+        seconds = sum(operator["seconds"] for operator in used.values()) if timed else float("nan")
+        return about | _outcome(trajectory) | accounts | {"seconds": seconds}
+
+
+def _outcome(trajectory: Trajectory | None) -> dict[str, Any]:
+    """success, and what else is counted: iterations, rejected checks, refused and unreadable actions."""
+    if trajectory is None:
+        return {"success": False, "right": False, "ended": "failed", "iterations": 0} | dict.fromkeys(COUNTED, 0)
+    outcomes = [step.outcome for step in trajectory.steps]
+    return {
+        "success": trajectory.success,
+        "right": trajectory.verdict.solved,
+        "ended": trajectory.ended,
+        "iterations": len(trajectory.steps),
+    } | {name: outcomes.count(name) for name in COUNTED}
+
+
+COUNTED = ("verified", "rejected", "refused", "malformed")
+
+
+def task_id(condition: str, instance: Instance) -> str:
+    """An episode's name in its run."""
+    return f"{condition}/{instance.id}"
+
+
+def split(name: str) -> tuple[str, str]:
+    """Condition and instance id of an episode's name."""
+    condition, _, instance = name.partition("/")
+    return condition, instance
+
+
+def collect(
+    setup: Setup, workers: int = 0, run: str = "", record: bool | None = None, show_progress: bool = True,
+    cluster: str = "",
+) -> Results:  # fmt: skip
+    """Play what is not yet in the run folder, and read the whole run.
+
+    workers: 0 for two processes with rules, eight threads with an endpoint, and one at a time with a local model.
+    run: a folder (a name goes under `runs/`); without one, a folder whose name no other experiment shares.
+    record: keep the answers for `replay:`; by default only a model's. cluster: the address of a Dask scheduler (see
+    lab/cluster.py). Where another process has the run open, this one waits. Where the budget of `lab record` is spent,
+    the results are those of the finished episodes.
+    LLM-TN is left out, and that is told, where the maker made no usable network.
+    Raises ValueError for a condition, domain or size that there is not, BudgetSpent if nothing was finished, and what
+    the backbone raises.
+    """
+    setup = setup.resolved()
+    backbone, kind = backbone_of(setup.engine), engines.parse(setup.engine).kind
+    ids = _recorded(backbone, _planned(setup))
+    episode = partial(_play, setup, kind in ("endpoint", "local") if record is None else record)
+    with run_of(_manifest(setup, backbone, ids), run) as opened:
+        try:
+            threads = kind == "endpoint"
+            crew = workers or (0 if cluster else THREADS if threads else 1 if kind == "local" else 2)
+            play_all(opened, episode, crew, "threading" if threads else "loky", show_progress, cluster)
+        except budget.BudgetSpent as spent:
+            if not opened.episodes:
+                raise
+            progress.note(str(spent))
+        played = {name: opened.episodes[name] for name in ids if name in opened.episodes}
+        return Results(setup, backbone.engine.label, played, opened.usage(), opened.folder)
+
+
+def _planned(setup: Setup) -> list[str]:
+    """The episodes, a condition beside the others on each instance, so that a stopped run has some of all."""
+    names = dict.fromkeys(problems.domain for problems in setup.problems)
+    played = {name: [c for c in setup.conditions if _playable(c, name, setup.maker)] for name in names}
+    return [task_id(c, instance) for problems, instance in setup.instances().values() for c in played[problems.domain]]
+
+
+def _playable(condition: str, name: str, maker: str) -> bool:
+    try:
+        network(condition, name, maker)
+    except BadNetwork as error:
+        progress.note(f"{condition} is left out: {error}")
+        return False
+    return True
+
+
+@cache
+def made(name: str, maker: str) -> Made:
+    """The network that the maker's engine makes for a domain."""
+    return make(domain(name), backbone_of(maker))
+
+
+def network(condition: str, name: str, maker: str = MADE_BY) -> Network:
+    """The network of a condition in a domain. Raises as `procllm.conditions.network_of`."""
+    return network_of(condition, domain(name), made(name, maker).network if condition == LLM else None)
+
+
+def data_of(data: str) -> str:
+    """ "official" or "made", whichever Travel Planner's instances come from. Raises as `worlds.travelplanner.load`."""
+    from worlds.travelplanner import load
+
+    return load(data).data
+
+
+@cache
+def _instances(problems: Problems, data: str, seed: int) -> list[Instance]:
+    of_data = {"data": data} if problems.domain == TRAVEL else {}
+    return domain(problems.domain).instances(problems.count, seed=seed, **dict(problems.size), **of_data)
+
+
+def _recorded(backbone: Backbone, ids: Sequence[str]) -> list[str]:
+    """The episodes that a recording holds, where one is replayed; of any other backbone, all."""
+    held = set(getattr(backbone, "tasks", ()))
+    return [name for name in ids if name in held] or list(ids)
+
+
+def _manifest(setup: Setup, backbone: Backbone, ids: Iterable[str]) -> Manifest:
+    about = asdict(setup)
+    parameters = {name: about[name] for name in ("problems", "conditions", "data", "seed", "horizon", "maker")}
+    address = getattr(backbone, "address", "rules")
+    return Manifest.of(METHOD, setup.engine, address, parameters, ids, ("lab", "worlds", "procllm"))
+
+
+def _play(setup: Setup, record: bool, name: str) -> Played:
+    condition, instance_id = split(name)
+    problems, instance = setup.instances()[instance_id]
+    used = network(condition, problems.domain, setup.maker)
+    of_domain = domain(problems.domain)
+
+    def work(ledger: Ledger) -> dict[str, Any]:
+        return play(of_domain, instance, used, ledger, setup.horizon).to_json()
+
+    return booked(setup.engine, record, work)

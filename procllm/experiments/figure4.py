@@ -1,0 +1,49 @@
+"""Figure 4: iterations, seconds an iteration, seconds in all and tokens, of each benchmark under each condition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from lab import plots, tables
+from procllm.experiments.episodes import Problems, Results
+from procllm.experiments.figure3 import problems
+from procllm.experiments.scores import COSTS, cost_rows, recorded
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+def all_problems(count: int) -> tuple[Problems, ...]:
+    """`count` instances of each domain, and of each size where there are sizes."""
+    return (Problems("travel", count), Problems("recipes", count), *problems(count))
+
+
+def frame(runs: Sequence[Results]) -> pd.DataFrame:
+    """A results table: the statistics of these runs, and of the recordings of real models."""
+    import pandas as pd
+
+    return pd.concat([tables.table(cost_rows(runs)), recorded(COSTS.values())], ignore_index=True)
+
+
+def draw(results: pd.DataFrame) -> Figure:
+    """A row of panels a statistic, a panel a backbone that has it, bars by condition over the benchmarks."""
+    import matplotlib.pyplot as plt
+
+    known = [(title, backbone) for title in COSTS.values() for backbone in _backbones(results, title)]
+    figure, panels = plt.subplots(-(-len(known) // 3), 3, figsize=(12, 3.1 * -(-len(known) // 3)), squeeze=False)
+    for axes, (title, backbone) in zip(panels.flat, known, strict=False):
+        rows = results[(results["backbone"] == backbone) & results["metric"].str.startswith(f"{title}, ")]
+        rows = rows.assign(benchmark=rows["metric"].str.removeprefix(f"{title}, "))
+        plots.bars_with_intervals(rows, "benchmark", "value", "ci_low", "ci_high", hue="method", axes=axes)
+        axes.set(title=f"{title}, {backbone}", xlabel="", ylabel=title)
+        axes.tick_params(axis="x", labelrotation=20)
+    for axes in panels.flat[len(known) :]:
+        axes.set_visible(False)
+    plots.label_evidence(figure, results)
+    return figure
+
+
+def _backbones(results: pd.DataFrame, title: str) -> list[str]:
+    return list(dict.fromkeys(results.loc[results["metric"].str.startswith(f"{title}, "), "backbone"]))

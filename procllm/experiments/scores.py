@@ -1,0 +1,167 @@
+"""Rows of results tables from episodes: success rates, parts of an answer, paired comparisons, costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import product
+from typing import TYPE_CHECKING
+
+from lab import recordings, tables
+from lab.exports import EMPTY
+from lab.statistics import compare
+from procllm.domains import domain
+from procllm.experiments.episodes import METHOD, Results, split
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SUCCESS = "success"
+
+
+def success_rows(runs: Iterable[Results], source: str = "this run") -> list[tables.Row]:
+    """The success rate in percent of each domain, size and condition, with its Wilson interval."""
+    return [
+        tables.rate_row(
+            condition, run.backbone, _metric(name, size), int(of["success"].sum()), len(of), run.evidence, source
+        )
+        for run in runs
+        for (name, size, condition), of in run.frame.groupby(["domain", "size", "condition"], sort=False)
+    ]
+
+
+def part_rows(run: Results, source: str = "this run") -> list[tables.Row]:
+    """The rate of each part of the answer, cumulative by column as in Table 1."""
+    found = []
+    for condition in run.setup.conditions:
+        names = [name for name in run.episodes if split(name)[0] == condition]
+        held = [run.trajectories[name].parts for name in names if name in run.trajectories]
+        found += [
+            tables.rate_row(
+                condition, run.backbone, part, sum(parts[part] for parts in held), len(names), run.evidence, source
+            )
+            for part in (held[0] if held else ())
+        ]
+    return found
+
+
+def paired(runs: Iterable[Results], pairs: Sequence[tuple[str, str]], by: Sequence[str] = ("domain",)) -> pd.DataFrame:
+    """Conditions compared instance by instance: the difference of success with its interval, and exact McNemar tests.
+
+    pairs: (condition, condition); a row for each, each run, and each value of the columns `by` of `Results.frame`.
+    """
+    import pandas as pd
+
+    lines = []
+    for run, (first, second) in product(runs, pairs):
+        for value, of in run.frame.groupby(list(by), sort=False):
+            scores = {name: _scores(rows) for name, rows in of.groupby("condition")}
+            if {first, second} <= scores.keys():
+                lines.append(dict(zip(by, value, strict=True)) | _compared(first, second, scores, run))
+    return pd.DataFrame(lines)
+
+
+def _compared(first: str, second: str, scores: dict[str, dict[str, float]], run: Results) -> dict[str, object]:
+    result = compare(scores[first], scores[second])
+    value, low, high = (100 * number for number in result.difference)
+    return {
+        "compared": f"{first} − {second}",
+        "difference": value,
+        "ci_low": low,
+        "ci_high": high,
+        "only the first": result.wins,
+        "only the second": result.losses,
+        "McNemar p": result.mcnemar,
+        "n": result.n,
+        "evidence": run.evidence,
+        "backbone": run.backbone,
+    }
+
+
+def layout(results: pd.DataFrame) -> pd.DataFrame:
+    """Success rates for reading: a row a domain, size and backbone, a column `value [low, high]` a condition."""
+    import pandas as pd
+
+    cells = [
+        {"problems": row.metric.removeprefix(f"{SUCCESS}, "), "backbone": row.backbone, "evidence": row.evidence}
+        | {"n": int(row.n), row.method: f"{row.value:.0f} [{row.ci_low:.0f}, {row.ci_high:.0f}]"}
+        for row in results.itertuples()
+    ]
+    keys = ["problems", "backbone", "evidence", "n"]
+    return pd.DataFrame(cells).groupby(keys, sort=False).first().fillna(EMPTY).reset_index()
+
+
+def overall(runs: Iterable[Results]) -> pd.DataFrame:
+    """Success in percent over all sizes of a domain, for each backbone and condition."""
+    import pandas as pd
+
+    found = [
+        run.frame.groupby(["domain", "condition"], sort=False)["success"].mean().mul(100).reset_index()
+        for run in runs
+    ]
+    return pd.concat([frame.assign(backbone=run.backbone) for run, frame in zip(runs, found, strict=True)])
+
+
+def cost_rows(runs: Iterable[Results], source: str = "this run") -> list[tables.Row]:
+    """Figure 4's statistics of each domain and condition: means over episodes, with bootstrap intervals.
+
+    Seconds stand only where a model answered and none of its answers came from a cache.
+    """
+    found = []
+    for run in runs:
+        frame = run.frame.assign(tokens=lambda of: of["tokens_in"] + of["tokens_out"])
+        frame = frame.assign(pace=frame["seconds"] / frame["iterations"].clip(lower=1))
+        for (name, condition), of in frame.groupby(["domain", "condition"], sort=False):
+            for column, title in COSTS.items():
+                known = of[column].dropna()
+                if len(known) and not (run.by_rules and column == "tokens"):
+                    metric = _metric(name, "", title)
+                    found.append(
+                        tables.mean_row(condition, run.backbone, metric, known.to_numpy(), run.evidence, source)
+                    )
+    return found
+
+
+COSTS = {
+    "iterations": "iterations",
+    "pace": "seconds an iteration",
+    "seconds": "seconds in all",
+    "tokens": "tokens",
+}
+
+
+def recorded(metrics: Iterable[str] = ()) -> pd.DataFrame:
+    """The rows of all recordings; metrics: those whose metric starts with one of these only."""
+    rows, starts = recordings.rows(METHOD), tuple(metrics)
+    return rows[rows["metric"].str.startswith(starts)] if len(rows) and starts else rows
+
+
+def record(run: Results) -> None:
+    """Save the run as a recording, if `python -m lab record` runs the notebook."""
+    rows = tables.table(success_rows([run]) + cost_rows([run]))
+    recordings.save(run.folder, rows, usage(run), list(run.episodes))
+
+
+def usage(run: Results) -> pd.DataFrame:
+    """Calls, tokens and seconds by operator and condition, and how the answers were read."""
+    import pandas as pd
+
+    from lab.usage import summed
+
+    lines = []
+    for condition in run.setup.conditions:
+        used = [run.usage.get(name) or {} for name in run.episodes if split(name)[0] == condition]
+        lines += [
+            {"condition": condition, "operator": operator, "backbone": run.backbone, "evidence": run.evidence}
+            | summed([each[operator] for each in used if operator in each], not run.by_rules)
+            for operator in sorted({operator for each in used for operator in each})
+        ]
+    return pd.DataFrame(lines)
+
+
+def _metric(name: str, size: str, what: str = SUCCESS) -> str:
+    """ "success, Blocks World, b=3, h=2"."""
+    return ", ".join(part for part in (what, domain(name).title, size) if part)
+
+
+def _scores(rows: pd.DataFrame) -> dict[str, float]:
+    return dict(zip(rows["instance"], rows["success"].astype(float), strict=True))

@@ -1,0 +1,104 @@
+"""§3's inequality, measured: P(full task) without a network against the product of P(subtask) with one.
+
+P(subtask) is taken twice. Within the horizon: of the episodes that came to the subtask, the share that had it verified;
+of the top task, the share whose answer is right. By the chain rule the product of these is the success of the whole
+episode under the network, so that the inequality says no more and no less than that the network helps. At the first
+check: the share in which the first Verify already passed, which leaves out what checking and trying again brings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
+
+from lab.statistics import wilson
+from procllm.conditions import HUMAN, NONE
+from procllm.domains import domain
+from procllm.experiments.episodes import Results, split
+from procllm.network import TOP
+from procllm.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Share(NamedTuple):
+    """So many of so many."""
+
+    passed: int
+    of: int
+
+    @property
+    def rate(self) -> float:
+        """In [0, 1]; 0 of 0 is 0: a subtask that no episode reaches is not done."""
+        return self.passed / self.of if self.of else 0.0
+
+
+def shares(trajectories: Sequence[Trajectory], at_first_check: bool = False) -> dict[str, Share]:
+    """P(subtask) of each task in the order in which it is first worked on; see the module."""
+    tasks = dict.fromkeys(step.task for t in trajectories for step in t.steps)
+    found = {}
+    for task in sorted(tasks, key=lambda name: name == TOP):  # the top is done last
+        reached = [t for t in trajectories if any(step.task == task for step in t.steps)]
+        found[task] = Share(sum(_passed(t, task, at_first_check) for t in reached), len(reached))
+    return found
+
+
+def _passed(trajectory: Trajectory, task: str, at_first_check: bool) -> bool:
+    checks = [s.outcome for s in trajectory.steps if s.task == task and s.outcome in ("verified", "rejected")]
+    passed = checks[:1] == ["verified"] if at_first_check else "verified" in checks
+    return passed and (task != TOP or trajectory.verdict.solved)
+
+
+def by_subtask(run: Results, name: str) -> pd.DataFrame:
+    """Each subtask of Human-TN in a domain: how many episodes came to it, and how many passed, in both counts."""
+    import pandas as pd
+
+    trajectories = _of(run, HUMAN, name)
+    within, first = shares(trajectories), shares(trajectories, at_first_check=True)
+    lines = [
+        {"domain": domain(name).title, "subtask": task, "P within the horizon": within[task].rate}
+        | {"P at the first check": first[task].rate, "n": within[task].of}
+        for task in within
+    ]
+    return pd.DataFrame(lines).assign(evidence=run.evidence, backbone=run.backbone)
+
+
+def inequality(runs: Iterable[Results], names: Sequence[str]) -> pd.DataFrame:
+    """Both sides of the inequality for each run and domain, within the horizon and at the first check.
+
+    full: the success of No-TN with its Wilson interval. product: of P(subtask) under Human-TN. holds: full < product.
+    """
+    import pandas as pd
+
+    return pd.DataFrame([_sides(run, name, first) for run in runs for name in names for first in (False, True)])
+
+
+def _sides(run: Results, name: str, first: bool) -> dict[str, object]:
+    alone, parts = _of(run, NONE, name), shares(_of(run, HUMAN, name), first)
+    full = wilson(sum(_passed(t, TOP, first) for t in alone), len(alone))
+    product = prod(share.rate for share in parts.values())
+    return {
+        "domain": domain(name).title,
+        "counted": "at the first check" if first else "within the horizon",
+        "full": full.value,
+        "ci_low": full.low,
+        "ci_high": full.high,
+        "subtasks": len(parts),
+        "product": product,
+        "holds": full.value < product,
+        "n": len(alone),
+        "evidence": run.evidence,
+        "backbone": run.backbone,
+    }
+
+
+def _of(run: Results, condition: str, name: str) -> list[Trajectory]:
+    """The trajectories of a condition in a domain."""
+    instances = run.setup.instances()
+    return [
+        trajectory
+        for task, trajectory in run.trajectories.items()
+        if split(task)[0] == condition and instances[split(task)[1]][0].domain == name
+    ]

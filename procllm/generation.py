@@ -1,0 +1,172 @@
+"""Networks that a model makes (LLM-TN, paper §6 and appendix E): asked for, checked, and repaired once.
+
+No rule answers this prompt: a network written by hand is never called LLM-made. Offline, networks come from a recording
+of a real model, whatever they are worth.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Literal, NamedTuple
+
+from pydantic import Field, create_model
+
+from lab.backbones import Backbone
+from lab.parsing import MalformedAnswer
+from lab.prompts import AnswerModel, Fields, Prompt
+from procllm.domains.base import Domain
+from procllm.files import File, listed
+from procllm.network import TOP, BadNetwork, Network, read
+
+ASKS = 2  # the first, and one repair
+
+
+class NetworkFields(Fields):
+    """What the prompt shows. previous, fault: the last answer, JSON, and what is wrong with it; "" the first time."""
+
+    specification: str
+    files: tuple[File, ...]
+    top: str
+    previous: str
+    fault: str
+
+
+class StatedMethod(AnswerModel):
+    """A method as a model states it; its place in the list is its number."""
+
+    task: str = Field(description="the task's name")
+    subtasks: list[str] = Field(description="names of the tasks to do first, in order; empty for a task done at once")
+    effect: str = Field(description="what holds in the files once the task is done")
+    effect_files: list[str] = Field(description="the files in which the effect can be seen")
+
+
+class StatedNetwork(AnswerModel):
+    """The network as a model states it."""
+
+    methods: list[StatedMethod] = Field(
+        description='list of {"task", "subtasks": list of names, "effect", "effect_files": list of paths}'
+    )
+
+    def to_json(self) -> str:
+        """The network in the shape of appendix D, heads and keys numbered in the order given."""
+        return json.dumps(
+            {
+                f"method{place}": {
+                    "task": method.task,
+                    "subtasks": {f"subtask{n}": name for n, name in enumerate(method.subtasks, 1)},
+                    "effect": method.effect,
+                    "effect_files": {f"file{n}": path for n, path in enumerate(method.effect_files, 1)},
+                }
+                for place, method in enumerate(self.methods, 1)
+            },
+            indent=1,
+        )
+
+
+class Attempt(NamedTuple):
+    """One answer. stated: as the model gave it; text: the same in appendix D's shape; both "" where it could not be
+    read. fault: why it cannot be used, or "". network: None then.
+    """
+
+    stated: str
+    text: str
+    fault: str
+    network: Network | None
+
+
+class Made(NamedTuple):
+    """What a model made for a domain. network: None where also the repaired one cannot be used."""
+
+    domain: str
+    backbone: str
+    network: Network | None
+    attempts: tuple[Attempt, ...]
+
+
+SYSTEM = """
+You plan work for an agent that solves a problem by giving commands to a system: Read shows a file, Write replaces a
+file, Append adds to a file, and Verify asks for a check of its current task. After each command the agent sees only
+what the last command showed, so it must keep notes often.
+
+Its files:
+{% for file in files %}
+- {{ file.path }} ({{ "read and write" if file.writable else "read only" }}): {{ file.about }}
+{% endfor %}
+
+Write a task network that leads the agent to the solution. It is a list of methods. Each method has the name of its
+task, the names of the subtasks to be done before it, in the order in which they are to be done, the effect that shows
+that the task is done, and the files in which a checker can see that. As an example, two methods of a network:
+{"task": "{{ top }}", "subtasks": ["...", "..."], "effect": "answer.txt answers the request in the right form",
+ "effect_files": ["answer.txt", "files/request.txt", "files/problem_specification.txt"]}
+{"task": "take notes on the request", "subtasks": [], "effect": "the notes have what the request says",
+ "effect_files": ["files/notes.txt", "files/request.txt"]}
+
+Rules:
+- The task that everything starts with is called "{{ top }}".
+- Every subtask has a method of its own, under exactly the same name. A task that is done at once has no subtasks.
+- No task is, at any depth, a subtask of itself.
+- The agent verifies by itself; have no subtasks for that.
+- The effect files are all that the checker sees. If an answer is to be checked, the request and the problem
+  specification belong to them.
+"""
+
+TEMPLATE = """
+*** THE PROBLEM SPECIFICATION ***
+{{ specification | inert }}
+*** END OF THE PROBLEM SPECIFICATION ***
+{% if fault %}
+
+*** YOUR LAST NETWORK ***
+{{ previous | inert }}
+*** END OF YOUR LAST NETWORK ***
+
+It cannot be used: {{ fault | inert }}
+Write the whole network again without this fault.
+{% endif %}
+"""
+
+
+@cache
+def _with_paths(paths: tuple[str, ...]) -> type[StatedNetwork]:
+    """The answer in which only files that there are can be named."""
+    files = (list[Literal[paths]], StatedMethod.model_fields["effect_files"])
+    method = create_model("StatedMethod", __base__=StatedMethod, effect_files=files)
+    return create_model(
+        "StatedNetwork", __base__=StatedNetwork, methods=(list[method], StatedNetwork.model_fields["methods"])
+    )
+
+
+def _narrow(fields: NetworkFields) -> type[StatedNetwork]:
+    return _with_paths(tuple(file.path for file in fields.files))
+
+
+PLANNING = Prompt("procllm.network", "1", "network", SYSTEM, TEMPLATE, NetworkFields, StatedNetwork, narrow=_narrow)
+
+
+def make(domain: Domain, backbone: Backbone) -> Made:
+    """Ask for a network of the domain, and once more with the fault shown if it cannot be used.
+
+    Raises NoRule under rules: they make no networks.
+    """
+    attempts = [_attempt(domain, backbone, "", "")]
+    while attempts[-1].fault and len(attempts) < ASKS:
+        attempts.append(_attempt(domain, backbone, attempts[-1].stated, attempts[-1].fault))
+    return Made(domain.name, backbone.engine.label, attempts[-1].network, tuple(attempts))
+
+
+def _attempt(domain: Domain, backbone: Backbone, previous: str, fault: str) -> Attempt:
+    fields = {
+        "specification": domain.specification,
+        "files": listed(domain.solver, bool(domain.tools_specification)),
+        "top": TOP,
+        "previous": previous,
+        "fault": fault,
+    }
+    stated, text = "", ""
+    try:
+        answer = backbone.ask(PLANNING, **fields).value
+        stated, text = answer.model_dump_json(), answer.to_json()
+        return Attempt(stated, text, "", read(text, domain.paths))
+    except (BadNetwork, MalformedAnswer) as error:
+        return Attempt(stated, text, str(error), None)
