@@ -55,8 +55,9 @@ class Reply:
 
 @dataclass(slots=True)
 class Exchange:
-    """What went to and fro for one question. unanswered: requests that brought no reply."""
+    """What went to and fro for one question. sample: as in `ask`. unanswered: requests that brought no reply."""
 
+    sample: int = 0
     replies: list[Reply] = field(default_factory=list)
     unanswered: int = 0
 
@@ -91,14 +92,14 @@ class Endpoint:
         question = asked(prompt, fields, self.engine)
         request = self._key(question, sample)
         if self.cache is None:
-            return self._from_server(question, request, started)
+            return self._from_server(question, request, sample, started)
         known = self.cache.get(request)
         if known is not None:
             return self._from_cache(question, request, known, started)
         with self.cache.claim(request, self._patience + self._timeout) as known:
             if known is not None:
                 return self._from_cache(question, request, known, started)
-            return self._from_server(question, request, started)
+            return self._from_server(question, request, sample, started)
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
         """The request hash under which caches and recordings keep the answer."""
@@ -117,8 +118,8 @@ class Endpoint:
         )  # fmt: skip
         return Answer(value, call, request, known["text"])
 
-    def _from_server(self, question: Asked, request: str, started: float) -> Answer:
-        exchange = Exchange()
+    def _from_server(self, question: Asked, request: str, sample: int, started: float) -> Answer:
+        exchange = Exchange(sample)
         try:
             value, path = self._converse(question.prompt, question.messages, exchange)
         except (MalformedAnswer, EndpointError) as error:
@@ -187,7 +188,7 @@ class Endpoint:
     def _call(
         self, messages: list[dict[str, str]], response_format: dict[str, Any] | None, exchange: Exchange
     ) -> Reply:
-        arguments = self._sampling() | ({"response_format": response_format} if response_format else {})
+        arguments = self._sampling(exchange.sample) | ({"response_format": response_format} if response_format else {})
 
         def once() -> Reply:
             try:
@@ -208,10 +209,12 @@ class Endpoint:
     def _timeout(self) -> float:
         return self.engine.options.get("timeout", TIMEOUT)
 
-    def _sampling(self) -> dict[str, Any]:
+    def _sampling(self, sample: int) -> dict[str, Any]:
         options = {k: v for k, v in self.engine.options.items() if k not in (*OF_THE_MACHINE, "context")}
         if "reasoning_effort" in options and "max_tokens" in options:
             options["max_completion_tokens"] = options.pop("max_tokens")  # what reasoning models call it
+        if "seed" in options:  # with one seed, every sample would be the same answer
+            options["seed"] += sample
         return {"temperature": 0.0} | options
 
     def _openai(self) -> Any:

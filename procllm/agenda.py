@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from procllm.files import NOTES
 from procllm.network import TOP, Network, Task
 
 
@@ -47,8 +48,9 @@ class Agenda:
                 self._tasks.pop()
             elif subtasks := self._missing(head.name):
                 self.expanded.append(head.name)
-                # A primitive subtask without a method has no effect files; its parent's show what it did.
-                self._tasks += [self.network.task(name, head.files) for name in reversed(subtasks)]
+                # A primitive subtask without a method has no effect files; its parent's and the notes show what it did.
+                shown = tuple(dict.fromkeys((*head.files, NOTES)))
+                self._tasks += [self.network.task(name, shown) for name in reversed(subtasks)]
             else:
                 return
 

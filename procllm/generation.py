@@ -97,13 +97,14 @@ Its files:
 Write a task network that leads the agent to the solution. It is a list of methods. Each method has the name of its
 task, the names of the subtasks to be done before it, in the order in which they are to be done, the effect that shows
 that the task is done, and the files in which a checker can see that. As an example, two methods of a network:
-{"task": "{{ top }}", "subtasks": ["...", "..."], "effect": "answer.txt answers the request in the right form",
+{"task": "{{ top }}", "subtasks": ["take notes on the request", "<your next task>"],
+ "effect": "answer.txt answers the request in the right form",
  "effect_files": ["answer.txt", "files/request.txt", "files/problem_specification.txt"]}
 {"task": "take notes on the request", "subtasks": [], "effect": "the notes have what the request says",
  "effect_files": ["files/notes.txt", "files/request.txt"]}
 
 Rules:
-- The task that everything starts with is called "{{ top }}".
+- The task that everything starts with is called "{{ top }}", and its effect is that of the example.
 - Every subtask has a method of its own, under exactly the same name. A task that is done at once has no subtasks.
 - No task is, at any depth, a subtask of itself.
 - The agent verifies by itself; have no subtasks for that.

@@ -10,6 +10,7 @@ import tempfile
 from collections import Counter, deque
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
+from zlib import crc32
 
 from lab.backbones import Answer, Backbone
 from lab.parsing import MalformedAnswer
@@ -38,19 +39,21 @@ class Seen:
 
 
 class Asker:
-    """Asks the backbone; the same question again within an episode is answered by an independent sample.
+    """Asks the backbone for independent samples: of one question in two episodes, and of one asked again in an episode.
 
-    Without it a cache or a seed would give the same answer to the same context, and a loop would never leave it.
+    All episodes begin with the same context. If a cache or a seed gave them the same answers, they would succeed and
+    fail together, and no interval over instances would hold; and a loop within an episode could never be left.
     """
 
-    def __init__(self, backbone: Backbone) -> None:
-        self._backbone = backbone
+    def __init__(self, backbone: Backbone, episode: str) -> None:
+        """episode: what its samples are drawn by, the instance's id."""
+        self._backbone, self._first = backbone, crc32(episode.encode()) // 2  # 31 bits, as seeds have
         self._asked: Counter[tuple[Any, ...]] = Counter()
 
     def ask(self, prompt: Prompt, **fields: Any) -> Answer:
         question = (prompt.name, *fields.values())
         self._asked[question] += 1
-        return self._backbone.ask(prompt, sample=self._asked[question] - 1, **fields)
+        return self._backbone.ask(prompt, sample=self._first + self._asked[question] - 1, **fields)
 
 
 def play(
@@ -60,7 +63,7 @@ def play(
     with tempfile.TemporaryDirectory(prefix="procllm-") as folder:
         workspace = workspace_of(domain, instance, Path(folder))
         agenda = Agenda(network)
-        steps = procllm(agenda, workspace, Asker(backbone), horizon)
+        steps = procllm(agenda, workspace, Asker(backbone, instance.id), horizon)
         answer, notes = workspace.text(ANSWER), workspace.text(NOTES)
     verdict = domain.check(instance, answer)
     ended: Literal["done", "horizon"] = "horizon" if agenda.head else "done"

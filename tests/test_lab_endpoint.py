@@ -391,6 +391,14 @@ def test_sampling_options_reach_the_server_and_the_key_does_in_its_header(
     assert server.requests[0].headers["authorization"] == "Bearer sk-test-0123456789abcdef"
 
 
+def test_another_sample_is_asked_with_another_seed_where_there_is_one(server: ChatServer, prompt: Prompt) -> None:
+    server.behave(lambda request: chat.answer(GOOD))
+    for engine in ("small?temperature=0.5&seed=4", "small?temperature=0.5"):
+        for sample in (0, 2):
+            connected(engine).ask(prompt, sample=sample, box=1)
+    assert [request.body.get("seed") for request in server.requests] == [4, 6, None, None]
+
+
 def test_a_prompt_that_cannot_fit_the_stated_context_is_not_sent(server: ChatServer, prompt: Prompt) -> None:
     with pytest.raises(PromptTooLong, match=r"tests\.place takes about \d+ tokens.*context=100"):
         connected("small?context=100").ask(prompt, box=1, labels=["word " * 200])

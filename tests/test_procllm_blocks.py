@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lab.backbones import connect
 from procllm.actions import Append, Verify, Write
+from procllm.conditions import EXTENDED, HUMAN, NONE, network_of
 from procllm.corruption import spoil
 from procllm.domains import domain
 from procllm.domains.base import Instance
@@ -18,6 +20,7 @@ from procllm.domains.blocks.instances import COLOURS, instances
 from procllm.domains.blocks.request import GOAL, NoProblem, bottom_up, parsed, worded
 from procllm.domains.blocks.rules import SKILL, product_of
 from procllm.files import ANSWER, NOTES, REQUEST, SPECIFICATION
+from procllm.loop import play
 from procllm.network import TOP, read
 from procllm.rules.view import View, note, sections
 
@@ -393,6 +396,14 @@ def test_an_injected_request_changes_nothing_but_the_text_it_is(injected: str) -
     assert plain == hurt and BLOCKS.check(instance, hurt).solved
     assert SKILL.judge(ANSWERED, {REQUEST: request, ANSWER: hurt}).satisfied
     assert not SKILL.judge(ANSWERED, {REQUEST: request, ANSWER: "HACKED"}).satisfied
+
+
+@pytest.mark.parametrize("condition", [HUMAN, NONE, EXTENDED])
+def test_rules_solve_problems_through_the_loop(condition: str) -> None:
+    network, backbone = network_of(condition, BLOCKS), connect("rules")
+    for instance in (*instances(3, 0, 3, 2), *instances(3, 0, 9, 6)):
+        played = play(BLOCKS, instance, network, backbone)
+        assert played.success and len(played.steps) <= 10, played
 
 
 # --- documents

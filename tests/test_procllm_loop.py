@@ -141,7 +141,15 @@ def test_a_refused_action_is_told_and_changes_nothing() -> None:
 def test_the_same_question_again_asks_for_another_sample() -> None:
     backbone = Scripted([Verify(), Verify(), Verify()], lambda _: False)
     greet(LEAF, backbone, horizon=3)
-    assert [sample for name, sample, _ in backbone.asked if name == "procllm.verify"] == [0, 1, 2]
+    samples = [sample for name, sample, _ in backbone.asked if name == "procllm.verify"]
+    assert samples == [samples[0], samples[0] + 1, samples[0] + 2]
+
+
+def test_two_instances_that_ask_the_same_are_answered_independently() -> None:
+    """Else noise would strike all of them at once, and intervals over instances would be far too narrow."""
+    blocks, noisy = domain("blocks"), connect("rules@0.7")
+    firsts = [play(blocks, i, blocks.network, noisy, horizon=4).steps for i in blocks.instances(30, b=4, h=3)]
+    assert len(set(firsts)) > 5
 
 
 def test_a_trajectory_is_the_same_after_json() -> None:

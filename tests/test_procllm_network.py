@@ -136,7 +136,7 @@ def test_subtasks_run_in_order_and_a_parent_comes_back_to_be_worked_on() -> None
     ]  # fmt: skip
 
 
-def test_a_primitive_task_is_verified_by_its_name_in_the_files_of_its_parent() -> None:
+def test_a_primitive_task_is_verified_by_its_name_in_the_notes_and_the_files_of_its_parent() -> None:
     agenda = Agenda(read(FIGURE, KNOWN))
     agenda.verify()
     assert agenda.head is not None

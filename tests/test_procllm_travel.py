@@ -71,13 +71,13 @@ def test_the_made_requests_are_as_many_as_the_official_ones_and_a_larger_count_a
 
 
 def test_another_seed_gives_other_requests() -> None:
-    assert not {i.request for i in made(10, 1)} & {i.request for i in made()}
+    assert not {i.request for i in made(39, 1)} & {i.request for i in made()}
 
 
 def test_the_made_split_itself_has_few_requests_that_can_be_solved() -> None:
-    found = [funnel(loaded.tasks["validation"], loaded.sandbox) for loaded in map(made_data, range(5))]
+    found = [funnel(loaded.tasks["validation"], loaded.sandbox) for loaded in map(made_data, range(3))]
     assert {(row.single, row.known) for row in found} == {(15, 15)}
-    assert [row.solvable for row in found] == [4, 1, 2, 6, 8]
+    assert [row.solvable for row in found] == [4, 1, 2]
 
 
 def made_data(seed: int) -> travelplanner.Loaded:
@@ -155,7 +155,7 @@ def trip_of(task: travelplanner.TripTask) -> Trip:
 
 
 def test_made_requests_are_read_right() -> None:
-    read = [(trip(i.request), trip_of(i.problem.task)) for seed in range(3) for i in made(20, seed)]
+    read = [(trip(i.request), trip_of(i.problem.task)) for seed in range(3) for i in made(39, seed)]
     assert [pair for pair in read if pair[0] != pair[1]] == []
 
 
@@ -187,6 +187,12 @@ def table(folder: Path, name: str) -> tuple[dict[str, str], ...]:
 
 
 @functools.cache
+def flights_between(folder: Path, org: str, dest: str) -> tuple[dict[str, str], ...]:
+    cities = {org, dest}
+    return tuple(row for row in table(folder, "flights.csv") if {row["OriginCityName"], row["DestCityName"]} == cities)
+
+
+@functools.cache
 def right_answers(instance_id: str, count: int, seed: int) -> tuple[set[str], set[tuple[str, str]], set[tuple]]:
     """Every right first flight, pair of flights, and whole answer."""
     instance = next(i for i in made(count, seed) if i.id == instance_id)
@@ -196,7 +202,7 @@ def right_answers(instance_id: str, count: int, seed: int) -> tuple[set[str], se
 def enumerate_right(instance: Instance) -> tuple[set[str], set[tuple[str, str]], set[tuple]]:
     task, folder = instance.problem.task, instance.tools["tools"]
     fares: dict[tuple[str, str, str], dict[str, int]] = {}
-    for row in table(folder, "flights.csv"):
+    for row in flights_between(folder, task.org, task.dest):
         route = (row["OriginCityName"], row["DestCityName"], row["FlightDate"])
         fares.setdefault(route, {})[row["Flight Number"]] = int(row["Price"]) * task.people
     out = fares[task.org, task.dest, task.dates[0]]
@@ -228,8 +234,7 @@ def expected(instance: Instance, fields: dict[str, object], right: tuple) -> tup
 def spoilers(instance: Instance, random: Random) -> dict[str, Callable[[dict[str, object]], None]]:
     """Ways to put a mistake into an answer."""
     task, problem, folder = instance.problem.task, instance.problem, instance.tools["tools"]
-    flights, places = table(folder, "flights.csv"), table(folder, "accommodations.csv")
-    route = [row for row in flights if {row["OriginCityName"], row["DestCityName"]} == {task.org, task.dest}]
+    places, route = table(folder, "accommodations.csv"), flights_between(folder, task.org, task.dest)
     dates = {"departing_flight": task.dates[0], "returning_flight": task.dates[-1]}
 
     def another_day(fields: dict[str, object]) -> None:
@@ -265,10 +270,10 @@ def spoilers(instance: Instance, random: Random) -> dict[str, Callable[[dict[str
 
 def test_a_thousand_answers_are_judged_as_the_enumeration_of_all_right_ones_does() -> None:
     random, judged, faults, first_fault = Random("travel answers"), Counter(), Counter(), Counter()
-    pool = [(instance, seed) for seed in range(3) for instance in made(25, seed)]
+    pool = [(instance, seed) for seed in range(3) for instance in made(39, seed)]
     for number in range(1000):
         instance, seed = random.choice(pool)
-        right = right_answers(instance.id, 25, seed)
+        right = right_answers(instance.id, 39, seed)
         fields: dict[str, object] = dict(zip(KEYS, random.choice(sorted(right[2])), strict=True))
         if number % 5 > 1:
             ways = spoilers(instance, random)
@@ -543,9 +548,8 @@ def test_rules_solve_made_requests(condition: str, iterations: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("condition", ["Human-TN", "No-TN"])
-def test_rules_solve_every_made_request(condition: str) -> None:
-    assert [i.id for i in made() if not played(i, condition).verdict.solved] == []
+def test_rules_solve_every_made_request() -> None:
+    assert [i.id for i in made() if not played(i, "Human-TN").verdict.solved] == []
 
 
 # Official data

@@ -22,7 +22,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lab import plots
+from lab.backbones import connect
 from procllm.actions import Append, Verify, Write
+from procllm.conditions import EXTENDED, HUMAN, NONE, network_of
 from procllm.corruption import spoil
 from procllm.domains import domain
 from procllm.domains.base import Instance
@@ -34,6 +36,7 @@ from procllm.domains.units.picture import AFTER, BEFORE, draw
 from procllm.domains.units.request import NoProblem, parsed
 from procllm.domains.units.rules import SKILL, product_of
 from procllm.files import ANSWER, NOTES, REQUEST, SPECIFICATION
+from procllm.loop import play
 from procllm.network import TOP, read
 from procllm.rules.view import View, note, sections
 
@@ -166,6 +169,19 @@ def spoiled_requests() -> Iterator[str]:
 def test_a_request_that_tells_of_no_problem_is_refused(text: str) -> None:
     with pytest.raises(NoProblem):
         parsed(text)
+
+
+def test_of_two_lines_that_disagree_the_first_counts() -> None:
+    instance = some()
+    target, unit, place = instance.problem.target, *next(iter(instance.problem.units.items()))
+    later = instance.request
+    for here, there in (
+        (f"{{{target}}}", f"{{{place}}}"),
+        ("at least 3 of your", "at least 1 of your"),
+        (f"({unit}) at ({place})", f"({unit}) at ({target})"),
+    ):
+        later = later.replace(here, there)
+    assert later != instance.request and parsed(instance.request + later) == instance.problem
 
 
 # --- the checker beside a brute-force check that reads the request by words and tries all sets of three places
@@ -373,6 +389,13 @@ def test_notes_are_accepted_and_spoiled_ones_refused(effect: str, section: str) 
     assert not SKILL.judge(effect, files | {NOTES: ""}).satisfied
 
 
+def test_moves_of_a_group_that_stand_twice_are_refused() -> None:
+    notes, _ = done_by_rules("move group 2", MOVED_2, some().request)
+    lines = sections(notes)["group 2 moves"].split("\n")
+    twice = note("group 2 moves", "\n".join([*lines, lines[0]])).text
+    assert "twice" in SKILL.judge(MOVED_2, {NOTES: notes + twice}).analysis
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [
@@ -472,6 +495,14 @@ def test_an_injected_request_changes_nothing_but_the_text_it_is(injected: str) -
     assert plain == hurt and UNITS.check(instance, hurt).solved
     assert SKILL.judge(ANSWERED, {REQUEST: request, ANSWER: hurt}).satisfied
     assert not SKILL.judge(ANSWERED, {REQUEST: request, ANSWER: "HACKED"}).satisfied
+
+
+@pytest.mark.parametrize("condition", [HUMAN, NONE, EXTENDED])
+def test_rules_solve_problems_through_the_loop(condition: str) -> None:
+    network, backbone = network_of(condition, UNITS), connect("rules")
+    for instance in (*instances(2, 0, 5, 3), *instances(2, 0, 15, 9)):
+        played = play(UNITS, instance, network, backbone)
+        assert played.success and len(played.steps) <= 17, played
 
 
 # --- documents

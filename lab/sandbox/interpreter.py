@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from lab.sandbox.program import BackendRefused
+
 # Loads every extension module of the standard library, and tells which files the process then maps.
 PROBE = """
 import importlib, json, os, pkgutil, sys
@@ -52,8 +54,12 @@ class Interpreter:
 def interpreter() -> Interpreter:
     """The interpreter that runs this process, as the file behind its virtual environment."""
     executable = Path(getattr(sys, "_base_executable", "") or sys.executable).resolve()
-    probe = subprocess.run([executable, "-I", "-S", "-c", PROBE], capture_output=True, check=True, timeout=60, env={})
-    found = json.loads(probe.stdout)
+    probe = [executable, "-I", "-S", "-c", PROBE]
+    try:
+        answer = subprocess.run(probe, capture_output=True, check=True, timeout=60, env={}, cwd="/")
+    except (OSError, subprocess.SubprocessError) as error:
+        raise BackendRefused(f"the interpreter {executable} does not say what it needs: {error}") from error
+    found = json.loads(answer.stdout)
     library = _outermost({Path(path).resolve() for path in found["folders"]})
     packages = tuple(folder / name for folder in library for name in PACKAGES if (folder / name).is_dir())
     shared = {Path(path) for path in (*found["mapped"], *ALSO) if Path(path).exists()} - {executable}

@@ -10,6 +10,8 @@ from lab.sandbox.first_steps import command
 from lab.sandbox.interpreter import environment
 from lab.sandbox.program import Job
 
+warnings.filterwarnings("always", message="UNSAFE")  # each time, not once for each place in the code
+
 
 class Unconfined:
     """A child process like any other."""
@@ -33,7 +35,7 @@ class Unconfined:
 
 def start(job: Job) -> Unconfined:
     """The job's program with every right of this process; only time, output and disk are watched."""
-    warnings.warn("UNSAFE: a program runs without isolation, with every right of this process", stacklevel=4)
+    warnings.warn("UNSAFE: a program runs without isolation, with every right of this process", stacklevel=3)
     for name, path in job.shared.items():
         os.symlink(path, job.folder / name)
     return Unconfined(

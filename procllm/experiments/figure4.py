@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from lab import plots, tables
+from lab.exports import EMPTY
 from procllm.experiments.episodes import Problems, Results
 from procllm.experiments.figure3 import problems
 from procllm.experiments.scores import COSTS, cost_rows, recorded
@@ -25,6 +26,20 @@ def frame(runs: Sequence[Results]) -> pd.DataFrame:
     import pandas as pd
 
     return pd.concat([tables.table(cost_rows(runs)), recorded(COSTS.values())], ignore_index=True)
+
+
+def layout(results: pd.DataFrame) -> pd.DataFrame:
+    """For reading: a row a benchmark, condition and backbone, a column `mean [low, high]` a statistic."""
+    import pandas as pd
+
+    cells = []
+    for row in results.itertuples():
+        title = next(title for title in COSTS.values() if row.metric.startswith(f"{title}, "))
+        about = {"benchmark": row.metric.removeprefix(f"{title}, "), "condition": row.method}
+        about |= {"backbone": row.backbone, "evidence": row.evidence, "n": int(row.n)}
+        cells.append(about | {title: f"{row.value:.1f} [{row.ci_low:.1f}, {row.ci_high:.1f}]"})
+    keys = ["benchmark", "condition", "backbone", "evidence", "n"]
+    return pd.DataFrame(cells).groupby(keys, sort=False).first().fillna(EMPTY).reset_index()
 
 
 def draw(results: pd.DataFrame) -> Figure:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from lab import tables
-from procllm.domains import domain
+from lab import plots, tables
 from procllm.experiments.episodes import Results, split
 from procllm.trajectory import Trajectory
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
+METRICS = ("reads after a read", "episodes with a loop")
 LOOP = 4  # reads in a row: §6 prints two rounds over two files
 
 
@@ -37,34 +38,38 @@ def reads_of(trajectory: Trajectory) -> Reads:
     return Reads(sum(kinds), sum(first and second for first, second in pairwise(kinds)), longest)
 
 
-def rows(runs: Iterable[Results]) -> list[tables.Row]:
-    """For each run, domain and condition: reads that follow a read, and episodes with a loop, in percent."""
-    return [row for run in runs for row in _rows(run)]
-
-
-def _rows(run: Results) -> list[tables.Row]:
-    instances, found = run.setup.instances(), []
-    for condition in run.setup.conditions:
-        of = {name: t for name, t in run.trajectories.items() if split(name)[0] == condition}
-        for place in dict.fromkeys(instances[split(name)[1]][0].domain for name in of):
-            counts = [reads_of(t) for name, t in of.items() if instances[split(name)[1]][0].domain == place]
-            found += _of_condition(condition, run, domain(place).title, counts)
-    return found
-
-
-def _of_condition(condition: str, run: Results, title: str, counts: Sequence[Reads]) -> list[tables.Row]:
-    looped, reads = sum(count.longest >= LOOP for count in counts), sum(count.reads for count in counts)
-    found = [
-        tables.rate_row(condition, run.backbone, f"episodes with a loop, {title}", looped, len(counts), run.evidence)
-    ]
-    if reads:
-        again = sum(count.again for count in counts)
-        found.append(
-            tables.rate_row(condition, run.backbone, f"reads after a read, {title}", again, reads, run.evidence)
-        )
+def rows(run: Results) -> list[tables.Row]:
+    """For each condition of a run: the reads that follow a read, and the episodes with a loop, in percent."""
+    found = []
+    for condition in dict.fromkeys(split(name)[0] for name in run.episodes):
+        played = [name for name in run.episodes if split(name)[0] == condition]
+        counts = [reads_of(run.trajectories[name]) for name in played if name in run.trajectories]
+        again, reads = sum(count.again for count in counts), sum(count.reads for count in counts)
+        looped = sum(count.longest >= LOOP for count in counts)
+        shares = [(METRICS[0], again, reads), (METRICS[1], looped, len(played))]
+        found += [
+            tables.rate_row(condition, run.backbone, metric, passed, of, run.evidence)
+            for metric, passed, of in shares
+            if of
+        ]
     return found
 
 
 def frame(runs: Iterable[Results]) -> pd.DataFrame:
     """The rows as a results table. The n of "reads after a read" counts reads, the other one episodes."""
-    return tables.table(rows(runs))
+    return tables.table(row for run in runs for row in rows(run))
+
+
+def draw(results: pd.DataFrame) -> Figure:
+    """A panel a metric, bars by condition over the backbones."""
+    import matplotlib.pyplot as plt
+
+    figure, panels = plt.subplots(1, len(METRICS), figsize=(10, 3.8), sharey=True)
+    for axes, metric in zip(panels, METRICS, strict=True):
+        shown = results[results["metric"] == metric]
+        plots.bars_with_intervals(shown, "backbone", "value", "ci_low", "ci_high", hue="method", axes=axes)
+        axes.set(title=metric, xlabel="", ylabel="%", ylim=(0, 105))
+        axes.tick_params(axis="x", labelrotation=15)
+    panels[1].get_legend().remove()
+    plots.label_evidence(figure, results)
+    return figure

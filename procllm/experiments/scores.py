@@ -10,7 +10,7 @@ from lab import recordings, tables
 from lab.exports import EMPTY
 from lab.statistics import compare
 from procllm.domains import domain
-from procllm.experiments.episodes import METHOD, Results, split
+from procllm.experiments.episodes import COUNTED, METHOD, Results, split
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,10 +95,51 @@ def overall(runs: Iterable[Results]) -> pd.DataFrame:
     import pandas as pd
 
     found = [
-        run.frame.groupby(["domain", "condition"], sort=False)["success"].mean().mul(100).reset_index()
-        for run in runs
+        run.frame.groupby(["domain", "condition"], sort=False)["success"].mean().mul(100).reset_index() for run in runs
     ]
     return pd.concat([frame.assign(backbone=run.backbone) for run, frame in zip(runs, found, strict=True)])
+
+
+def endings(runs: Iterable[Results]) -> pd.DataFrame:
+    """How episodes ended, and what else was counted; a row a domain, condition and backbone.
+
+    right at a timeout: a right answer that no check let pass in time, which is no success.
+    """
+    import pandas as pd
+
+    return pd.DataFrame(
+        [
+            {"domain": domain(name).title, "condition": condition, "n": len(of)}
+            | {"solved": int(of["success"].sum()), "wrong, yet verified": _ended(of, "done", right=False)}
+            | {"right at a timeout": _ended(of, "horizon", right=True)}
+            | {"wrong at a timeout": _ended(of, "horizon", right=False), "failed": int((of["ended"] == "failed").sum())}
+            | {f"{count} steps": int(of[count].sum()) for count in COUNTED}
+            | {"evidence": run.evidence, "backbone": run.backbone}
+            for run in runs
+            for (name, condition), of in run.frame.groupby(["domain", "condition"], sort=False)
+        ]
+    )
+
+
+def _ended(frame: pd.DataFrame, how: str, right: bool) -> int:
+    return int(((frame["ended"] == how) & (frame["right"] == right)).sum())
+
+
+def failures(run: Results) -> pd.DataFrame:
+    """Every episode without success: how it ended and what the checker says of its answer. No text of the answer."""
+    import pandas as pd
+
+    lines = []
+    for name, episode in run.episodes.items():
+        condition, instance = split(name)
+        about = {"condition": condition, "instance": instance}
+        if episode.failed:
+            lines.append(about | {"ended": "failed", "checker": str(episode.error).strip().splitlines()[-1]})
+        elif not run.trajectories[name].success:
+            trajectory = run.trajectories[name]
+            held = [part for part, holds in trajectory.verdict.parts.items() if not holds]
+            lines.append(about | {"ended": trajectory.ended, "checker": f"fails at {held[0]}" if held else "right"})
+    return pd.DataFrame(lines, columns=["condition", "instance", "ended", "checker"])
 
 
 def cost_rows(runs: Iterable[Results], source: str = "this run") -> list[tables.Row]:

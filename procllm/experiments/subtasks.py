@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
+from lab import plots
 from lab.statistics import wilson
 from procllm.conditions import HUMAN, NONE
 from procllm.domains import domain
@@ -21,6 +22,8 @@ from procllm.trajectory import Trajectory
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 class Share(NamedTuple):
@@ -92,6 +95,31 @@ def _sides(run: Results, name: str, first: bool) -> dict[str, object]:
         "evidence": run.evidence,
         "backbone": run.backbone,
     }
+
+
+def draw(sides: pd.DataFrame) -> Figure:
+    """Both sides of the inequality over the backbones: a row of panels a domain, a panel a way of counting."""
+    import matplotlib.pyplot as plt
+
+    names, ways = (list(dict.fromkeys(sides[column])) for column in ("domain", "counted"))
+    figure, panels = plt.subplots(len(names), len(ways), figsize=(9, 3 * len(names)), sharey=True, squeeze=False)
+    for row, name in zip(panels, names, strict=True):
+        for axes, way in zip(row, ways, strict=True):
+            _panel(axes, sides[(sides["domain"] == name) & (sides["counted"] == way)], f"{name}, {way}")
+    for axes in panels.flat[1:]:
+        axes.get_legend().remove()
+    plots.label_evidence(figure, sides)
+    return figure
+
+
+def _panel(axes: Axes, sides: pd.DataFrame, title: str) -> None:
+    import pandas as pd
+
+    left = sides.assign(side="P(full task), No-TN", value=sides["full"])
+    right = sides.assign(side="∏ P(subtask), Human-TN", value=sides["product"], ci_low=None, ci_high=None)
+    both = pd.concat([left, right.astype({"ci_low": float, "ci_high": float})])
+    plots.bars_with_intervals(both, "backbone", "value", "ci_low", "ci_high", hue="side", axes=axes)
+    axes.set(title=title, xlabel="", ylabel="probability", ylim=(0, 1.05))
 
 
 def _of(run: Results, condition: str, name: str) -> list[Trajectory]:

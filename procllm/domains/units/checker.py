@@ -1,7 +1,7 @@
 """The checker: is the answer a list of moves, can they all be done, and is the target surrounded then?
 
-The specification knows no rule of adjacency (C.4.1): a unit may be sent to any location of the network, and the paper's
-grouping strategies do the rest. `along_edges` says how many moves an adjacency rule would have allowed.
+The specification knows no rule of adjacency (C.4.1): a unit may be sent to any location of the network in one turn.
+`along_edges` says how many of an answer's moves an adjacency rule would have allowed.
 """
 
 from __future__ import annotations

@@ -63,6 +63,8 @@ def arranged(problem: Problem) -> dict[str, tuple[str, ...]]:
 def _arrangements(sections: Sections) -> Iterator[dict[str, tuple[str, ...]]]:
     first, *others = sections
     for rest in permutations(others):
+        if rest[0] > rest[-1]:
+            continue  # the mirror image of another order
         order = (first, *rest)
         for inner in product(*(permutations(sections[neighbour]) for neighbour in order)):
             yield dict(zip(order, inner, strict=True))
@@ -95,9 +97,12 @@ def bend(one: Point, other: Point, points: Collection[Point]) -> Point:
     middle, across = Point((one.x + other.x) / 2, (one.y + other.y) / 2), Point(one.y - other.y, other.x - one.x)
     length = across.radius
     controls = [Point(middle.x + push * across.x / length, middle.y + push * across.y / length) for push in PUSHES]
-    fits = [(_clearance(one, control, other, others), control) for control in controls]
-    clear = (control for clearance, control in fits if clearance >= CLEARANCE)
-    return next(clear, max(fits)[1])
+    fits: list[tuple[float, Point]] = []
+    for control in controls:
+        fits.append((_clearance(one, control, other, others), control))
+        if fits[-1][0] >= CLEARANCE:
+            return control
+    return max(fits)[1]
 
 
 def _clearance(one: Point, control: Point, other: Point, others: Sequence[Point]) -> float:

@@ -1,0 +1,48 @@
+"""What a sandbox adds to a bare interpreter; the limit is 50 ms a call, whichever backend holds."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from lab import sandbox
+from lab.sandbox import BACKENDS, run_untrusted
+from lab.sandbox.interpreter import interpreter
+
+LIMIT_MS = 50.0
+ROUNDS = 21
+
+
+def milliseconds(act: Callable[[], Any]) -> float:
+    started = time.perf_counter()
+    act()
+    return 1000 * (time.perf_counter() - started)
+
+
+@pytest.mark.parametrize("backend", list(BACKENDS))
+def test_a_program_in_a_sandbox_takes_at_most_50_ms_longer_than_a_bare_interpreter(
+    benchmark: Any, backend: str
+) -> None:
+    if reason := sandbox.verdict(backend):
+        pytest.skip(f"{backend} is not used here: {reason}")
+    bare = [milliseconds(_bare) for _ in range(ROUNDS)]
+    benchmark.pedantic(lambda: run_untrusted("pass", {}, backend=backend), rounds=ROUNDS, warmup_rounds=1)
+    bare += [milliseconds(_bare) for _ in range(ROUNDS)]
+    peer, held = statistics.median(bare), 1000 * benchmark.stats.stats.median
+    benchmark.extra_info.update(
+        backend=backend,
+        bare_ms=round(peer, 1),
+        sandboxed_ms=round(held, 1),
+        overhead_ms=round(held - peer, 1),
+        ratio=round(held / peer, 2),
+    )
+    assert held - peer <= LIMIT_MS
+
+
+def _bare() -> None:
+    subprocess.run(interpreter().command("-c", "pass"), check=True)

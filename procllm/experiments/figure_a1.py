@@ -1,0 +1,44 @@
+"""Figure A.1: one problem of Unit Movement, how an episode solves it, and whether the generator builds what §5 says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lab import engines
+from procllm.domains import domain
+from procllm.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def steps(trajectory: Trajectory, engine: str) -> pd.DataFrame:
+    """The episode, an iteration a row."""
+    import pandas as pd
+
+    choice = engines.parse(engine)
+    evidence = "simulated" if choice.kind == "rules" and choice.keep < 1 else "measured"
+    table = pd.DataFrame(trajectory.steps)
+    table.insert(0, "iteration", range(1, len(table) + 1))
+    return table.assign(evidence=evidence, backbone=choice.label)
+
+
+def construction(count: int, n: int, k: int, seed: int = 0) -> pd.DataFrame:
+    """What §5 says of the graph, held against `count` generated problems: in how many of them it is so, in percent."""
+    import pandas as pd
+
+    problems = [instance.problem for instance in domain("units").instances(count, seed=seed, n=n, k=k)]
+    facts = {
+        "the target has four neighbours": lambda p: len(p.network[p.target]) == 4,
+        "each neighbour has at least three outer places": lambda p: all(
+            len(set(p.network[place]) - {p.target}) >= 3 for place in p.network[p.target]
+        ),
+        "there are 17 places": lambda p: len(p.network) == 17,
+        "there are 12 edges beyond the 16 of the tree": lambda p: sum(map(len, p.network.values())) // 2 == 28,
+        "three groups of n units": lambda p: len(p.units) == 3 * n,
+        "every unit is one edge from a neighbour of the target": lambda p: all(
+            set(p.network[place]) & set(p.network[p.target]) for place in p.units.values()
+        ),
+    }
+    lines = [{"fact": fact, "value": 100 * sum(map(holds, problems)) / count} for fact, holds in facts.items()]
+    return pd.DataFrame(lines).assign(unit="% of problems", n=count, evidence="measured", backbone="none, a count")
