@@ -117,6 +117,14 @@ WRITES = [
     Hostile("changes the times of a host file", 'attempt(os.utime, facts["canary"], (1, 1))', tame=True),
     Hostile("changes the owner of a host file", 'attempt(os.chown, facts["canary"], os.getuid(), os.getgid())'),
     Hostile("adds an attribute to a host file", 'attempt(os.setxattr, facts["canary"], "user.x", b"x")'),
+    Hostile(
+        "changes the flags of a given file",
+        """
+import fcntl
+given = open("tools/flights.py")
+attempt(fcntl.ioctl, given, 0x40086602, bytes([0x80, 0, 0, 0, 0, 0, 0, 0]))""",
+    ),
+    Hostile("takes a lease on a given file", "import fcntl; attempt(fcntl.fcntl, open('tools/flights.py'), 1024, 0)"),
     Hostile("makes a device", "attempt(os.mknod, 'disk', 0o60600, os.makedev(7, 0))"),
     Hostile("watches what the host does with a file", 'attempt(call, "inotify_init1", 0)'),
 ]
@@ -182,6 +190,17 @@ OTHER_PROCESSES = [
     Hostile("kills its own group", "attempt(os.kill, 0, 9)"),
     Hostile("kills through a process descriptor", 'attempt(os.pidfd_open, facts["victim"])', tame=True),
     Hostile("queues a signal", 'attempt(call, "rt_sigqueueinfo", facts["victim"], 9, b"\\0" * 128)'),
+    Hostile(
+        "has a pipe signal another process",
+        """
+import fcntl
+reading, writing = os.pipe()
+attempt(fcntl.fcntl, reading, fcntl.F_SETSIG, 9)
+attempt(fcntl.fcntl, reading, fcntl.F_SETOWN, facts["victim"])
+fcntl.fcntl(reading, fcntl.F_SETFL, os.O_ASYNC)
+os.write(writing, b"x")""",
+        tame=True,
+    ),
     Hostile("traces another process", 'attempt(call, "ptrace", 16, facts["victim"], 0, 0)'),
     Hostile("asks to be traced", 'attempt(call, "ptrace", 0, 0, 0, 0)'),
     Hostile("reads another process's memory", 'attempt(call, "process_vm_readv", facts["victim"], 0, 0, 0, 0, 0)'),

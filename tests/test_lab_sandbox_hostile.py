@@ -25,7 +25,18 @@ from hostile_programs import ATTEMPTS, BOMBS, NETWORK, OTHER_CALLS, OTHER_PROCES
 from lab import sandbox
 from lab.places import ROOT
 from lab.sandbox import BACKENDS, UNSAFE, Limits, Result, on_sandlock, run_untrusted
-from lab.sandbox.system_calls import ARCHITECTURES, CLONE, CLONE3, ON_ITSELF, PRCTL, REFUSED, SENDTO, numbers
+from lab.sandbox.system_calls import (
+    ARCHITECTURES,
+    CLONE,
+    CLONE3,
+    FCNTL,
+    IOCTL,
+    ON_ITSELF,
+    PRCTL,
+    REFUSED,
+    SENDTO,
+    numbers,
+)
 
 pytestmark = pytest.mark.skipif(platform.machine() not in ARCHITECTURES, reason="no system call table for this machine")
 
@@ -115,7 +126,7 @@ def a_host() -> Iterator[Host]:
 
 def _calls() -> dict[str, int]:
     column, _ = ARCHITECTURES[platform.machine()]
-    return numbers("\n".join([REFUSED, ON_ITSELF, CLONE, CLONE3, PRCTL, SENDTO]), column)
+    return numbers("\n".join([REFUSED, ON_ITSELF, CLONE, CLONE3, PRCTL, SENDTO, IOCTL, FCNTL]), column)
 
 
 def _listeners(folder: Path, secret: str, opened: contextlib.ExitStack) -> tuple[list[socket.socket], dict[str, Any]]:

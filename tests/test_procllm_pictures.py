@@ -32,6 +32,7 @@ from procllm.pictures.layout import GAP, JOINT, Box, laid_out
 from procllm.pictures.legend import ACTIVE_FILL, ENTRIES, PRIMITIVE
 from procllm.pictures.states import spread
 from procllm.pictures.text import LONGEST, drawable, width, wrapped
+from procllm.pictures.trees import STRONG
 from procllm.trajectory import Step, Trajectory
 
 ODD = (
@@ -44,7 +45,7 @@ ODD = (
     "x" * 300,
     "W" * 90,
     "b " * 400,
-    "\\frac{$",
+    "$\\frac$",
     " ",
 )
 DEEP = {TOP: ("go", "level 2"), "level 2": ("level 3", "go"), "level 3": ("level 4", "go"), "level 4": ODD}
@@ -112,7 +113,7 @@ def drawn_boxes(figure: Figure) -> list[FancyBboxPatch]:
     return [box for box in figure.findobj(FancyBboxPatch) if box.get_width() > 0.4]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(networks())
 @example(network_of(DEEP))
 @example(network_of(WIDE))
@@ -126,7 +127,7 @@ def test_boxes_keep_apart_and_each_task_lies_beyond_its_parent(network: Network)
     assert all(box.top >= -1e-6 and box.bottom <= layout.height + 1e-6 for box in boxes)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(networks())
 @example(network_of(SHARED))
 def test_every_task_is_laid_out_as_often_as_the_tree_lists_it(network: Network) -> None:
@@ -206,6 +207,12 @@ def test_kinds_and_states_are_told_apart_without_color() -> None:
     assert len(badges) >= 3
 
 
+def test_strong_lines_lead_from_the_top_to_the_task_worked_on() -> None:
+    for active, strong in (("act", 4), ("two", 2), (TOP, 0), ("look", 7), ("unknown", 0)):
+        (axes,) = tree(network_of(SHARED), active=active).axes
+        assert [line.get_color() for line in axes.lines].count(STRONG) == strong
+
+
 def test_the_legend_says_every_word_once() -> None:
     texts = Counter(text.get_text() for text in tree(network_of(SHARED)).findobj(Text))
     assert all(texts[entry.word] == 1 for entry in ENTRIES)
@@ -275,7 +282,7 @@ def test_the_text_marks_each_task_on_a_line_of_its_own() -> None:
     ]
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(networks())
 def test_the_text_has_a_harmless_line_for_each_task(network: Network) -> None:
     lines = to_text(network).split("\n")

@@ -22,7 +22,7 @@ from procllm.conditions import HUMAN, LLM, NONE, network_of
 from procllm.domains import Instance, domain
 from procllm.generation import Made, make
 from procllm.loop import HORIZON, play
-from procllm.network import BadNetwork, Network
+from procllm.network import BadNetwork, Network, write
 from procllm.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ class Setup:
 
     def _as_recorded(self, folder: Path) -> Setup:
         held = json.loads((folder / MANIFEST).read_text())["parameters"]
+        held.pop("made")
         problems = (Problems(p["domain"], p["count"], tuple(map(tuple, p["size"]))) for p in held["problems"])
         return replace(self, **held | {"problems": tuple(problems), "conditions": tuple(held["conditions"])})
 
@@ -247,8 +248,15 @@ def _recorded(backbone: Backbone, ids: Sequence[str]) -> list[str]:
 def _manifest(setup: Setup, backbone: Backbone, ids: Iterable[str]) -> Manifest:
     about = asdict(setup)
     parameters = {name: about[name] for name in ("problems", "conditions", "data", "seed", "horizon", "maker")}
+    # What the maker made belongs to the experiment as well: a recording of that name may be another one tomorrow.
+    names = dict.fromkeys(problems.domain for problems in setup.problems)
+    parameters["made"] = {name: write(network(LLM, name, setup.maker)) for name in names if _uses_made(setup, name)}
     address = getattr(backbone, "address", "rules")
     return Manifest.of(METHOD, setup.engine, address, parameters, ids, ("lab", "worlds", "procllm"))
+
+
+def _uses_made(setup: Setup, name: str) -> bool:
+    return LLM in setup.conditions and made(name, setup.maker).network is not None
 
 
 def _play(setup: Setup, record: bool, name: str) -> Played:
