@@ -75,9 +75,16 @@ def _python() -> Check:
 
 
 def pins(requirements: Path = ROOT / "requirements.txt") -> dict[str, str]:
-    """Package name -> pinned version, from a requirements file; lines of another kind are passed over."""
+    """Package name -> pinned version, from a requirements file.
+
+    Passed over are lines of another kind, and packages that are for another machine (`; sys_platform == "linux"`).
+    """
+    from packaging.markers import Marker
+
     texts = (line.split("#")[0].strip() for line in requirements.read_text(encoding="utf-8").splitlines())
-    return dict(text.split("==", 1) for text in texts if "==" in text)
+    pinned = (text.partition(";") for text in texts if "==" in text.partition(";")[0])
+    wanted = (pin.strip() for pin, _, marker in pinned if not marker or Marker(marker).evaluate())
+    return dict(pin.split("==", 1) for pin in wanted)
 
 
 def _packages() -> list[Check]:

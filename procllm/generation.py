@@ -38,7 +38,7 @@ class StatedMethod(AnswerModel):
     task: str = Field(description="the task's name")
     subtasks: list[str] = Field(description="names of the tasks to do first, in order; empty for a task done at once")
     effect: str = Field(description="what holds in the files once the task is done")
-    effect_files: list[str] = Field(description="the files in which the effect can be seen")
+    effect_files: list[str] = Field(description="the files in which the effect can be seen", min_length=1)
 
 
 class StatedNetwork(AnswerModel):

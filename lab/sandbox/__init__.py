@@ -5,8 +5,8 @@ no network, no environment, no other file of the host, no second process, bounde
 Two layers hold it: a backend (sandlock, or bubblewrap), and limits and a system call filter of our own that are the
 same in both (`first_steps`, `system_calls`). A backend is used only after our own programs failed to get out of it.
 
-What is not held: under sandlock a program can ask whether a host path exists, how large and how old it is, never what is
-in it. Disk, threads and processor time are looked at every 20 ms, and may be passed by what fits between two looks.
+What is not held: under sandlock a program can ask whether a host path exists, how large and how old it is, never what
+is in it. Disk, threads and processor time are looked at every 20 ms and may be passed by what fits between two looks.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from lab.sandbox.interpreter import environment, interpreter
 from lab.sandbox.program import BackendRefused, Job
 
 INSTALL = "apt install bubblewrap"
-WORK = "/work"
+WORK = "/untrusted"
 NOBODY = "65534"
 DEVICES = ("/dev/null", "/dev/urandom")
 STARTING_S = 10.0

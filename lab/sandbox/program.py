@@ -12,13 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal, Protocol
 
+from lab.backbones import Unavailable
+
 MAIN = "main.py"
 MB = 2**20
 Ending = Literal["exit", "timeout", "output", "disk", "threads", "killed"]
 
 
-class SandboxUnavailable(RuntimeError):
-    """No backend holds on this machine; the message names each, why it was refused, and what to install."""
+class SandboxUnavailable(Unavailable):
+    """No backend holds on this machine; the message names each, why it was refused, and what to install.
+
+    It is no episode's failure: a run stops at it.
+    """
 
 
 class BackendRefused(RuntimeError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import platform
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from lab.sandbox.program import BackendRefused
@@ -18,7 +18,8 @@ ALLOW, KILL_PROCESS, ERRNO = 0x7FFF_0000, 0x8000_0000, 0x0005_0000
 EPERM, ENOSYS = 1, 38
 LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 NUMBER, ARCHITECTURE, ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data; the first argument's low half
-ADDRESS = ARGUMENT + 4 * 8  # sendto's fifth argument
+REQUEST = ARGUMENT + 8  # the second argument of ioctl and fcntl
+ADDRESS = ARGUMENT + 4 * 8  # the fifth of sendto
 CLONE_THREAD = 0x10000
 # Column of REFUSED and audit number of the architecture.
 ARCHITECTURES = {"x86_64": (0, 0xC000_003E), "aarch64": (1, 0xC000_00B7)}
@@ -36,7 +37,7 @@ mbind=237,235 set_mempolicy=238,237
 # namespaces and mounts
 setns=308,268 unshare=272,97 chroot=161,51 pivot_root=155,41 mount=165,40 umount2=166,39 move_mount=429,429
 open_tree=428,428 open_tree_attr=467,467 fsopen=430,430 fsconfig=431,431 fsmount=432,432 fspick=433,433
-mount_setattr=442,442
+mount_setattr=442,442 statmount=457,457 listmount=458,458
 # network
 socket=41,198 connect=42,203 bind=49,200 listen=50,201 accept=43,202 accept4=288,242 sendmsg=46,211
 sendmmsg=307,269
@@ -66,6 +67,11 @@ kexec_file_load=320,294 vhangup=153,58 sync=162,81
 # Refused unless the first argument says that the program means itself; 0 is "myself" to prlimit64.
 ON_ITSELF = "kill=62,129 tkill=200,130 tgkill=234,131 prlimit64=302,261"
 CLONE, CLONE3 = "clone=56,220", "clone3=435,435"
+# Allowed to ioctl: TCGETS, TCGETS2, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, which ask a terminal or a pipe.
+# All else is refused: a file that can only be read still takes new flags and versions by it.
+IOCTL, ASKED = "ioctl=16,29", (0x5401, 0x802C_542A, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
+# Refused to fcntl: F_SETOWN, F_SETSIG and F_SETOWN_EX signal other processes, F_SETLEASE and F_NOTIFY watch a file.
+FCNTL, SIGNALLING = "fcntl=72,25", (8, 10, 15, 1024, 1026)
 PRCTL, PARENT_DEATH_SIGNAL = "prctl=157,167", 1  # by which the program ends if its parent does
 SENDTO = "sendto=44,206"  # refused with an address; without one it is how the ends of a pair of sockets write
 
@@ -100,12 +106,23 @@ def _steps(column: int, architecture: int) -> Iterator[tuple[int, int, int, int]
     yield from [(LOAD, 0, 0, ADDRESS + 4), (EQUAL, 0, 1, 0), _give(ALLOW), _give(ERRNO | EPERM)]
     yield from [(EQUAL, 0, 4, numbers(PRCTL, column)["prctl"]), (LOAD, 0, 0, ARGUMENT)]
     yield from [(EQUAL, 0, 1, PARENT_DEATH_SIGNAL), _give(ERRNO | EPERM), _give(ALLOW)]
+    yield from _by_second_argument(numbers(IOCTL, column)["ioctl"], ASKED, ALLOW, ERRNO | EPERM)
+    yield from _by_second_argument(numbers(FCNTL, column)["fcntl"], SIGNALLING, ERRNO | EPERM, ALLOW)
     for name, number in numbers(ON_ITSELF, column).items():
         itself = [(EQUAL, 0, 1, OWN_PID), _give(ALLOW)]
         if name == "prlimit64":
             itself += [(EQUAL, 0, 1, 0), _give(ALLOW)]
         yield from [(EQUAL, 0, len(itself) + 2, number), (LOAD, 0, 0, ARGUMENT), *itself, _give(ERRNO | EPERM)]
     yield _give(ALLOW)
+
+
+def _by_second_argument(
+    number: int, requests: Sequence[int], verdict: int, otherwise: int
+) -> Iterator[tuple[int, int, int, int]]:
+    yield from [(EQUAL, 0, 2 * len(requests) + 2, number), (LOAD, 0, 0, REQUEST)]
+    for request in requests:
+        yield from [(EQUAL, 0, 1, request), _give(verdict)]
+    yield _give(otherwise)
 
 
 def _give(verdict: int) -> tuple[int, int, int, int]:
