@@ -97,6 +97,17 @@ def bars_with_intervals(
     return axes
 
 
+def one_legend(figure: Figure) -> None:
+    """One legend above the panels in place of theirs, which must all be the same."""
+    panels = [axes for axes in figure.axes if axes.get_legend()]
+    if not panels:
+        return
+    handles, names = panels[0].get_legend_handles_labels()
+    for axes in panels:
+        axes.get_legend().remove()
+    figure.legend(handles, names, loc="outside upper center", ncols=len(names))
+
+
 def label_evidence(figure: Figure, results: pd.DataFrame) -> None:
     """Say under a figure how its numbers came to be, from the evidence, backbone and n of a results table.
 

@@ -143,6 +143,7 @@ def test_the_product_of_shares_within_the_horizon_is_the_success_of_the_whole(tm
         name = next(name for name in NAMES if domain(name).title == line["domain"])
         assert line["full"] == pytest.approx(success[name, NONE])
         assert line["product"] == pytest.approx(success[name, HUMAN])
+    assert (sides["product low"] <= sides["product"]).all() and (sides["product"] <= sides["product high"]).all()
     first = sides[sides["counted"] == "at the first check"]
     assert (first["product"].to_numpy() <= sides[sides["counted"] != "at the first check"]["product"].to_numpy()).all()
 

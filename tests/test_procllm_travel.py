@@ -548,8 +548,8 @@ def test_rules_solve_made_requests(condition: str, iterations: int) -> None:
 
 
 @pytest.mark.slow
-def test_rules_solve_every_made_request() -> None:
-    assert [i.id for i in made() if not played(i, "Human-TN").verdict.solved] == []
+def test_rules_solve_every_third_made_request() -> None:
+    assert [i.id for i in made()[::3] if not played(i, "Human-TN").verdict.solved] == []
 
 
 # Official data

@@ -44,8 +44,7 @@ def draw(runs: Sequence[Results]) -> Figure:
     for row, name in zip(panels, names, strict=True):
         for axes, run in zip(row, runs, strict=True):
             _panel(axes, results[results["backbone"] == run.backbone], name, run.backbone)
-    for axes in panels.flat[1:]:
-        axes.get_legend().remove()
+    plots.one_legend(figure)
     plots.label_evidence(figure, results)
     return figure
 

@@ -56,6 +56,7 @@ def draw(results: pd.DataFrame) -> Figure:
         axes.tick_params(axis="x", labelrotation=20)
     for axes in panels.flat[len(known) :]:
         axes.set_visible(False)
+    plots.one_legend(figure)
     plots.label_evidence(figure, results)
     return figure
 

@@ -70,6 +70,6 @@ def draw(results: pd.DataFrame) -> Figure:
         plots.bars_with_intervals(shown, "backbone", "value", "ci_low", "ci_high", hue="method", axes=axes)
         axes.set(title=metric, xlabel="", ylabel="%", ylim=(0, 105))
         axes.tick_params(axis="x", labelrotation=15)
-    panels[1].get_legend().remove()
+    plots.one_legend(figure)
     plots.label_evidence(figure, results)
     return figure

@@ -71,7 +71,8 @@ def by_subtask(run: Results, name: str) -> pd.DataFrame:
 def inequality(runs: Iterable[Results], names: Sequence[str]) -> pd.DataFrame:
     """Both sides of the inequality for each run and domain, within the horizon and at the first check.
 
-    full: the success of No-TN with its Wilson interval. product: of P(subtask) under Human-TN. holds: full < product.
+    full: the success of No-TN with its Wilson interval. product: of P(subtask) under Human-TN, with a bootstrap one
+    over instances. holds: full < product.
     """
     import pandas as pd
 
@@ -79,9 +80,11 @@ def inequality(runs: Iterable[Results], names: Sequence[str]) -> pd.DataFrame:
 
 
 def _sides(run: Results, name: str, first: bool) -> dict[str, object]:
-    alone, parts = _of(run, NONE, name), shares(_of(run, HUMAN, name), first)
+    alone, parted = _of(run, NONE, name), _of(run, HUMAN, name)
     full = wilson(sum(_passed(t, TOP, first) for t in alone), len(alone))
+    parts = shares(parted, first)
     product = prod(share.rate for share in parts.values())
+    low, high = product_interval(parted, first)
     return {
         "domain": domain(name).title,
         "counted": "at the first check" if first else "within the horizon",
@@ -90,11 +93,33 @@ def _sides(run: Results, name: str, first: bool) -> dict[str, object]:
         "ci_high": full.high,
         "subtasks": len(parts),
         "product": product,
+        "product low": min(low, product),
+        "product high": max(high, product),
         "holds": full.value < product,
         "n": len(alone),
         "evidence": run.evidence,
         "backbone": run.backbone,
     }
+
+
+def product_interval(
+    trajectories: Sequence[Trajectory], at_first_check: bool = False, seed: int = 0, resamples: int = 2000
+) -> tuple[float, float]:
+    """The 95 % percentile bootstrap interval of the product of `shares`, over episodes with all their subtasks.
+
+    Source: Efron 1979.
+    """
+    import numpy as np
+
+    tasks = list(shares(trajectories))
+    reached = np.array([[any(s.task == task for s in t.steps) for task in tasks] for t in trajectories], dtype=float)
+    passed = np.array([[_passed(t, task, at_first_check) for task in tasks] for t in trajectories], dtype=float)
+    count = len(trajectories)
+    weights = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=resamples)
+    came = weights @ reached
+    products = np.divide(weights @ (passed * reached), came, out=np.zeros_like(came), where=came > 0).prod(axis=1)
+    low, high = np.quantile(products, [0.025, 0.975])
+    return float(low), float(high)
 
 
 def draw(sides: pd.DataFrame) -> Figure:
@@ -106,8 +131,7 @@ def draw(sides: pd.DataFrame) -> Figure:
     for row, name in zip(panels, names, strict=True):
         for axes, way in zip(row, ways, strict=True):
             _panel(axes, sides[(sides["domain"] == name) & (sides["counted"] == way)], f"{name}, {way}")
-    for axes in panels.flat[1:]:
-        axes.get_legend().remove()
+    plots.one_legend(figure)
     plots.label_evidence(figure, sides)
     return figure
 
@@ -116,8 +140,9 @@ def _panel(axes: Axes, sides: pd.DataFrame, title: str) -> None:
     import pandas as pd
 
     left = sides.assign(side="P(full task), No-TN", value=sides["full"])
-    right = sides.assign(side="∏ P(subtask), Human-TN", value=sides["product"], ci_low=None, ci_high=None)
-    both = pd.concat([left, right.astype({"ci_low": float, "ci_high": float})])
+    low, high = sides["product low"], sides["product high"]
+    right = sides.assign(side="∏ P(subtask), Human-TN", value=sides["product"], ci_low=low, ci_high=high)
+    both = pd.concat([left, right])
     plots.bars_with_intervals(both, "backbone", "value", "ci_low", "ci_high", hue="side", axes=axes)
     axes.set(title=title, xlabel="", ylabel="probability", ylim=(0, 1.05))
 

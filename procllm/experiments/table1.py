@@ -95,7 +95,6 @@ def draw(results: pd.DataFrame, metrics: Sequence[str]) -> Figure:
         plots.bars_with_intervals(rows, "backbone", "value", "ci_low", "ci_high", hue="method", axes=axes)
         axes.set(title=metric, xlabel="", ylabel="success (%)", ylim=(0, 105))
         axes.tick_params(axis="x", labelrotation=30)
-    for axes in panels.flat[1:]:
-        axes.get_legend().remove()
+    plots.one_legend(figure)
     plots.label_evidence(figure, results)
     return figure
