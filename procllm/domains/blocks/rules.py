@@ -62,7 +62,8 @@ class BlocksSkill:
             problem = parsed(files.get(REQUEST) or notes.get("request", ""))
         except NoProblem as fault:
             return Judgement(False, f"{fault}.")
-        if product == "answer":
+        # A network may let a plan be seen in the answer's file alone, which then has to hold it.
+        if product == "answer" or (product == "plan" and NOTES not in files and ANSWER in files):
             return _judged_answer(problem, files[ANSWER])
         return _judged_steps(problem, product, notes)
 
