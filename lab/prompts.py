@@ -127,7 +127,12 @@ def _json(value: Any) -> str:
 
 def inert(text: str) -> str:
     """A template's `{{ text | inert }}`: foreign text in which no line can pass for a `***` heading of the prompt."""
-    return "\n".join(f"| {line}" if line.lstrip().startswith("***") else line for line in text.splitlines())
+    return "\n".join(f"| {line}" if _like_heading(line) else line for line in text.splitlines())
+
+
+def _like_heading(line: str) -> bool:
+    # Blanks and characters that show nothing, such as a zero-width space, would hide the stars.
+    return "".join(each for each in line if each.isprintable() and not each.isspace()).startswith("***")
 
 
 def faults(error: ValidationError) -> str:

@@ -14,7 +14,7 @@ LONGEST_PATH = 200  # characters of a path that the list of last commands shows;
 
 @dataclass(frozen=True)
 class Read:
-    """Show the file, with line numbers."""
+    """Show the file, with line numbers, until the next command (B.1; §4 says that it is copied into the notes)."""
 
     path: str
 
@@ -44,9 +44,9 @@ Action = Read | Write | Append | Verify
 
 
 def command_of(action: Action) -> str:
-    """The action as the list of last commands shows it: its name and its file, without the text."""
+    """The action as the list of last commands shows it, on one line: its name and its file, without the text."""
     name = type(action).__name__
-    return name if isinstance(action, Verify) else f"{name} {action.path[:LONGEST_PATH]}"
+    return name if isinstance(action, Verify) else f"{name} {' '.join(action.path[:LONGEST_PATH].split())}".strip()
 
 
 def _capitalised(name: object) -> object:

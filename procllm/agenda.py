@@ -15,12 +15,11 @@ from procllm.network import TOP, Network, Task
 
 
 class Agenda:
-    """K with its head last, the tasks that were expanded, and those that were verified."""
+    """K with its head last, and the tasks that were verified."""
 
     def __init__(self, network: Network, start: Task | None = None) -> None:
         """start: the task to begin with; by default the network's method for the top task says what it is."""
         self.network = network
-        self.expanded: list[str] = []
         self.verified: list[str] = []
         self._tasks = [start or network.task(TOP)]
         self._update()
@@ -47,7 +46,6 @@ class Agenda:
             if head.name in self.verified:  # two parents may share a subtask
                 self._tasks.pop()
             elif subtasks := self._missing(head.name):
-                self.expanded.append(head.name)
                 # A primitive subtask without a method has no effect files; its parent's and the notes show what it did.
                 shown = tuple(dict.fromkeys((*head.files, NOTES)))
                 self._tasks += [self.network.task(name, shown) for name in reversed(subtasks)]

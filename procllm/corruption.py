@@ -31,16 +31,21 @@ def wrong_verdict(fields: Any, answer: Any, random: Random) -> Any:
 
 
 def spoil(text: str, random: Random) -> str:
-    """The text with one mistake: a line left out, two words of it exchanged, or a number changed."""
+    """The text with one mistake: a line left out, two words of it exchanged, or a digit changed.
+
+    Some mistakes do no harm: a plan may run without a line, and notes may say the same thing twice.
+    """
     ways = [_without_a_line, _exchanged, _another_number]
     random.shuffle(ways)
     return next((spoiled for way in ways if (spoiled := way(text, random)) != text), text + " and so on")
 
 
 def _without_a_line(text: str, random: Random) -> str:
-    lines = text.split("\n")
-    del lines[random.randrange(len(lines))]
-    return "\n".join(lines)
+    lines = text.splitlines(keepends=True)
+    filled = [place for place, line in enumerate(lines) if line.strip()]
+    if filled:
+        del lines[random.choice(filled)]
+    return "".join(lines)
 
 
 def _exchanged(text: str, random: Random) -> str:

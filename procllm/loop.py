@@ -59,7 +59,9 @@ class Asker:
 def play(
     domain: Domain, instance: Instance, network: Network, backbone: Backbone, horizon: int = HORIZON
 ) -> Trajectory:
-    """Play one instance in a workspace of its own, and have its answer checked."""
+    """Play one instance in a workspace of its own, and have its answer checked. Raises ValueError for no iterations."""
+    if horizon < 1:
+        raise ValueError(f"horizon={horizon}; an episode has at least one iteration")
     with tempfile.TemporaryDirectory(prefix="procllm-") as folder:
         workspace = workspace_of(domain, instance, Path(folder))
         agenda = Agenda(network)
@@ -88,7 +90,7 @@ def procllm(agenda: Agenda, workspace: Workspace, asker: Asker, horizon: int) ->
             break
         try:
             action = _act(asker, workspace, seen, task)  # lines 6-8
-        except MalformedAnswer as error:
+        except MalformedAnswer as error:  # costs an iteration, and is no command
             seen.trace, seen.response = f"JSON error, nothing was done: {error}", ""
             steps.append(Step(task.name, "", "malformed"))
             continue

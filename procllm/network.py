@@ -2,21 +2,26 @@
 
 Two shapes are read. Appendix D: a method has `task`, `subtasks` with keys `subtask1`..., `effect` and `effect_files`.
 Figure 1: the keys of subtasks are `1`..., and `name`, `verify` and `verify_files` stand for `task`, `effect` and
-`effect_files`. Subtasks run in the order in which the numbers of their keys count up.
+`effect_files`. Subtasks run in the order in which the numbers of their keys count up; so do those of all networks that
+the paper prints, though its prompt for a model (E.3) asks for the reverse.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 TOP = "process user request"  # the task that every episode starts with (§4)
 # Another spelling -> ours; figure 1 uses both within one network.
 SPELLINGS = {"name": "task", "verify": "effect", "verify_files": "effect_files"}
 KEYS = ("task", "subtasks", "effect", "effect_files")
+# Far above any network that says how a task is done; a model may write any nonsense.
+MOST_METHODS, MOST_TASKS = 200, 1000
 
 
 class BadNetwork(ValueError):
@@ -85,10 +90,12 @@ class Network:
 def check(network: Network, known: Iterable[str] = ()) -> Network:
     """The network itself, if it can be used. known: the workspace's paths, where its files are to be checked too.
 
-    Raises BadNetwork for a cycle, a missing task, effect or effect file, an unknown file, and no method for the top
-    task. Heads are unique already: `read` refuses a second one.
+    Raises BadNetwork for a cycle, a missing task, effect or effect file, an unknown file, no method for the top task,
+    and a network of absurd size. Heads are unique already: `read` refuses a second one.
     """
     known = tuple(known)
+    if len(network.methods) > MOST_METHODS:
+        raise BadNetwork(f"The network has {len(network.methods)} methods; at most {MOST_METHODS} are read")
     for method in network.methods:
         for what, value in (("task", method.task), ("effect", method.effect), ("effect_files", method.files)):
             if not value:
@@ -96,10 +103,23 @@ def check(network: Network, known: Iterable[str] = ()) -> Network:
         unknown = [file for file in method.files if known and file not in known]
         if unknown:
             raise BadNetwork(f"Method {method.head!r} is verified by {unknown[0]!r}; the files are {', '.join(known)}")
-    if network.methods and not network.find_first_relevant(TOP):
+    if not network.find_first_relevant(TOP):
         raise BadNetwork(f"No method has the task {TOP!r}, with which every episode starts")
     _refuse_cycle(network)
+    _refuse_endless(network)
     return network
+
+
+def _refuse_endless(network: Network) -> None:
+    """Count the tasks of the tree without walking it: shared subtasks can double it at every level."""
+
+    @cache
+    def tasks_below(task: str) -> int:
+        method = network.find_first_relevant(task)
+        return 1 + sum(map(tasks_below, method.subtasks if method else ()))
+
+    if tasks_below(TOP) > MOST_TASKS:
+        raise BadNetwork(f"{TOP!r} decomposes into {tasks_below(TOP)} tasks; at most {MOST_TASKS} are worked off")
 
 
 def _refuse_cycle(network: Network) -> None:
@@ -125,7 +145,9 @@ def read(text: str, known: Iterable[str] = ()) -> Network:
     known = tuple(known)
     try:
         raw = json.loads(text, object_pairs_hook=_without_duplicates)
-    except json.JSONDecodeError as error:
+    except BadNetwork:
+        raise
+    except ValueError as error:  # a number of thousands of digits is one, too
         raise BadNetwork(f"The network is no JSON: {error}") from None
     except RecursionError:
         raise BadNetwork("The network is nested too deeply; a method holds texts and two flat objects") from None
@@ -175,20 +197,29 @@ def _text(head: str, raw: Mapping[str, Any], key: str) -> str:
     value = raw.get(key, "")
     if not isinstance(value, str):
         raise BadNetwork(f"Method {head!r}: {key} must be a text")
-    return value.strip()
+    return _one_line(head, key, value)
+
+
+def _one_line(head: str, key: str, text: str) -> str:
+    """The text, if it is a line of plain text: names and effects stand in prompts, where a second line would be read
+    as the prompt's own.
+    """
+    if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text.strip()):
+        raise BadNetwork(f"Method {head!r}: {key} must be one line of plain text")
+    return text.strip()
 
 
 def _ordered(head: str, key: str, raw: Any) -> tuple[str, ...]:
     """The values by the numbers at the end of their keys, so that subtask10 comes after subtask2."""
     if not isinstance(raw, dict) or not all(isinstance(value, str) for value in raw.values()):
         raise BadNetwork(f'Method {head!r}: {key} must be an object of texts, such as {{"subtask1": "..."}}')
-    numbers = {name: re.search(r"(\d+)$", name) for name in raw}
+    numbers = {name: re.search(r"(?<!\d)(\d{1,6})$", name) for name in raw}
     if unnumbered := [name for name, number in numbers.items() if not number]:
         raise BadNetwork(f"Method {head!r}: {key} has the key {unnumbered[0]!r}; keys end in the number of their place")
     places = {name: int(number[1]) for name, number in numbers.items()}
     if len(set(places.values())) < len(places):
         raise BadNetwork(f"Method {head!r}: two keys of {key} have the same number")
-    values = tuple(raw[name].strip() for name in sorted(raw, key=places.__getitem__))
+    values = tuple(_one_line(head, key, raw[name]) for name in sorted(raw, key=places.__getitem__))
     if "" in values:
         raise BadNetwork(f"Method {head!r}: {key} holds an empty text")
     return values

@@ -140,7 +140,7 @@ def shorter(fields: ActFields, over: int) -> ActFields | None:
 
 def shorter_files(fields: VerifyFields, over: int) -> VerifyFields | None:
     """The longest file with its end cut off. None if there is nothing more to cut."""
-    longest = max(fields.files, key=lambda file: len(file[1]))
+    longest = max(fields.files, key=lambda file: len(file[1]), default=("", ""))
     text = _cut(longest[1], over)
     files = tuple((path, text) if path == longest[0] else (path, other) for path, other in fields.files)
     return None if text is None else fields.model_copy(update={"files": files})

@@ -45,8 +45,9 @@ class Trajectory:
         return {name: held and self.ended == "done" for name, held in self.verdict.parts.items()}
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON, which `from_json` reads."""
-        return asdict(self) | {"steps": [list(step) for step in self.steps]}
+        """Plain JSON, which `from_json` reads. The parts are pairs: their order says which failed first."""
+        verdict = {"parts": [list(part) for part in self.verdict.parts.items()], "reason": self.verdict.reason}
+        return asdict(self) | {"steps": [list(step) for step in self.steps], "verdict": verdict}
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> Trajectory:
@@ -56,6 +57,6 @@ class Trajectory:
                 **raw,
                 "steps": tuple(Step(*step) for step in raw["steps"]),
                 "verified": tuple(raw["verified"]),
-                "verdict": Verdict(**raw["verdict"]),
+                "verdict": Verdict(dict(raw["verdict"]["parts"]), raw["verdict"]["reason"]),
             }
         )

@@ -27,11 +27,10 @@ class Refused(Exception):
 
 
 class Done(NamedTuple):
-    """What an action showed. refused: whether it was not done. ran: the solver's run, if there was one."""
+    """What an action showed. refused: whether it was not done."""
 
     output: str
     refused: bool = False
-    ran: Result | None = None
 
 
 class Workspace:
@@ -82,9 +81,8 @@ class Workspace:
         ran = run_untrusted(program, self._tools, timeout=SOLVER_SECONDS)
         printed = ran.stdout[:MOST_CHARACTERS]
         self._put(OUTPUT, printed)
-        stopped = "" if ran.ended == "exit" else f"The program was stopped: {ran.ended}."
-        errors = f"{ran.stderr[:MOST_CHARACTERS]}\n{stopped}".strip()
-        return Done(f"{shown}\n{PRINTED}\n{printed}\n{ERRORS}\n{errors}", ran=ran)
+        errors = f"{ran.stderr[:MOST_CHARACTERS]}\n{_ending(ran)}".strip()
+        return Done(f"{shown}\n{PRINTED}\n{printed}\n{ERRORS}\n{errors}")
 
     def _put(self, path: str, text: str) -> None:
         with open(self._open(path, os.O_WRONLY | os.O_TRUNC), "w", encoding="utf-8", newline="") as file:
@@ -111,6 +109,13 @@ class Workspace:
     @property
     def _writable(self) -> str:
         return ", ".join(path for path, file in self.files.items() if file.writable)
+
+
+def _ending(ran: Result) -> str:
+    """How a program ended that did not end well; "" for one that did."""
+    if ran.ended != "exit":
+        return f"The program was stopped: {ran.ended}."
+    return f"The program ended with status {ran.returncode}." if ran.returncode else ""
 
 
 def _refuse_unfit(path: str, text: str) -> None:

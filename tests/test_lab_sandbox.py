@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lab import sandbox
+from lab.backbones import Unavailable
 from lab.places import ROOT
 from lab.sandbox import (
     BACKENDS,
@@ -440,3 +441,21 @@ def test_every_jump_of_the_filter_lands_within_it_and_calls_are_listed_once(mach
 def test_a_machine_without_a_table_of_system_calls_is_refused() -> None:
     with pytest.raises(BackendRefused, match="riscv64"):
         system_calls.program_filter("riscv64")
+
+
+def test_what_is_printed_is_the_same_wherever_it_runs(backend: str, tmp_path: Path) -> None:
+    """Else a traceback would carry a temporary folder's name, and no run that shows it could be repeated."""
+    (tmp_path / "broken.py").write_text("import json\n\n\ndef read():\n    return json.loads('{')\n")
+    code = "import os\nfrom tools.broken import read\nprint(os.getcwd())\nread()\n"
+    results = [run_untrusted(code, {"tools": tmp_path}, backend=backend) for _ in range(2)]
+    assert results[0].stdout == results[1].stdout == "/untrusted\n"
+    assert results[0].stderr == results[1].stderr
+    assert '"/untrusted/main.py"' in results[0].stderr and '"/python/json/' in results[0].stderr
+    assert str(tmp_path) not in results[0].stderr
+
+
+def test_a_backend_that_the_environment_names_wrongly_stops_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_SANDBOX", "sandbocks")
+    with pytest.raises(SandboxUnavailable, match="LAB_SANDBOX='sandbocks'.*sandlock"):
+        run_untrusted("print(1)", {})
+    assert issubclass(SandboxUnavailable, Unavailable)  # and so it is no episode's failure

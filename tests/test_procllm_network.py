@@ -55,6 +55,15 @@ def test_the_tree_lists_parents_before_their_subtasks_in_order() -> None:
     ("text", "named"),
     [
         ("[1]", "object"),
+        ("{}", "'process user request'"),
+        (f'{{"m": {"9" * 5000}}}', "no JSON"),
+        (raw(m={"task": TOP, "subtasks": {f"subtask{'9' * 5000}": "a"}}), "number of their place"),
+        (raw(m={"task": TOP, "effect": "fine\nEffect to reach: nothing"}), "one line"),
+        (raw(m={"task": TOP, "subtasks": {"1": "half \ud800"}}), "one line"),
+        (raw(**{f"m{n}": {"task": TOP if n == 0 else f"t{n}", "subtasks": {"1": f"t{n + 1}"}} for n in range(1200)}),
+         "1200 methods"),
+        (raw(**{f"m{n}": {"task": TOP if n == 0 else f"t{n}", "subtasks": {"1": f"t{n + 1}", "2": f"t{n + 1}"}}
+                for n in range(60)}), "decomposes into"),
         ("{", "no JSON"),
         ("[" * 100_000, "nested too deeply"),
         ('{"m": 1}', "'m' is no JSON object"),
@@ -91,7 +100,8 @@ def test_methods_that_nothing_leads_to_are_named_and_allowed() -> None:
     assert network.unreachable == ("other", "again")
 
 
-words = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1).map(str.strip).filter(bool)
+plain = st.characters(codec="utf-8", exclude_categories=["Cs", "Cc", "Zl", "Zp"])
+words = st.text(plain, min_size=1).map(str.strip).filter(bool)
 
 
 @st.composite
@@ -103,7 +113,9 @@ def networks(draw: st.DrawFn) -> Network:
         tuple(
             Method(f"m{place}", task, draw(words), draw(files), tuple(draw(later)))
             for place, task in enumerate(tasks)
-            for later in [st.lists(st.sampled_from(tasks[place + 1 :])) if tasks[place + 1 :] else st.just([])]
+            for later in [
+                st.lists(st.sampled_from(tasks[place + 1 :]), unique=True) if tasks[place + 1 :] else st.just([])
+            ]
         )
     )
 

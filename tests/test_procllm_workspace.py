@@ -111,6 +111,7 @@ def test_the_solver_runs_after_every_change_and_its_output_is_kept_and_shown(wor
     assert workspace.text(OUTPUT) == "42\n"
     done = workspace.do(Append(SOLVER, "\n1 / 0"))
     assert "ZeroDivisionError" in done.output and workspace.text(OUTPUT) == "42\n"
+    assert done.output.endswith("The program ended with status 1.")
 
 
 def test_the_solver_sees_its_tools_and_no_file_of_the_workspace(tmp_path: Path) -> None:

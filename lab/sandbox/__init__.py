@@ -15,17 +15,20 @@ import os
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from lab.doctor import Check
 from lab.sandbox import on_bubblewrap, on_sandlock, without_isolation
-from lab.sandbox.program import BackendRefused, Limits, Result, SandboxUnavailable, prepared
+from lab.sandbox.interpreter import interpreter
+from lab.sandbox.program import WORK, BackendRefused, Job, Limits, Result, SandboxUnavailable, prepared
 from lab.sandbox.selftest import Start, examine
 from lab.sandbox.watching import watched
 
 __all__ = ["BACKENDS", "UNSAFE", "Limits", "Result", "SandboxUnavailable", "checks", "run_untrusted", "verdict"]
 
 VARIABLE = "LAB_SANDBOX"
+LIBRARY = "/python"  # how the standard library's folder reads in what a program prints
 UNSAFE = "UNSAFE_no_isolation"
 # In the order they are tried: sandlock comes with the suite's packages.
 BACKENDS: dict[str, Start] = {"sandlock": on_sandlock.start, "bubblewrap": on_bubblewrap.start}
@@ -44,15 +47,35 @@ def run_untrusted(
     Only the standard library can be imported: neither this suite nor any installed package is there.
     timeout: seconds of wall clock. backend: one of BACKENDS; empty takes the environment's LAB_SANDBOX, else the first
     that holds. UNSAFE_no_isolation runs the program with all the rights of this process, and warns each time.
-    Raises: SandboxUnavailable if no backend holds here, ValueError for a name or a number that cannot be.
+    What is printed is the same on every machine and backend: the working folder reads as /untrusted.
+    Raises: SandboxUnavailable if no backend holds here or LAB_SANDBOX names none, ValueError for a name or a number
+    that cannot be.
     """
     with prepared(code, files, timeout, limits or Limits()) as job:
-        start = _chosen(backend or os.environ.get(VARIABLE, ""))
+        start = _chosen(backend) if backend else _stated()
         started = time.monotonic()
         try:
-            return watched(start(job), job, started)
+            return without_host_paths(watched(start(job), job, started), job)
         except BackendRefused as error:
             raise SandboxUnavailable(str(error)) from error
+
+
+def without_host_paths(result: Result, job: Job) -> Result:
+    """The result with the same paths in its texts wherever it ran, as in a traceback; else no run could be repeated."""
+    seen = {str(job.folder): WORK} | {str(path): f"{WORK}/{name}" for name, path in job.shared.items()}
+    seen |= {str(folder): LIBRARY for folder in interpreter().library}
+    stdout, stderr = result.stdout, result.stderr
+    for path in sorted(seen, key=len, reverse=True):  # one may lie within another
+        stdout, stderr = stdout.replace(path, seen[path]), stderr.replace(path, seen[path])
+    return replace(result, stdout=stdout, stderr=stderr)
+
+
+def _stated() -> Start:
+    name = os.environ.get(VARIABLE, "")
+    try:
+        return _chosen(name)
+    except ValueError as error:  # of the machine's settings, and so no fault of the program
+        raise SandboxUnavailable(f"{VARIABLE}={name!r}: {error}") from None
 
 
 def _chosen(name: str) -> Start:

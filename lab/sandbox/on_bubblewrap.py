@@ -15,10 +15,9 @@ from pathlib import Path
 
 from lab.sandbox.first_steps import command
 from lab.sandbox.interpreter import environment, interpreter
-from lab.sandbox.program import BackendRefused, Job
+from lab.sandbox.program import WORK, BackendRefused, Job
 
 INSTALL = "apt install bubblewrap"
-WORK = "/untrusted"
 NOBODY = "65534"
 DEVICES = ("/dev/null", "/dev/urandom")
 STARTING_S = 10.0

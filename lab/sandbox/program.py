@@ -15,6 +15,7 @@ from typing import Literal, Protocol
 from lab.backbones import Unavailable
 
 MAIN = "main.py"
+WORK = "/untrusted"  # the working folder as the program knows it, or at least as it reads in what it prints
 MB = 2**20
 Ending = Literal["exit", "timeout", "output", "disk", "threads", "killed"]
 
