@@ -24,7 +24,7 @@ def network_of(condition: str, domain: Domain, made: Network | None = None) -> N
     if condition == EXTENDED:
         return with_extended_goal(domain.network)
     if condition != LLM:
-        raise ValueError(f"No condition {condition!r}; choose one of {', '.join((*CONDITIONS, EXTENDED))}")
+        raise ValueError(f"No condition {condition!r}; choose from {list((*CONDITIONS, EXTENDED))}")
     if made is None:
         raise BadNetwork(f"{domain.title} has no network that a model made; see procllm.generation")
     return made

@@ -9,19 +9,19 @@ from typing import Any
 from procllm.actions import Action, Append, Read, Response, Verify, Write, stated
 
 
-def wrong_action(fields: Any, answer: Response, random: Random) -> Response:
+def wrong_action(fields: Any, answer: Response, random: Random, early: bool = True) -> Response:
     """One of the slips that the paper tells of: a text with a mistake in it, a Verify too early, a file read again.
 
-    fields: `procllm.prompts.ActFields`.
+    fields: `procllm.prompts.ActFields`. early: whether a Verify too early is among them.
     """
     right = answer.action.typed
     slips: list[Action] = [Read(random.choice(fields.files).path)]
-    slips += [] if isinstance(right, Verify) else [Verify()]
+    slips += [Verify()] if early and not isinstance(right, Verify) else []
     if isinstance(right, Write | Append):
         spoiled = type(right)(right.path, spoil(right.text, random))
         # Mistakes in what is written are what verification is for: as many as all other slips together.
         slips += [spoiled] * len(slips)
-    slips = [slip for slip in slips if slip != right] or [Verify()]
+    slips = [slip for slip in slips if slip != right] or [Read(fields.files[0].path)]
     return answer.model_copy(update={"action": stated(random.choice(slips))})
 
 

@@ -11,10 +11,13 @@ import pytest
 
 from chat_server import ChatServer, Request, Response, answer
 from lab import recordings, tables
+from lab.budget import BudgetSpent
+from lab.execution import Played
 from lab.rules import NoRule
+from lab.runs import Episode
 from procllm.conditions import EXTENDED, HUMAN, LLM, NONE
 from procllm.domains import NAMES, domain
-from procllm.experiments import figure3, figure4, llm_networks, read_loops, scores, subtasks, table1
+from procllm.experiments import episodes, figure3, figure4, llm_networks, read_loops, scores, subtasks, table1
 from procllm.experiments.episodes import MADE_BY, Problems, Results, Setup, collect, network
 from procllm.generation import make
 from procllm.network import TOP
@@ -70,6 +73,11 @@ def test_noise_is_simulated_and_the_seed_changes_it(tmp_path: Path) -> None:
     ("setup", "named"),
     [
         (replace(SMALL, conditions=("Best-TN",)), "Best-TN"),
+        (replace(SMALL, conditions=HUMAN), "must be a list"),
+        (replace(SMALL, horizon=0), "horizon=0"),
+        (Setup(()), "nothing to play"),
+        (Setup((Problems("recipes", 0),)), "nothing to play"),
+        (Setup((Problems("units", 1, (("b", 3),)),)), "no size 'b'"),
         (Setup((Problems("chess", 1),)), "chess"),
         (Setup(figure3.problems(1, [(3, 9)], [])), "h=9"),
         (Setup(figure3.problems(1, [], [(3, 9)])), "k=9"),
@@ -120,6 +128,37 @@ def test_a_guess_without_tools_is_hardly_ever_right() -> None:
     assert chances["right dishes of a request, mean"] >= 1
 
 
+def test_a_failed_episode_is_no_success_and_stays_in_every_count(tmp_path: Path) -> None:
+    results = run(SMALL, tmp_path)
+    name = next(name for name in results.episodes if name.startswith(HUMAN))
+    failed = {name: Episode(name, None, "Error: it broke")}
+    broken = replace(results, episodes={**results.episodes, **failed})
+    rows = tables.table(scores.success_rows([broken])).set_index("method")
+    assert rows.loc[HUMAN, "n"] == 6 and rows.loc[HUMAN, "value"] == pytest.approx(500 / 6)
+    (sides, _) = subtasks.inequality([broken], ["blocks"]).to_dict("records")
+    assert sides["product"] == pytest.approx(5 / 6) and sides["full"] == 1
+    (iterations, _) = scores.cost_rows([broken])
+    assert iterations["value"] == 10 and iterations["n"] == 5
+    assert scores.failures(broken).to_dict("records")[0]["checker"] == "Error: it broke"
+
+
+def test_a_run_that_was_stopped_shows_only_instances_that_all_conditions_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played = []
+
+    def until_spent(*about: object) -> Played:
+        if len(played) == 3:
+            raise BudgetSpent("the budget is spent")
+        played.append(about)
+        return episodes._play_one(*about)
+
+    monkeypatch.setattr(episodes, "_play_one", episodes._play, raising=False)
+    monkeypatch.setattr(episodes, "_play", until_spent)
+    frame = run(SMALL, tmp_path).frame
+    assert len(played) == 3 and len(frame) == 2 and frame["instance"].nunique() == 1
+
+
 # --- loops of reading, and the arithmetic of subtasks --------------------------------------------------------------
 
 
@@ -131,8 +170,9 @@ def test_reads_are_counted_by_what_comes_before_them(tmp_path: Path) -> None:
     results = run(SMALL, tmp_path)
     trajectory = next(iter(results.trajectories.values()))
     loop = replace(trajectory, steps=steps("Read a", "Read b", "Read a", "Read b", "Append n", "Read a", "", "Read b"))
-    assert read_loops.reads_of(loop) == (6, 3, 4)
-    assert read_loops.reads_of(replace(trajectory, steps=())) == (0, 0, 0)
+    assert read_loops.reads_of(loop) == (6, 3, 4, 1)
+    assert read_loops.reads_of(replace(trajectory, steps=())) == (0, 0, 0, 0)
+    assert read_loops.reads_of(replace(trajectory, steps=steps("Write a", "Write a", "", "Write a"))) == (0, 0, 0, 2)
 
 
 def test_the_product_of_shares_within_the_horizon_is_the_success_of_the_whole(tmp_path: Path) -> None:
@@ -181,7 +221,7 @@ def test_a_recorded_model_is_replayed_without_its_server(recorded: Results, serv
     assert again.frame.drop(columns="seconds").equals(recorded.frame.drop(columns="seconds"))
     assert set(again.frame["ended"]) == {"horizon"} and again.evidence == "measured" and again.backbone == "small"
     rows = read_loops.frame([again])
-    assert set(rows[rows["metric"] == "episodes with a loop"]["value"]) == {100}
+    assert set(rows[rows["metric"] == "4 or more reads in a row"]["value"]) == {100}
 
 
 def test_a_recordings_rows_stand_in_figure_4_with_their_source(recorded: Results) -> None:

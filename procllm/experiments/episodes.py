@@ -5,6 +5,7 @@ An episode is one instance under one condition. Everything that the notebooks sh
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from lab import budget, engines, progress
 from lab.backbones import Backbone, Ledger
+from lab.cache import key_of
 from lab.episodes import backbone_of, booked, run_of
 from lab.execution import Played, play_all
 from lab.recordings import MANIFEST
@@ -36,7 +38,10 @@ MADE_BY = "replay:llm_networks-local-qwen2.5-coder-1.5b"  # the committed record
 
 @dataclass(frozen=True)
 class Problems:
-    """Some instances of a domain. size: parameters of its generator, such as (("b", 3), ("h", 2)). count: 0 is all."""
+    """Some instances of a domain. size: parameters of its generator, such as (("b", 3), ("h", 2)).
+
+    count: how many; 0 is all of Travel Planner's requests, and nothing for domains that have as many as one likes.
+    """
 
     domain: str
     count: int
@@ -64,7 +69,12 @@ class Setup:
     maker: str = MADE_BY
 
     def resolved(self) -> Setup:
-        """The same with the seed in a noisy engine's string and `data` decided; of a recording, what it holds."""
+        """The same with the seed in a noisy engine's string and `data` decided; of a recording, what it holds.
+
+        Raises ValueError for conditions that are no list, and for a horizon below 1.
+        """
+        if isinstance(self.conditions, str) or self.horizon < 1:
+            raise ValueError(f"conditions={self.conditions!r} must be a list, horizon={self.horizon} at least 1")
         engine = engines.parse(self.engine)
         if engine.kind == "replay":
             return self._as_recorded(backbone_of(self.engine).folder)
@@ -75,7 +85,7 @@ class Setup:
 
     def _as_recorded(self, folder: Path) -> Setup:
         held = json.loads((folder / MANIFEST).read_text())["parameters"]
-        held.pop("made")
+        held.pop("made", None)
         problems = (Problems(p["domain"], p["count"], tuple(map(tuple, p["size"]))) for p in held["problems"])
         return replace(self, **held | {"problems": tuple(problems), "conditions": tuple(held["conditions"])})
 
@@ -84,12 +94,15 @@ class Setup:
         return replace(self, engine=engine)
 
     def instances(self) -> dict[str, tuple[Problems, Instance]]:
-        """Instance id -> where it comes from, and itself."""
-        return {
+        """Instance id -> where it comes from, and itself. Raises ValueError if there are none."""
+        found = {
             instance.id: (problems, instance)
             for problems in self.problems
             for instance in _instances(problems, self.data, self.seed)
         }
+        if not found:
+            raise ValueError(f"There is nothing to play: {self.problems} has no instances; give a count above 0")
+        return found
 
 
 @dataclass(frozen=True)
@@ -143,7 +156,8 @@ class Results:
 def _outcome(trajectory: Trajectory | None) -> dict[str, Any]:
     """success, and what else is counted: iterations, rejected checks, refused and unreadable actions."""
     if trajectory is None:
-        return {"success": False, "right": False, "ended": "failed", "iterations": 0} | dict.fromkeys(COUNTED, 0)
+        missing = {"iterations": float("nan")} | dict.fromkeys(COUNTED, 0)  # nobody knows how far it came
+        return {"success": False, "right": False, "ended": "failed"} | missing
     outcomes = [step.outcome for step in trajectory.steps]
     return {
         "success": trajectory.success,
@@ -185,7 +199,8 @@ def collect(
     setup = setup.resolved()
     backbone, kind = backbone_of(setup.engine), engines.parse(setup.engine).kind
     ids = _recorded(backbone, _planned(setup))
-    episode = partial(_play, setup, kind in ("endpoint", "local") if record is None else record)
+    keep = kind in ("endpoint", "local") if record is None else record
+    episode = partial(_play, setup, keep, _networks(setup))
     with run_of(_manifest(setup, backbone, ids), run) as opened:
         try:
             threads = kind == "endpoint"
@@ -195,8 +210,21 @@ def collect(
             if not opened.episodes:
                 raise
             progress.note(str(spent))
-        played = {name: opened.episodes[name] for name in ids if name in opened.episodes}
+        played = {name: opened.episodes[name] for name in _whole(ids, opened.episodes)}
         return Results(setup, backbone.engine.label, played, opened.usage(), opened.folder)
+
+
+def _whole(ids: Sequence[str], played: Mapping[str, Episode]) -> list[str]:
+    """The episodes of those instances that every condition has finished: only these can be compared."""
+    unfinished = {split(name)[1] for name in ids if name not in played}
+    return [name for name in ids if split(name)[1] not in unfinished]
+
+
+def _networks(setup: Setup) -> dict[tuple[str, str], Network]:
+    """(condition, domain) -> network, of all that can be played; the maker is asked here, and in no worker."""
+    names = dict.fromkeys(problems.domain for problems in setup.problems)
+    pairs = [(condition, name) for condition in setup.conditions for name in names]
+    return {pair: network(*pair, setup.maker) for pair in pairs if _playable(*pair, setup.maker)}
 
 
 def _planned(setup: Setup) -> list[str]:
@@ -236,7 +264,11 @@ def data_of(data: str) -> str:
 @cache
 def _instances(problems: Problems, data: str, seed: int) -> list[Instance]:
     of_data = {"data": data} if problems.domain == TRAVEL else {}
-    return domain(problems.domain).instances(problems.count, seed=seed, **dict(problems.size), **of_data)
+    generate = domain(problems.domain).instances
+    unknown = [name for name, _ in problems.size if name not in inspect.signature(generate).parameters]
+    if unknown:
+        raise ValueError(f"{problems.domain} has no size {unknown[0]!r}")
+    return generate(problems.count, seed=seed, **dict(problems.size), **of_data)
 
 
 def _recorded(backbone: Backbone, ids: Sequence[str]) -> list[str]:
@@ -249,21 +281,17 @@ def _manifest(setup: Setup, backbone: Backbone, ids: Iterable[str]) -> Manifest:
     about = asdict(setup)
     parameters = {name: about[name] for name in ("problems", "conditions", "data", "seed", "horizon", "maker")}
     # What the maker made belongs to the experiment as well: a recording of that name may be another one tomorrow.
-    names = dict.fromkeys(problems.domain for problems in setup.problems)
-    parameters["made"] = {name: write(network(LLM, name, setup.maker)) for name in names if _uses_made(setup, name)}
+    parameters["made"] = {
+        name: key_of(write(made)) for (condition, name), made in _networks(setup).items() if condition == LLM
+    }
     address = getattr(backbone, "address", "rules")
     return Manifest.of(METHOD, setup.engine, address, parameters, ids, ("lab", "worlds", "procllm"))
 
 
-def _uses_made(setup: Setup, name: str) -> bool:
-    return LLM in setup.conditions and made(name, setup.maker).network is not None
-
-
-def _play(setup: Setup, record: bool, name: str) -> Played:
+def _play(setup: Setup, record: bool, networks: Mapping[tuple[str, str], Network], name: str) -> Played:
     condition, instance_id = split(name)
     problems, instance = setup.instances()[instance_id]
-    used = network(condition, problems.domain, setup.maker)
-    of_domain = domain(problems.domain)
+    of_domain, used = domain(problems.domain), networks[condition, problems.domain]
 
     def work(ledger: Ledger) -> dict[str, Any]:
         return play(of_domain, instance, used, ledger, setup.horizon).to_json()

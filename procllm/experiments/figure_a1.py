@@ -5,22 +5,35 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lab import engines
-from procllm.domains import domain
+from procllm.domains import Instance, domain
+from procllm.domains.units.checker import along_edges
 from procllm.trajectory import Trajectory
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def steps(trajectory: Trajectory, engine: str) -> pd.DataFrame:
-    """The episode, an iteration a row."""
+def steps(trajectory: Trajectory, choice: engines.Engine) -> pd.DataFrame:
+    """The episode, an iteration a row. choice: the engine that answered; of a replay, the recorded one."""
     import pandas as pd
 
-    choice = engines.parse(engine)
-    evidence = "simulated" if choice.kind == "rules" and choice.keep < 1 else "measured"
     table = pd.DataFrame(trajectory.steps)
     table.insert(0, "iteration", range(1, len(table) + 1))
-    return table.assign(evidence=evidence, backbone=choice.label)
+    return table.assign(evidence=_evidence(choice), backbone=choice.label)
+
+
+def moves(instance: Instance, trajectory: Trajectory, choice: engines.Engine) -> pd.DataFrame:
+    """How the answer was judged, and which share of its moves goes along one edge, which no rule asks for."""
+    import pandas as pd
+
+    facts = {name: float(held) for name, held in trajectory.verdict.parts.items()}
+    facts["share of moves along one edge"] = along_edges(instance, trajectory.answer)
+    table = pd.DataFrame(facts.items(), columns=["fact", "value"])
+    return table.assign(n=1, evidence=_evidence(choice), backbone=choice.label)
+
+
+def _evidence(choice: engines.Engine) -> str:
+    return "simulated" if choice.kind == "rules" and choice.keep < 1 else "measured"
 
 
 def construction(count: int, n: int, k: int, seed: int = 0) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from lab import recordings, tables
 from lab.exports import EMPTY
 from lab.statistics import compare
+from procllm.conditions import LLM
 from procllm.domains import domain
 from procllm.experiments.episodes import COUNTED, METHOD, Results, split
 
@@ -18,11 +19,20 @@ if TYPE_CHECKING:
 SUCCESS = "success"
 
 
-def success_rows(runs: Iterable[Results], source: str = "this run") -> list[tables.Row]:
-    """The success rate in percent of each domain, size and condition, with its Wilson interval."""
+def success_rows(runs: Iterable[Results]) -> list[tables.Row]:
+    """The success rate in percent of each domain, size and condition, with its Wilson interval.
+
+    The source of an LLM-TN row says who made the networks.
+    """
     return [
         tables.rate_row(
-            condition, run.backbone, _metric(name, size), int(of["success"].sum()), len(of), run.evidence, source
+            condition,
+            run.backbone,
+            _metric(name, size),
+            int(of["success"].sum()),
+            len(of),
+            run.evidence,
+            f"this run, networks of {run.setup.maker}" if condition == LLM else "this run",
         )
         for run in runs
         for (name, size, condition), of in run.frame.groupby(["domain", "size", "condition"], sort=False)
@@ -57,7 +67,13 @@ def paired(runs: Iterable[Results], pairs: Sequence[tuple[str, str]], by: Sequen
             scores = {name: _scores(rows) for name, rows in of.groupby("condition")}
             if {first, second} <= scores.keys():
                 lines.append(dict(zip(by, value, strict=True)) | _compared(first, second, scores, run))
-    return pd.DataFrame(lines)
+    return pd.DataFrame(lines, columns=[*by, *PAIRED])
+
+
+PAIRED = (
+    "compared", "difference", "ci_low", "ci_high", "only the first", "only the second", "McNemar p", "n", "evidence",
+    "backbone",
+)  # fmt: skip
 
 
 def _compared(first: str, second: str, scores: dict[str, dict[str, float]], run: Results) -> dict[str, object]:
@@ -150,7 +166,7 @@ def cost_rows(runs: Iterable[Results], source: str = "this run") -> list[tables.
     found = []
     for run in runs:
         frame = run.frame.assign(tokens=lambda of: of["tokens_in"] + of["tokens_out"])
-        frame = frame.assign(pace=frame["seconds"] / frame["iterations"].clip(lower=1))
+        frame = frame.assign(pace=frame["seconds"] / frame["iterations"])
         for (name, condition), of in frame.groupby(["domain", "condition"], sort=False):
             for column, title in COSTS.items():
                 known = of[column].dropna()

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lab import plots
 from lab.statistics import wilson
+from procllm.agenda import Agenda
 from procllm.conditions import HUMAN, NONE
-from procllm.domains import domain
-from procllm.experiments.episodes import Results, split
+from procllm.domains import Verdict, domain
+from procllm.experiments.episodes import Results, network, split
 from procllm.network import TOP
-from procllm.trajectory import Trajectory
+from procllm.trajectory import Step, Trajectory
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +73,7 @@ def inequality(runs: Iterable[Results], names: Sequence[str]) -> pd.DataFrame:
     """Both sides of the inequality for each run and domain, within the horizon and at the first check.
 
     full: the success of No-TN with its Wilson interval. product: of P(subtask) under Human-TN, with a bootstrap one
-    over instances. holds: full < product.
+    over instances. gain: product − full, with an interval of the same kind; above 0 the inequality holds.
     """
     import pandas as pd
 
@@ -84,7 +85,7 @@ def _sides(run: Results, name: str, first: bool) -> dict[str, object]:
     full = wilson(sum(_passed(t, TOP, first) for t in alone), len(alone))
     parts = shares(parted, first)
     product = prod(share.rate for share in parts.values())
-    low, high = product_interval(parted, first)
+    low, high, gain_low, gain_high = intervals(alone, parted, first)
     return {
         "domain": domain(name).title,
         "counted": "at the first check" if first else "within the horizon",
@@ -95,31 +96,41 @@ def _sides(run: Results, name: str, first: bool) -> dict[str, object]:
         "product": product,
         "product low": min(low, product),
         "product high": max(high, product),
-        "holds": full.value < product,
+        "gain": product - full.value,
+        "gain low": gain_low,
+        "gain high": gain_high,
         "n": len(alone),
         "evidence": run.evidence,
         "backbone": run.backbone,
     }
 
 
-def product_interval(
-    trajectories: Sequence[Trajectory], at_first_check: bool = False, seed: int = 0, resamples: int = 2000
-) -> tuple[float, float]:
-    """The 95 % percentile bootstrap interval of the product of `shares`, over episodes with all their subtasks.
+def intervals(
+    alone: Sequence[Trajectory],
+    parted: Sequence[Trajectory],
+    at_first_check: bool = False,
+    seed: int = 0,
+    resamples: int = 2000,
+) -> tuple[float, float, float, float]:
+    """95 % percentile bootstrap intervals of the product of `shares`, and of what it is above P(full task): low, high
+    of each.
 
-    Source: Efron 1979.
+    alone, parted: the same instances in the same order under No-TN and under the network; instances are resampled,
+    with all their subtasks. Source: Efron 1979.
     """
     import numpy as np
 
-    tasks = list(shares(trajectories))
-    reached = np.array([[any(s.task == task for s in t.steps) for task in tasks] for t in trajectories], dtype=float)
-    passed = np.array([[_passed(t, task, at_first_check) for task in tasks] for t in trajectories], dtype=float)
-    count = len(trajectories)
+    tasks = list(shares(parted))
+    reached = np.array([[any(s.task == task for s in t.steps) for task in tasks] for t in parted], dtype=float)
+    passed = np.array([[_passed(t, task, at_first_check) for task in tasks] for t in parted], dtype=float)
+    full = np.array([_passed(t, TOP, at_first_check) for t in alone], dtype=float)
+    count = len(parted)
     weights = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=resamples)
     came = weights @ reached
     products = np.divide(weights @ (passed * reached), came, out=np.zeros_like(came), where=came > 0).prod(axis=1)
-    low, high = np.quantile(products, [0.025, 0.975])
-    return float(low), float(high)
+    gains = products - weights @ full / count
+    low, high = np.quantile([products, gains], [0.025, 0.975], axis=1)
+    return float(low[0]), float(high[0]), float(low[1]), float(high[1])
 
 
 def draw(sides: pd.DataFrame) -> Figure:
@@ -148,10 +159,17 @@ def _panel(axes: Axes, sides: pd.DataFrame, title: str) -> None:
 
 
 def _of(run: Results, condition: str, name: str) -> list[Trajectory]:
-    """The trajectories of a condition in a domain."""
+    """The trajectories of a condition in a domain; a failed episode counts as one that got stuck at its first task."""
     instances = run.setup.instances()
+    played = [(split(task), task) for task in run.episodes]
     return [
-        trajectory
-        for task, trajectory in run.trajectories.items()
-        if split(task)[0] == condition and instances[split(task)[1]][0].domain == name
+        run.trajectories.get(task) or _stuck(instance, condition, run, name)
+        for (of, instance), task in played
+        if of == condition and instances[instance][0].domain == name
     ]
+
+
+def _stuck(instance: str, condition: str, run: Results, name: str) -> Trajectory:
+    first = Agenda(network(condition, name, run.setup.maker)).head
+    step = Step(first.name if first else TOP, "", "malformed")
+    return Trajectory(instance, (step,), "horizon", (), "", "", Verdict({"failed": False}))

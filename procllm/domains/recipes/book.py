@@ -20,7 +20,7 @@ BETWEEN = "; "  # two ingredients in the table
 
 @cache
 def book() -> Mapping[str, tuple[str, ...]]:
-    """Dish -> its ingredients, the dishes in alphabetical order."""
+    """Dish -> its ingredients, the dishes in alphabetical order, ignoring case."""
     with TABLE.open(encoding="utf-8", newline="") as table:
         rows = csv.DictReader(table)
         return MappingProxyType({row["dish"]: tuple(row["ingredients"].split(BETWEEN)) for row in rows})

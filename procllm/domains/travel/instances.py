@@ -66,6 +66,8 @@ def instances(count: int = 0, seed: int = 0, data: str = "auto") -> list[Instanc
     data: "auto" (official where present, else made), "official" or "made"; seed: of the made sandbox only, which has
     as many as are asked for. Raises MissingData if official data is asked for and absent.
     """
+    if count < 0:
+        raise ValueError(f"count={count}; give 0 for all, or how many")
     loaded = travelplanner.load(data, seed)
     if loaded.data == "official":
         problems = [problem_of(task, loaded.sandbox) for task in loaded.tasks["validation"]]
