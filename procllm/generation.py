@@ -1,7 +1,9 @@
 """Networks that a model makes (LLM-TN, paper §6 and appendix E): asked for, checked, and repaired once.
 
-No rule answers this prompt: a network written by hand is never called LLM-made. Offline, networks come from a recording
-of a real model, whatever they are worth.
+The paper asks for the JSON of appendix D and shows two nodes; here a list of methods is asked for, which a schema can
+hold, with two methods shown, and written in D's shape to be checked as any other network is. No rule answers this
+prompt: a network written by hand is never called LLM-made. Offline, networks come from a recording of a real model,
+whatever they are worth.
 """
 
 from __future__ import annotations

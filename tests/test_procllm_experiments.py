@@ -18,7 +18,7 @@ from lab.runs import Episode
 from procllm.conditions import EXTENDED, HUMAN, LLM, NONE
 from procllm.domains import NAMES, domain
 from procllm.experiments import episodes, figure3, figure4, llm_networks, read_loops, scores, subtasks, table1
-from procllm.experiments.episodes import MADE_BY, Problems, Results, Setup, collect, network
+from procllm.experiments.episodes import MADE_BY, METHOD, Problems, Results, Setup, collect, network
 from procllm.generation import make
 from procllm.network import TOP
 from procllm.trajectory import Step
@@ -284,3 +284,23 @@ def test_the_recorded_networks_are_checked_ones_and_say_who_made_them() -> None:
     assert makings.backbone == "qwen2.5-coder-1.5b (local)" and set(makings.made) == set(NAMES)
     for line in llm_networks.overview(makings).to_dict("records"):
         assert line["usable"] == (line["fault of the last"] == "")
+
+
+RECORDED = [name for name, about in recordings.manifests().items() if about["method"] == METHOD]
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_committed_recording_replays_to_the_rows_beside_it(name: str, tmp_path: Path) -> None:
+    results = run(Setup((), engine=f"replay:{name}"), tmp_path)
+    rows = tables.table(scores.success_rows([results])).set_index(["method", "metric"])["value"]
+    kept = recordings.rows(METHOD)
+    kept = kept[kept["source"].str.startswith(f"recording {name},") & kept["metric"].str.startswith("success")]
+    assert rows.to_dict() == kept.set_index(["method", "metric"])["value"].to_dict() != {}
+
+
+def test_both_named_domains_are_recorded_under_both_conditions() -> None:
+    kept = recordings.rows(METHOD)
+    kept = kept[kept["metric"].str.startswith("success")]
+    for domain_title in ("Blocks World, b=3", "Recipe Generator"):
+        of = kept[kept["metric"].str.contains(domain_title, regex=False)]
+        assert {HUMAN, NONE} <= set(of["method"]) and of["n"].min() >= 2
