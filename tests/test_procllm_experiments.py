@@ -221,7 +221,7 @@ def test_a_recorded_model_is_replayed_without_its_server(recorded: Results, serv
     assert again.frame.drop(columns="seconds").equals(recorded.frame.drop(columns="seconds"))
     assert set(again.frame["ended"]) == {"horizon"} and again.evidence == "measured" and again.backbone == "small"
     rows = read_loops.frame([again])
-    assert set(rows[rows["metric"] == "4 or more reads in a row"]["value"]) == {100}
+    assert set(rows[rows["metric"] == "4 or more reads in a row, Blocks World"]["value"]) == {100}
 
 
 def test_a_recordings_rows_stand_in_figure_4_with_their_source(recorded: Results) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from lab import plots, tables
+from lab.exports import EMPTY
+from procllm.domains import domain
 from procllm.experiments.episodes import Results, split
 from procllm.trajectory import Trajectory
 
@@ -42,24 +44,30 @@ def reads_of(trajectory: Trajectory) -> Reads:
 
 
 def rows(run: Results) -> list[tables.Row]:
-    """For each condition of a run, in percent: reads that follow a read, episodes with many reads in a row, and
-    episodes that repeat a command. A failed episode is in the n of the latter two.
+    """For each domain and condition of a run, in percent: reads that follow a read, episodes with many reads in a row,
+    and episodes that repeat a command. A failed episode is in the n of the latter two.
     """
-    found = []
-    for condition in dict.fromkeys(split(name)[0] for name in run.episodes):
-        played = [name for name in run.episodes if split(name)[0] == condition]
+    instances, found = run.setup.instances(), []
+    groups: dict[tuple[str, str], list[str]] = {}
+    for name in run.episodes:
+        condition, instance = split(name)
+        groups.setdefault((instances[instance][0].domain, condition), []).append(name)
+    for (place, condition), played in groups.items():
         counts = [reads_of(run.trajectories[name]) for name in played if name in run.trajectories]
-        shares = (
-            (sum(count.again for count in counts), sum(count.reads for count in counts)),
-            (sum(count.longest >= LOOP for count in counts), len(played)),
-            (sum(count.same >= LOOP for count in counts), len(played)),
-        )
         found += [
-            tables.rate_row(condition, run.backbone, metric, passed, of, run.evidence)
-            for metric, (passed, of) in zip(METRICS, shares, strict=True)
+            tables.rate_row(condition, run.backbone, f"{metric}, {domain(place).title}", passed, of, run.evidence)
+            for metric, (passed, of) in zip(METRICS, _shares(counts, len(played)), strict=True)
             if of
         ]
     return found
+
+
+def _shares(counts: Sequence[Reads], episodes: int) -> tuple[tuple[int, int], ...]:
+    return (
+        (sum(count.again for count in counts), sum(count.reads for count in counts)),
+        (sum(count.longest >= LOOP for count in counts), episodes),
+        (sum(count.same >= LOOP for count in counts), episodes),
+    )
 
 
 def frame(runs: Iterable[Results]) -> pd.DataFrame:
@@ -67,16 +75,30 @@ def frame(runs: Iterable[Results]) -> pd.DataFrame:
     return tables.table(row for run in runs for row in rows(run))
 
 
+def layout(results: pd.DataFrame) -> pd.DataFrame:
+    """For reading: a row a domain, backbone and condition, a column `value [low, high] of n` a metric."""
+    import pandas as pd
+
+    cells = []
+    for row in results.itertuples():
+        metric, _, title = row.metric.rpartition(", ")
+        about = {"domain": title, "condition": row.method, "backbone": row.backbone, "evidence": row.evidence}
+        cells.append(about | {metric: f"{row.value:.0f} [{row.ci_low:.0f}, {row.ci_high:.0f}] of {row.n:.0f}"})
+    keys = ["domain", "condition", "backbone", "evidence"]
+    return pd.DataFrame(cells).groupby(keys, sort=False).first().fillna(EMPTY).reset_index()
+
+
 def draw(results: pd.DataFrame) -> Figure:
-    """A panel a metric, bars by condition over the backbones."""
+    """A panel a metric, bars by condition over the backbones and domains."""
     import matplotlib.pyplot as plt
 
-    figure, panels = plt.subplots(1, len(METRICS), figsize=(13, 3.8), sharey=True)
+    figure, panels = plt.subplots(1, len(METRICS), figsize=(14, 4.4), sharey=True)
     for axes, metric in zip(panels, METRICS, strict=True):
-        shown = results[results["metric"] == metric]
-        plots.bars_with_intervals(shown, "backbone", "value", "ci_low", "ci_high", hue="method", axes=axes)
+        shown = results[results["metric"].str.startswith(f"{metric}, ")]
+        who = shown["backbone"] + "\n" + shown["metric"].str.removeprefix(f"{metric}, ")
+        plots.bars_with_intervals(shown.assign(who=who), "who", "value", "ci_low", "ci_high", hue="method", axes=axes)
         axes.set(title=metric, xlabel="", ylabel="%", ylim=(0, 105))
-        axes.tick_params(axis="x", labelrotation=15)
+        axes.tick_params(axis="x", labelrotation=60)
     plots.one_legend(figure)
     plots.label_evidence(figure, results)
     return figure
