@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,17 +72,26 @@ def lines_with_bands(
 
 
 def bars_with_intervals(
-    frame: pd.DataFrame, x: str, y: str, low: str, high: str, hue: str | None = None, axes: Axes | None = None
+    frame: pd.DataFrame,
+    x: str,
+    y: str,
+    low: str,
+    high: str,
+    hue: str | None = None,
+    axes: Axes | None = None,
+    colors: Mapping[str, Any] | None = None,
 ) -> Axes:
     """Bars of `y` over the categories `x`, grouped by `hue`, each with its interval from `low` to `high`.
 
     Categories keep their first-seen order; a category that a hue lacks leaves a gap, a missing interval no whisker.
+    colors: of the values of `hue`, in the order of the bars, so that a value looks the same in every figure; by default
+    a palette in first-seen order.
     """
     import numpy as np
 
     axes = axes or _new_axes()
     categories = list(dict.fromkeys(frame[x]))
-    groups = _colors(frame[hue]) if hue else [(None, _colors([y])[0][1])]
+    groups = _groups(frame[hue], colors) if hue else [(None, _colors([y])[0][1])]
     width = 0.8 / len(groups)
     for place, (name, color) in enumerate(groups):
         bars = (frame if name is None else frame[frame[hue] == name]).set_index(x).reindex(categories)
@@ -98,14 +107,13 @@ def bars_with_intervals(
 
 
 def one_legend(figure: Figure) -> None:
-    """One legend above the panels in place of theirs, which must all be the same."""
-    panels = [axes for axes in figure.axes if axes.get_legend()]
-    if not panels:
-        return
-    handles, names = panels[0].get_legend_handles_labels()
-    for axes in panels:
+    """One legend above the panels in place of theirs; what has one name must look the same in all."""
+    handles: dict[str, Any] = {}
+    for axes in (axes for axes in figure.axes if axes.get_legend()):
+        handles |= {name: handle for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}
         axes.get_legend().remove()
-    figure.legend(handles, names, loc="outside upper center", ncols=len(names))
+    if handles:
+        figure.legend(handles.values(), handles, loc="outside upper center", ncols=len(handles))
 
 
 def label_evidence(figure: Figure, results: pd.DataFrame) -> None:
@@ -124,6 +132,13 @@ def evidence_line(results: pd.DataFrame) -> str:
         span = "" if not counts else f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]}–{counts[-1]}"
         parts.append(" · ".join(part for part in (evidence, backbone, span) if isinstance(part, str) and part))
     return "; ".join(parts)
+
+
+def _groups(names: Iterable[Any], colors: Mapping[str, Any] | None) -> list[tuple[Any, Any]]:
+    if colors is None:
+        return _colors(names)
+    there = set(names)
+    return [(name, color) for name, color in colors.items() if name in there]
 
 
 def _new_axes() -> Axes:

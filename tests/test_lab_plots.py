@@ -8,8 +8,10 @@ import matplotlib
 
 matplotlib.use("Agg")
 
+import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
+from matplotlib.colors import to_rgb
 
 from lab import plots, tables
 
@@ -75,3 +77,23 @@ def test_a_figure_says_the_evidence_backbone_and_n_of_its_numbers(results: pd.Da
 def test_published_rows_say_only_what_is_known() -> None:
     frame = tables.table([tables.row("SDP", "", "F1", 3.0, evidence="published", source="paper")])
     assert plots.evidence_line(frame) == "published"
+
+
+def test_given_colors_hold_whichever_of_the_names_there_are() -> None:
+    colors = {"a": "red", "b": "green", "c": "blue"}
+    frame = pd.DataFrame({"x": ["1", "1"], "y": [1.0, 2.0], "low": 0.0, "high": 3.0, "who": ["c", "a"]})
+    axes = plots.bars_with_intervals(frame, "x", "y", "low", "high", "who", colors=colors)
+    handles, names = axes.get_legend_handles_labels()
+    assert names == ["a", "c"]
+    assert [handle[0].get_facecolor()[:3] for handle in handles] == [to_rgb("red"), to_rgb("blue")]
+
+
+def test_one_legend_has_what_any_panel_has_and_the_panels_have_none() -> None:
+    figure, panels = plt.subplots(1, 2)
+    colors = {"a": "red", "b": "green"}
+    for axes, who in zip(panels, "ab", strict=True):
+        frame = pd.DataFrame({"x": ["1"], "y": [1.0], "low": 0.0, "high": 3.0, "who": [who]})
+        plots.bars_with_intervals(frame, "x", "y", "low", "high", "who", axes, colors)
+    plots.one_legend(figure)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "b"]
+    assert not any(axes.get_legend() for axes in panels)

@@ -238,9 +238,15 @@ def _playable(condition: str, name: str, maker: str) -> bool:
     try:
         network(condition, name, maker)
     except BadNetwork as error:
-        progress.note(f"{condition} is left out: {error}")
+        _tell(f"{condition} is left out: {error}")
         return False
     return True
+
+
+@cache
+def _tell(message: str) -> None:
+    """Once in a process: the same holds for every run of a notebook."""
+    progress.note(message)
 
 
 @cache

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lab import plots, tables
 from procllm.domains import domain
 from procllm.experiments.episodes import Problems, Results
-from procllm.experiments.scores import success_rows
+from procllm.experiments.scores import colors, success_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,6 +52,7 @@ def draw(runs: Sequence[Results]) -> Figure:
 def _panel(axes: Axes, results: pd.DataFrame, name: str, backbone: str) -> None:
     title = domain(name).title
     rows = results[results["metric"].str.contains(f", {title}, ", regex=False)]
-    rows = rows.assign(size=rows["metric"].str.split(f", {title}, ", regex=False).str[1])
-    plots.bars_with_intervals(rows, "size", "value", "ci_low", "ci_high", hue="method", axes=axes)
+    sizes = rows["metric"].str.split(f", {title}, ", regex=False).str[1]
+    rows = rows.assign(size=sizes.str.replace(", ", "\n"))
+    plots.bars_with_intervals(rows, "size", "value", "ci_low", "ci_high", "method", axes, colors())
     axes.set(title=f"{title}, {backbone}", xlabel="", ylabel="success (%)", ylim=(0, 105))

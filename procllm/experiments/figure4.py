@@ -9,7 +9,7 @@ from lab import plots, tables
 from lab.exports import EMPTY
 from procllm.experiments.episodes import Problems, Results
 from procllm.experiments.figure3 import problems
-from procllm.experiments.scores import COSTS, cost_rows, recorded
+from procllm.experiments.scores import COSTS, colors, cost_rows, recorded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +37,8 @@ def layout(results: pd.DataFrame) -> pd.DataFrame:
         title = next(title for title in COSTS.values() if row.metric.startswith(f"{title}, "))
         about = {"benchmark": row.metric.removeprefix(f"{title}, "), "condition": row.method}
         about |= {"backbone": row.backbone, "evidence": row.evidence, "n": int(row.n)}
-        cells.append(about | {title: f"{row.value:.1f} [{row.ci_low:.1f}, {row.ci_high:.1f}]"})
+        interval = "" if row.ci_low != row.ci_low else f" [{row.ci_low:.1f}, {row.ci_high:.1f}]"  # NaN: one episode
+        cells.append(about | {title: f"{row.value:.1f}{interval}"})
     keys = ["benchmark", "condition", "backbone", "evidence", "n"]
     return pd.DataFrame(cells).groupby(keys, sort=False).first().fillna(EMPTY).reset_index()
 
@@ -51,9 +52,9 @@ def draw(results: pd.DataFrame) -> Figure:
     for axes, (title, backbone) in zip(panels.flat, known, strict=False):
         rows = results[(results["backbone"] == backbone) & results["metric"].str.startswith(f"{title}, ")]
         rows = rows.assign(benchmark=rows["metric"].str.removeprefix(f"{title}, "))
-        plots.bars_with_intervals(rows, "benchmark", "value", "ci_low", "ci_high", hue="method", axes=axes)
+        plots.bars_with_intervals(rows, "benchmark", "value", "ci_low", "ci_high", "method", axes, colors())
         axes.set(title=f"{title}, {backbone}", xlabel="", ylabel=title)
-        axes.tick_params(axis="x", labelrotation=20)
+        axes.set_xticks(axes.get_xticks(), axes.get_xticklabels(), rotation=20, ha="right")
     for axes in panels.flat[len(known) :]:
         axes.set_visible(False)
     plots.one_legend(figure)

@@ -10,6 +10,7 @@ from lab import plots, tables
 from lab.exports import EMPTY
 from procllm.domains import domain
 from procllm.experiments.episodes import Results, split
+from procllm.experiments.scores import colors
 from procllm.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -95,10 +96,10 @@ def draw(results: pd.DataFrame) -> Figure:
     figure, panels = plt.subplots(1, len(METRICS), figsize=(14, 4.4), sharey=True)
     for axes, metric in zip(panels, METRICS, strict=True):
         shown = results[results["metric"].str.startswith(f"{metric}, ")]
-        who = shown["backbone"] + "\n" + shown["metric"].str.removeprefix(f"{metric}, ")
-        plots.bars_with_intervals(shown.assign(who=who), "who", "value", "ci_low", "ci_high", hue="method", axes=axes)
+        who = shown["backbone"].str.replace(" (local)", "") + "\n" + shown["metric"].str.removeprefix(f"{metric}, ")
+        plots.bars_with_intervals(shown.assign(who=who), "who", "value", "ci_low", "ci_high", "method", axes, colors())
         axes.set(title=metric, xlabel="", ylabel="%", ylim=(0, 105))
-        axes.tick_params(axis="x", labelrotation=60)
+        axes.set_xticks(axes.get_xticks(), axes.get_xticklabels(), rotation=40, ha="right")
     plots.one_legend(figure)
     plots.label_evidence(figure, results)
     return figure

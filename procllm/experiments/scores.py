@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
-from lab import recordings, tables
+from lab import plots, recordings, tables
 from lab.exports import EMPTY
 from lab.statistics import compare
-from procllm.conditions import LLM
+from procllm.conditions import EXTENDED, HUMAN, LLM, NONE
 from procllm.domains import domain
 from procllm.experiments.episodes import COUNTED, METHOD, Results, split
 
@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SUCCESS = "success"
+
+
+def colors() -> dict[str, object]:
+    """Condition -> color, the same in all figures."""
+    import seaborn
+
+    names = (HUMAN, LLM, NONE, EXTENDED)
+    return dict(zip(names, seaborn.color_palette(plots.PALETTE, len(names)), strict=True))
 
 
 def success_rows(runs: Iterable[Results]) -> list[tables.Row]:
@@ -161,7 +169,7 @@ def failures(run: Results) -> pd.DataFrame:
 def cost_rows(runs: Iterable[Results], source: str = "this run") -> list[tables.Row]:
     """Figure 4's statistics of each domain and condition: means over episodes, with bootstrap intervals.
 
-    Seconds stand only where a model answered and none of its answers came from a cache.
+    One episode has no interval. Seconds stand only where a model answered and none of its answers came from a cache.
     """
     found = []
     for run in runs:
@@ -171,11 +179,15 @@ def cost_rows(runs: Iterable[Results], source: str = "this run") -> list[tables.
             for column, title in COSTS.items():
                 known = of[column].dropna()
                 if len(known) and not (run.by_rules and column == "tokens"):
-                    metric = _metric(name, "", title)
-                    found.append(
-                        tables.mean_row(condition, run.backbone, metric, known.to_numpy(), run.evidence, source)
-                    )
+                    found.append(_mean(condition, run, _metric(name, "", title), known, source))
     return found
+
+
+def _mean(condition: str, run: Results, metric: str, known: pd.Series, source: str) -> tables.Row:
+    if len(known) == 1:
+        about = {"evidence": run.evidence, "source": source, "n": 1}
+        return tables.row(condition, run.backbone, metric, float(known.iloc[0]), **about)
+    return tables.mean_row(condition, run.backbone, metric, known.to_numpy(), run.evidence, source)
 
 
 COSTS = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lab import plots, tables
 from procllm.experiments.episodes import Results, Setup
-from procllm.experiments.scores import part_rows, recorded, success_rows
+from procllm.experiments.scores import colors, part_rows, recorded, success_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,9 +92,9 @@ def draw(results: pd.DataFrame, metrics: Sequence[str]) -> Figure:
     figure, panels = plt.subplots(1, len(metrics), figsize=(3.2 + 3.2 * len(metrics), 3.8), sharey=True, squeeze=False)
     for axes, metric in zip(panels.flat, metrics, strict=True):
         rows = results[results["metric"] == metric]
-        plots.bars_with_intervals(rows, "backbone", "value", "ci_low", "ci_high", hue="method", axes=axes)
+        plots.bars_with_intervals(rows, "backbone", "value", "ci_low", "ci_high", "method", axes, colors())
         axes.set(title=metric, xlabel="", ylabel="success (%)", ylim=(0, 105))
-        axes.tick_params(axis="x", labelrotation=30)
+        axes.set_xticks(axes.get_xticks(), axes.get_xticklabels(), rotation=30, ha="right")
     plots.one_legend(figure)
     plots.label_evidence(figure, results)
     return figure
