@@ -286,10 +286,7 @@ def test_the_recorded_networks_are_checked_ones_and_say_who_made_them() -> None:
         assert line["usable"] == (line["fault of the last"] == "")
 
 
-RECORDED = [name for name, about in recordings.manifests().items() if about["method"] == METHOD]
-
-
-@pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.parametrize("name", scores.recorded_names())
 def test_a_committed_recording_replays_to_the_rows_beside_it(name: str, tmp_path: Path) -> None:
     results = run(Setup((), engine=f"replay:{name}"), tmp_path)
     rows = tables.table(scores.success_rows([results])).set_index(["method", "metric"])["value"]

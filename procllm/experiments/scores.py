@@ -204,6 +204,11 @@ def recorded(metrics: Iterable[str] = ()) -> pd.DataFrame:
     return rows[rows["metric"].str.startswith(starts)] if len(rows) and starts else rows
 
 
+def recorded_names() -> list[str]:
+    """The recordings of episodes that come with the repository."""
+    return [name for name, about in recordings.manifests().items() if about["method"] == METHOD]
+
+
 def record(run: Results) -> None:
     """Save the run as a recording, if `python -m lab record` runs the notebook."""
     rows = tables.table(success_rows([run]) + cost_rows([run]))
