@@ -53,7 +53,7 @@ def draw(results: pd.DataFrame) -> Figure:
         rows = results[(results["backbone"] == backbone) & results["metric"].str.startswith(f"{title}, ")]
         rows = rows.assign(benchmark=rows["metric"].str.removeprefix(f"{title}, "))
         plots.bars_with_intervals(rows, "benchmark", "value", "ci_low", "ci_high", "method", axes, colors())
-        axes.set(title=f"{title}, {backbone}", xlabel="", ylabel=title)
+        axes.set(title=f"{title}\n{backbone}", xlabel="", ylabel="")
         axes.set_xticks(axes.get_xticks(), axes.get_xticklabels(), rotation=20, ha="right")
     for axes in panels.flat[len(known) :]:
         axes.set_visible(False)
