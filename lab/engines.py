@@ -57,6 +57,22 @@ class Engine:
         """What stands beside a number: the model's name for a local one, else the engine string."""
         return f"{self.name} (local)" if self.kind == "local" else self.text
 
+    @property
+    def noisy(self) -> bool:
+        """Whether the answers are rules' with noise."""
+        return self.kind == "rules" and self.keep < 1
+
+    @property
+    def evidence(self) -> str:
+        """What the engine's numbers are: "simulated" where noise stands in for a model's skill, else "measured"."""
+        return "simulated" if self.noisy else "measured"
+
+
+def seeded(text: str, seed: int) -> str:
+    """The engine string with the seed of its noise; without noise, or with a seed of its own, it stays as it is."""
+    engine = parse(text)
+    return f"{text}?seed={seed}" if engine.noisy and "seed" not in engine.options and seed else text
+
 
 def parse(text: str) -> Engine:
     """Read an engine string. Raises BadEngine naming the offending part."""

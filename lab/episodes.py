@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
@@ -66,6 +66,12 @@ def when_free(open_it: Callable[[], T]) -> T:
                 progress.note(f"waiting: {busy}")
             waiting = True
             time.sleep(BUSY_PAUSE)
+
+
+def held_by(backbone: Backbone, ids: Sequence[str]) -> list[str]:
+    """The episodes that a recording holds, where one is replayed; of any other backbone, all."""
+    held = set(getattr(backbone, "tasks", ()))
+    return [name for name in ids if name in held] or list(ids)
 
 
 @cache

@@ -10,6 +10,7 @@ SOLVER, OUTPUT, ANSWER = "solver.py", "output.txt", "answer.txt"
 
 # How the trace of a changed solver goes on after the program's text.
 PRINTED, ERRORS = "The program printed:", "The program's errors:"
+PASSED, FAILED = "PASS", "FAIL"  # how the trace of a Verify begins
 
 
 class File(NamedTuple):

@@ -18,7 +18,7 @@ from lab.prompts import Prompt
 from procllm.actions import Action, Verify, command_of
 from procllm.agenda import Agenda
 from procllm.domains.base import Domain, Instance
-from procllm.files import ANSWER, NOTES, REQUEST, SPECIFICATION, TOOLS, listed
+from procllm.files import ANSWER, FAILED, NOTES, PASSED, REQUEST, SPECIFICATION, TOOLS, listed
 from procllm.network import Network, Task
 from procllm.prompts import ACTING, VERIFYING
 from procllm.rules import agent  # noqa: F401  (registers what answers offline)
@@ -27,7 +27,6 @@ from procllm.workspace import Workspace
 
 HORIZON = 100  # iterations (§5)
 SHOWN_COMMANDS = 10  # B.1
-PASSED, FAILED = "PASS", "FAIL"  # how the trace of a Verify begins
 
 
 class Seen:

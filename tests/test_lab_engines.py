@@ -89,3 +89,22 @@ def test_an_address_without_a_scheme_is_refused_and_not_repeated(monkeypatch: py
     with pytest.raises(BadAddress, match="http://") as caught:
         connect("gpt-4o")
     assert "hunter22" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "seed", "seeded", "evidence"),
+    [
+        ("rules", 3, "rules", "measured"),
+        ("rules@1", 3, "rules@1", "measured"),
+        ("rules@0.7", 0, "rules@0.7", "simulated"),
+        ("rules@0.7", 3, "rules@0.7?seed=3", "simulated"),
+        ("rules@0.7?seed=5", 3, "rules@0.7?seed=5", "simulated"),
+        ("small?temperature=1", 3, "small?temperature=1", "measured"),
+        ("local", 3, "local", "measured"),
+    ],
+)
+def test_a_seed_is_that_of_noise_and_noise_makes_numbers_simulated(
+    text: str, seed: int, seeded: str, evidence: str
+) -> None:
+    assert engines.seeded(text, seed) == seeded
+    assert engines.parse(text).evidence == evidence

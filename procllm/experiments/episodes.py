@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from lab import budget, engines, progress
 from lab.backbones import Backbone, Ledger
 from lab.cache import key_of
-from lab.episodes import backbone_of, booked, run_of
+from lab.episodes import backbone_of, booked, held_by, run_of
 from lab.execution import Played, play_all
 from lab.recordings import MANIFEST
 from lab.runs import Episode, Manifest
@@ -75,13 +75,11 @@ class Setup:
         """
         if isinstance(self.conditions, str) or self.horizon < 1:
             raise ValueError(f"conditions={self.conditions!r} must be a list, horizon={self.horizon} at least 1")
-        engine = engines.parse(self.engine)
-        if engine.kind == "replay":
+        if engines.parse(self.engine).kind == "replay":
             return self._as_recorded(backbone_of(self.engine).folder)
-        noisy = engine.kind == "rules" and engine.keep < 1 and "seed" not in engine.options
-        text = f"{self.engine}?seed={self.seed}" if noisy and self.seed else self.engine
         travels = any(problems.domain == TRAVEL for problems in self.problems)
-        return replace(self, engine=text, data=data_of(self.data) if travels else "made")
+        data = data_of(self.data) if travels else "made"
+        return replace(self, engine=engines.seeded(self.engine, self.seed), data=data)
 
     def _as_recorded(self, folder: Path) -> Setup:
         held = json.loads((folder / MANIFEST).read_text())["parameters"]
@@ -118,13 +116,12 @@ class Results:
     @property
     def evidence(self) -> str:
         """ "simulated" where noise stood in for a model's skill, else "measured"."""
-        choice = engines.parse(self.backbone.removesuffix(" (local)"))
-        return "simulated" if choice.kind == "rules" and choice.keep < 1 else "measured"
+        return engines.parse(self.backbone).evidence
 
     @property
     def by_rules(self) -> bool:
         """Whether rules answered, also where what they answered is replayed."""
-        return engines.parse(self.backbone.removesuffix(" (local)")).kind == "rules"
+        return engines.parse(self.backbone).kind == "rules"
 
     @cached_property
     def trajectories(self) -> dict[str, Trajectory]:
@@ -198,7 +195,7 @@ def collect(
     """
     setup = setup.resolved()
     backbone, kind = backbone_of(setup.engine), engines.parse(setup.engine).kind
-    ids = _recorded(backbone, _planned(setup))
+    ids = held_by(backbone, _planned(setup))
     keep = kind in ("endpoint", "local") if record is None else record
     episode = partial(_play, setup, keep, _networks(setup))
     with run_of(_manifest(setup, backbone, ids), run) as opened:
@@ -275,12 +272,6 @@ def _instances(problems: Problems, data: str, seed: int) -> list[Instance]:
     if unknown:
         raise ValueError(f"{problems.domain} has no size {unknown[0]!r}")
     return generate(problems.count, seed=seed, **dict(problems.size), **of_data)
-
-
-def _recorded(backbone: Backbone, ids: Sequence[str]) -> list[str]:
-    """The episodes that a recording holds, where one is replayed; of any other backbone, all."""
-    held = set(getattr(backbone, "tasks", ()))
-    return [name for name in ids if name in held] or list(ids)
 
 
 def _manifest(setup: Setup, backbone: Backbone, ids: Iterable[str]) -> Manifest:

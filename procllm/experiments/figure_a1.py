@@ -19,7 +19,7 @@ def steps(trajectory: Trajectory, choice: engines.Engine) -> pd.DataFrame:
 
     table = pd.DataFrame(trajectory.steps)
     table.insert(0, "iteration", range(1, len(table) + 1))
-    return table.assign(evidence=_evidence(choice), backbone=choice.label)
+    return table.assign(evidence=choice.evidence, backbone=choice.label)
 
 
 def moves(instance: Instance, trajectory: Trajectory, choice: engines.Engine) -> pd.DataFrame:
@@ -29,11 +29,7 @@ def moves(instance: Instance, trajectory: Trajectory, choice: engines.Engine) ->
     facts = {name: float(held) for name, held in trajectory.verdict.parts.items()}
     facts["share of moves along one edge"] = along_edges(instance, trajectory.answer)
     table = pd.DataFrame(facts.items(), columns=["fact", "value"])
-    return table.assign(n=1, evidence=_evidence(choice), backbone=choice.label)
-
-
-def _evidence(choice: engines.Engine) -> str:
-    return "simulated" if choice.kind == "rules" and choice.keep < 1 else "measured"
+    return table.assign(n=1, evidence=choice.evidence, backbone=choice.label)
 
 
 def construction(count: int, n: int, k: int, seed: int = 0) -> pd.DataFrame:

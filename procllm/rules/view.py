@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from procllm.actions import Action, Append
-from procllm.files import ERRORS, NOTES, PRINTED
+from procllm.files import ERRORS, FAILED, NOTES, PRINTED
 
 HEADING, INDENT = "## ", "  "
-FAILED = "FAIL"  # how the output of a rejected Verify begins
 
 
 class View(NamedTuple):

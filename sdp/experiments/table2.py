@@ -66,8 +66,7 @@ def collect_policies(results: Results, workers: int = 0, cluster: str = "") -> d
 
 def evidence(engine: str) -> str:
     """ "simulated" where noise stands in for a model's skill, else "measured"."""
-    choice = engines.parse(engine)
-    return "simulated" if choice.kind == "rules" and choice.keep < 1 else "measured"
+    return engines.parse(engine).evidence
 
 
 def rows(method: str, results: Results, source: str, denominators: str = "stated") -> list[tables.Row]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from lab import budget, engines, progress
 from lab.backbones import Backbone, Ledger
-from lab.episodes import backbone_of, booked
+from lab.episodes import backbone_of, booked, held_by
 from lab.execution import Played, play_all
 from lab.places import ROOT
 from lab.runs import Episode, Manifest, Run
@@ -46,10 +46,8 @@ class Setup:
 
     def resolved(self) -> Setup:
         """The same with `data` decided, and the seed in a noisy engine's string."""
-        engine = engines.parse(self.engine)
-        noisy = engine.kind == "rules" and engine.keep < 1 and "seed" not in engine.options
-        text = f"{self.engine}?seed={self.seed}" if noisy and self.seed else self.engine
-        return replace(self, data=_loaded(self.data, self.seed).data, engine=text)
+        engine = engines.seeded(self.engine, self.seed)
+        return replace(self, data=_loaded(self.data, self.seed).data, engine=engine)
 
     def tasks(self) -> list[TripTask]:
         """The chosen queries, sorted by id. Raises ValueError if there are none."""
@@ -160,8 +158,8 @@ def collect(
 
 def _recorded(backbone: Backbone, tasks: list[TripTask]) -> list[TripTask]:
     """The tasks that a recording holds, where one is replayed; of any other backbone, all."""
-    held = getattr(backbone, "tasks", [])
-    return [task for task in tasks if task.id in held] or tasks
+    held = held_by(backbone, [task.id for task in tasks])
+    return [task for task in tasks if task.id in held]
 
 
 def _manifest(setup: Setup, backbone: Backbone, tasks: Sequence[TripTask]) -> Manifest:

@@ -37,10 +37,9 @@ def walked(domain: str, number: int, engine: str, embedding: str, seed: int = 0)
     pair, embedder = pairs[number], embedder_of(embedding)
     traces = [_trace(engine, domain, row) for row in (pair.positive, pair.negative)]
     answering = backbone_of(engine).engine
-    evidence = "simulated" if answering.kind == "rules" and answering.keep < 1 else "measured"
-    note = f"{evidence} · {answering.label} · made data · {pair.task}"
+    note = f"{answering.evidence} · {answering.label} · made data · {pair.task}"
     told = walk(pair.positive, traces[0], embedder)
-    return Walked(pair.positive.goal_description, told, trace_rewards(traces[1], embedder), evidence, note)
+    return Walked(pair.positive.goal_description, told, trace_rewards(traces[1], embedder), answering.evidence, note)
 
 
 def _trace(engine: str, domain: str, row: Row) -> Trace:

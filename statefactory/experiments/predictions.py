@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from lab import budget, engines, progress
 from lab.backbones import Backbone, Ledger
-from lab.episodes import backbone_of, booked, run_of
+from lab.episodes import backbone_of, booked, held_by, run_of
 from lab.execution import Played, play_all
 from lab.recordings import MANIFEST
 from lab.runs import Episode, Manifest
@@ -90,13 +90,11 @@ class Setup:
         unknown = [name for name in self.methods if name not in METHODS]
         if unknown:
             raise ValueError(f"No method {unknown[0]!r}; choose from {', '.join(METHODS)}")
-        engine = engines.parse(self.engine)
-        if engine.kind == "replay":
+        if engines.parse(self.engine).kind == "replay":
             return self._as_recorded(backbone_of(self.engine).folder)
-        noisy = engine.kind == "rules" and engine.keep < 1 and "seed" not in engine.options
         built = build_all(self.data, self.seed, domains=self.domains)
-        text = f"{self.engine}?seed={self.seed}" if noisy and self.seed else self.engine
-        return replace(self, data=data_of(built), domains=tuple(built), engine=text)
+        engine = engines.seeded(self.engine, self.seed)
+        return replace(self, data=data_of(built), domains=tuple(built), engine=engine)
 
     def _as_recorded(self, folder: Path) -> Setup:
         held = json.loads((folder / MANIFEST).read_text())["parameters"]
@@ -134,7 +132,7 @@ class Results:
     @property
     def simulated(self) -> bool:
         """Whether noise stood in for a model."""
-        return self.by_rules and engines.parse(self.backbone).keep < 1
+        return engines.parse(self.backbone).noisy
 
     def episode(self, method: str, domain: str, row: Row) -> Episode:
         """The episode of one trajectory."""
@@ -190,7 +188,7 @@ def collect(
     setup = setup.resolved()
     backbone, kind = backbone_of(setup.engine), engines.parse(setup.engine).kind
     pairs = setup.pairs()
-    ids = _recorded(backbone, [task_id(*names) for names in _trajectories(setup, pairs)])
+    ids = held_by(backbone, [task_id(*names) for names in _trajectories(setup, pairs)])
     episode = partial(_play, setup, kind in ("endpoint", "local") if record is None else record)
     with run_of(_manifest(setup, backbone, ids), run) as opened:
         try:
@@ -222,12 +220,6 @@ def _whole(setup: Setup, pairs: Mapping[str, list[Pair]], played: Mapping[str, E
 
 def _played(setup: Setup, domain: str, pair: Pair, played: Mapping[str, Episode]) -> bool:
     return all(task_id(method, domain, row) in played for method in setup.methods for row in pair.rows)
-
-
-def _recorded(backbone: Backbone, ids: list[str]) -> list[str]:
-    """The episodes that a recording holds, where one is replayed; of any other backbone, all."""
-    held = set(getattr(backbone, "tasks", ()))
-    return [name for name in ids if name in held] or ids
 
 
 def _manifest(setup: Setup, backbone: Backbone, ids: Iterable[str]) -> Manifest:
