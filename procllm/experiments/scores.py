@@ -40,14 +40,18 @@ def success_rows(runs: Iterable[Results]) -> list[tables.Row]:
             int(of["success"].sum()),
             len(of),
             run.evidence,
-            f"this run, networks of {run.setup.maker}" if condition == LLM else "this run",
+            _source(condition, run),
         )
         for run in runs
         for (name, size, condition), of in run.frame.groupby(["domain", "size", "condition"], sort=False)
     ]
 
 
-def part_rows(run: Results, source: str = "this run") -> list[tables.Row]:
+def _source(condition: str, run: Results) -> str:
+    return f"this run, networks of {run.setup.maker}" if condition == LLM else "this run"
+
+
+def part_rows(run: Results) -> list[tables.Row]:
     """The rate of each part of the answer, cumulative by column as in Table 1."""
     found = []
     for condition in run.setup.conditions:
@@ -55,7 +59,13 @@ def part_rows(run: Results, source: str = "this run") -> list[tables.Row]:
         held = [run.trajectories[name].parts for name in names if name in run.trajectories]
         found += [
             tables.rate_row(
-                condition, run.backbone, part, sum(parts[part] for parts in held), len(names), run.evidence, source
+                condition,
+                run.backbone,
+                part,
+                sum(parts[part] for parts in held),
+                len(names),
+                run.evidence,
+                _source(condition, run),
             )
             for part in (held[0] if held else ())
         ]
@@ -166,7 +176,7 @@ def failures(run: Results) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["condition", "instance", "ended", "checker"])
 
 
-def cost_rows(runs: Iterable[Results], source: str = "this run") -> list[tables.Row]:
+def cost_rows(runs: Iterable[Results]) -> list[tables.Row]:
     """Figure 4's statistics of each domain and condition: means over episodes, with bootstrap intervals.
 
     One episode has no interval. Seconds stand only where a model answered and none of its answers came from a cache.
@@ -179,11 +189,12 @@ def cost_rows(runs: Iterable[Results], source: str = "this run") -> list[tables.
             for column, title in COSTS.items():
                 known = of[column].dropna()
                 if len(known) and not (run.by_rules and column == "tokens"):
-                    found.append(_mean(condition, run, _metric(name, "", title), known, source))
+                    found.append(_mean(condition, run, _metric(name, "", title), known))
     return found
 
 
-def _mean(condition: str, run: Results, metric: str, known: pd.Series, source: str) -> tables.Row:
+def _mean(condition: str, run: Results, metric: str, known: pd.Series) -> tables.Row:
+    source = _source(condition, run)
     if len(known) == 1:
         about = {"evidence": run.evidence, "source": source, "n": 1}
         return tables.row(condition, run.backbone, metric, float(known.iloc[0]), **about)
