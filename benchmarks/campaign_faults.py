@@ -2,7 +2,7 @@
 
     python benchmarks/campaign_faults.py --episodes 200 --seed 0 --workers 8
 
-Exits with 1 if anything does not add up. tests/test_lab_faults.py is the short form.
+Exits with 1 if anything does not add up. tests/lab/runs/test_faults.py is the short form.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support")]
 
 from faults import NOTE, Outcome, campaign, totals  # noqa: E402
 

@@ -4,7 +4,7 @@
 
 Half of the kills hit a run of noisy rules, half one against a server on the loopback, with a cache and on two threads.
 About half come after a random time, half in the middle of a write or an fsync. Exits with 1 if anything differs.
-tests/test_lab_runs.py has the short form.
+tests/lab/runs/test_run.py has the short form.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support")]
 
 from kills import FILES, Outcome, campaign  # noqa: E402
 

@@ -23,8 +23,8 @@ from typing import Any
 
 import psutil
 
-from lab import progress
-from lab.places import MissingData
+from lab.machine import progress
+from lab.machine.faults import MissingData
 from worlds.base import ListingWorld, NoSolution
 
 # The splits whose experts are to reach full score.

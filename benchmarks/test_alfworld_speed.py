@@ -15,7 +15,7 @@ import pytest
 from household_games import Record, play
 from worlds.alfworld import load
 from worlds.alfworld.expert import Expert
-from worlds.alfworld.wheel import package
+from worlds.alfworld.package_files import package
 
 RATIO = 8
 GAMES = int(os.environ.get("ALFWORLD_GAMES", 50))

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from lab import local, models
-from lab.local import Serving, served
+from lab.models import local, weights
+from lab.models.local import Serving, served
 
 ANSWER_TOKENS = 20
 LEAST_SAVING = 3.0  # times as fast, at least, as the same length read anew
 RULES = " ".join(f"Rule {number}: the mug of room {number} stands in cupboard {number * 7}." for number in range(55))
 QUESTIONS = ("Where is mug 3?", "Where is mug 9?", "Which mug is in cupboard 70?")
-MODELS = [name for name, model in models.known().items() if model.use == "answers"]
+MODELS = [name for name, model in weights.known().items() if model.use == "answers"]
 
 
 @pytest.fixture(params=[1, 2], ids=["1-thread", "2-threads"])
@@ -30,7 +30,7 @@ def threads(request: pytest.FixtureRequest) -> int:
 @pytest.fixture(params=MODELS)
 def client(request: pytest.FixtureRequest, threads: int) -> Iterator[Any]:
     """A client of a server that has seen no prompt yet."""
-    if find_spec("xllamacpp") is None or not models.named(request.param).present:
+    if find_spec("xllamacpp") is None or not weights.named(request.param).present:
         pytest.skip(f"needs the lines: {local.INSTALL}; python -m lab model get {request.param}")
     from openai import OpenAI
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from pydantic import Field
 
-from lab.backbones import connect
-from lab.cache import AnswerCache
-from lab.prompts import AnswerModel, Fields, Prompt
-from lab.rules import rule
-from lab.runs import Episode, Manifest, Run
+from lab.models.cache import AnswerCache
+from lab.models.connect import connect
+from lab.models.prompts import AnswerModel, Fields, Prompt
+from lab.models.rules import rule
+from lab.runs.run import Episode, Manifest, Run
 
 LIMIT = 0.2e-3  # seconds for an answer from the cache
 APPEND_LIMIT = 20e-3  # seconds for an episode on disk, fsync included

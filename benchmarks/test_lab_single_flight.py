@@ -10,7 +10,7 @@ from typing import Any
 import chat_server as chat
 from chat_server import ChatServer
 from flights import fly
-from lab.cache import AnswerCache
+from lab.models.cache import AnswerCache
 
 PROCESSES, THREADS, ASKS, DISTINCT = 8, 4, 1000, 250
 DELAY = 0.02  # seconds that the server takes, so that everybody asks before the first answer is there
@@ -38,7 +38,7 @@ def test_each_different_request_reaches_the_server_once(benchmark: Any, tmp_path
 
 def test_a_hit_stays_within_its_limit_while_claims_are_held(benchmark: Any, tmp_path: Path, monkeypatch: Any) -> None:
     from asking import ASK
-    from lab.backbones import connect
+    from lab.models.connect import connect
 
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     cache = AnswerCache(tmp_path / "answers.sqlite")

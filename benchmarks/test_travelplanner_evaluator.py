@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from worlds.travelplanner.evaluator import evaluate
-from worlds.travelplanner.sandbox import Sandbox
+from worlds.travelplanner.listings import Sandbox
 from worlds.travelplanner.tasks import load_tasks
 
 PLANS_A_SECOND = 300

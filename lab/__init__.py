@@ -1,4 +1,25 @@
-"""What any experiment on language agents needs: models, prompts, caches, runs, statistics, tables, plots, notebooks.
+"""What any experiment on language agents needs, in wings; it knows no world and no paper.
 
-Knows no world and no paper. Import the part you use (`from lab import runs`); heavy libraries load where they are used.
+    lab.models      who answers prompts: endpoints, a local model, rules, recordings; the cache, and what answers took
+    lab.runs        the harness of experiments: runs that resume, workers and clusters, outcomes, recordings, budgets
+    lab.results     statistics, results tables, plots
+    lab.notebooks   the runner of notebooks, and the figures that they are expected to show
+    lab.sandbox     programs that a model wrote
+    lab.machine     paths, files, downloads, data sets, progress, the doctor
+
+`dir(lab)` is what a user needs first. Heavy libraries load where they are used.
 """
+
+from lab.lazy import front_door
+
+PLACES = {
+    "Experiment": "lab.runs.experiment",
+    "Ledger": "lab.models.backbone",
+    "Prompt": "lab.models.prompts",
+    "Results": "lab.runs.experiment",
+    "collect": "lab.runs.experiment",
+    "connect": "lab.models.connect",
+    "rule": "lab.models.rules",
+    "run_untrusted": "lab.sandbox",
+}
+__getattr__, __dir__ = front_door(__name__, PLACES)

@@ -67,9 +67,9 @@ def _parser() -> argparse.ArgumentParser:
     fetch.add_argument("name")
     fetch.set_defaults(do=_data_fetch)
     model = commands.add_parser("model", help="small models for the engine `local` and for embeddings")
-    models = model.add_subparsers(required=True, metavar="COMMAND")
-    models.add_parser("list", help="which models there are, and which are here").set_defaults(do=_model_list)
-    get = models.add_parser("get", help="download a model")
+    weights = model.add_subparsers(required=True, metavar="COMMAND")
+    weights.add_parser("list", help="which models there are, and which are here").set_defaults(do=_model_list)
+    get = weights.add_parser("get", help="download a model")
     get.add_argument("name")
     get.set_defaults(do=_model_get)
     return parser
@@ -120,7 +120,7 @@ def _count(text: str) -> int:
 
 
 def _estimate(options: argparse.Namespace) -> int:
-    from lab import estimate
+    from lab.runs import estimate
 
     found = estimate.estimate(options.run, options.model)
     print("\n".join(estimate.lines(found, options.episodes, options.workers)))
@@ -128,7 +128,7 @@ def _estimate(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from lab import doctor
+    from lab.machine import doctor
 
     parts = doctor.diagnose()
     print("\n".join(doctor.lines(parts)))
@@ -136,7 +136,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _data_list(options: argparse.Namespace) -> int:
-    from lab import datasets
+    from lab.machine import datasets
 
     for name, dataset in datasets.registered().items():
         state = f"in {dataset.folder}" if dataset.present(dataset.folder) else "not here"
@@ -145,24 +145,24 @@ def _data_list(options: argparse.Namespace) -> int:
 
 
 def _data_fetch(options: argparse.Namespace) -> int:
-    from lab import datasets
+    from lab.machine import datasets
 
     return _bring(datasets.fetch, options.name)
 
 
 def _model_list(options: argparse.Namespace) -> int:
-    from lab import models
+    from lab.models import weights
 
-    for name, model in models.known().items():
-        state = f"in {models.folder()}" if model.present else "not here"
+    for name, model in weights.known().items():
+        state = f"in {weights.folder()}" if model.present else "not here"
         print(f"{name}: {model.about}; licence {model.licence} ({state})")
     return 0
 
 
 def _model_get(options: argparse.Namespace) -> int:
-    from lab import models
+    from lab.models import weights
 
-    return _bring(models.get, options.name)
+    return _bring(weights.get, options.name)
 
 
 def _bring(get: Callable[[str, Callable[[str], None]], Path], name: str) -> int:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from lab.prompts import AnswerModel
+from lab.models.prompts import AnswerModel
 
 LONGEST_PATH = 200  # characters of a path that the list of last commands shows; no listed file's is longer
 

@@ -14,9 +14,9 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field, create_model
 
-from lab.backbones import Backbone
-from lab.parsing import MalformedAnswer
-from lab.prompts import AnswerModel, Fields, Prompt
+from lab.models.backbone import Backbone
+from lab.models.parsing import MalformedAnswer
+from lab.models.prompts import AnswerModel, Fields, Prompt
 from procllm.domains.base import Domain
 from procllm.files import File, listed
 from procllm.network import TOP, BadNetwork, Network, read

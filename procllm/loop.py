@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from zlib import crc32
 
-from lab.backbones import Answer, Backbone
-from lab.parsing import MalformedAnswer
-from lab.prompts import Prompt
+from lab.models.backbone import Answer, Backbone
+from lab.models.parsing import MalformedAnswer
+from lab.models.prompts import Prompt
 from procllm.actions import Action, Verify, command_of
 from procllm.agenda import Agenda
 from procllm.domains.base import Domain, Instance

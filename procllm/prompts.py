@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from lab.prompts import AnswerModel, Fields, Prompt
+from lab.models.prompts import AnswerModel, Fields, Prompt
 from procllm.actions import Response
-from procllm.corruption import wrong_action, wrong_verdict
 from procllm.files import File
+from procllm.rules.noise import wrong_action, wrong_verdict
 
 VERSION = "1"
 CUT = "\n[... cut here for length]"

@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from lab.backbones import Ledger
-from lab.parsing import MalformedAnswer
-from lab.usage import Cost, cost_of
+from lab.models.backbone import Ledger
+from lab.models.parsing import MalformedAnswer
+from lab.models.usage import Cost, cost_of
 from sdp.operators import Adapter, Predicate, Verdict
 from sdp.trajectory import Attempt, Plan, Trajectory, Transition
 

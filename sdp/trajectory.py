@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lab.usage import Cost
+from lab.models.usage import Cost
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from lab.statistics import RESAMPLES, Interval, bootstrap_mean
+from lab.results.statistics import RESAMPLES, Interval, bootstrap_mean
 
 if TYPE_CHECKING:
     import numpy as np

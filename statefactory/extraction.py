@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from lab.backbones import Backbone
-from lab.parsing import MalformedAnswer
-from lab.prompts import AnswerModel, Prompt
-from statefactory.modules import ITEMS, Modules, modules
-from statefactory.rules import not_understood, register
+from lab.models.backbone import Backbone
+from lab.models.parsing import MalformedAnswer
+from lab.models.prompts import AnswerModel, Prompt
+from statefactory.prompts import ITEMS, Modules, modules
+from statefactory.rules.answers import not_understood, register
 from statefactory.state import Level, State, Values
 
 

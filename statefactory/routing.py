@@ -32,7 +32,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from statefactory.fits import Entities, Fits, Table
+from statefactory.similarity import Entities, Fits, Table
 from statefactory.state import Entity
 
 if TYPE_CHECKING:

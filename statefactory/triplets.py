@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import Field, field_validator
 
-from lab.backbones import Backbone
-from lab.prompts import AnswerModel, Fields, Prompt
+from lab.models.backbone import Backbone
+from lab.models.prompts import AnswerModel, Fields, Prompt
 from statefactory.embeddings import Embedder
 from statefactory.extraction import Trace
 from statefactory.state import Attribute, entities, sentence

@@ -11,8 +11,8 @@ import pytest
 
 from asking import ASK
 from chat_server import ChatServer
-from lab.cache import AnswerCache
-from lab.prompts import Prompt
+from lab.models.cache import AnswerCache
+from lab.models.prompts import Prompt
 
 # A shell that starts the tests in the background has Ctrl-C ignored, and what ignores it hands that down: the
 # processes that the tests interrupt would never notice.
@@ -31,7 +31,7 @@ def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def prompt() -> Prompt:
-    """A prompt with two fields and a rule: where a box is put (see tests/asking.py)."""
+    """A prompt with two fields and a rule: where a box is put (see tests/support/asking.py)."""
     return ASK
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from lab.execution import BackendDied
+from lab.machine.faults import BackendDied
 
 
 class WorldDied(BackendDied):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from lab import expected
+from lab.notebooks import expected
 from lab.notebooks.documents import NotebookError, name_of, read, tags, text_of
 from lab.notebooks.execute import Job, execute
 from lab.notebooks.normalise import normalise

@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lab import budget, expected, figures, recordings
-from lab.engines import parse
-from lab.files import write_atomically
+from lab.machine.files import write_atomically
+from lab.machine.paths import ROOT, recordings_folder
+from lab.models.engines import parse
+from lab.notebooks import expected
 from lab.notebooks.documents import FOLDER, TRIALS, NotebookError, committed, locate, name_of
 from lab.notebooks.execute import Job, Outcome, execute
-from lab.places import ROOT, recordings_folder
+from lab.results import figures
+from lab.runs import budget, recordings
 
 ANSWERERS = ("engine", "paraphraser", "maker")  # parameters of notebooks that say who answers prompts
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lab.files import write_atomically
-from lab.places import ROOT
+from lab.machine.files import write_atomically
+from lab.machine.paths import ROOT
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from lab import progress
+from lab.machine import progress
+from lab.machine.paths import ROOT
 from lab.notebooks.documents import NotebookError, name_of, read
-from lab.places import ROOT
 
 GRACE = 10.0  # seconds that a stopped worker gets to shut its kernel down
 FOLDER_VARIABLES = ("LAB_DATA", "LAB_CACHE", "LAB_FIGURES")

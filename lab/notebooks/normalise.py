@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lab.machine.paths import ROOT, official_data
 from lab.notebooks.documents import tags
-from lab.places import ROOT, official_data
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

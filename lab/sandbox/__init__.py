@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from lab.doctor import Check
+from lab.machine.doctor import Check
 from lab.sandbox import on_bubblewrap, on_sandlock, without_isolation
 from lab.sandbox.interpreter import interpreter
 from lab.sandbox.program import WORK, BackendRefused, Job, Limits, Result, SandboxUnavailable, prepared

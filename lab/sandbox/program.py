@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal, Protocol
 
-from lab.backbones import Unavailable
+from lab.machine.faults import Unavailable
 
 MAIN = "main.py"
 WORK = "/untrusted"  # the working folder as the program knows it, or at least as it reads in what it prints

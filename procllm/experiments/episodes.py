@@ -13,13 +13,15 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lab import budget, engines, progress
-from lab.backbones import Backbone, Ledger
-from lab.cache import key_of
-from lab.episodes import backbone_of, booked, held_by, run_of
-from lab.execution import Played, play_all
-from lab.recordings import MANIFEST
-from lab.runs import Episode, Manifest
+from lab.machine import progress
+from lab.models import engines
+from lab.models.backbone import Backbone, Ledger
+from lab.models.cache import key_of
+from lab.runs import budget
+from lab.runs.episodes import backbone_of, booked, held_by, run_of
+from lab.runs.execution import Played, play_all
+from lab.runs.recordings import MANIFEST
+from lab.runs.run import Episode, Manifest
 from procllm.conditions import HUMAN, LLM, NONE, network_of
 from procllm.domains import Instance, domain
 from procllm.generation import Made, make
@@ -187,7 +189,7 @@ def collect(
     workers: 0 for two processes with rules, eight threads with an endpoint, and one at a time with a local model.
     run: a folder (a name goes under `runs/`); without one, a folder whose name no other experiment shares.
     record: keep the answers for `replay:`; by default only a model's. cluster: the address of a Dask scheduler (see
-    lab/cluster.py). Where another process has the run open, this one waits. Where the budget of `lab record` is spent,
+    lab/runs/cluster.py). Where another process has the run open, this one waits. Where the budget of `lab record` is spent,
     the results are those of the finished episodes.
     LLM-TN is left out, and that is told, where the maker made no usable network.
     Raises ValueError for a condition, domain or size that there is not, BudgetSpent if nothing was finished, and what

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lab import plots, tables
+from lab.results import plots, tables
 from procllm.domains import domain
 from procllm.experiments.episodes import Problems, Results
 from procllm.experiments.scores import colors, success_rows

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lab import plots, tables
-from lab.exports import EMPTY
+from lab.results import plots, tables
+from lab.results.exports import EMPTY
 from procllm.experiments.episodes import Problems, Results
 from procllm.experiments.figure3 import problems
 from procllm.experiments.scores import COSTS, colors, cost_rows, recorded

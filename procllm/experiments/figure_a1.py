@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lab import engines
+from lab.models import engines
 from procllm.domains import Instance, domain
 from procllm.domains.units.checker import along_edges
 from procllm.trajectory import Trajectory

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lab import engines, recordings, tables
-from lab.episodes import backbone_of, booked, run_of
-from lab.execution import Played, play_all
-from lab.runs import Manifest, Run
-from lab.usage import summed
+from lab.models import engines
+from lab.models.usage import summed
+from lab.results import tables
+from lab.runs import recordings
+from lab.runs.episodes import backbone_of, booked, run_of
+from lab.runs.execution import Played, play_all
+from lab.runs.run import Manifest, Run
 from procllm.domains import NAMES, domain
 from procllm.generation import ASKS, Made, make
 from procllm.network import Network

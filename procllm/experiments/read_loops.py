@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from lab import plots, tables
-from lab.exports import EMPTY
+from lab.results import plots, tables
+from lab.results.exports import EMPTY
 from procllm.domains import domain
 from procllm.experiments.episodes import Results, split
 from procllm.experiments.scores import colors

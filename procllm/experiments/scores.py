@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
-from lab import plots, recordings, tables
-from lab.exports import EMPTY
-from lab.statistics import compare
+from lab.results import plots, tables
+from lab.results.exports import EMPTY
+from lab.results.statistics import compare
+from lab.runs import recordings
 from procllm.conditions import EXTENDED, HUMAN, LLM, NONE
 from procllm.domains import domain
 from procllm.experiments.episodes import COUNTED, METHOD, Results, split
@@ -230,7 +231,7 @@ def usage(run: Results) -> pd.DataFrame:
     """Calls, tokens and seconds by operator and condition, and how the answers were read."""
     import pandas as pd
 
-    from lab.usage import summed
+    from lab.models.usage import summed
 
     lines = []
     for condition in run.setup.conditions:

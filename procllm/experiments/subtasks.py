@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from lab import plots
-from lab.statistics import wilson
+from lab.results import plots
+from lab.results.statistics import wilson
 from procllm.agenda import Agenda
 from procllm.conditions import HUMAN, NONE
 from procllm.domains import Verdict, domain

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lab import plots, tables
+from lab.results import plots, tables
 from procllm.experiments.episodes import Results, Setup
 from procllm.experiments.scores import colors, part_rows, recorded, success_rows
 

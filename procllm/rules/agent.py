@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 
-from lab.rules import rule
+from lab.models.rules import rule
 from procllm.actions import Action, Read, Response, Verify, Write, stated
 from procllm.domains import NAMES
 from procllm.files import ANSWER, NOTES, REQUEST, SPECIFICATION, TOOLS

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lab import engines, recordings, tables
-from lab.usage import summed
+from lab.models import engines
+from lab.models.usage import summed
+from lab.results import tables
+from lab.runs import recordings
 from sdp.adapters.travelplanner.adapter import Policy
 from sdp.experiments.travelplanner import METHOD, Results, Setup, collect
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
-from lab import plots, tables
-from lab.statistics import compare, wilson
+from lab.results import plots, tables
+from lab.results.statistics import compare, wilson
 from sdp.ablation import ABLATIONS, replayed
 from sdp.adapters.travelplanner.adapter import Policy
 from sdp.experiments.table2 import evidence

@@ -8,19 +8,21 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from lab import budget, engines, progress
-from lab.backbones import Backbone, Ledger
-from lab.episodes import backbone_of, booked, held_by
-from lab.execution import Played, play_all
-from lab.places import ROOT
-from lab.runs import Episode, Manifest, Run
+from lab.machine import progress
+from lab.machine.paths import ROOT
+from lab.models import engines
+from lab.models.backbone import Backbone, Ledger
+from lab.runs import budget
+from lab.runs.episodes import backbone_of, booked, held_by
+from lab.runs.execution import Played, play_all
+from lab.runs.run import Episode, Manifest, Run
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
 from sdp.adapters.travelplanner.options import Listings
 from sdp.adapters.travelplanner.trip import itinerary, state_from_json
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Trajectory
 from worlds.travelplanner import Loaded, Rates, TripTask, Verdict, evaluate, load, rates, strict_faults
-from worlds.travelplanner.desk import TravelPlanner
+from worlds.travelplanner.world import TravelPlanner
 
 METHOD = "sdp-travelplanner"
 THREADS = 8  # an endpoint is waited for; rules compute, and one process does all 120 queries in seconds
@@ -126,7 +128,7 @@ def collect(
 
     workers: 0 for one process with rules and 8 threads with an endpoint. run: a folder (a name goes under `runs/`);
     without one, a folder whose name no other experiment shares. record: keep the answers for `replay:`; by default only
-    a model's. cluster: the address of a Dask scheduler, "tcp://host:8786" (see lab/cluster.py); workers=0 is then every
+    a model's. cluster: the address of a Dask scheduler, "tcp://host:8786" (see lab/runs/cluster.py); workers=0 is then every
     thread that it has. Where the budget of `lab record` is spent, the results are those of the finished episodes.
     Raises ManifestMismatch if the folder holds another experiment, RunBusy if it is being written, BudgetSpent if
     nothing was finished.

@@ -2,7 +2,7 @@
 
 `build` makes a domain's pairs of a positive and a negative trajectory and keeps them as JSONL and Parquet;
 `read_pairs` reads such a file, `read_published` the authors' own data. What is known of the recipe and what was fitted
-stands in `statefactory.benchmark.rules`. From the shell: python -m statefactory.benchmark build
+stands in `statefactory.benchmark.labels`. From the shell: python -m statefactory.benchmark build
 """
 
 from __future__ import annotations

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from lab.execution import Interrupted
-from lab.places import MissingData
-from lab.runs import RunBusy
+from lab.machine.faults import MissingData
+from lab.runs.execution import Interrupted
+from lab.runs.run import RunBusy
 from statefactory.benchmark.build import BuildFailed, Built, build, kept
 from statefactory.benchmark.domains import BY_NAME
 from statefactory.benchmark.published import write_published

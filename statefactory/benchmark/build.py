@@ -16,12 +16,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from lab import progress
-from lab.execution import Play, Played, play_all
-from lab.files import write_atomically
-from lab.places import ROOT
-from lab.runs import Episode, Manifest, Run
-from lab.versions import code_hash
+from lab.machine import progress
+from lab.machine.files import write_atomically
+from lab.machine.paths import ROOT
+from lab.machine.versions import code_hash
+from lab.runs.execution import Play, Played, play_all
+from lab.runs.run import Episode, Manifest, Run
 from statefactory.benchmark.domains import Domain, named
 from statefactory.benchmark.files import FORMATS, read_pairs, write_rows
 from statefactory.benchmark.negatives import NoNegative

@@ -12,10 +12,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from lab.places import ROOT, choose_data, official_data
+from lab.machine.paths import ROOT, choose_data, official_data
+from statefactory.benchmark.labels import RULES, Rule
 from statefactory.benchmark.recipe import Recipe
 from statefactory.benchmark.replans import from_the_search_page, shortest, unmoved
-from statefactory.benchmark.rules import RULES, Rule
 from worlds.base import Expert, ListingWorld, NoSolution
 
 # The games of the paper's Tables 4 and 20.

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from lab.files import write_atomically
-from lab.places import MissingData
+from lab.machine.faults import MissingData
+from lab.machine.files import write_atomically
 from statefactory.benchmark.schema import Pair, Row, pairs_of, read_row
 
 FORMATS = ("jsonl", "parquet")

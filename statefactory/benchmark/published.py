@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lab.datasets import Dataset, Report, UnexpectedData
-from lab.files import write_atomically
-from lab.places import MissingData
+from lab.machine.datasets import Dataset, Report, UnexpectedData
+from lab.machine.faults import MissingData
+from lab.machine.files import write_atomically
 from statefactory.benchmark.schema import DOMAINS, Pair, Row, UnreadableTrajectory, pairs_of, read_row
 
 NAME = "rewardprediction"

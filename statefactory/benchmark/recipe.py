@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from statefactory.benchmark.rules import Rule
+from statefactory.benchmark.labels import Rule
 
 BEGINNINGS = 50
 NEGATIVES = 5000

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from lab import progress
-from lab.cache import CacheUnusable, Database, default_path
+from lab.machine import progress
+from lab.models.cache import CacheUnusable, Database, default_path
 from statefactory.embeddings.vectors import UnusableEmbedding, unit
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lab.doctor import INSTALL, Check, package_check
-from lab.models import WrongHash
+from lab.machine.doctor import INSTALL, Check, package_check
+from lab.models.weights import WrongHash
 from statefactory.embeddings import MissingEmbedder, weights
 
 PACKAGES = ("torch", "transformers", "sentence-transformers")

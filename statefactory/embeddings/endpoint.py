@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from lab.endpoint import LONGEST_WAIT, PATIENCE, TIMEOUT, place_of, stated_address
-from lab.retries import BadBody, EndpointError, refused, with_retries
-from lab.secrets import clean_address
+from lab.machine.secrets import clean_address
+from lab.models.endpoint import LONGEST_WAIT, PATIENCE, TIMEOUT, place_of, stated_address
+from lab.models.retries import BadBody, EndpointError, refused, with_retries
 from statefactory.embeddings.vectors import sendable, unit
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from lab.doctor import INSTALL
+from lab.machine.doctor import INSTALL
 from statefactory.embeddings import weights
 from statefactory.embeddings.vectors import MissingEmbedder, sendable, unit
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from lab.backbones import Unavailable
+from lab.machine.faults import Unavailable
 
 if TYPE_CHECKING:
     import numpy as np

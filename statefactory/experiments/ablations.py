@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lab import tables
+from lab.results import tables
 from statefactory.embeddings import known
 from statefactory.experiments import scores, scoring, triplets
 from statefactory.experiments.predictions import Results, Setup, collect

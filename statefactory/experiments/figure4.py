@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lab.episodes import backbone_of
+from lab.runs.episodes import backbone_of
 from statefactory.benchmark import Row
 from statefactory.experiments.predictions import INSTRUCTIONS
 from statefactory.experiments.scoring import embedder_of

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from lab import tables
+from lab.results import tables
 from statefactory.experiments import ablations, scores, table1, triplets
 from statefactory.experiments.predictions import Setup, collect
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Panel, as `statefactory.drawings.results.draw_ablations` names it -> the table behind it.
+# Panel, as `statefactory.plots.results.draw_ablations` names it -> the table behind it.
 TABLES = {
     "representation": "Table 13",
     "goal": "Table 14",

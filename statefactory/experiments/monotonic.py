@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from statefactory.benchmark.domains import Domain, named
+from statefactory.benchmark.labels import Rule
 from statefactory.benchmark.opened import close_all, opened
-from statefactory.benchmark.rules import Rule
 from statefactory.benchmark.schema import Pair
 from statefactory.epic import epic_distances
 from statefactory.predictors import Predictor

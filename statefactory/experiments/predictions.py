@@ -13,12 +13,14 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lab import budget, engines, progress
-from lab.backbones import Backbone, Ledger
-from lab.episodes import backbone_of, booked, held_by, run_of
-from lab.execution import Played, play_all
-from lab.recordings import MANIFEST
-from lab.runs import Episode, Manifest
+from lab.machine import progress
+from lab.models import engines
+from lab.models.backbone import Backbone, Ledger
+from lab.runs import budget
+from lab.runs.episodes import backbone_of, booked, held_by, run_of
+from lab.runs.execution import Played, play_all
+from lab.runs.recordings import MANIFEST
+from lab.runs.run import Episode, Manifest
 from statefactory.benchmark import DOMAINS, Pair, Row
 from statefactory.experiments.table3 import build_all, data_of
 from statefactory.extraction import Trace, extract, read_trace

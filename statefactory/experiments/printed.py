@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from statefactory.benchmark.domains import PRINTED_GAMES
-from statefactory.benchmark.rules import RULES, Padding
+from statefactory.benchmark.labels import RULES, Padding
 from worlds.base import Expert, ListingWorld
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from lab import tables
+from lab.results import tables
 from statefactory.benchmark.domains import BY_NAME
 from statefactory.epic import overall
 

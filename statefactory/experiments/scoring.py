@@ -9,7 +9,8 @@ from functools import cache
 from random import Random
 from typing import TYPE_CHECKING, Literal
 
-from lab import progress, tables
+from lab.machine import progress
+from lab.results import tables
 from statefactory.benchmark import Pair, Row
 from statefactory.embeddings import DEFAULT, Embedder, open_embedder
 from statefactory.epic import epic_distances

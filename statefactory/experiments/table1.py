@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lab import engines, progress, recordings, tables
-from lab.places import MissingData
-from lab.replay import RecordingMiss
-from lab.usage import summed
-from statefactory import fidelity
+from lab.machine import progress
+from lab.machine.faults import MissingData
+from lab.models import engines
+from lab.models.replay import RecordingMiss
+from lab.models.usage import summed
+from lab.results import tables
+from lab.runs import recordings
 from statefactory.experiments import scores, scoring
 from statefactory.experiments.monotonic import distances
 from statefactory.experiments.predictions import JUDGES, METHOD, METHODS, Results, Setup, collect
 from statefactory.experiments.scoring import STANDARD, Scoring
 from statefactory.routing import OFFICIAL, PAPER
+from statefactory.rules import fidelity
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,12 +8,12 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
 
-from lab import progress
-from lab.episodes import when_free
+from lab.machine import progress
+from lab.runs.episodes import when_free
 from statefactory.benchmark import DOMAINS, Built, Pair, build
 from statefactory.benchmark.domains import BY_NAME
+from statefactory.benchmark.labels import MOST_RANDOM_STEPS, Padding, Rule
 from statefactory.benchmark.opened import close_all, opened
-from statefactory.benchmark.rules import MOST_RANDOM_STEPS, Padding, Rule
 from statefactory.experiments import scores
 from statefactory.experiments.monotonic import (
     distances,
@@ -37,7 +37,7 @@ BACKBONE = "none"
 NEAR = ("scienceworld",)
 # Built in seconds; and their experts' plans hang on the random steps before.
 REBUILT = ("blocksworld", "webshop")
-# What `statefactory.benchmark.rules.Rule.sides` may be.
+# What `statefactory.benchmark.labels.Rule.sides` may be.
 PADDINGS = {
     "none": "no random steps",
     "before": "all before",

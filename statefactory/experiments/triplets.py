@@ -8,11 +8,14 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from lab import budget, engines, progress, recordings, tables
-from lab.episodes import backbone_of, booked, run_of
-from lab.execution import Played, play_all
-from lab.runs import Episode, Manifest
-from lab.usage import summed
+from lab.machine import progress
+from lab.models import engines
+from lab.models.usage import summed
+from lab.results import tables
+from lab.runs import budget, recordings
+from lab.runs.episodes import backbone_of, booked, run_of
+from lab.runs.execution import Played, play_all
+from lab.runs.run import Episode, Manifest
 from statefactory.benchmark import DOMAINS
 from statefactory.experiments.predictions import Results
 from statefactory.experiments.scoring import embedder_of
@@ -167,7 +170,7 @@ def printed_cases(embeddings: Sequence[str]) -> pd.DataFrame:
 
 
 def _rate(made: Paraphrased, embedding: str, triplets: Sequence[Triplet]) -> tables.Row:
-    from lab.statistics import wilson
+    from lab.results.statistics import wilson
 
     right = int(hits(triplets, embedder_of(embedding)).sum())
     share = wilson(right, len(triplets))

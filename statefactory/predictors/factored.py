@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lab.backbones import Backbone
+from lab.models.backbone import Backbone
 from statefactory.embeddings import Embedder, open_embedder
 from statefactory.extraction import Trace, extract
 from statefactory.routing import PAPER, Convention, rewards

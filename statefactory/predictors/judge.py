@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeAlias
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from lab.parsing import MalformedAnswer
-from lab.prompts import AnswerModel, Fields, Prompt
-from statefactory.shortening import oldest, shorter_text, without_end
+from lab.models.parsing import MalformedAnswer
+from lab.models.prompts import AnswerModel, Fields, Prompt
+from statefactory.truncation import oldest, shorter_text, without_end
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from lab.backbones import Backbone
+    from lab.models.backbone import Backbone
 
 Mode: TypeAlias = Literal["analytic", "intuitive", "stateful"]
 Percent = Annotated[int, Field(strict=True, ge=0, le=100, description="the progress, a whole number from 0 to 100")]

@@ -7,7 +7,7 @@ imports.
 
 from __future__ import annotations
 
-from lab.places import choose_data, official_data
+from lab.machine.paths import choose_data, official_data
 from worlds.alfworld.made import MadeGames
 from worlds.alfworld.official import OfficialGames, present
 from worlds.alfworld.tasks import HouseholdTask

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lab.doctor import Check, package_check
+from lab.machine.doctor import Check, package_check
 from worlds.alfworld.official import DATASET
 
 PACKAGES = ("textworld", "alfworld", "fast-downward-textworld")

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from lab.datasets import UnexpectedData
-from lab.download import Report
+from lab.machine.datasets import UnexpectedData
+from lab.machine.download import Report
 from worlds.alfworld.tasks import TASK_MARK, TASK_TYPES, Rules
 
 DOMAIN, GRAMMAR, GAMES = "alfred_domain.pddl", "alfred_grammar_template.twl2", "alfworld_all_games.jsonl.gz"
@@ -79,7 +79,12 @@ def compact(place: PurePosixPath, game: Mapping[str, Any], archive: str | None) 
     if stated is None:
         raise another_release(archive, f"{place} in {archive} states no task in its grammar")
     line = {
-        "split": split, "task_dir": task_dir, "trial": trial, "task_type": task_type(place), "task": stated[2],
-        "walkthrough": game["walkthrough"], "pddl_problem": game["pddl_problem"],
+        "split": split,
+        "task_dir": task_dir,
+        "trial": trial,
+        "task_type": task_type(place),
+        "task": stated[2],
+        "walkthrough": game["walkthrough"],
+        "pddl_problem": game["pddl_problem"],
     }
     return line, Rules(game["pddl_domain"], STATED_TASK.sub(rf"\g<1>{TASK_MARK}\g<3>", game["grammar"]))

@@ -74,14 +74,17 @@ def grounded(domain: str, problem: str) -> Grounded:
         parameters={action.name: parameters(action) for action in task.actions},
         changing=frozenset(effect.literal.predicate for action in task.actions for effect in action.effects),
         types={entity.name: entity.type_name for entity in task.objects},
-        facts=tuple((atom.predicate, tuple(atom.args)) for atom in task.init
-                    if isinstance(atom, pddl.Atom) and atom.predicate != "="),
+        facts=tuple(
+            (atom.predicate, tuple(atom.args))
+            for atom in task.init
+            if isinstance(atom, pddl.Atom) and atom.predicate != "="
+        ),
     )
 
 
 def parameters(action: pddl.Action) -> tuple[str, ...]:
     """Those that the domain declares; the translator adds one for each "exists" of a precondition."""
-    return tuple(parameter.name.strip("?") for parameter in action.parameters[:action.num_external_parameters])
+    return tuple(parameter.name.strip("?") for parameter in action.parameters[: action.num_external_parameters])
 
 
 class FactBase:
@@ -165,8 +168,13 @@ class FastPddlEnv(textworld.Environment):
 
     def _state(self, feedback: str) -> GameState:
         self._valid = self._valid_operators()
-        return GameState(feedback=feedback, raw=feedback, won=self.downward_lib.check_goal(), lost=False,
-                         admissible_commands=sorted(self._valid))
+        return GameState(
+            feedback=feedback,
+            raw=feedback,
+            won=self.downward_lib.check_goal(),
+            lost=False,
+            admissible_commands=sorted(self._valid),
+        )
 
     def _valid_operators(self) -> dict[str, Operator]:
         """What may be done now, by command. Where two operators read the same, the library's first counts."""
@@ -220,6 +228,8 @@ def checked(words: Wording, problem: Grounded) -> Wording:
     """The wording, if an action's command never changes. Raises ValueError naming the action otherwise."""
     for action, command in words.commands.items():
         if changing := queried(command.template) & problem.changing:
-            raise ValueError(f"the command of {action} depends on {sorted(changing)}, which actions change; "
-                             "play this game with stock_engine=True")
+            raise ValueError(
+                f"the command of {action} depends on {sorted(changing)}, which actions change; "
+                "play this game with stock_engine=True"
+            )
     return words

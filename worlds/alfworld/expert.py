@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
+from worlds.alfworld.package_files import named, package
 from worlds.alfworld.tasks import HouseholdTask
-from worlds.alfworld.wheel import named, package
 from worlds.alfworld.world import AlfWorld, Games, fast_game
 from worlds.base import NoSolution
 

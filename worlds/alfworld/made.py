@@ -11,7 +11,7 @@ from functools import lru_cache
 from random import Random
 from typing import NamedTuple
 
-from worlds.alfworld import wheel
+from worlds.alfworld import package_files
 from worlds.alfworld.problem import problem_text
 from worlds.alfworld.scenes import LAMP, Scene, holds, made_scene
 from worlds.alfworld.tasks import TASK_TYPES, HouseholdTask, Rules, packed, task_id
@@ -42,7 +42,7 @@ class MadeGames:
         self._seed = seed
 
     def rules(self) -> Rules:
-        return wheel.rules()
+        return package_files.rules()
 
     def tasks(self, split: str) -> tuple[HouseholdTask, ...]:
         return made_tasks(self._seed, split)
@@ -60,7 +60,7 @@ def made_task(seed: int, split: str, position: int, size: int) -> HouseholdTask:
     rng = Random(f"alfworld {seed} {split} {position}")
     scene, wanted = scene_for(task_type, split, rng)
     words = {"obj": wanted.thing, "recep": wanted.place, "toggle": wanted.place}
-    sentence = rng.choice(wheel.goals()[task_type]["templates"])
+    sentence = rng.choice(package_files.goals()[task_type]["templates"])
     return HouseholdTask(
         id=task_id("made", split, position, size),
         goal=sentence.format(**{key: word.lower() for key, word in words.items()}) + ".",
@@ -81,7 +81,7 @@ def scene_for(task_type: str, split: str, rng: Random) -> tuple[Scene, Wanted]:
 
 def floor_plans(task_type: str, split: str) -> list[int]:
     """The floor plans of a split that are rooms for the task."""
-    table = wheel.constants()
+    table = package_files.constants()
     rooms = sorted(table.GOALS_VALID[task_type])
     of_split = set(table.TRAIN_SCENE_NUMBERS if split == "train" else table.TEST_SCENE_NUMBERS)
     return [number for room in rooms for number in table.SCENE_TYPE[room] if number in of_split]
@@ -103,7 +103,7 @@ def treatable(task_type: str, scene: Scene) -> Callable[[str], bool]:
     if task_type not in TREATMENTS:
         return lambda thing: thing != LAMP
     table, tool = TREATMENTS[task_type]
-    able = wheel.constants().VAL_ACTION_OBJECTS[table] if tool in scene.receptacle_kinds() else ()
+    able = package_files.constants().VAL_ACTION_OBJECTS[table] if tool in scene.receptacle_kinds() else ()
     return lambda thing: thing in able
 
 
@@ -118,5 +118,5 @@ def unsolved(task_type: str, scene: Scene, wanted: Wanted) -> bool:
 
 def goal_text(task_type: str, words: dict[str, str]) -> str:
     """The goal in PDDL. The package writes "#" for "-" there, and closes the whole problem with the last bracket."""
-    goal = wheel.goals()[task_type]["pddl"].format(**words).replace("#", "-")
+    goal = package_files.goals()[task_type]["pddl"].format(**words).replace("#", "-")
     return goal.rstrip().removesuffix(")")

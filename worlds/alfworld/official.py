@@ -14,8 +14,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from lab.datasets import Dataset
-from lab.download import Report, download
+from lab.machine.datasets import Dataset
+from lab.machine.download import Report, download
 from worlds.alfworld.conversion import DOMAIN, GAMES, GRAMMAR, convert
 from worlds.alfworld.tasks import HouseholdTask, Rules, packed, task_id
 
@@ -54,11 +54,14 @@ def official_rules(folder: Path) -> Rules:
 def official_tasks(folder: Path, split: str) -> tuple[HouseholdTask, ...]:
     """The tasks of a split, sorted by folder and trial."""
     # Packed while reading: the problems of the train split are 190 MB as text.
-    games = sorted((game["task_dir"], game["trial"], game["task"], game["task_type"], packed(game["pddl_problem"]))
-                   for game in read_games(folder, split))
-    return tuple(HouseholdTask(task_id("official", split, position, len(games)), goal, task_type,
-                               f"{task_dir}/{trial}", problem)
-                 for position, (task_dir, trial, goal, task_type, problem) in enumerate(games))
+    games = sorted(
+        (game["task_dir"], game["trial"], game["task"], game["task_type"], packed(game["pddl_problem"]))
+        for game in read_games(folder, split)
+    )
+    return tuple(
+        HouseholdTask(task_id("official", split, position, len(games)), goal, task_type, f"{task_dir}/{trial}", problem)
+        for position, (task_dir, trial, goal, task_type, problem) in enumerate(games)
+    )
 
 
 def name(game: dict[str, Any]) -> str:
@@ -97,6 +100,8 @@ def fetch(folder: Path, report: Report, url: str = URL, sizes: dict[str, int] = 
 
 
 DATASET = Dataset(
-    name="alfworld", about="ALFWorld's 3,553 train and 474 validation text games, with their walkthroughs",
-    present=present, fetch=fetch,
+    name="alfworld",
+    about="ALFWorld's 3,553 train and 474 validation text games, with their walkthroughs",
+    present=present,
+    fetch=fetch,
 )

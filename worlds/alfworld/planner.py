@@ -118,8 +118,10 @@ def text_of(sections: Sections, kept: set[str]) -> str:
     """The problem with those names only."""
     objects = " ".join(f"{name} - {kind}" for name, kind in sections.objects.items() if name in kept)
     init = [fact for fact in sections.init if fact[0] == "=" or kept.issuperset(fact[1:])]
-    return (f"(define (problem part) (:domain alfred) (:objects {objects}) (:init {' '.join(map(written, init))}) "
-            f"(:goal {written(sections.goal)}) (:metric minimize (total-cost)))")
+    return (
+        f"(define (problem part) (:domain alfred) (:objects {objects}) (:init {' '.join(map(written, init))}) "
+        f"(:goal {written(sections.goal)}) (:metric minimize (total-cost)))"
+    )
 
 
 def written(expression: Expression | str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from worlds.alfworld.package_files import constants
 from worlds.alfworld.scenes import LAMP, Scene, holds, kind
-from worlds.alfworld.wheel import constants
 
 AGENT = "agent1"
 START = "loc|start"
@@ -19,10 +19,18 @@ ABILITIES = {"cleanable": "Cleanable", "coolable": "Coolable", "heatable": "Heat
 def problem_text(scene: Scene, goal: str) -> str:
     """The PDDL problem. goal: its "(:goal ...)". The planning library wants the sections in this order."""
     lines = (
-        "(define (problem plan)", "(:domain alfred)",
-        "(:objects", *objects(scene), ")",
-        "(:init", "(= (total-cost) 0)", *facts(scene), ")",
-        goal, "(:metric minimize (total-cost))", ")",
+        "(define (problem plan)",
+        "(:domain alfred)",
+        "(:objects",
+        *objects(scene),
+        ")",
+        "(:init",
+        "(= (total-cost) 0)",
+        *facts(scene),
+        ")",
+        goal,
+        "(:metric minimize (total-cost))",
+        ")",
     )
     return "\n".join(lines)
 

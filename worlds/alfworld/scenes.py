@@ -6,14 +6,32 @@ from dataclasses import dataclass
 from functools import cache
 from random import Random
 
-from worlds.alfworld.wheel import constants, floor_plan
+from worlds.alfworld.package_files import constants, floor_plan
 
 # Receptacles that a floor plan names without saying where they stand, and how many of them a scene gets: what the
 # released games mostly have.
 UNPLACED = {
-    "ArmChair": 1, "Bed": 1, "CoffeeMachine": 1, "CoffeeTable": 1, "CounterTop": 1, "Desk": 1, "DiningTable": 1,
-    "Dresser": 1, "GarbageCan": 1, "HandTowelHolder": 2, "LaundryHamper": 1, "Ottoman": 1, "Safe": 1, "Shelf": 2,
-    "SideTable": 1, "Sofa": 1, "StoveBurner": 4, "Toaster": 1, "Toilet": 1, "ToiletPaperHanger": 1, "TowelHolder": 1,
+    "ArmChair": 1,
+    "Bed": 1,
+    "CoffeeMachine": 1,
+    "CoffeeTable": 1,
+    "CounterTop": 1,
+    "Desk": 1,
+    "DiningTable": 1,
+    "Dresser": 1,
+    "GarbageCan": 1,
+    "HandTowelHolder": 2,
+    "LaundryHamper": 1,
+    "Ottoman": 1,
+    "Safe": 1,
+    "Shelf": 2,
+    "SideTable": 1,
+    "Sofa": 1,
+    "StoveBurner": 4,
+    "Toaster": 1,
+    "Toilet": 1,
+    "ToiletPaperHanger": 1,
+    "TowelHolder": 1,
 }
 LAMP = "DeskLamp"
 LAMP_STANDS_ON = ("Desk", "Dresser", "Shelf", "SideTable")  # as in the released games
@@ -70,8 +88,9 @@ def receptacles_of(number: int, rng: Random) -> tuple[str, ...]:
     kinds, placed = floor_plan(number)
     found = [receptacle for receptacle in placed if kind(receptacle) in standing()]
     there = {kind(receptacle) for receptacle in found}
-    found += [missing + position(rng) for missing in kinds if missing not in there
-              for _ in range(UNPLACED.get(missing, 0))]
+    found += [
+        missing + position(rng) for missing in kinds if missing not in there for _ in range(UNPLACED.get(missing, 0))
+    ]
     return tuple(found)
 
 

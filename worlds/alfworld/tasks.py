@@ -7,8 +7,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 TASK_TYPES = (
-    "look_at_obj_in_light", "pick_and_place_simple", "pick_clean_then_place_in_recep",
-    "pick_cool_then_place_in_recep", "pick_heat_then_place_in_recep", "pick_two_obj_and_place",
+    "look_at_obj_in_light",
+    "pick_and_place_simple",
+    "pick_clean_then_place_in_recep",
+    "pick_cool_then_place_in_recep",
+    "pick_heat_then_place_in_recep",
+    "pick_two_obj_and_place",
 )
 TASK_MARK = "@@TASK@@"
 

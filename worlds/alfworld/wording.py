@@ -90,10 +90,14 @@ class Wording:
 
     def __init__(self, grammar: str) -> None:
         parsed = logic.GameLogic(domain="", grammar=grammar)
-        self._rules = {name: [Production(query_of(rule.condition), parts_of(rule.rhs)) for rule in rules]
-                       for name, rules in parsed.grammar._rules.items()}
-        self.commands = {name: Command(parts_of(symbols(action.template)), parts_of(symbols(action.feedback_rule)))
-                         for name, action in parsed.actions.items()}
+        self._rules = {
+            name: [Production(query_of(rule.condition), parts_of(rule.rhs)) for rule in rules]
+            for name, rules in parsed.grammar._rules.items()
+        }
+        self.commands = {
+            name: Command(parts_of(symbols(action.template)), parts_of(symbols(action.feedback_rule)))
+            for name, action in parsed.actions.items()
+        }
 
     def intro(self, scene: Scene) -> str:
         """A game's first text."""
@@ -116,8 +120,11 @@ class Wording:
 
     def _production(self, rule: str, scene: Scene) -> Production:
         """The first production of a rule whose condition holds."""
-        return next(production for production in self._rules[rule]
-                    if any(True for _ in matches(production.condition, scene.facts, scene.bound)))
+        return next(
+            production
+            for production in self._rules[rule]
+            if any(True for _ in matches(production.condition, scene.facts, scene.bound))
+        )
 
     def _each(self, each: Each, scene: Scene) -> Iterator[str]:
         for bound in matches(each.query, scene.facts, scene.bound):
@@ -177,8 +184,10 @@ def query_of(expression: str | None) -> Query:
     """A condition such as "openable(r:receptacle) & opened(r:receptacle)"; empty where there is none."""
     if not expression:
         return ()
-    return tuple(Condition(predicate.name, tuple(placeholder.name for placeholder in predicate.parameters))
-                 for predicate in Rule.parse_conjunctive_query(expression).preconditions)
+    return tuple(
+        Condition(predicate.name, tuple(placeholder.name for placeholder in predicate.parameters))
+        for predicate in Rule.parse_conjunctive_query(expression).preconditions
+    )
 
 
 def parts_of(parsed: Sequence[textgen.Symbol]) -> tuple[Part, ...]:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol
 
+from worlds.alfworld.package_files import named, package
 from worlds.alfworld.tasks import TASK_MARK, HouseholdTask, Rules
-from worlds.alfworld.wheel import named, package
 from worlds.base import EpisodeOver, Step
 
 
@@ -111,5 +111,10 @@ def fast_game(rules: Rules, task: HouseholdTask) -> dict[str, Any]:
 
 def stock_game(rules: Rules, task: HouseholdTask) -> dict[str, Any]:
     """The game as its `game.tw-pddl` file has it, without the walkthrough."""
-    return {"pddl_domain": rules.domain, "grammar": rules.grammar.replace(TASK_MARK, task.goal),
-            "pddl_problem": task.problem, "solvable": True, "walkthrough": None}
+    return {
+        "pddl_domain": rules.domain,
+        "grammar": rules.grammar.replace(TASK_MARK, task.goal),
+        "pddl_problem": task.problem,
+        "solvable": True,
+        "walkthrough": None,
+    }

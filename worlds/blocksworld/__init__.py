@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lab.places import choose_data, official_data
+from lab.machine.paths import choose_data, official_data
 from worlds.blocksworld.made import MadeProblems
 from worlds.blocksworld.official import OfficialProblems, present
 from worlds.blocksworld.problem import Problem, from_pddl

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lab.doctor import Check, package_check
+from lab.machine.doctor import Check, package_check
 from worlds.blocksworld.official import DATASET
 from worlds.blocksworld.pyperplan_process import INSTALL as INSTALL_EXTRA
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lab.datasets import Dataset, UnexpectedData
-from lab.download import Report, download
-from lab.files import write_atomically
+from lab.machine.datasets import Dataset, UnexpectedData
+from lab.machine.download import Report, download
+from lab.machine.files import write_atomically
 from worlds.blocksworld.problem import Problem, from_pddl, problem_of, read_operator
 from worlds.blocksworld.state import Action
 from worlds.blocksworld.tasks import BlocksTask

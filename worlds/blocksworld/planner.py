@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from lab.doctor import INSTALL
+from lab.machine.doctor import INSTALL
 from worlds.blocksworld.problem import Problem
 from worlds.blocksworld.state import Action, Fact, State
 
@@ -115,11 +115,7 @@ def must_move(problem: Problem) -> set[str]:
 
 def supports(state: State) -> dict[str, str | None]:
     """What each block that is not in the hand stands on; None is the table."""
-    return {
-        block: below
-        for tower in state.towers
-        for block, below in zip(tower, (None, *tower), strict=False)
-    }
+    return {block: below for tower in state.towers for block, below in zip(tower, (None, *tower), strict=False)}
 
 
 def _terms(clingo: Any, problem: Problem) -> Iterator[tuple[str, Any]]:

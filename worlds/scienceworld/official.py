@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lab.places import official_data
+from lab.machine.paths import official_data
 from worlds.scienceworld.tasks import task_id
 
 EASY_PATHS = Path("scienceworld") / "swiftsage_oracle_actions.jsonl.gz"
@@ -24,11 +24,14 @@ def stored_paths(simplification: str, folder: Path | None = None) -> dict[str, l
     """Task id -> actions, for "easy" (SwiftSage's oracle) and "" (RewardPrediction's tasks); empty where not there."""
     folder = folder or official_data()
     if simplification == "easy" and (folder / EASY_PATHS).exists():
-        return {task_id(record["task_name"], record["variation_id"]): [action for action, _ in record["steps"]]
-                for record in _records(folder / EASY_PATHS)}
+        return {
+            task_id(record["task_name"], record["variation_id"]): [action for action, _ in record["steps"]]
+            for record in _records(folder / EASY_PATHS)
+        }
     if simplification == "" and (folder / PLAIN_PATHS).exists():
-        return {task_id(record["task"], record["variation"]): record["gold"]
-                for record in _records(folder / PLAIN_PATHS)}
+        return {
+            task_id(record["task"], record["variation"]): record["gold"] for record in _records(folder / PLAIN_PATHS)
+        }
     return {}
 
 

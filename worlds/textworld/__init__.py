@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lab.places import MissingData, choose_data
+from lab.machine.faults import MissingData
+from lab.machine.paths import choose_data
 from worlds.textworld.made import GAMES
 from worlds.textworld.tasks import KINDS, SPLITS, QuestTask
 from worlds.textworld.world import TextWorld
@@ -17,9 +18,7 @@ from worlds.textworld.world import TextWorld
 __all__ = ["GAMES", "KINDS", "SPLITS", "QuestTask", "TextWorld", "load"]
 
 
-def load(
-    data: str = "auto", seed: int = 0, list_actions: bool = True, games: Mapping[str, int] = GAMES
-) -> TextWorld:
+def load(data: str = "auto", seed: int = 0, list_actions: bool = True, games: Mapping[str, int] = GAMES) -> TextWorld:
     """The world of generated quests. seed: of the quests; the other options are those of `TextWorld`.
 
     data: "auto" or "made". Raises MissingData for "official": the paper's 150 games were not published.

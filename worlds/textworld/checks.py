@@ -8,7 +8,7 @@ import subprocess
 from importlib.util import find_spec
 from pathlib import Path
 
-from lab.doctor import INSTALL, Check, package_check
+from lab.machine.doctor import INSTALL, Check, package_check
 from worlds.textworld.compiled import cache_folder
 
 COMPILERS = Path("thirdparty", "inform7-6M62", "share", "inform7", "Compilers")

@@ -16,8 +16,8 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from lab import progress
-from lab.cache import default_path, key_of
+from lab.machine import progress
+from lab.models.cache import default_path, key_of
 from worlds.textworld.games import generator_version, make_game, textworld_package
 from worlds.textworld.tasks import QuestTask
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from lab.doctor import INSTALL
+from lab.machine.doctor import INSTALL
 from worlds.randomness import randomness_kept
 from worlds.textworld.tasks import Options
 

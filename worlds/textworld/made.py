@@ -14,9 +14,9 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from lab import progress
-from lab.cache import key_of
-from lab.files import write_atomically
+from lab.machine import progress
+from lab.machine.files import write_atomically
+from lab.models.cache import key_of
 from worlds.textworld.compiled import cache_folder
 from worlds.textworld.games import generator_version, make_game
 from worlds.textworld.tasks import Options, QuestTask, quest_id
@@ -30,8 +30,10 @@ WORTH_SHOWING = 10  # goals to make before a progress bar says so
 def made_quests(split: str, count: int, seed: int) -> list[QuestTask]:
     """The first `count` quests of a split. A quest is the same whatever the count."""
     unnamed = [unnamed_quest(split, index, seed) for index in range(count)]
-    return [QuestTask(quest.id, goal, quest.kind, quest.seed, quest.options)
-            for quest, goal in zip(unnamed, goals(unnamed), strict=True)]
+    return [
+        QuestTask(quest.id, goal, quest.kind, quest.seed, quest.options)
+        for quest, goal in zip(unnamed, goals(unnamed), strict=True)
+    ]
 
 
 def unnamed_quest(split: str, index: int, seed: int) -> QuestTask:
@@ -55,8 +57,13 @@ def cooking_options(rng: Random, split: str) -> Options:
     """One to three ingredients. The splits are TextWorld's own, which share neither foods nor ways to prepare them."""
     recipe = rng.randint(1, 3)
     skills = {skill: rng.random() < 0.5 for skill in ("open", "cook", "cut")}
-    return (("recipe", recipe), ("take", rng.randint(1, recipe)), ("go", rng.choice((1, 6))), *skills.items(),
-            ("split", split))
+    return (
+        ("recipe", recipe),
+        ("take", rng.randint(1, recipe)),
+        ("go", rng.choice((1, 6))),
+        *skills.items(),
+        ("split", split),
+    )
 
 
 OPTIONS = {"lock-and-key": lock_and_key_options, "treasure-hunt": treasure_hunt_options, "cooking": cooking_options}
@@ -78,8 +85,10 @@ def goals(quests: Sequence[QuestTask]) -> list[str]:
     try:
         write_atomically(path, json.dumps(made).encode())
     except OSError as error:  # they serve as well without being kept
-        progress.note(f"cannot keep TextWorld's goals in {path.parent}: {error}; "
-                      "set LAB_CACHE to a file in a folder you can write")
+        progress.note(
+            f"cannot keep TextWorld's goals in {path.parent}: {error}; "
+            "set LAB_CACHE to a file in a folder you can write"
+        )
     return made
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from lab.places import choose_data, official_data
+from lab.machine.paths import choose_data, official_data
 from worlds.travelplanner.evaluator import Verdict, evaluate
+from worlds.travelplanner.listings import Sandbox
 from worlds.travelplanner.rates import Rates, rates
-from worlds.travelplanner.sandbox import Sandbox
 from worlds.travelplanner.strict import strict_faults
 from worlds.travelplanner.tasks import SPLITS, TripTask, load_tasks
 

@@ -23,7 +23,7 @@ from worlds.travelplanner.itinerary import (
     name_and_city,
     vehicle,
 )
-from worlds.travelplanner.sandbox import Sandbox
+from worlds.travelplanner.listings import Sandbox
 from worlds.travelplanner.tasks import TripTask
 
 
@@ -129,8 +129,10 @@ def too_short_stay(run: Sequence[Day], sandbox: Sandbox) -> Check | None:
     found = sandbox.accommodations_named(*name_and_city(text)) if text else []
     if len(found) != 1 or len(run) >= found[0].minimum_nights:
         return None
-    return failed(f"{text!r} is booked for {len(run)} night(s) from day {run[0].number}, but asks for at least "
-                  f"{found[0].minimum_nights}")
+    return failed(
+        f"{text!r} is booked for {len(run)} night(s) from day {run[0].number}, but asks for at least "
+        f"{found[0].minimum_nights}"
+    )
 
 
 def valid_transportation(task: TripTask, days: Sequence[Day], sandbox: Sandbox) -> Check:
@@ -140,8 +142,10 @@ def valid_transportation(task: TripTask, days: Sequence[Day], sandbox: Sandbox) 
     used = {means: day.number for day in reversed(days) if (means := means_of(day.text("transportation")))}
     for other in ("flight", "taxi"):
         if "self-driving" in used and other in used:
-            return failed(f"day {used['self-driving']} is self-driving but day {used[other]} is by {other}: "
-                          "a car driven out must be driven back")
+            return failed(
+                f"day {used['self-driving']} is self-driving but day {used[other]} is by {other}: "
+                "a car driven out must be driven back"
+            )
     return PASSED
 
 
@@ -170,8 +174,9 @@ def misplaced_item(day: Day, parts: Sequence[str]) -> Check | None:
     where = " or ".join(day.cities)
     missing = [part for part in parts if part not in day.text("transportation")]
     if day.text("transportation") and missing:
-        return failed(f"day {day.number} transportation does not name {' and '.join(day.cities)}: "
-                      f"{day.text('transportation')!r}")
+        return failed(
+            f"day {day.number} transportation does not name {' and '.join(day.cities)}: {day.text('transportation')!r}"
+        )
     items = [(meal, day.text(meal)) for meal in MEALS] + [("attraction", item) for item in day.attractions]
     for slot, text in items:
         if (text or slot == "attraction") and not any(part in text for part in parts):
@@ -235,8 +240,13 @@ def unreal_item(day: Day, sandbox: Sandbox) -> Check | None:
 
 def not_absent(task: TripTask, days: Sequence[Day], sandbox: Sandbox) -> Check:
     """The asked number of days and cities, with what each day needs; at least half of all fields say something."""
-    return wrong_days(task, days) or wrong_city_number(task, days) or absent_item(task, days) or sparse(task, days) \
+    return (
+        wrong_days(task, days)
+        or wrong_city_number(task, days)
+        or absent_item(task, days)
+        or sparse(task, days)
         or PASSED
+    )
 
 
 def wrong_days(task: TripTask, days: Sequence[Day]) -> Check | None:
@@ -253,8 +263,9 @@ def wrong_city_number(task: TripTask, days: Sequence[Day]) -> Check | None:
     cities.discard(task.org)
     if len(cities) == task.visiting_city_number:
         return None
-    return failed(f"the plan visits {len(cities)} cities ({', '.join(sorted(cities))}), "
-                  f"not {task.visiting_city_number}")
+    return failed(
+        f"the plan visits {len(cities)} cities ({', '.join(sorted(cities))}), not {task.visiting_city_number}"
+    )
 
 
 def absent_item(task: TripTask, days: Sequence[Day]) -> Check | None:

@@ -18,8 +18,8 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-from lab.download import Report
-from lab.files import write_atomically
+from lab.machine.download import Report
+from lab.machine.files import write_atomically
 from worlds.travelplanner.tasks import SPLITS
 
 # Compact name to the official file's place under `database/`.
@@ -31,11 +31,28 @@ SOURCES = {
     "distance": "googleDistanceMatrix/distance.csv",
     "city_state": "background/citySet_with_states.txt",
 }
-FLIGHT_COLUMNS = ("Flight Number", "Price", "DepTime", "ArrTime", "ActualElapsedTime", "FlightDate", "OriginCityName",
-                  "DestCityName", "Distance")
+FLIGHT_COLUMNS = (
+    "Flight Number",
+    "Price",
+    "DepTime",
+    "ArrTime",
+    "ActualElapsedTime",
+    "FlightDate",
+    "OriginCityName",
+    "DestCityName",
+    "Distance",
+)
 COLUMNS = {
-    "accommodations": ("NAME", "room type", "price", "minimum nights", "review rate number", "house_rules",
-                       "maximum occupancy", "city"),
+    "accommodations": (
+        "NAME",
+        "room type",
+        "price",
+        "minimum nights",
+        "review rate number",
+        "house_rules",
+        "maximum occupancy",
+        "city",
+    ),
     "restaurants": ("Name", "City", "Cuisines", "Average Cost", "Aggregate Rating"),
     "attractions": ("Name", "Latitude", "Longitude", "Address", "Phone", "Website", "City"),
     "distance": ("origin", "destination", "cost", "duration", "distance"),
@@ -88,13 +105,17 @@ def query_record(idx: int, row: Mapping[str, str]) -> dict[str, Any]:
     constraint = ast.literal_eval(row["local_constraint"])
     record: dict[str, Any] = {"idx": idx} | {key: row[key] for key in TEXTS}
     record |= {key: int(row[key]) for key in NUMBERS} | {"date": ast.literal_eval(row["date"])}
-    record["local_constraint"] = {key: constraint.get(key) for key in ("house rule", "cuisine", "room type",
-                                                                       "transportation")}
+    record["local_constraint"] = {
+        key: constraint.get(key) for key in ("house rule", "cuisine", "room type", "transportation")
+    }
     if row.get("annotated_plan"):
         record["annotated_plan"] = annotated_days(ast.literal_eval(row["annotated_plan"]))
     reference = ast.literal_eval(row["reference_information"]) if row.get("reference_information") else []
-    return record | {"reference_information": reference, "ref_cities": reference_cities(reference),
-                     "fields_from": "published record"}
+    return record | {
+        "reference_information": reference,
+        "ref_cities": reference_cities(reference),
+        "fields_from": "published record",
+    }
 
 
 def annotated_days(plan: Sequence[Any]) -> list[dict[str, Any]]:
@@ -111,8 +132,11 @@ def reference_cities(reference: Sequence[Mapping[str, str]]) -> list[str]:
 def write_queries(records: Sequence[Mapping[str, Any]], split: str, folder: Path) -> int:
     """The query file, and the reference information in a file of its own."""
     queries = ({key: value for key, value in record.items() if key != "reference_information"} for record in records)
-    references = ({key: record[key] for key in ("idx", "reference_information")} for record in records
-                  if record["reference_information"])
+    references = (
+        {key: record[key] for key in ("idx", "reference_information")}
+        for record in records
+        if record["reference_information"]
+    )
     write_lines(folder / f"queries_{split}.jsonl.gz", queries)
     write_lines(folder / f"reference_{split}.jsonl.gz", references)
     return len(records)
@@ -145,10 +169,21 @@ def write_flights(
             kept.append(row)
             seen[org, dest, row["FlightDate"]] += 1
     write_table(folder / "flights.csv.gz", FLIGHT_COLUMNS, kept)
-    known = [{"OriginCityName": org, "DestCityName": dest, "FlightDate": date, "n_flights": seen[org, dest, date],
-              "source": "official table"} for org, dest, date in sorted(route_days)]
-    write_table(folder / "flight_route_days.csv.gz", ("OriginCityName", "DestCityName", "FlightDate", "n_flights",
-                                                      "source"), known)
+    known = [
+        {
+            "OriginCityName": org,
+            "DestCityName": dest,
+            "FlightDate": date,
+            "n_flights": seen[org, dest, date],
+            "source": "official table",
+        }
+        for org, dest, date in sorted(route_days)
+    ]
+    write_table(
+        folder / "flight_route_days.csv.gz",
+        ("OriginCityName", "DestCityName", "FlightDate", "n_flights", "source"),
+        known,
+    )
     return total
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from worlds.travelplanner.itinerary import MEALS, Day, before_parenthesis, flight_number, name_and_city, vehicle
-from worlds.travelplanner.sandbox import SELF_DRIVING, TAXI, Leg, Sandbox
+from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Leg, Sandbox
 from worlds.travelplanner.tables import Accommodation, Flight, Restaurant
 
 SEATS = {SELF_DRIVING: 5, TAXI: 4}

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from worlds.travelplanner import hard
 from worlds.travelplanner.commonsense import COMMONSENSE, Check, CommonsenseCheck, failed, information_in_sandbox
 from worlds.travelplanner.itinerary import Day, Unreadable, days_read
-from worlds.travelplanner.sandbox import Sandbox
+from worlds.travelplanner.listings import Sandbox
 from worlds.travelplanner.tasks import TripTask
 
 UnknownFlights = Literal["fail", "pass"]
@@ -58,8 +58,12 @@ class Verdict:
 
 
 def evaluate(
-    task: TripTask, plan: Any, sandbox: Sandbox, *,
-    unknown_flights: UnknownFlights = "fail", parties_rule: PartiesRule = "current",
+    task: TripTask,
+    plan: Any,
+    sandbox: Sandbox,
+    *,
+    unknown_flights: UnknownFlights = "fail",
+    parties_rule: PartiesRule = "current",
 ) -> Verdict:
     """Judge a plan (a list of day objects, as JSON gives it) as the official program does.
 

@@ -17,8 +17,8 @@ from typing import Any
 from worlds.travelplanner.costs import flight_cost, ground_cost, night_cost
 from worlds.travelplanner.hard import forbids, has_room_type
 from worlds.travelplanner.itinerary import MEALS, name_and_city
+from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Leg, Sandbox
 from worlds.travelplanner.menus import Menu, cheapest_menus
-from worlds.travelplanner.sandbox import SELF_DRIVING, TAXI, Leg, Sandbox
 from worlds.travelplanner.tables import Accommodation, Attraction, Flight, Restaurant
 from worlds.travelplanner.tasks import TripTask, query_records, task_id
 
@@ -114,8 +114,10 @@ def draft(
 def cheapest_place(task: TripTask, sandbox: Sandbox, stay: Stay) -> Accommodation | None:
     """One place for the whole stay: changing places never saves, since a shorter stay admits no further place."""
     allowed = (
-        place for place in sandbox.accommodations(stay.city)
-        if place.minimum_nights <= stay.nights and found_by_name(place, sandbox.accommodations_named(*named(place)))
+        place
+        for place in sandbox.accommodations(stay.city)
+        if place.minimum_nights <= stay.nights
+        and found_by_name(place, sandbox.accommodations_named(*named(place)))
         and not (task.house_rule and forbids(place, task.house_rule))
         and not (task.room_type and not has_room_type(place, task.room_type))
     )
@@ -145,8 +147,10 @@ def cheapest_ways(task: TripTask, sandbox: Sandbox, stays: Sequence[Stay]) -> li
     found = []
     for family in FAMILIES:
         means = [one for one in family if one != RULED_OUT.get(task.transportation or "")]
-        options = [ways(sandbox, means, org, dest, task.dates[day - 1])
-                   for (org, dest), day in zip(pairwise(stops), days, strict=True)]
+        options = [
+            ways(sandbox, means, org, dest, task.dates[day - 1])
+            for (org, dest), day in zip(pairwise(stops), days, strict=True)
+        ]
         if all(options):
             found.append([min(leg, key=lambda way: way_cost(way, task.people)) for leg in options])
     return min(found, key=lambda legs: sum(way_cost(way, task.people) for way in legs), default=None)
@@ -164,9 +168,7 @@ def way_cost(way: Flight | Leg, people: int) -> int:
     return flight_cost(way, people) if isinstance(way, Flight) else ground_cost(way, people)
 
 
-def city_menus(
-    task: TripTask, sandbox: Sandbox, cities: Sequence[str]
-) -> dict[str, dict[int, dict[int, Menu]]]:
+def city_menus(task: TripTask, sandbox: Sandbox, cities: Sequence[str]) -> dict[str, dict[int, dict[int, Menu]]]:
     """For each city the cheapest menu by number of meals and cuisines covered; see `menus.cheapest_menus`."""
     most = 3 * (task.days - 2) + len(task.cuisines)
     return {city: cheapest_menus(restaurants(sandbox, city), task.cuisines, most) for city in cities}
@@ -228,14 +230,26 @@ def serve_on_travel_days(meals: list[str], arrival: dict[str, Any], departure: d
 
 
 def blank_day(number: int) -> dict[str, Any]:
-    return {"days": number, "current_city": "-", "transportation": "-", "breakfast": "-", "attraction": "-",
-            "lunch": "-", "dinner": "-", "accommodation": "-"}
+    return {
+        "days": number,
+        "current_city": "-",
+        "transportation": "-",
+        "breakfast": "-",
+        "attraction": "-",
+        "lunch": "-",
+        "dinner": "-",
+        "accommodation": "-",
+    }
 
 
 def way_text(way: Flight | Leg) -> str:
     """Transportation as the benchmark writes it."""
     if isinstance(way, Flight):
-        return (f"Flight Number: {way.number}, from {way.org} to {way.dest}, Departure Time: {way.departs}, "
-                f"Arrival Time: {way.arrives}")
-    return (f"{way.mode.capitalize()}, from {way.org} to {way.dest}, duration: {way.duration}, "
-            f"distance: {way.distance}, cost: {way.cost}")
+        return (
+            f"Flight Number: {way.number}, from {way.org} to {way.dest}, Departure Time: {way.departs}, "
+            f"Arrival Time: {way.arrives}"
+        )
+    return (
+        f"{way.mode.capitalize()}, from {way.org} to {way.dest}, duration: {way.duration}, "
+        f"distance: {way.distance}, cost: {way.cost}"
+    )

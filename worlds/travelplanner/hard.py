@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from worlds.travelplanner.commonsense import PASSED, Check, failed
 from worlds.travelplanner.costs import plan_bill
 from worlds.travelplanner.itinerary import MEALS, Day, name_and_city
-from worlds.travelplanner.sandbox import Sandbox
+from worlds.travelplanner.listings import Sandbox
 from worlds.travelplanner.tables import Accommodation
 from worlds.travelplanner.tasks import TripTask
 
@@ -26,8 +26,10 @@ def cost(task: TripTask, days: list[Day], sandbox: Sandbox) -> Check:
     if bill.total <= task.budget:
         return PASSED
     dearest = "; ".join(f"day {c.day} {c.slot} {c.item!r} ${c.dollars:,.0f}" for c in bill.dearest(2))
-    return failed(f"the plan costs ${bill.total:,.0f}, ${bill.total - task.budget:,.0f} over the budget of "
-                  f"${task.budget:,}; its dearest items: {dearest}")
+    return failed(
+        f"the plan costs ${bill.total:,.0f}, ${bill.total - task.budget:,.0f} over the budget of "
+        f"${task.budget:,}; its dearest items: {dearest}"
+    )
 
 
 def room_rule(task: TripTask, days: Sequence[Day], sandbox: Sandbox, parties_rule: str) -> Check | None:
@@ -37,8 +39,10 @@ def room_rule(task: TripTask, days: Sequence[Day], sandbox: Sandbox, parties_rul
     never_judged = task.house_rule == "parties" and parties_rule != "current"
     for day, place in nights(days, sandbox):
         if forbids(place, task.house_rule) and not never_judged:
-            return failed(f"day {day.number} accommodation {place.name!r} has the rule {place.house_rules!r}, "
-                          f"but the query needs {task.house_rule} allowed")
+            return failed(
+                f"day {day.number} accommodation {place.name!r} has the rule {place.house_rules!r}, "
+                f"but the query needs {task.house_rule} allowed"
+            )
     return PASSED
 
 
@@ -53,8 +57,10 @@ def room_type(task: TripTask, days: Sequence[Day], sandbox: Sandbox) -> Check | 
         return None
     for day, place in nights(days, sandbox):
         if not has_room_type(place, task.room_type):
-            return failed(f"day {day.number} accommodation {place.name!r} is of type {place.room_type!r}, "
-                          f"but the query asks for {task.room_type!r}")
+            return failed(
+                f"day {day.number} accommodation {place.name!r} is of type {place.room_type!r}, "
+                f"but the query asks for {task.room_type!r}"
+            )
     return PASSED
 
 
@@ -67,8 +73,9 @@ def has_room_type(place: Accommodation, asked: str) -> bool:
 
 def nights(days: Sequence[Day], sandbox: Sandbox) -> list[tuple[Day, Accommodation]]:
     """Each day that lists an accommodation, with the first row that its name fits."""
-    found = ((day, sandbox.accommodations_named(*name_and_city(text)))
-             for day in days if (text := day.text("accommodation")))
+    found = (
+        (day, sandbox.accommodations_named(*name_and_city(text))) for day in days if (text := day.text("accommodation"))
+    )
     return [(day, rows[0]) for day, rows in found if rows]
 
 
@@ -118,6 +125,11 @@ def judge(task: TripTask, days: list[Day], sandbox: Sandbox, parties_rule: str) 
 
 def unjudged(task: TripTask, reason: str) -> dict[str, Check | None]:
     """The same five, each that the query sets left open for the reason given."""
-    asked = {"valid_cost": True, "valid_room_rule": task.house_rule, "valid_cuisine": task.cuisines,
-             "valid_room_type": task.room_type, "valid_transportation": task.transportation}
+    asked = {
+        "valid_cost": True,
+        "valid_room_rule": task.house_rule,
+        "valid_cuisine": task.cuisines,
+        "valid_room_type": task.room_type,
+        "valid_transportation": task.transportation,
+    }
     return {name: Check(None, reason) if asked[name] else None for name in HARD}

@@ -128,8 +128,10 @@ def flight_number(day: Day) -> str:
     """The number after "Flight Number: " in the day's transportation. Raises if the label is not spelt so."""
     _, found, rest = day.text("transportation").partition(FLIGHT_LABEL)
     if not found:
-        raise Unreadable(f"day {day.number}: transportation {day.text('transportation')!r} speaks of a flight number "
-                         f"without the exact label {FLIGHT_LABEL!r}")
+        raise Unreadable(
+            f"day {day.number}: transportation {day.text('transportation')!r} speaks of a flight number "
+            f"without the exact label {FLIGHT_LABEL!r}"
+        )
     return rest.partition(FLIGHT_LABEL)[0].partition(",")[0]
 
 
@@ -144,6 +146,13 @@ def vehicle(text: str) -> str | None:
 
 def kind(value: Any) -> str:
     """The JSON type of a value in words, for messages."""
-    names = {type(None): "null", bool: "a truth value", int: "a number", float: "a number", str: "text",
-             list: "a list", dict: "an object"}
+    names = {
+        type(None): "null",
+        bool: "a truth value",
+        int: "a number",
+        float: "a number",
+        str: "text",
+        list: "a list",
+        dict: "an object",
+    }
     return names.get(type(value), type(value).__name__)

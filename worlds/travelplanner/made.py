@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import permutations, product
 from random import Random
 
+from worlds.travelplanner.listings import Sandbox
 from worlds.travelplanner.made_words import (
     accommodation_name,
     attraction_name,
@@ -19,7 +20,6 @@ from worlds.travelplanner.made_words import (
     place_names,
     restaurant_name,
 )
-from worlds.travelplanner.sandbox import Sandbox
 from worlds.travelplanner.tables import Accommodation, Attraction, Distance, Flight, Restaurant
 from worlds.travelplanner.tasks import TripTask, task_id
 
@@ -46,14 +46,16 @@ def made_sandbox(seed: int) -> Sandbox:
     states, cities = names[:STATES], names[STATES:]
     city_states = {city: states[position % STATES] for position, city in enumerate(cities)}
     places = {city: (rng.uniform(0, 2600), rng.uniform(0, 1500)) for city in cities}
-    distances = [distance(rng, org, dest, math.dist(places[org], places[dest]))
-                 for org, dest in permutations(cities, 2)]
+    distances = [
+        distance(rng, org, dest, math.dist(places[org], places[dest])) for org, dest in permutations(cities, 2)
+    ]
     return Sandbox(
         flights=flights(rng, places),
         accommodations=[accommodation(rng, city) for city in cities for _ in range(rng.randint(9, 16))],
         restaurants=[row for city in cities for row in restaurants(rng, city)],
         attractions=[row for city in cities for row in attractions(rng, city)],
-        distances=distances, city_states=city_states,
+        distances=distances,
+        city_states=city_states,
     )
 
 
@@ -75,8 +77,17 @@ def flight(rng: Random, number: str, org: str, dest: str, date: str, miles: int)
     departs, minutes = rng.randrange(5 * 60, 23 * 60), 35 + miles // 8
     arrives = (departs + minutes) % (24 * 60)
     price = round(20 + miles * rng.uniform(0.12, 0.5))
-    return Flight(number, price, clock(departs), clock(arrives), f"{minutes // 60} hours {minutes % 60} minutes",
-                  date, org, dest, float(miles))
+    return Flight(
+        number,
+        price,
+        clock(departs),
+        clock(arrives),
+        f"{minutes // 60} hours {minutes % 60} minutes",
+        date,
+        org,
+        dest,
+        float(miles),
+    )
 
 
 def clock(minutes: int) -> str:
@@ -97,10 +108,14 @@ def distance(rng: Random, org: str, dest: str, straight: float) -> Distance:
 def accommodation(rng: Random, city: str) -> Accommodation:
     rules = rng.sample(ACTIVITIES, rng.choice((1, 1, 1, 2, 2, 3)))
     return Accommodation(
-        name=accommodation_name(rng), room_type=rng.choices(ROOM_TYPES, (5, 4, 2))[0],
-        price=float(rng.randint(45, 900)), minimum_nights=rng.choice((1, 1, 1, 1, 2, 2, 2, 3, 4, 7, 30)),
-        rating=float(rng.randint(1, 5)), house_rules=" & ".join(f"No {rule}" for rule in rules),
-        occupancy=rng.choice((1, 1, 2, 2, 2, 3, 4, 5, 6)), city=city,
+        name=accommodation_name(rng),
+        room_type=rng.choices(ROOM_TYPES, (5, 4, 2))[0],
+        price=float(rng.randint(45, 900)),
+        minimum_nights=rng.choice((1, 1, 1, 1, 2, 2, 2, 3, 4, 7, 30)),
+        rating=float(rng.randint(1, 5)),
+        house_rules=" & ".join(f"No {rule}" for rule in rules),
+        occupancy=rng.choice((1, 1, 2, 2, 2, 3, 4, 5, 6)),
+        city=city,
     )
 
 
@@ -117,9 +132,18 @@ def cuisines(rng: Random) -> tuple[str, ...]:
 
 def attractions(rng: Random, city: str) -> list[Attraction]:
     names = dict.fromkeys(attraction_name(rng) for _ in range(rng.randint(8, 14)))
-    return [Attraction(name, round(rng.uniform(25, 48), 6), round(rng.uniform(-120, -70), 6),
-                       f"{rng.randint(1, 990)} Main Street, {city}", f"(555) {rng.randint(1000000, 9999999)}",
-                       f"https://example.org/{position}", city) for position, name in enumerate(names)]
+    return [
+        Attraction(
+            name,
+            round(rng.uniform(25, 48), 6),
+            round(rng.uniform(-120, -70), 6),
+            f"{rng.randint(1, 990)} Main Street, {city}",
+            f"(555) {rng.randint(1000000, 9999999)}",
+            f"https://example.org/{position}",
+            city,
+        )
+        for position, name in enumerate(names)
+    ]
 
 
 @lru_cache(maxsize=8)
@@ -131,8 +155,9 @@ def made_tasks(seed: int, split: str) -> tuple[TripTask, ...]:
     if split not in COUNTS:
         raise ValueError(f"the made data has no split {split!r}; choose one of {', '.join(COUNTS)}")
     sandbox, count = made_sandbox(seed), COUNTS[split]
-    return tuple(made_task(sandbox, Random(f"travelplanner {split} {seed} {idx}"), split, idx, count)
-                 for idx in range(count))
+    return tuple(
+        made_task(sandbox, Random(f"travelplanner {split} {seed} {idx}"), split, idx, count) for idx in range(count)
+    )
 
 
 def made_task(sandbox: Sandbox, rng: Random, split: str, idx: int, count: int) -> TripTask:
@@ -158,11 +183,23 @@ def blank_task(sandbox: Sandbox, rng: Random, split: str, idx: int, level: str, 
     start = FIRST_DAY + datetime.timedelta(rng.randint(0, DAYS - days))
     people = rng.choice((1, 1, 2, 2)) if level == "easy" else rng.choice((1, 2, 2, 3, 4, 5, 6, 7, 8))
     return TripTask(
-        id=task_id(split, idx, "made-"), split=f"made-{split}", idx=idx, goal="",
+        id=task_id(split, idx, "made-"),
+        split=f"made-{split}",
+        idx=idx,
+        goal="",
         org=rng.choice(sandbox.cities(elsewhere)),
-        dest=cities[0] if days == 3 else state, days=days, visiting_city_number=len(cities),
-        dates=tuple(str(start + datetime.timedelta(day)) for day in range(days)), people=people, house_rule=None,
-        cuisines=(), room_type=None, transportation=None, budget=NO_BUDGET, level=level, ref_cities=cities,
+        dest=cities[0] if days == 3 else state,
+        days=days,
+        visiting_city_number=len(cities),
+        dates=tuple(str(start + datetime.timedelta(day)) for day in range(days)),
+        people=people,
+        house_rule=None,
+        cuisines=(),
+        room_type=None,
+        transportation=None,
+        budget=NO_BUDGET,
+        level=level,
+        ref_cities=cities,
     )
 
 
@@ -170,6 +207,10 @@ def wish(rng: Random, task: TripTask) -> TripTask:
     """Add what the level asks for besides the budget: nothing, one wish of three kinds, or three wishes of four."""
     kinds = {"easy": [], "medium": rng.sample(WISHES[:3], 1), "hard": rng.sample(WISHES, 3)}[task.level]
     cuisine_count = 2 if task.level == "medium" else 4
-    drawn = {"house_rule": rng.choice(ACTIVITIES), "cuisines": tuple(rng.sample(WANTED_CUISINES, cuisine_count)),
-             "room_type": rng.choices(ROOM_WISHES, (4, 3, 3, 1))[0], "transportation": rng.choice(TRANSPORT_WISHES)}
+    drawn = {
+        "house_rule": rng.choice(ACTIVITIES),
+        "cuisines": tuple(rng.sample(WANTED_CUISINES, cuisine_count)),
+        "room_type": rng.choices(ROOM_WISHES, (4, 3, 3, 1))[0],
+        "transportation": rng.choice(TRANSPORT_WISHES),
+    }
     return replace(task, **{kind: drawn[kind] for kind in kinds})

@@ -9,21 +9,114 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from worlds.travelplanner.tasks import TripTask
 
-ONSETS = ("Br", "Cal", "Dor", "El", "Fen", "Gar", "Hol", "Is", "Jas", "Kel", "Lor", "Mer", "Nor", "Os", "Pel", "Quin",
-          "Ros", "Sel", "Tor", "Ul", "Ver", "Wen", "Yar", "Zel")
+ONSETS = (
+    "Br",
+    "Cal",
+    "Dor",
+    "El",
+    "Fen",
+    "Gar",
+    "Hol",
+    "Is",
+    "Jas",
+    "Kel",
+    "Lor",
+    "Mer",
+    "Nor",
+    "Os",
+    "Pel",
+    "Quin",
+    "Ros",
+    "Sel",
+    "Tor",
+    "Ul",
+    "Ver",
+    "Wen",
+    "Yar",
+    "Zel",
+)
 MIDDLES = ("a", "e", "i", "o", "u", "an", "en", "in", "or", "ar")
 CODAS = ("brix", "dane", "ford", "gate", "holm", "lith", "mar", "mere", "quay", "ris", "stead", "thon", "vale", "wick")
-ADJECTIVES = ("Amber", "Blue", "Copper", "Crooked", "Golden", "Green", "Hidden", "Hungry", "Iron", "Little", "Lucky",
-              "Old", "Quiet", "Red", "Rusty", "Salty", "Silver", "Sunny", "Twin", "Velvet", "Wandering", "White")
-TABLES = ("Anchor", "Barrel", "Fork", "Garden", "Goose", "Kettle", "Ladle", "Lantern", "Mill", "Oven", "Pepper",
-          "Plate", "Skillet", "Spoon", "Table", "Tavern", "Teapot", "Terrace", "Whisk")
+ADJECTIVES = (
+    "Amber",
+    "Blue",
+    "Copper",
+    "Crooked",
+    "Golden",
+    "Green",
+    "Hidden",
+    "Hungry",
+    "Iron",
+    "Little",
+    "Lucky",
+    "Old",
+    "Quiet",
+    "Red",
+    "Rusty",
+    "Salty",
+    "Silver",
+    "Sunny",
+    "Twin",
+    "Velvet",
+    "Wandering",
+    "White",
+)
+TABLES = (
+    "Anchor",
+    "Barrel",
+    "Fork",
+    "Garden",
+    "Goose",
+    "Kettle",
+    "Ladle",
+    "Lantern",
+    "Mill",
+    "Oven",
+    "Pepper",
+    "Plate",
+    "Skillet",
+    "Spoon",
+    "Table",
+    "Tavern",
+    "Teapot",
+    "Terrace",
+    "Whisk",
+)
 ROOMS = ("Attic", "Bungalow", "Cottage", "Duplex", "Flat", "Hideaway", "Loft", "Nest", "Room", "Studio", "Suite")
-VIEWS = ("by the canal", "near the park", "over the bakery", "next to the library", "with balcony", "with garden",
-         "close to the station", "on a quiet lane", "with river view", "in the old town")
-SIGHTS = ("Botanical Garden", "Clock Tower", "Harbor Museum", "History Center", "Lighthouse", "Market Hall",
-          "Observatory", "Old Mill", "Park", "Planetarium", "Science House", "Sculpture Trail", "Tram Museum", "Zoo")
-ROOM_PHRASES = {"entire room": "places all to ourselves", "private room": "private rooms",
-                "shared room": "shared rooms", "not shared room": "rooms that are not shared with others"}
+VIEWS = (
+    "by the canal",
+    "near the park",
+    "over the bakery",
+    "next to the library",
+    "with balcony",
+    "with garden",
+    "close to the station",
+    "on a quiet lane",
+    "with river view",
+    "in the old town",
+)
+SIGHTS = (
+    "Botanical Garden",
+    "Clock Tower",
+    "Harbor Museum",
+    "History Center",
+    "Lighthouse",
+    "Market Hall",
+    "Observatory",
+    "Old Mill",
+    "Park",
+    "Planetarium",
+    "Science House",
+    "Sculpture Trail",
+    "Tram Museum",
+    "Zoo",
+)
+ROOM_PHRASES = {
+    "entire room": "places all to ourselves",
+    "private room": "private rooms",
+    "shared room": "shared rooms",
+    "not shared room": "rooms that are not shared with others",
+}
 WAY_PHRASES = {"no flight": "not to fly", "no self-driving": "not to drive ourselves"}
 
 
@@ -56,12 +149,14 @@ def goal_text(rng: Random, task: TripTask) -> str:
     first, last = spoken(task.dates[0]), spoken(task.dates[-1])
     party = "one traveler" if task.people == 1 else f"{task.people} people"
     where = task.dest if task.days == 3 else f"{task.visiting_city_number} cities in {task.dest}"
-    opening = rng.choice((
-        f"Plan a {task.days}-day trip for {party} from {task.org} to {where}, from {first} to {last}.",
-        f"{party.capitalize()} will leave {task.org} on {first} to see {where} and be back on {last}, "
-        f"{task.days} days in all.",
-        f"We need an itinerary of {task.days} days, {first} to {last}, from {task.org} to {where}, for {party}.",
-    ))
+    opening = rng.choice(
+        (
+            f"Plan a {task.days}-day trip for {party} from {task.org} to {where}, from {first} to {last}.",
+            f"{party.capitalize()} will leave {task.org} on {first} to see {where} and be back on {last}, "
+            f"{task.days} days in all.",
+            f"We need an itinerary of {task.days} days, {first} to {last}, from {task.org} to {where}, for {party}.",
+        )
+    )
     return " ".join((opening, f"The budget is ${task.budget:,}.", *wishes_in_words(task)))
 
 

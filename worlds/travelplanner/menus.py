@@ -15,9 +15,7 @@ class Menu(NamedTuple):
     rows: tuple[Restaurant, ...]
 
 
-def cheapest_menus(
-    restaurants: Sequence[Restaurant], cuisines: Sequence[str], most: int
-) -> dict[int, dict[int, Menu]]:
+def cheapest_menus(restaurants: Sequence[Restaurant], cuisines: Sequence[str], most: int) -> dict[int, dict[int, Menu]]:
     """The cheapest menu for each number of meals up to `most` and each set of cuisines it offers.
 
     Result: number of meals to bit mask (bit i stands for `cuisines[i]`) to menu. A dynamic programme over the
@@ -41,8 +39,9 @@ def worth_a_look(restaurants: Sequence[Restaurant], cuisines: Sequence[str], mos
     """The `most` cheapest restaurants for each set of cuisines offered; a dearer one never betters a menu."""
     taken: dict[int, int] = {}
     kept = []
-    for row in sorted({row.name.strip(): row for row in reversed(restaurants)}.values(),
-                      key=lambda row: (row.average_cost, row.name)):
+    for row in sorted(
+        {row.name.strip(): row for row in reversed(restaurants)}.values(), key=lambda row: (row.average_cost, row.name)
+    ):
         offered = mask_of(row, cuisines)
         taken[offered] = taken.get(offered, 0) + 1
         if taken[offered] <= most:

@@ -6,8 +6,8 @@ import shutil
 import zipfile
 from pathlib import Path
 
-from lab.datasets import Dataset, UnexpectedData
-from lab.download import Report, fetch_once
+from lab.machine.datasets import Dataset, UnexpectedData
+from lab.machine.download import Report, fetch_once
 from worlds.travelplanner.conversion import SOURCES, convert
 from worlds.travelplanner.tasks import SPLITS
 
@@ -19,12 +19,24 @@ DATABASE_URL = (
 )
 # Rows of the official files as published, by the name of the compact file; flights before the unused routes go.
 OFFICIAL_ROWS = {
-    "flights": 3_827_360, "accommodations": 5047, "restaurants": 9551, "attractions": 5302, "distance": 17_602,
-    "city_state": 312, "train": 45, "validation": 180,
+    "flights": 3_827_360,
+    "accommodations": 5047,
+    "restaurants": 9551,
+    "attractions": 5302,
+    "distance": 17_602,
+    "city_state": 312,
+    "train": 45,
+    "validation": 180,
 }
 NEEDED = (
-    "accommodations.csv.gz", "restaurants.csv.gz", "attractions.csv.gz", "distance.csv.gz", "flights.csv.gz",
-    "city_state.tsv", "queries_train.jsonl.gz", "queries_validation.jsonl.gz",
+    "accommodations.csv.gz",
+    "restaurants.csv.gz",
+    "attractions.csv.gz",
+    "distance.csv.gz",
+    "flights.csv.gz",
+    "city_state.tsv",
+    "queries_train.jsonl.gz",
+    "queries_validation.jsonl.gz",
 )
 
 
@@ -55,8 +67,10 @@ def unpack(archive: Path, folder: Path, report: Report) -> None:
     """Take the needed files out of the database archive, wherever in it they lie."""
     if not zipfile.is_zipfile(archive):
         archive.unlink()
-        raise UnexpectedData(f"{DATABASE_URL} gave no zip archive (its host may limit downloads); try again "
-                             f"later, or download it in a browser and save it as {archive}")
+        raise UnexpectedData(
+            f"{DATABASE_URL} gave no zip archive (its host may limit downloads); try again "
+            f"later, or download it in a browser and save it as {archive}"
+        )
     with zipfile.ZipFile(archive) as content:
         members = [name for name in content.namelist() if not name.startswith("__MACOSX")]
         for source in SOURCES.values():
@@ -72,8 +86,11 @@ def unpack(archive: Path, folder: Path, report: Report) -> None:
 
 def check_rows(counts: dict[str, int]) -> None:
     """Raise UnexpectedData unless every official file had its published number of rows."""
-    wrong = [f"{name} has {counts[name]:,} rows, not {rows:,}"
-             for name, rows in OFFICIAL_ROWS.items() if counts[name] != rows]
+    wrong = [
+        f"{name} has {counts[name]:,} rows, not {rows:,}"
+        for name, rows in OFFICIAL_ROWS.items()
+        if counts[name] != rows
+    ]
     if wrong:
         raise UnexpectedData("the official files are not those this suite was made for: " + "; ".join(wrong))
 
@@ -81,5 +98,6 @@ def check_rows(counts: dict[str, int]) -> None:
 DATASET = Dataset(
     name="travelplanner",
     about="TravelPlanner's 45 train and 180 validation queries, and their flights, rooms, restaurants and sights",
-    present=present, fetch=fetch,
+    present=present,
+    fetch=fetch,
 )

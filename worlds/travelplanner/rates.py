@@ -71,6 +71,8 @@ def count(tasks: Sequence[TripTask], denominators: str) -> tuple[int, int]:
         raise ValueError(f"denominators={denominators!r}; choose 'stated' or 'official'")
     splits = {task.split for task in tasks}
     if len(splits) != 1 or not splits <= OFFICIAL_DENOMINATORS.keys():
-        raise ValueError(f"no official denominators for {sorted(splits)}; give tasks of one of "
-                         f"{sorted(OFFICIAL_DENOMINATORS)}, or use denominators='stated'")
+        raise ValueError(
+            f"no official denominators for {sorted(splits)}; give tasks of one of "
+            f"{sorted(OFFICIAL_DENOMINATORS)}, or use denominators='stated'"
+        )
     return OFFICIAL_DENOMINATORS[splits.pop()]

@@ -26,7 +26,7 @@ from worlds.travelplanner.itinerary import (
     route_in,
     vehicle,
 )
-from worlds.travelplanner.sandbox import SELF_DRIVING, TAXI, Leg, Sandbox
+from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Leg, Sandbox
 from worlds.travelplanner.tables import Accommodation, Flight, Restaurant
 from worlds.travelplanner.tasks import TripTask
 
@@ -80,8 +80,9 @@ def length_faults(task: TripTask, plan: Sequence[Any]) -> Iterator[str]:
 def read(task: TripTask, day: Day, sandbox: Sandbox) -> Reading:
     """Resolve a day's items to rows by exact name and city."""
     meals = tuple((meal, exact(sandbox.restaurants_named, day.text(meal))) for meal in MEALS if day.text(meal))
-    return Reading(day, exact_way(task, day, sandbox), meals,
-                   exact(sandbox.accommodations_named, day.text("accommodation")))
+    return Reading(
+        day, exact_way(task, day, sandbox), meals, exact(sandbox.accommodations_named, day.text("accommodation"))
+    )
 
 
 def exact(rows_named: Any, text: str) -> Any | None:
@@ -124,8 +125,11 @@ def route_faults(task: TripTask, days: Sequence[Day], sandbox: Sandbox) -> Itera
     for city in visited:
         where = city if task.days == 3 else sandbox.state_of(city)
         if where != task.dest:
-            yield f"{city!r} is not the destination {task.dest}" if task.days == 3 else \
-                f"{city!r} does not lie in {task.dest}"
+            yield (
+                f"{city!r} is not the destination {task.dest}"
+                if task.days == 3
+                else f"{city!r} does not lie in {task.dest}"
+            )
 
 
 def transport_faults(task: TripTask, reading: Reading) -> Iterator[str]:
@@ -138,8 +142,10 @@ def transport_faults(task: TripTask, reading: Reading) -> Iterator[str]:
     elif reading.way is None:
         yield f"day {day.number}: {text!r} is no drive, and no flight of {task.dates[day.number - 1]}, in the sandbox"
     elif (reading.way.org, reading.way.dest) != day.cities:
-        yield f"day {day.number} is {day.city_text!r}, but the transportation goes from {reading.way.org} " \
-              f"to {reading.way.dest}"
+        yield (
+            f"day {day.number} is {day.city_text!r}, but the transportation goes from {reading.way.org} "
+            f"to {reading.way.dest}"
+        )
 
 
 def meal_faults(task: TripTask, reading: Reading) -> Iterator[str]:
@@ -203,8 +209,9 @@ def wish_faults(task: TripTask, readings: Sequence[Reading]) -> Iterator[str]:
     for wanted in task.cuisines:
         if not any(wanted in row.cuisines for row in eaten):
             yield f"no meal away from {task.org} offers {wanted}"
-    yield from means_faults(task, {means for reading in readings
-                                   if (means := vehicle(reading.day.text("transportation")))})
+    yield from means_faults(
+        task, {means for reading in readings if (means := vehicle(reading.day.text("transportation")))}
+    )
     total = exact_cost(task, readings)
     if total > task.budget:
         yield f"the plan costs ${total:,.0f}, over the budget of ${task.budget:,}"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from lab.places import MissingData
+from lab.machine.faults import MissingData
 
 Row = TypeVar("Row")
 
@@ -89,25 +89,52 @@ class Distance:
 
 
 def flight_from(row: dict[str, str]) -> Flight:
-    return Flight(row["Flight Number"], int(float(row["Price"])), row["DepTime"], row["ArrTime"],
-                  row.get("ActualElapsedTime", ""), row["FlightDate"], row["OriginCityName"], row["DestCityName"],
-                  float(row["Distance"]) if row.get("Distance") else None)
+    return Flight(
+        row["Flight Number"],
+        int(float(row["Price"])),
+        row["DepTime"],
+        row["ArrTime"],
+        row.get("ActualElapsedTime", ""),
+        row["FlightDate"],
+        row["OriginCityName"],
+        row["DestCityName"],
+        float(row["Distance"]) if row.get("Distance") else None,
+    )
 
 
 def accommodation_from(row: dict[str, str]) -> Accommodation:
-    return Accommodation(row["NAME"], row["room type"], float(row["price"]), int(float(row["minimum nights"])),
-                         float(row["review rate number"]), row["house_rules"], int(float(row["maximum occupancy"])),
-                         row["city"])
+    return Accommodation(
+        row["NAME"],
+        row["room type"],
+        float(row["price"]),
+        int(float(row["minimum nights"])),
+        float(row["review rate number"]),
+        row["house_rules"],
+        int(float(row["maximum occupancy"])),
+        row["city"],
+    )
 
 
 def restaurant_from(row: dict[str, str]) -> Restaurant:
-    return Restaurant(row["Name"], row["City"], tuple(re.split(r",\s*", row["Cuisines"])), int(row["Average Cost"]),
-                      float(row["Aggregate Rating"]))
+    return Restaurant(
+        row["Name"],
+        row["City"],
+        tuple(re.split(r",\s*", row["Cuisines"])),
+        int(row["Average Cost"]),
+        float(row["Aggregate Rating"]),
+    )
 
 
 def attraction_from(row: dict[str, str]) -> Attraction:
-    return Attraction(row["Name"], float(row["Latitude"]), float(row["Longitude"]), row["Address"], row["Phone"],
-                      row["Website"], row["City"])
+    return Attraction(
+        row["Name"],
+        float(row["Latitude"]),
+        float(row["Longitude"]),
+        row["Address"],
+        row["Phone"],
+        row["Website"],
+        row["City"],
+    )
 
 
 def distance_from(row: dict[str, str]) -> Distance:
@@ -167,5 +194,7 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
 def require(path: Path) -> None:
     """Raise MissingData, with the line that gets the file, if it is not there."""
     if not path.exists():
-        raise MissingData(f"TravelPlanner's {path.name} is not in {path.parent}. "
-                          "Fetch it with: python -m lab data fetch travelplanner")
+        raise MissingData(
+            f"TravelPlanner's {path.name} is not in {path.parent}. "
+            "Fetch it with: python -m lab data fetch travelplanner"
+        )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.places import MissingData
+from lab.machine.faults import MissingData
 
 SPLITS = ("train", "validation")
 
@@ -67,8 +67,10 @@ def query_records(split: str, folder: Path) -> list[dict[str, Any]]:
         raise ValueError(f"TravelPlanner has no split {split!r} here; choose one of {', '.join(SPLITS)}")
     path = Path(folder) / "travelplanner" / f"queries_{split}.jsonl.gz"
     if not path.exists():
-        raise MissingData(f"TravelPlanner's {split} queries are not at {path}. "
-                          "Fetch them with: python -m lab data fetch travelplanner")
+        raise MissingData(
+            f"TravelPlanner's {split} queries are not at {path}. "
+            "Fetch them with: python -m lab data fetch travelplanner"
+        )
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines if line.strip()]
 
@@ -77,11 +79,21 @@ def task_from_record(record: Mapping[str, Any], split: str) -> TripTask:
     """One record of a compact query file as a task."""
     constraint = record["local_constraint"]
     return TripTask(
-        id=task_id(split, record["idx"]), split=split, idx=record["idx"], goal=record["query"],
-        org=record["org"], dest=record["dest"], days=record["days"],
-        visiting_city_number=record["visiting_city_number"], dates=tuple(record["date"]),
-        people=record["people_number"], house_rule=constraint.get("house rule"),
-        cuisines=tuple(constraint.get("cuisine") or ()), room_type=constraint.get("room type"),
-        transportation=constraint.get("transportation"), budget=record["budget"], level=record["level"],
+        id=task_id(split, record["idx"]),
+        split=split,
+        idx=record["idx"],
+        goal=record["query"],
+        org=record["org"],
+        dest=record["dest"],
+        days=record["days"],
+        visiting_city_number=record["visiting_city_number"],
+        dates=tuple(record["date"]),
+        people=record["people_number"],
+        house_rule=constraint.get("house rule"),
+        cuisines=tuple(constraint.get("cuisine") or ()),
+        room_type=constraint.get("room type"),
+        transportation=constraint.get("transportation"),
+        budget=record["budget"],
+        level=record["level"],
         ref_cities=tuple(record.get("ref_cities") or ()),
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from lab.places import choose_data, official_data
+from lab.machine.paths import choose_data, official_data
 from worlds.webshop.catalogue import Catalogue, Instruction
 from worlds.webshop.goals import draw_goals
 from worlds.webshop.official import load_catalogue, load_instructions, present
@@ -22,9 +22,7 @@ __all__ = ["SPLITS", "ShopTask", "WebShop", "load"]
 NAME = "webshop"
 
 
-def load(
-    data: str = "auto", seed: int = 0, list_actions: bool = True, show_attributes: bool = False
-) -> WebShop:
+def load(data: str = "auto", seed: int = 0, list_actions: bool = True, show_attributes: bool = False) -> WebShop:
     """The shop and its tasks; splits "train" and "test" (100 and 328 tasks if official, 60 and 60 if made).
 
     data: "auto" (official where present, else made), "official" or "made". seed: of the options and price caps of the

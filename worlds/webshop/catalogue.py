@@ -108,12 +108,17 @@ def price_of(product: Product, seed: int) -> float:
 def product_from_record(record: Mapping[str, Any]) -> Product:
     """One line of the compact official catalogue, or one product of the official files after `conversion.cleaned`."""
     return Product(
-        asin=record["asin"], name=record["Title"], query=record["query"], category=record["category"],
+        asin=record["asin"],
+        name=record["Title"],
+        query=record["query"],
+        category=record["category"],
         path=tuple(part.strip() for part in record["product_category"].split("›")),
-        pricing=tuple(record["pricing"] or (NO_PRICE,)), description=record["Description"],
+        pricing=tuple(record["pricing"] or (NO_PRICE,)),
+        description=record["Description"],
         features=tuple(record["BulletPoints"]),
         options={name: tuple(dict.fromkeys(values)) for name, values in record["options"].items()},
-        attributes=tuple(record["Attributes"]), rating=str(record["Rating"]),
+        attributes=tuple(record["Attributes"]),
+        rating=str(record["Rating"]),
         reviews=tuple(review_text(review) for review in record["Reviews"]),
     )
 

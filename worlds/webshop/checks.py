@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lab.doctor import INSTALL, Check, package_check
+from lab.machine.doctor import INSTALL, Check, package_check
 from worlds.webshop.official import DATASET
 
 PACKAGES = ("bm25s", "PyStemmer", "rapidfuzz")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lab.datasets import UnexpectedData
+from lab.machine.datasets import UnexpectedData
 from worlds.webshop.catalogue import NO_PRICE
 
 LONGEST_ID = 10
@@ -22,8 +22,9 @@ KEPT = ("asin", "instruction", "attributes", "options", "instruction_attributes"
 Record = dict[str, Any]
 
 
-def convert(products: Sequence[Record], attributes: Mapping[str, Record], people: Mapping[str, Sequence[Record]],
-            target: Path) -> dict[str, int]:
+def convert(
+    products: Sequence[Record], attributes: Mapping[str, Record], people: Mapping[str, Sequence[Record]], target: Path
+) -> dict[str, int]:
     """Write the compact catalogue, one JSON object a line; how many products and instructions there are.
 
     products, attributes, people: the contents of items_shuffle_1000, items_ins_v2_1000 and items_human_ins. Raises
@@ -34,7 +35,8 @@ def convert(products: Sequence[Record], attributes: Mapping[str, Record], people
         for record in records:
             lines.write(json.dumps(record, ensure_ascii=False) + "\n")
     return {
-        "products": len(records), "templates": sum(bool(entry.get("instruction")) for entry in attributes.values()),
+        "products": len(records),
+        "templates": sum(bool(entry.get("instruction")) for entry in attributes.values()),
         "by people": sum(len(record.get("instructions", ())) for record in records),
     }
 
@@ -45,8 +47,10 @@ def distinct(products: Iterable[Record], raw: Path) -> list[Record]:
     for product in products:
         missing = [name for name in NEEDED_FIELDS if name not in product]
         if missing:
-            raise UnexpectedData(f"a product of the official file lacks {', '.join(missing)}; is it another file? "
-                                 f"Remove {raw} and fetch them again with: python -m lab data fetch webshop")
+            raise UnexpectedData(
+                f"a product of the official file lacks {', '.join(missing)}; is it another file? "
+                f"Remove {raw} and fetch them again with: python -m lab data fetch webshop"
+            )
         if product["asin"] != "nan" and len(product["asin"]) <= LONGEST_ID:
             first.setdefault(product["asin"], product)
     return list(first.values())
@@ -56,13 +60,18 @@ def cleaned(product: Record, attributes: Mapping[str, Record], people: Mapping[s
     """One product with the fields that the shop reads."""
     features = product["small_description"]
     record = {
-        "asin": product["asin"], "Title": product["name"], "Description": product["full_description"] or "",
+        "asin": product["asin"],
+        "Title": product["name"],
+        "Description": product["full_description"] or "",
         "BulletPoints": features if isinstance(features, list) else [features or ""],
-        "query": product["query"].lower().strip(), "category": product["category"],
-        "product_category": product["product_category"], "pricing": prices(product.get("pricing")),
+        "query": product["query"].lower().strip(),
+        "category": product["category"],
+        "product_category": product["product_category"],
+        "pricing": prices(product.get("pricing")),
         "options": options(product.get("customization_options")),
         "Attributes": attributes.get(product["asin"], {}).get("attributes", [NO_ATTRIBUTES]),
-        "Rating": "N.A.", "Reviews": [],
+        "Rating": "N.A.",
+        "Reviews": [],
     }
     written = people.get(product["asin"])
     if written:
@@ -80,5 +89,6 @@ def options(offered: Mapping[str, Sequence[Record] | None] | None) -> dict[str, 
     """Option name -> values, in lower case; a slash within a value is written as an upright bar."""
     return {
         name.lower(): [content["value"].strip().replace("/", " | ").lower() for content in contents]
-        for name, contents in (offered or {}).items() if contents is not None
+        for name, contents in (offered or {}).items()
+        if contents is not None
     }

@@ -34,8 +34,9 @@ def made_instructions(catalogue: Catalogue, seed: int) -> dict[str, list[Instruc
     """60 instructions for each split, each about another product."""
     rng = Random(f"webshop instructions {seed}")
     chosen = iter(rng.sample(catalogue.products, sum(INSTRUCTIONS.values())))
-    return {split: [made_instruction(rng, next(chosen)) for _ in range(number)]
-            for split, number in INSTRUCTIONS.items()}
+    return {
+        split: [made_instruction(rng, next(chosen)) for _ in range(number)] for split, number in INSTRUCTIONS.items()
+    }
 
 
 def brand(rng: Random) -> str:
@@ -50,7 +51,10 @@ def made_product(rng: Random, kind: KindOfProduct, maker: str) -> Product:
     return Product(
         asin="B0" + "".join(rng.choices(ID_LETTERS, k=8)),
         name=f"{maker} {rng.choice(LINES)} {name}, {', '.join(said)}, for {use.title()}",
-        query=kind.query, category=kind.category, path=kind.path, pricing=made_pricing(rng, kind.prices),
+        query=kind.query,
+        category=kind.category,
+        path=kind.path,
+        pricing=made_pricing(rng, kind.prices),
         description=f"The {name.lower()} by {maker} is {' and '.join(attributes)}. Made for {use}.",
         features=tuple(f"{phrase.upper()} - what you expect of {name.lower()} for {use}" for phrase in attributes),
         options={} if plain else {option: some_of(rng, values) for option, values in kind.options.items()},

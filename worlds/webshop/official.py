@@ -17,9 +17,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from lab.datasets import Dataset, UnexpectedData
-from lab.download import Report, fetch_once
-from lab.places import MissingData
+from lab.machine.datasets import Dataset, UnexpectedData
+from lab.machine.download import Report, fetch_once
+from lab.machine.faults import MissingData
 from worlds.webshop.catalogue import Catalogue, Instruction, product_from_record
 from worlds.webshop.conversion import convert
 
@@ -60,17 +60,25 @@ def load_instructions(folder: Path) -> dict[str, list[Instruction]]:
 def templates(folder: Path) -> list[Instruction]:
     """The instructions that name a kind of product and attributes; the shop adds options and a price cap."""
     entries = json.loads(needed(folder, ATTRIBUTES).read_text(encoding="utf-8"))
-    return [Instruction(asin, entry["instruction"], tuple(entry["instruction_attributes"]))
-            for asin, entry in entries.items() if entry.get("instruction")]
+    return [
+        Instruction(asin, entry["instruction"], tuple(entry["instruction_attributes"]))
+        for asin, entry in entries.items()
+        if entry.get("instruction")
+    ]
 
 
 def by_people(folder: Path) -> list[Instruction]:
     """The instructions that people wrote; as in the official shop only those with attributes count."""
     return [
-        Instruction(record["asin"], written["instruction"], tuple(written["instruction_attributes"]),
-                    tuple(written["instruction_options"]))
+        Instruction(
+            record["asin"],
+            written["instruction"],
+            tuple(written["instruction_attributes"]),
+            tuple(written["instruction_options"]),
+        )
         for record in catalogue_records(folder)
-        for written in record.get("instructions", ()) if written["instruction_attributes"]
+        for written in record.get("instructions", ())
+        if written["instruction_attributes"]
     ]
 
 
@@ -117,14 +125,19 @@ def read_json(path: Path) -> Any:
 
 def check_counts(counts: dict[str, int], raw: Path) -> None:
     """Raise UnexpectedData unless there are as many products and instructions as published."""
-    wrong = [f"{counts[name]:,} {name}, not {number:,}" for name, number in OFFICIAL_COUNTS.items()
-             if counts[name] != number]
+    wrong = [
+        f"{counts[name]:,} {name}, not {number:,}" for name, number in OFFICIAL_COUNTS.items() if counts[name] != number
+    ]
     if wrong:
-        raise UnexpectedData(f"the official files are not those this suite was made for: {'; '.join(wrong)}; "
-                             f"remove {raw} and fetch them again with: python -m lab data fetch webshop")
+        raise UnexpectedData(
+            f"the official files are not those this suite was made for: {'; '.join(wrong)}; "
+            f"remove {raw} and fetch them again with: python -m lab data fetch webshop"
+        )
 
 
 DATASET = Dataset(
-    name="webshop", about="WebShop's small catalogue of 1,000 products and its 428 instructions",
-    present=present, fetch=fetch,
+    name="webshop",
+    about="WebShop's small catalogue of 1,000 products and its 428 instructions",
+    present=present,
+    fetch=fetch,
 )

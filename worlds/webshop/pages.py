@@ -55,8 +55,11 @@ def results_page(instruction: str, results: Sequence[Product], number: int, seen
     page += [button(PREVIOUS)] if number > 1 else []
     page.append(button(NEXT))
     for product in results[(number - 1) * RESULTS_A_PAGE : number * RESULTS_A_PAGE]:
-        page += [Element(product.asin, Kind.PRODUCT, product.asin in seen), Element(product.name),
-                 Element(product.price_tag)]
+        page += [
+            Element(product.asin, Kind.PRODUCT, product.asin in seen),
+            Element(product.name),
+            Element(product.price_tag),
+        ]
     return page
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from lab.doctor import INSTALL
+from lab.machine.doctor import INSTALL
 from worlds.webshop.catalogue import Product
 from worlds.webshop.goals import Goal
 from worlds.webshop.nouns import nouns
@@ -50,8 +50,10 @@ class Score(NamedTuple):
 def score(product: Product, chosen: Iterable[str], price: float, goal: Goal) -> Score:
     """The score of buying a product for `price` dollars with the chosen option values."""
     return Score(
-        kind=type_score(product, goal.product), attributes=attributes_found(product, goal.attributes),
-        options=options_found(chosen, goal.options), price=price <= goal.price_cap,
+        kind=type_score(product, goal.product),
+        attributes=attributes_found(product, goal.attributes),
+        options=options_found(chosen, goal.options),
+        price=price <= goal.price_cap,
         asked=len(goal.attributes) + len(goal.options) + 1,
     )
 

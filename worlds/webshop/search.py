@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lab.doctor import INSTALL
+from lab.machine.doctor import INSTALL
 
 RESULTS = 50
 # What Lucene's searcher uses in the official shop. bm25s has its scoring, stop words and (with PyStemmer) its stemmer,
@@ -45,6 +45,10 @@ def stemmed(texts: Sequence[str]) -> list[list[str]]:
     import Stemmer
 
     return bm25s.tokenize(
-        list(texts), token_pattern=WORD, stopwords="en", stemmer=Stemmer.Stemmer(STEMMER), return_ids=False,
+        list(texts),
+        token_pattern=WORD,
+        stopwords="en",
+        stemmer=Stemmer.Stemmer(STEMMER),
+        return_ids=False,
         show_progress=False,
     )

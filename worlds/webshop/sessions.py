@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from lab.places import MissingData, official_data
+from lab.machine.faults import MissingData
+from lab.machine.paths import official_data
 
 PEOPLE = "human_trajs_50.jsonl.gz"
 AGENT = "react_gpt3_500_episodes.jsonl.gz"
@@ -64,8 +65,12 @@ def human_sessions(folder: Path | None = None, successful: bool = True) -> list[
     folder: of the WebShop data, by default the official one.
     """
     sessions = [
-        HumanSession(record["session"], record["goal"]["instruction_text"],
-                     tuple(step["page"] for step in record["steps"]), float(record["reward"]))
+        HumanSession(
+            record["session"],
+            record["goal"]["instruction_text"],
+            tuple(step["page"] for step in record["steps"]),
+            float(record["reward"]),
+        )
         for record in records(folder, PEOPLE)
     ]
     return [session for session in sessions if not successful or session.reward == 1.0]
@@ -80,8 +85,9 @@ def agent_episodes(folder: Path | None = None, successful: bool = True) -> list[
 def episode(record: dict[str, Any]) -> AgentEpisode:
     opening, *steps = record["steps"]
     done = tuple((step["action"], step["observation"]) for step in steps if not step["action"].startswith("think["))
-    return AgentEpisode(record["goal_idx"], record["instruction"], opening["observation"], done,
-                        float(record["reward"]))
+    return AgentEpisode(
+        record["goal_idx"], record["instruction"], opening["observation"], done, float(record["reward"])
+    )
 
 
 def lengths(recordings: Iterable[Recording]) -> list[int]:
@@ -92,7 +98,9 @@ def lengths(recordings: Iterable[Recording]) -> list[int]:
 def records(folder: Path | None, name: str) -> list[dict[str, Any]]:
     path = (folder or official_data() / "webshop") / name
     if not path.exists():
-        raise MissingData(f"WebShop's recorded sessions are not at {path}. No fetch brings them: they come with the "
-                          "data folder that LAB_DATA names")
+        raise MissingData(
+            f"WebShop's recorded sessions are not at {path}. No fetch brings them: they come with the "
+            "data folder that LAB_DATA names"
+        )
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines if line.strip()]

@@ -65,7 +65,12 @@ class WebShop:
     splits = SPLITS
 
     def __init__(
-        self, catalogue: Catalogue, goal_set: GoalSet, data: str, seed: int = 0, list_actions: bool = True,
+        self,
+        catalogue: Catalogue,
+        goal_set: GoalSet,
+        data: str,
+        seed: int = 0,
+        list_actions: bool = True,
         show_attributes: bool = False,
     ) -> None:
         self.catalogue = catalogue
@@ -204,8 +209,11 @@ class WebShop:
         visit = self._visit
         assert visit is not None, "shown only within a visit"
         return Step(
-            text=as_text(self._page(visit)), score=visit.score, done=visit.place == "done",
-            actions=self.valid_actions() if self.list_actions else (), facts=facts(visit),
+            text=as_text(self._page(visit)),
+            score=visit.score,
+            done=visit.place == "done",
+            actions=self.valid_actions() if self.list_actions else (),
+            facts=facts(visit),
         )
 
     def _page(self, visit: Visit) -> Page:
@@ -237,4 +245,3 @@ def facts(visit: Visit) -> Mapping[str, Any]:
     elif visit.product is not None:
         found |= {"product": visit.product.asin, "chosen": dict(visit.chosen)}
     return found
-

@@ -18,13 +18,13 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from lab.places import official_data
+from lab.machine.paths import official_data
 from procllm.domains.base import Instance
 from procllm.domains.travel.toolbox import tools_folder
 from worlds import travelplanner
 from worlds.travelplanner.costs import flight_cost, night_cost
 from worlds.travelplanner.hard import forbids, has_room_type
-from worlds.travelplanner.sandbox import Sandbox
+from worlds.travelplanner.listings import Sandbox
 from worlds.travelplanner.tables import Accommodation, Flight
 from worlds.travelplanner.tasks import TripTask
 

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from lab.places import ROOT
+from lab.machine.paths import ROOT
 from worlds.travelplanner.tables import Accommodation, Flight
 
 PROGRAMS = Path(__file__).parent / "tools"

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lab.backbones import Backbone
-from lab.parsing import MalformedAnswer
+from lab.models.backbone import Backbone
+from lab.models.parsing import MalformedAnswer
 from sdp.adapters.travelplanner import rules  # noqa: F401  (registers the rules engine's answers)
 from sdp.adapters.travelplanner.options import (
     Listings,
@@ -46,8 +46,8 @@ from sdp.adapters.travelplanner.undo import frugal, undoing_tail
 from sdp.adapters.travelplanner.validators import REOPEN, Report, fault
 from sdp.operators import Predicate, Verdict
 from sdp.trajectory import Attempt, Trajectory
-from worlds.travelplanner.desk import TravelPlanner
 from worlds.travelplanner.tasks import TripTask
+from worlds.travelplanner.world import TravelPlanner
 
 
 @dataclass(frozen=True)

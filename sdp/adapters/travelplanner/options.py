@@ -15,7 +15,7 @@ from sdp.operators import Predicate
 from worlds.travelplanner.costs import flight_cost, ground_cost, meal_cost, night_cost
 from worlds.travelplanner.hard import FORBIDDEN_WORDS, forbids, has_room_type
 from worlds.travelplanner.itinerary import MEALS, name_and_city
-from worlds.travelplanner.sandbox import SELF_DRIVING, TAXI, Sandbox
+from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Sandbox
 
 CAP = 30
 SANDBOX, LOCAL, MODE, UNIQUE, AFFORDABLE = (

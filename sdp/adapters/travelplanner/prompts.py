@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, create_model
 
-from lab.prompts import AnswerModel, Fields, Prompt
+from lab.models.prompts import AnswerModel, Fields, Prompt
 
 
 class Listed(Fields):

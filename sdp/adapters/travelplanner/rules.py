@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from lab.rules import rule
+from lab.models.rules import rule
 from sdp.adapters.travelplanner.prompts import (
     CITIES,
     SELECT,

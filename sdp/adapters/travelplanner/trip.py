@@ -8,9 +8,9 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from sdp.operators import Predicate
-from worlds.travelplanner.desk import blank_draft
 from worlds.travelplanner.itinerary import MEALS
 from worlds.travelplanner.tasks import TripTask
+from worlds.travelplanner.world import blank_draft
 
 OUTBOUND, STAY, BETWEEN, MEALS_OF_DAY, SIGHTS_OF_DAY, RETURN, BUDGET, RENDER = (
     "outbound transport", "accommodation", "inter-city transport", "day meals", "day attractions", "return transport",

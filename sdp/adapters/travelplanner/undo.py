@@ -30,7 +30,7 @@ from sdp.adapters.travelplanner.trip import (
 )
 from sdp.adapters.travelplanner.validators import REOPEN
 from sdp.operators import Predicate
-from worlds.travelplanner.sandbox import SELF_DRIVING
+from worlds.travelplanner.listings import SELF_DRIVING
 
 NEVER = float("inf")
 

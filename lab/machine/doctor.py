@@ -1,0 +1,195 @@
+"""What each part needs on this machine, what is missing, and the line that installs it.
+
+A part registers its checks in pyproject.toml, group `lab.doctor`: name = "module:function", a function without
+arguments that returns a list of `Check`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, entry_points, version
+from pathlib import Path
+from typing import NamedTuple
+
+from lab.machine.paths import ROOT, official_data
+
+GROUP = "lab.doctor"
+INSTALL = "python -m pip install -r requirements.txt"
+# Needed by tools only: the offline engine runs without them.
+TESTS = {"pytest", "pytest-xdist", "pytest-benchmark", "hypothesis", "ruff", "unified_planning", "ConfigSpace"}
+OPTIONAL_PACKAGES = TESTS | {"jupyterlab"}
+ROOMY = 2e9  # bytes; an environment with every benchmark's data takes about as much
+
+
+class Check(NamedTuple):
+    """One thing looked at. fix: the line to type if it is not ok. optional: the offline engine works without it."""
+
+    what: str
+    ok: bool
+    detail: str = ""
+    fix: str = ""
+    optional: bool = False
+
+
+def diagnose() -> dict[str, list[Check]]:
+    """The checks of every registered part by its name, `lab` first; a part whose checks fail to run says so."""
+    parts = {"lab": own_checks()}
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        try:
+            parts[entry.name] = entry.load()()
+        except Exception as error:  # a broken part is a finding, and the others are still to be looked at
+            parts[entry.name] = [Check(entry.value, False, f"{type(error).__name__}: {error}", INSTALL)]
+    return parts
+
+
+def healthy(parts: Mapping[str, list[Check]]) -> bool:
+    """Whether everything that is not optional is there."""
+    return all(check.ok or check.optional for checks in parts.values() for check in checks)
+
+
+def lines(parts: Mapping[str, list[Check]]) -> Iterator[str]:
+    """The report, line by line."""
+    for part, checks in parts.items():
+        yield part
+        for check in checks:
+            state = "ok" if check.ok else "missing, optional" if check.optional else "MISSING"
+            yield f"  {check.what}: {state}" + (f" ({check.detail})" if check.detail else "")
+            if not check.ok and check.fix:
+                yield f"      {check.fix}"
+
+
+def own_checks() -> list[Check]:
+    """What the library itself needs."""
+    return [_python(), *_packages(), _suite(), *_endpoint(), *_models(), _cluster(), *_data(), _disk(), _cache()]
+
+
+def _python() -> Check:
+    found = ".".join(map(str, sys.version_info[:3]))
+    return Check(
+        "Python 3.11", sys.version_info[:2] == (3, 11), found, "install Python 3.11, then: make PYTHON=python3.11"
+    )
+
+
+def pins(requirements: Path = ROOT / "requirements.txt") -> dict[str, str]:
+    """Package name -> pinned version, from a requirements file.
+
+    Passed over are lines of another kind, and packages that are for another machine (`; sys_platform == "linux"`).
+    """
+    from packaging.markers import Marker
+
+    texts = (line.split("#")[0].strip() for line in requirements.read_text(encoding="utf-8").splitlines())
+    pinned = (text.partition(";") for text in texts if "==" in text.partition(";")[0])
+    wanted = (pin.strip() for pin, _, marker in pinned if not marker or Marker(marker).evaluate())
+    return dict(pin.split("==", 1) for pin in wanted)
+
+
+def _packages() -> list[Check]:
+    """Packages that lack, the optional ones apart, and those that are there in another version than the pinned one."""
+    pinned = pins()
+    installed = {name: _installed(name) for name in pinned}
+    absent = sorted(name for name, found in installed.items() if found is None)
+    other = sorted(
+        f"{name} {found}, not {pinned[name]}"
+        for name, found in installed.items()
+        # A local part such as +cpu names a build of the same version.
+        if found is not None and found.split("+")[0] != pinned[name]
+    )
+    needed = [name for name in absent if name not in OPTIONAL_PACKAGES]
+    extra = [name for name in absent if name in OPTIONAL_PACKAGES]
+    return [
+        Check("packages", not needed, ", ".join(needed) or f"{len(pinned) - len(absent)} installed", INSTALL),
+        Check("packages for single experiments and tools", not extra, ", ".join(extra), INSTALL, optional=True),
+        Check("pinned versions", not other, "; ".join(other), INSTALL, optional=True),
+    ]
+
+
+def package_check(name: str, what: str = "", optional: bool = False, fix: str = INSTALL) -> Check:
+    """Whether a package is installed, by its name on the package index. what: how the report calls it."""
+    found = _installed(name)
+    return Check(what or name, found is not None, found or "not installed", fix, optional)
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _suite() -> Check:
+    found = _installed("explicit-state")
+    return Check("the suite is installed", found is not None, found or "", "python -m pip install -e .")
+
+
+def _endpoint() -> list[Check]:
+    address, key = os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_KEY")
+    return [
+        Check(
+            "OPENAI_BASE_URL", bool(address), "set" if address else "unset", "export OPENAI_BASE_URL=…", optional=True
+        ),
+        # Never the key itself: reports of this command are pasted into issues.
+        Check("OPENAI_API_KEY", bool(key), "set" if key else "unset", "export OPENAI_API_KEY=…", optional=True),
+    ]
+
+
+def _models() -> list[Check]:
+    from lab.models import local, weights
+
+    found = _installed("xllamacpp")
+    return [
+        Check("xllamacpp, for the engine local", found is not None, found or "", local.INSTALL, optional=True),
+        *(
+            Check(f"model {name}", model.present, model.about, f"python -m lab model get {name}", optional=True)
+            for name, model in weights.known().items()
+        ),
+    ]
+
+
+def _cluster() -> Check:
+    from lab.runs.cluster import INSTALL as install
+
+    found = _installed("distributed")
+    return Check("distributed, for runs on a Dask cluster", found is not None, found or "", install, optional=True)
+
+
+def _data() -> list[Check]:
+    from lab.machine.datasets import registered
+
+    folder = official_data()
+    where = "LAB_DATA" if os.environ.get("LAB_DATA") else "default; LAB_DATA is unset"
+    fix = "mkdir -p data/official, or set LAB_DATA to the folder that has the data"
+    checks = [Check(f"official data in {folder}", folder.is_dir(), where, fix, optional=True)]
+    try:
+        datasets = registered()
+    except ImportError as error:
+        return [*checks, Check("datasets", False, str(error), INSTALL, optional=True)]
+    for name, dataset in datasets.items():
+        present = dataset.present(dataset.folder)
+        checks.append(
+            Check(f"dataset {name}", present, dataset.about, f"python -m lab data fetch {name}", optional=True)
+        )
+    return checks
+
+
+def _disk() -> Check:
+    free = shutil.disk_usage(ROOT).free
+    return Check(
+        "disk space", free > ROOMY, f"{free / 1e9:.1f} GB free", "make room: 2 GB are comfortable", optional=True
+    )
+
+
+def _cache() -> Check:
+    from lab.models.cache import default_path
+
+    folder = default_path().parent
+    fix = "set LAB_CACHE to a file in a folder that you may write to"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return Check("answer cache can be written", True, str(default_path()))
+    except OSError as error:
+        return Check("answer cache can be written", False, str(error), fix)

@@ -1,0 +1,21 @@
+"""Faults of the machine, which are never an agent's: what stops a run, and what is worth another try.
+
+`lab.runs.outcomes` says what becomes of an episode that meets one.
+"""
+
+from __future__ import annotations
+
+
+class Unavailable(RuntimeError):
+    """The backend cannot answer any request: wrong key, exhausted quota, no server.
+
+    Stops the run, which resumes where it stopped; no episode is marked as failed.
+    """
+
+
+class BackendDied(RuntimeError):
+    """Something behind one episode died (a JVM, a worker, a sandbox); playing the episode again may well succeed."""
+
+
+class MissingData(FileNotFoundError):
+    """Data that a step needs is not there; the message says where it was looked for and how to get it."""

@@ -1,0 +1,41 @@
+"""Where things lie: the repository's folders, and the data folder that `LAB_DATA` names."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from lab.machine.faults import MissingData
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def official_data() -> Path:
+    """The folder of official benchmark data: `LAB_DATA`, else `data/official` in the repository."""
+    return Path(os.environ.get("LAB_DATA") or ROOT / "data" / "official")
+
+
+def published_data() -> Path:
+    """The folder of numbers that the papers report."""
+    return ROOT / "data" / "published"
+
+
+def recordings_folder() -> Path:
+    """`LAB_RECORDINGS` if set, else `data/recordings` in the repository."""
+    return Path(os.environ.get("LAB_RECORDINGS") or ROOT / "data" / "recordings")
+
+
+def choose_data(data: str, present: bool, what: str) -> str:
+    """Resolve a notebook's `data` parameter to "official" or "made".
+
+    data: "auto" (official where `present`, else made), "official" or "made".
+    Raises MissingData if "official" is asked for and absent, ValueError for another word.
+    """
+    if data not in ("auto", "official", "made"):
+        raise ValueError(f"data={data!r}; choose one of 'auto', 'official', 'made'")
+    if data == "official" and not present:
+        raise MissingData(
+            f"{what}'s official data is not in {official_data()}. Fetch it with: python -m lab data fetch {what}, "
+            "or set LAB_DATA to a folder that has it, or use data='made'"
+        )
+    return "official" if data != "made" and present else "made"

@@ -1,0 +1,54 @@
+"""What a result was made with: the suite's own sources, the git commit, the installed packages."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from collections.abc import Iterable
+from functools import cache
+
+from lab.machine.paths import ROOT
+
+NOTED = ("numpy", "pandas", "scipy", "pydantic", "openai", "json_repair", "joblib")
+
+
+def code_hash(packages: Iterable[str]) -> str:
+    """A hash over the Python sources of the named packages of this repository, in a fixed order."""
+    return _hash_of(tuple(sorted(packages)))
+
+
+@cache
+def _hash_of(packages: tuple[str, ...]) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(file for package in packages for file in (ROOT / package).rglob("*.py")):
+        digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+@cache
+def git_commit() -> str:
+    """The commit of the checkout, with `+` where files differ from it; "unknown" outside git."""
+    try:
+        commit = _git("rev-parse", "HEAD")
+        return commit + ("+" if _git("status", "--porcelain", "--untracked-files=no") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+@cache
+def package_versions() -> dict[str, str]:
+    """Versions of the packages that a number may depend on."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {}
+    for name in NOTED:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "missing"
+    return found
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", "-C", str(ROOT), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

@@ -1,0 +1,90 @@
+"""Backbones: whatever answers prompts. `backbone.ask(prompt, **fields) -> Answer` is the only way to reach a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from lab.models import engines
+from lab.models.parsing import MalformedAnswer
+from lab.models.prompts import Prompt
+from lab.models.usage import Call
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A typed answer and what it took. request: the hash of the whole request, the key of caches and recordings."""
+
+    value: Any
+    call: Call
+    request: str = ""
+    text: str = ""
+
+
+class Backbone(Protocol):
+    """Answers prompts. sample: which of several independent answers to the same question is wanted, from 0."""
+
+    engine: engines.Engine
+
+    def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer: ...
+
+    def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str: ...
+
+
+class Ledger:
+    """A backbone that remembers the calls made through it: the accounts of one episode.
+
+    A failed call is booked as well: an exception that carries a `call` attribute adds it before it goes on.
+    record: keep every answer and every malformed one, in the form that `replay:` serves.
+    """
+
+    def __init__(self, backbone: Backbone, record: bool = False) -> None:
+        self.backbone = backbone
+        self.engine = backbone.engine
+        self.record = record
+        self.calls: list[Call] = []
+        self.recorded: list[dict[str, Any]] = []
+
+    def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
+        """Ask the inner backbone and book the call."""
+        try:
+            answer = self.backbone.ask(prompt, sample=sample, **fields)
+        except MalformedAnswer as error:
+            self._book(prompt, error.call, error.request, str(error))
+            raise
+        except Exception as error:
+            self.calls += [error.call] if isinstance(getattr(error, "call", None), Call) else []
+            raise
+        if self.record and not answer.request:
+            request = self.backbone.request(prompt, sample=sample, **fields)
+            answer = replace(answer, request=request, text=answer.value.model_dump_json())
+        self._book(prompt, answer.call, answer.request, answer.text)
+        return answer
+
+    def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
+        """The inner backbone's request hash."""
+        return self.backbone.request(prompt, sample=sample, **fields)
+
+    def _book(self, prompt: Prompt, call: Call, request: str, text: str) -> None:
+        self.calls.append(call)
+        if self.record:
+            about = {"request": request, "prompt": prompt.name, "version": prompt.version, "operator": call.operator}
+            tokens = {"tokens_in": call.tokens_in, "tokens_out": call.tokens_out}
+            self.recorded.append(about | {"path": call.path, "text": text} | tokens)
+
+
+def request_of(
+    prompt: Prompt, messages: list[dict[str, str]], engine: engines.Engine, address: str, sample: int
+) -> dict[str, Any]:
+    """Everything that an answer depends on; its hash is the key of the cache and of recordings."""
+    return {
+        "address": address,
+        "model": engine.name if engine.kind in ("endpoint", "local") else engine.text,
+        "messages": messages,
+        "sampling": {
+            name: engine.options[name] for name in sorted(engine.options) if name not in engines.OF_THE_MACHINE
+        },
+        "schema": prompt.schema,
+        "sample": sample,
+        "prompt": [prompt.name, prompt.version],
+    }

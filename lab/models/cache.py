@@ -1,0 +1,145 @@
+"""A cache of answers in SQLite: JSON values under a hash of the whole request, safe for many threads and processes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from lab.machine import progress
+from lab.machine.faults import Unavailable
+from lab.machine.paths import ROOT
+from lab.models.single_flight import claimed
+
+_inherited: list[sqlite3.Connection] = []
+BUSY_SECONDS = 60.0  # how long a writer waits for another process's write before it gives up
+
+
+class CacheUnusable(Unavailable):
+    """The cache's file cannot be opened or read. No answer is asked for then, since it could not be found again."""
+
+
+def default_path() -> Path:
+    """The cache file: `LAB_CACHE`, else `data/cache/answers.sqlite` in the repository."""
+    return Path(os.environ.get("LAB_CACHE") or ROOT / "data" / "cache" / "answers.sqlite")
+
+
+def canonical(value: Any) -> str:
+    """The one JSON text of a value, whatever the order of its keys."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def key_of(request: Any) -> str:
+    """sha256 of a request's canonical JSON, as hex."""
+    return hashlib.sha256(canonical(request).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Database:
+    """An SQLite file of one table for many threads and processes. One connection a thread; a fork opens its own."""
+
+    SCHEMA: str
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self._local = threading.local()
+
+    def close(self) -> None:
+        """Close this thread's connection."""
+        if getattr(self._local, "connection", None) is not None:
+            self._local.connection.close()
+            self._local.connection = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path}  # a worker process opens its own connection
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["path"])
+
+    def _connection(self) -> sqlite3.Connection:
+        # SQLite connections must not cross a fork, where even closing one can harm the file: a child keeps it, unused.
+        if getattr(self._local, "connection", None) is not None and self._local.pid != os.getpid():
+            _inherited.append(self._local.connection)
+            self._local.connection = None
+        if getattr(self._local, "connection", None) is None:
+            self._local.connection = self._open()
+            self._local.pid = os.getpid()
+        return self._local.connection
+
+    def _open(self) -> sqlite3.Connection:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        until = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                return _prepared(self.path, self.SCHEMA)
+            except sqlite3.OperationalError as error:
+                # SQLite does not itself wait where two processes switch a new file to WAL at once.
+                if "locked" not in str(error) or time.monotonic() > until:
+                    raise
+                time.sleep(0.02)
+
+
+class AnswerCache(Database):
+    """Request hash -> JSON value.
+
+    What cannot be read raises CacheUnusable; what cannot be written is said in the progress line, and not lost.
+    """
+
+    SCHEMA = """CREATE TABLE IF NOT EXISTS answers
+        (key TEXT PRIMARY KEY, value TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID"""
+
+    def __init__(self, path: Path | str | None = None) -> None:
+        super().__init__(path if path is not None else default_path())
+
+    def get(self, key: str) -> Any | None:
+        """The value under `key`, or None. Each call gives a fresh object, so that nobody can alter the cached one."""
+        try:
+            row = self._connection().execute("SELECT value FROM answers WHERE key = ?", (key,)).fetchone()
+        except (sqlite3.Error, OSError) as error:
+            raise CacheUnusable(
+                f"The cache {self.path} cannot be used: {error}. Mend that (where there is no room, free some; where "
+                "the file is no database, delete it), or set LAB_CACHE to another file"
+            ) from error
+        return None if row is None else json.loads(row[0])
+
+    @contextmanager
+    def claim(self, key: str, seconds: float) -> Iterator[Any | None]:
+        """For a key that `get` did not know: its value by now, or None, and then the right to ask while this lasts.
+
+        Of all threads and processes one has it; the others wait here for its answer, at most `seconds`, and the next
+        of them gets it if there is none.
+        """
+        with claimed(self.path.with_name(f"{self.path.name}.claims"), key, lambda: self.get(key), seconds) as value:
+            yield value
+
+    def put(self, key: str, value: Any) -> Any:
+        """Keep `value` under `key` and return what is there now.
+
+        The first value stays, so that all who asked the same at the same time see one answer. On a full disk it is
+        not kept: an answer that was paid for is worth more to the one who asked than its copy here.
+        """
+        row = (key, json.dumps(value), time.time())
+        try:
+            self._connection().execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?)", row)
+        except (sqlite3.Error, OSError) as error:
+            progress.note(f"an answer could not be kept in {self.path}: {error}; it goes on without")
+            return value
+        return self.get(key)
+
+    def __len__(self) -> int:
+        return int(self._connection().execute("SELECT COUNT(*) FROM answers").fetchone()[0])
+
+
+def _prepared(path: Path, schema: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    # An answer lost with the machine's power is asked again; a commit need not wait for the disk.
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(schema)
+    return connection

@@ -1,0 +1,33 @@
+"""From an engine string to the backbone behind it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lab.models import engines
+from lab.models.backbone import Backbone
+
+
+def connect(engine: str, **settings: Any) -> Backbone:
+    """The backbone behind an engine string.
+
+    settings: `cache` for an endpoint or a local model (an AnswerCache, or None for no cache).
+    Raises BadEngine for a string that means nothing, MissingKey if an endpoint's key is not in the environment,
+    MissingRun if `replay:` names a folder without recorded answers, MissingLocal if `local` lacks its package or model.
+    """
+    choice = engines.parse(engine)
+    if choice.kind == "rules":
+        from lab.models.rules import Rules
+
+        return Rules(choice)
+    if choice.kind == "replay":
+        from lab.models.replay import Replay
+
+        return Replay.of(choice)
+    if choice.kind == "local":
+        from lab.models import local
+
+        return local.connect(choice, **settings)
+    from lab.models.endpoint import Endpoint
+
+    return Endpoint.of(choice, **settings)

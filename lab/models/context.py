@@ -1,0 +1,77 @@
+"""An engine's `context`: a prompt that does not fit is cut by the prompt's own rule, the same way wherever it is asked.
+
+Endpoints and replays both ask through `asked`, and so a recording of cut prompts replays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from lab.models.engines import Engine
+from lab.models.prompts import Fields, Prompt
+
+# Estimates, the same for every model, so that a recording replays without its tokenizer. Measured with Qwen's and
+# SmolLM's on the five worlds' texts: 2.7 to 4.1 characters a token, the fewest for shop pages.
+CUT_AT = 3.0  # characters a token: a prompt that may be cut is made short enough even for such text
+REFUSED_AT = 4.0  # a prompt that is too long even at this many surely does not fit
+
+Messages = list[dict[str, str]]
+
+
+class PromptTooLong(ValueError):
+    """A prompt does not fit the context that the engine string states."""
+
+
+class Asked(NamedTuple):
+    """A prompt as it goes to a model. cut: it was shortened to fit."""
+
+    prompt: Prompt
+    messages: Messages
+    cut: bool
+
+
+def asked(prompt: Prompt, values: Mapping[str, Any], engine: Engine) -> Asked:
+    """The prompt narrowed to these fields, and its messages. Raises WrongFields, PromptTooLong."""
+    filled = prompt.fill(**values)
+    fields, messages = _fitted(prompt, filled, engine)
+    return Asked(prompt.narrowed(fields), messages, cut=fields is not filled)
+
+
+def fitted(prompt: Prompt, fields: Fields, engine: Engine) -> Fields:
+    """The fields, shortened until messages and `max_tokens` fit the engine's `context`. Raises PromptTooLong."""
+    return _fitted(prompt, fields, engine)[0]
+
+
+def _fitted(prompt: Prompt, fields: Fields, engine: Engine) -> tuple[Fields, Messages]:
+    messages = prompt.render(fields)
+    while prompt.shorten and (over := _characters_over(messages, engine, CUT_AT)) > 0:
+        shorter = prompt.shorten(fields, over)
+        if shorter is None or shorter == fields:
+            break
+        fields, messages = shorter, prompt.render(shorter)
+    if _characters_over(messages, engine, REFUSED_AT) > 0:
+        raise PromptTooLong(_too_long(prompt, messages, engine))
+    return fields, messages
+
+
+def _characters_over(messages: Messages, engine: Engine, characters_a_token: float) -> int:
+    """How many characters do not fit; 0 or less if all do, or if the engine states no context."""
+    if "context" not in engine.options:
+        return 0
+    tokens = engine.options["context"] - engine.options.get("max_tokens", 0)
+    return _length(messages) - int(tokens * characters_a_token)
+
+
+def _length(messages: Messages) -> int:
+    return sum(len(message["content"]) for message in messages)
+
+
+def _too_long(prompt: Prompt, messages: Messages, engine: Engine) -> str:
+    tokens, options = int(_length(messages) / REFUSED_AT), engine.options
+    answer = f", {options['max_tokens']} of it for the answer" if "max_tokens" in options else ""
+    cut = ", also when all that may go is left out," if prompt.shorten else ""
+    return (
+        f"Prompt {prompt.name}{cut} takes about {tokens} tokens and the engine states context={options['context']}"
+        f"{answer}; raise it, or give the prompt fewer options"
+    )

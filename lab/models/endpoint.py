@@ -1,0 +1,302 @@
+"""Any model at an OpenAI-compatible address: render, look in the cache, call with retries, parse, re-ask once."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from lab.machine.faults import Unavailable
+from lab.machine.secrets import clean_address
+from lab.models.backbone import Answer, request_of
+from lab.models.cache import AnswerCache, key_of
+from lab.models.context import Asked, asked
+from lab.models.engines import OF_THE_MACHINE, Engine
+from lab.models.parsing import MalformedAnswer, parse
+from lab.models.prompts import AnswerModel, Prompt
+from lab.models.retries import BadBody, EndpointError, refused, with_retries
+from lab.models.usage import Call, price
+
+OPENAI = "https://api.openai.com/v1"
+TIMEOUT = 120.0  # seconds for one try; engine option `timeout`
+PATIENCE = 600.0  # seconds of retrying before giving up; engine option `patience`
+LONGEST_WAIT = 60.0  # seconds between two tries when the server does not say
+REFUSES_SCHEMA = (400, 422, 501)  # what servers say that take no schema, or not this one
+_DEFAULT_CACHE: Any = object()
+
+
+class MissingKey(Unavailable):
+    """An endpoint was chosen, and the environment says neither where it is nor how to get in."""
+
+
+class BadAddress(ValueError):
+    """OPENAI_BASE_URL is no address of a server."""
+
+
+class RefusedAnswer(MalformedAnswer):
+    """The model declined to answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One completion. fault: why its text cannot be an answer at all (empty, cut off), else "".
+
+    counted: the server said how many tokens. schema: it was asked to keep to the schema.
+    """
+
+    text: str
+    tokens_in: int
+    tokens_out: int
+    counted: bool
+    fault: str = ""
+    schema: bool = False
+
+
+@dataclass(slots=True)
+class Exchange:
+    """What went to and fro for one question. sample: as in `ask`. unanswered: requests that brought no reply."""
+
+    sample: int = 0
+    replies: list[Reply] = field(default_factory=list)
+    unanswered: int = 0
+
+
+class Endpoint:
+    """A model behind the chat-completions protocol, temperature 0 unless the engine string says otherwise (A.1).
+
+    Safe for threads and picklable; the key is read from the environment where the call is made and kept nowhere.
+    """
+
+    def __init__(
+        self, engine: Engine, address: str, cache: AnswerCache | None, base_url: Callable[[], str] | None = None
+    ) -> None:
+        """address: what keys and manifests hold. base_url: asked at the first call where the server really is."""
+        self.engine = engine
+        self._base_url = base_url
+        self.address = clean_address(address)
+        self.cache = cache
+        self._schemaless: set[str] = set()  # prompts whose schema the server does not take
+        self._client: Any = None
+
+    @classmethod
+    def of(cls, engine: Engine, cache: AnswerCache | None = _DEFAULT_CACHE) -> Endpoint:
+        """An endpoint at OPENAI_BASE_URL. Raises MissingKey if neither an address nor a key is set, BadAddress."""
+        address = stated_address(f"Engine {engine.text!r} is a model's name", "engine='rules'")
+        price(engine.name, 0, 0)  # a fault in the price file shows here, not when the first answer has been paid
+        return cls(engine, address, AnswerCache() if cache is _DEFAULT_CACHE else cache)
+
+    def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
+        """Raises MalformedAnswer if also the re-ask gives no answer, RefusedAnswer, EndpointError, PromptTooLong."""
+        started = time.perf_counter()
+        question = asked(prompt, fields, self.engine)
+        request = self._key(question, sample)
+        if self.cache is None:
+            return self._from_server(question, request, sample, started)
+        known = self.cache.get(request)
+        if known is not None:
+            return self._from_cache(question, request, known, started)
+        with self.cache.claim(request, self._patience + self._timeout) as known:
+            if known is not None:
+                return self._from_cache(question, request, known, started)
+            return self._from_server(question, request, sample, started)
+
+    def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
+        """The request hash under which caches and recordings keep the answer."""
+        return self._key(asked(prompt, fields, self.engine), sample)
+
+    def _key(self, question: Asked, sample: int) -> str:
+        return key_of(request_of(question.prompt, question.messages, self.engine, self.address, sample))
+
+    def _from_cache(self, question: Asked, request: str, known: dict[str, Any], started: float) -> Answer:
+        prompt = question.prompt
+        value = prompt.answer.model_validate_json(known["text"])
+        tokens = known["tokens_in"], known["tokens_out"]
+        call = Call(
+            prompt.operator, prompt.name, known["path"], *tokens,
+            seconds=time.perf_counter() - started, cached=True, cut=question.cut,
+        )  # fmt: skip
+        return Answer(value, call, request, known["text"])
+
+    def _from_server(self, question: Asked, request: str, sample: int, started: float) -> Answer:
+        exchange = Exchange(sample)
+        try:
+            value, path = self._converse(question.prompt, question.messages, exchange)
+        except (MalformedAnswer, EndpointError) as error:
+            path = "malformed" if isinstance(error, MalformedAnswer) else "failed"
+            error.call, error.request = self._book(question, path, exchange, started), request
+            raise
+        call = self._book(question, path, exchange, started)
+        text = value.model_dump_json()
+        if self.cache is not None:
+            kept = {"text": text, "path": path, "tokens_in": call.tokens_in, "tokens_out": call.tokens_out}
+            text = self.cache.put(request, kept)["text"]  # another's, if that was first
+        return Answer(question.prompt.answer.model_validate_json(text), call, request, text)
+
+    def _converse(self, prompt: Prompt, messages: list[dict[str, str]], exchange: Exchange) -> tuple[AnswerModel, str]:
+        """Ask; if the text is no answer, show the model its text and the error, and ask once more."""
+        reply = self._complete(prompt, messages, exchange)
+        try:
+            return _read(reply, prompt)
+        except RefusedAnswer:
+            raise
+        except MalformedAnswer as error:
+            shown = [
+                {"role": "assistant", "content": reply.text or "(nothing)"},
+                {"role": "user", "content": f"That could not be used: {error}. Give the JSON object alone, corrected."},
+            ]
+            return _read(self._complete(prompt, messages + shown, exchange), prompt)[0], "reasked"
+
+    def _book(self, question: Asked, path: str, exchange: Exchange, started: float) -> Call:
+        replies = exchange.replies
+        tokens_in, tokens_out = sum(r.tokens_in for r in replies), sum(r.tokens_out for r in replies)
+        return Call(
+            question.prompt.operator, question.prompt.name, path, tokens_in, tokens_out,
+            seconds=time.perf_counter() - started,
+            usd=price(self.engine.name, tokens_in, tokens_out) if all(r.counted for r in replies) else None,
+            retries=exchange.unanswered,
+            cut=question.cut,
+        )  # fmt: skip
+
+    def _complete(self, prompt: Prompt, messages: list[dict[str, str]], exchange: Exchange) -> Reply:
+        import openai
+
+        try:
+            exchange.replies.append(self._negotiate(prompt, messages, exchange))
+            return exchange.replies[-1]
+        except openai.APIStatusError as error:
+            refusal = refused(error, self.address)
+        # Outside the handler: the SDK's error holds the request, and with it the key, and would stay as the context,
+        # which travels along where a cluster pickles errors.
+        raise refusal
+
+    def _negotiate(self, prompt: Prompt, messages: list[dict[str, str]], exchange: Exchange) -> Reply:
+        import openai
+
+        if prompt.name in self._schemaless:
+            return self._call(messages, None, exchange)
+        try:
+            return self._call(messages, _response_format(prompt), exchange)
+        except openai.APIStatusError as error:
+            if error.status_code not in REFUSES_SCHEMA:
+                raise
+        # Either the server does not take this schema or the request is wrong in itself: the plain call tells which.
+        reply = self._call(messages, None, exchange)
+        self._schemaless.add(prompt.name)
+        return reply
+
+    def _call(
+        self, messages: list[dict[str, str]], response_format: dict[str, Any] | None, exchange: Exchange
+    ) -> Reply:
+        arguments = self._sampling(exchange.sample) | ({"response_format": response_format} if response_format else {})
+
+        def once() -> Reply:
+            try:
+                create = self._openai().chat.completions.create
+                return _reply(create(model=self.engine.name, messages=messages, **arguments))
+            except Exception:
+                exchange.unanswered += 1
+                raise
+
+        reply = with_retries(once, self.address, self._patience, LONGEST_WAIT)
+        return replace(reply, schema=bool(response_format))
+
+    @property
+    def _patience(self) -> float:
+        return self.engine.options.get("patience", PATIENCE)
+
+    @property
+    def _timeout(self) -> float:
+        return self.engine.options.get("timeout", TIMEOUT)
+
+    def _sampling(self, sample: int) -> dict[str, Any]:
+        options = {k: v for k, v in self.engine.options.items() if k not in (*OF_THE_MACHINE, "context")}
+        if "reasoning_effort" in options and "max_tokens" in options:
+            options["max_completion_tokens"] = options.pop("max_tokens")  # what reasoning models call it
+        if "seed" in options:  # with one seed, every sample would be the same answer
+            options["seed"] += sample
+        return {"temperature": 0.0} | options
+
+    def _openai(self) -> Any:
+        if self._client is None:
+            import openai
+
+            place = self._place()
+            self._client = openai.OpenAI(max_retries=0, timeout=self._timeout, **place)  # our retries are bounded
+        return self._client
+
+    def _place(self) -> dict[str, Any]:
+        """Where the server is and how to get in, as the SDK calls it."""
+        if self._base_url is not None:
+            from openai import DefaultHttpxClient
+
+            # On this machine: no key is told, and no proxy from the environment stands between.
+            return {
+                "base_url": self._base_url(), "api_key": "none", "http_client": DefaultHttpxClient(trust_env=False)
+            }  # fmt: skip
+        return place_of(self.address)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_client": None}
+
+
+def stated_address(who: str, instead: str) -> str:
+    """OPENAI_BASE_URL, or OpenAI's own address where there is a key alone.
+
+    who, instead: for the message. Raises MissingKey if neither is set, BadAddress.
+    """
+    address = os.environ.get("OPENAI_BASE_URL", "").strip()
+    if not address and not os.environ.get("OPENAI_API_KEY"):
+        raise MissingKey(
+            f"{who}: set OPENAI_BASE_URL to the server that has it (and OPENAI_API_KEY if the server wants one), "
+            f"or use {instead}"
+        )
+    if address and not address.startswith(("http://", "https://")):
+        raise BadAddress("OPENAI_BASE_URL must start with http:// or https://, as in http://localhost:8000/v1")
+    return address or OPENAI
+
+
+def place_of(address: str) -> dict[str, Any]:
+    """Where a cleaned address really is and the environment's key, as the SDK calls them."""
+    stated = os.environ.get("OPENAI_BASE_URL", "").strip()
+    return {
+        # The environment's address may carry what the cleaned one must not, unless it has changed since.
+        "base_url": stated if clean_address(stated) == address else address,
+        "api_key": os.environ.get("OPENAI_API_KEY", "").strip() or "none",  # the SDK wants a word
+    }
+
+
+def _response_format(prompt: Prompt) -> dict[str, Any]:
+    name = prompt.name.replace(".", "_")
+    return {"type": "json_schema", "json_schema": {"name": name, "schema": prompt.schema, "strict": True}}
+
+
+def _reply(completion: Any) -> Reply:
+    """Raises BadBody if the body was no chat completion; the SDK does not check."""
+    try:
+        choice = completion.choices[0]
+        # Without lone surrogates, which could not be shown to the model again.
+        text = (choice.message.content or "").encode("utf-8", "replace").decode()
+        fault = _fault(text, getattr(choice.message, "refusal", None), choice.finish_reason)
+        tokens = [getattr(completion.usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
+    except (AttributeError, IndexError, KeyError, TypeError):
+        raise BadBody("the body is no chat completion") from None
+    return Reply(text, tokens[0] or 0, tokens[1] or 0, counted=None not in tokens, fault=fault)
+
+
+def _fault(text: str, refusal: str | None, finish_reason: str | None) -> str:
+    if refusal or finish_reason == "content_filter":
+        return "refused"
+    if finish_reason == "length":
+        return "the answer was cut off before its end; be shorter"
+    return "" if text.strip() else "the answer was empty"
+
+
+def _read(reply: Reply, prompt: Prompt) -> tuple[AnswerModel, str]:
+    if reply.fault == "refused":
+        raise RefusedAnswer(f"The model declined to answer {prompt.name}")
+    if reply.fault:
+        raise MalformedAnswer(reply.fault)
+    value, path = parse(reply.text, prompt.answer)
+    return value, "schema" if path == "strict" and reply.schema else path

@@ -1,0 +1,142 @@
+"""Prompts: named, versioned templates with typed fields and a typed answer.
+
+A prompt is the only thing a backbone is ever asked. A model sees its rendered messages; a rule sees its fields, and so
+exactly what a model would.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from random import Random
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+
+class Fields(BaseModel):
+    """Base of a prompt's fields: immutable, and an unknown name is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class AnswerModel(BaseModel):
+    """Base of a prompt's answer. Every field is required, which is what strict JSON-schema servers ask for."""
+
+    # JSON has no NaN or infinity: an answer that holds one could not be read back from a cache.
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class WrongFields(ValueError):
+    """A prompt was asked with fields that it does not have, or of another type."""
+
+
+MOST_FAULTS = 8  # shown to a model or a reader; a list of 500 wrong items needs no 500 lines
+Corrupt = Callable[[Any, Any, Random], AnswerModel]
+Shorten = Callable[[Any, int], Fields | None]
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A question to a model.
+
+    name: dotted, unique (`sdp.travelplanner.realize`). version: changed whenever the wording or the fields change,
+    since recordings are kept under it. operator: whose tokens and seconds these are (`realize`). system, template:
+    Jinja text over the fields. fields, answer: pydantic models. corrupt(fields, answer, random) -> a plausible wrong
+    answer, for the noisy engine `rules@p`. narrow(fields) -> a subclass of `answer` for these very fields, where what
+    may be answered depends on them (the numbers of a list, say); the same fields must give the same class.
+    shorten(fields, characters_over) -> the fields one notch shorter, or None when nothing more may go: what is cut
+    where the prompt does not fit an engine's `context` (lab/models/context.py). The template must show that it was cut.
+    """
+
+    name: str
+    version: str
+    operator: str
+    system: str
+    template: str
+    fields: type[Fields]
+    answer: type[AnswerModel]
+    corrupt: Corrupt | None = field(default=None, compare=False)
+    narrow: Callable[[Any], type[AnswerModel]] | None = None
+    shorten: Shorten | None = field(default=None, compare=False)
+
+    def fill(self, **values: Any) -> Fields:
+        """The typed fields. Raises WrongFields, naming each field that does not fit."""
+        try:
+            return self.fields(**values)
+        except ValidationError as error:
+            raise WrongFields(f"Prompt {self.name} v{self.version}: {faults(error)}") from None
+
+    def narrowed(self, fields: Fields) -> Prompt:
+        """The prompt as it is asked with these fields: with the narrow answer, where there is one."""
+        return _with_answer(self, self.narrow(fields)) if self.narrow else self
+
+    def render(self, fields: Fields) -> list[dict[str, str]]:
+        """The chat messages: the standing rules first, so that calls of one operator share a prefix."""
+        values = {name: getattr(fields, name) for name in type(fields).model_fields}
+        return [
+            {"role": "system", "content": f"{_written(self.system, values)}\n\n{self._shape}"},
+            {"role": "user", "content": _written(self.template, values)},
+        ]
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of the answer."""
+        return self.answer.model_json_schema()
+
+    @cached_property
+    def _shape(self) -> str:
+        # Said in words as well, for servers that do not constrain the answer to the schema.
+        properties = {
+            name: about.get("description", about.get("type", "value"))
+            for name, about in self.schema["properties"].items()
+        }
+        return f"Answer with one JSON object and nothing else. Its keys: {json.dumps(properties)}"
+
+
+@cache
+def _with_answer(prompt: Prompt, answer: type[AnswerModel]) -> Prompt:
+    # Cached for its schema, which is costly to make.
+    return replace(prompt, answer=answer, narrow=None)
+
+
+def _written(template: str, values: dict[str, Any]) -> str:
+    # A lone surrogate, from a badly decoded file say, can be sent to no server.
+    return _compiled(template).render(values).encode("utf-8", "replace").decode()
+
+
+@cache
+def _compiled(text: str) -> Any:
+    from jinja2 import Environment, StrictUndefined
+
+    # Model prompts are plain text, never HTML: escaping would change what the model reads.
+    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
+    environment.filters["json"] = _json
+    environment.filters["inert"] = inert
+    return environment.from_string(text.strip())
+
+
+def _json(value: Any) -> str:
+    """A template's `{{ value | json }}`: compact JSON, also of dataclasses and models."""
+    from pydantic_core import to_json
+
+    return to_json(value).decode()
+
+
+def inert(text: str) -> str:
+    """A template's `{{ text | inert }}`: foreign text in which no line can pass for a `***` heading of the prompt."""
+    return "\n".join(f"| {line}" if _like_heading(line) else line for line in text.splitlines())
+
+
+def _like_heading(line: str) -> bool:
+    # Blanks and characters that show nothing, such as a zero-width space, would hide the stars.
+    return "".join(each for each in line if each.isprintable() and not each.isspace()).startswith("***")
+
+
+def faults(error: ValidationError) -> str:
+    """A validation error in one line: which field, and what is wrong with it; the first few of many."""
+    found = [f"{'.'.join(map(str, fault['loc'])) or 'answer'}: {fault['msg']}" for fault in error.errors()]
+    more = [f"and {len(found) - MOST_FAULTS} more"] if len(found) > MOST_FAULTS else []
+    return "; ".join(found[:MOST_FAULTS] + more)

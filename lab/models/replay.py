@@ -1,0 +1,126 @@
+"""The `replay:RUN` engine: a recorded run's answers, and an error for anything else."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lab.machine.faults import Unavailable
+from lab.machine.paths import ROOT, recordings_folder
+from lab.models import engines
+from lab.models.backbone import Answer, request_of
+from lab.models.cache import key_of
+from lab.models.context import Asked, asked
+from lab.models.parsing import MalformedAnswer
+from lab.models.prompts import Prompt
+from lab.models.usage import Call
+
+ANSWERS = "answers.jsonl"
+
+
+class MissingRun(FileNotFoundError):
+    """`replay:` names a folder that holds no recorded answers."""
+
+
+class RecordingMiss(Unavailable, LookupError):
+    """A prompt was asked that the recording does not hold; no further one could be trusted, so a run stops at it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One recorded answer: the prompt's name and version, the answer's JSON text or the fault, and its accounts."""
+
+    request: str
+    prompt: str
+    version: str
+    operator: str
+    path: str
+    text: str
+    tokens_in: int
+    tokens_out: int
+
+
+class Replay:
+    """Serves a recording. `engine` is the recorded engine, so that results carry the name of what really answered.
+
+    tasks: ids of the tasks that were recorded, or planned where a run folder is served.
+    """
+
+    def __init__(
+        self, folder: Path, engine: engines.Engine, address: str, tasks: list[str], answers: dict[str, Recorded]
+    ) -> None:
+        self.folder, self.engine, self.address, self.tasks = folder, engine, address, tasks
+        self._answers = answers
+        self._versions = Counter((answer.prompt, answer.version) for answer in answers.values())
+
+    @classmethod
+    def of(cls, engine: engines.Engine) -> Replay:
+        """Open a run folder or recording: a path, or a name in `runs/` or `data/recordings/`. Raises MissingRun."""
+        folders = (Path(engine.name), ROOT / "runs" / engine.name, recordings_folder() / engine.name)
+        folder = next((f for f in folders if _answers_of(f) and (f / "manifest.json").is_file()), None)
+        if folder is None:
+            raise MissingRun(
+                f"{engine.name} holds no {ANSWERS}: name a recording, or a run folder made with record=True"
+            )
+        manifest = json.loads((folder / "manifest.json").read_text())
+        engine, tasks = engines.parse(manifest["engine"]), manifest.get("tasks", [])
+        return cls(folder, engine, manifest["address"], tasks, read_answers(_answers_of(folder)))
+
+    def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
+        """Raises RecordingMiss, PromptTooLong, and MalformedAnswer where the recorded model gave no usable answer."""
+        question = asked(prompt, fields, self.engine)
+        request = self._key(question, sample)
+        known = self._answers.get(request)
+        if known is None:
+            raise RecordingMiss(self._why(prompt))
+        tokens = known.tokens_in, known.tokens_out
+        call = Call(known.operator, prompt.name, known.path, *tokens, cached=True, cut=question.cut)
+        if known.path == "malformed":
+            raise _malformed(known, call)
+        return Answer(prompt.answer.model_validate_json(known.text), call, request, known.text)
+
+    def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
+        """The request hash, made with the recorded engine and address."""
+        return self._key(asked(prompt, fields, self.engine), sample)
+
+    def _key(self, question: Asked, sample: int) -> str:
+        return key_of(request_of(question.prompt, question.messages, self.engine, self.address, sample))
+
+    def _why(self, prompt: Prompt) -> str:
+        versions = sorted(version for name, version in self._versions if name == prompt.name)
+        if not versions:
+            why = f"it holds no answer to this prompt, only to {sorted({name for name, _ in self._versions})}"
+        elif prompt.version not in versions:
+            why = f"it was recorded with version {', '.join(versions)}, the prompt is now version {prompt.version}"
+        else:
+            why = "the version is the same, so its wording, schema or fields differ from what was recorded"
+        return f"Recording {self.folder.name} has no answer to this {prompt.name} request: {why}. Record it again"
+
+
+def _answers_of(folder: Path) -> Path | None:
+    """The file of answers in a run folder or, packed, in a recording."""
+    return next((path for path in (folder / ANSWERS, folder / f"{ANSWERS}.gz") if path.is_file()), None)
+
+
+def read_answers(path: Path) -> dict[str, Recorded]:
+    """All answers of a recording by request; a torn last line, left by a killed recorder, is passed over."""
+    answers = {}
+    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    for line in data.split(b"\n"):
+        try:
+            answer = Recorded(**json.loads(line))
+        except (ValueError, TypeError):
+            continue
+        answers[answer.request] = answer
+    return answers
+
+
+def _malformed(known: Recorded, call: Call) -> MalformedAnswer:
+    error = MalformedAnswer(known.text)
+    error.call = call
+    error.request = known.request
+    return error

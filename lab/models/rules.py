@@ -1,0 +1,79 @@
+"""The `rules` engine: hand-written functions of a prompt's fields, and the same with seeded noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any, TypeVar
+
+from lab.models.backbone import Answer, request_of
+from lab.models.cache import key_of
+from lab.models.engines import Engine
+from lab.models.prompts import AnswerModel, Fields, Prompt
+from lab.models.usage import Call
+
+Rule = Callable[[Any], AnswerModel]
+R = TypeVar("R", bound=Rule)
+_rules: dict[str, Rule] = {}
+
+
+class NoRule(LookupError):
+    """The rules engine was asked a prompt that no rule answers."""
+
+
+def rule(prompt: Prompt) -> Callable[[R], R]:
+    """Register a function of the prompt's fields as its rule. Raises ValueError if the prompt has one already."""
+
+    def register(function: R) -> R:
+        known = _rules.get(prompt.name)
+        if known is not None and known.__qualname__ != function.__qualname__:
+            raise ValueError(f"Prompt {prompt.name} has a rule already: {known.__qualname__}")
+        _rules[prompt.name] = function
+        return function
+
+    return register
+
+
+class Rules:
+    """Answers with the registered rules.
+
+    With keep < 1 (`rules@p`) an answer is kept with probability `keep`, else replaced by the prompt's own `corrupt`.
+    The draw is a function of (seed, prompt, fields, sample) alone: the same question gets the same answer in any order
+    and in any process, and lowering `keep` only ever corrupts more of the same answers.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._seed = engine.options.get("seed", 0)
+
+    def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
+        """Raises NoRule if nothing is registered for the prompt, WrongFields for fields it does not have."""
+        filled = prompt.fill(**fields)
+        value, path = _answer(prompt, filled), "rules"
+        if self.engine.keep < 1.0:
+            value, path = self._noisy(prompt, filled, value, sample)
+        return Answer(value, Call(prompt.operator, prompt.name, path))
+
+    def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
+        """The request hash under which a recording keeps the answer."""
+        filled = prompt.fill(**fields)
+        return key_of(request_of(prompt.narrowed(filled), prompt.render(filled), self.engine, "rules", sample))
+
+    def _noisy(self, prompt: Prompt, fields: Fields, value: AnswerModel, sample: int) -> tuple[AnswerModel, str]:
+        random = Random(key_of([self._seed, prompt.name, fields.model_dump(mode="json"), sample]))
+        if random.random() < self.engine.keep:
+            return value, "rules"
+        if prompt.corrupt is None:
+            raise NoRule(f"Prompt {prompt.name} has no `corrupt`, so {self.engine.text!r} cannot make it go wrong")
+        return prompt.corrupt(fields, value, random), "corrupted"
+
+
+def _answer(prompt: Prompt, fields: Fields) -> AnswerModel:
+    try:
+        function = _rules[prompt.name]
+    except KeyError:
+        raise NoRule(
+            f"No rule answers prompt {prompt.name}. Register one with @lab.models.rules.rule(PROMPT), or use a model as "
+            "engine"
+        ) from None
+    return function(fields)

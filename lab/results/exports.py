@@ -1,0 +1,80 @@
+"""A table as Markdown, CSV and LaTeX files under `figures/`."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lab.machine.files import write_atomically
+from lab.results.figures import path_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EMPTY = "–"
+MARKDOWN = str.maketrans({"\\": "\\\\", "|": "\\|", "\n": " ", "\r": ""})
+LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "&": r"\&",
+        "%": r"\%",
+        "$": r"\$",
+        "#": r"\#",
+        "_": r"\_",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "[": "{[}",  # a cell that opens with a bracket would be read as the optional argument of \\
+        "]": "{]}",
+        "–": "--",
+        "\n": " ",
+    }
+)
+
+
+def write(frame: pd.DataFrame, stem: str) -> list[Path]:
+    """Write `figures/<stem>.md`, `.csv` and `.tex`, each whole or not at all; the index is not written.
+
+    The CSV keeps numbers in full and empty cells empty; the other two show six digits and an en dash.
+    """
+    texts = {".md": markdown(frame), ".csv": frame.to_csv(index=False, lineterminator="\n"), ".tex": latex(frame)}
+    paths = []
+    for suffix, text in texts.items():
+        path = path_of(stem, suffix)
+        write_atomically(path, text.encode("utf-8"))
+        paths.append(path)
+    return paths
+
+
+def markdown(frame: pd.DataFrame) -> str:
+    """A GitHub table; numbers to the right, pipes escaped."""
+    header, *rows = [[cell.translate(MARKDOWN) for cell in line] for line in _texts(frame)]
+    rule = ["---:" if right else "---" for right in _right_aligned(frame)]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in [header, rule, *rows])
+
+
+def latex(frame: pd.DataFrame) -> str:
+    """A `tabular` with the rules of the booktabs package; every special character escaped."""
+    header, *rows = [" & ".join(cell.translate(LATEX) for cell in line) + r" \\" for line in _texts(frame)]
+    columns = "".join("r" if right else "l" for right in _right_aligned(frame))
+    lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", header, r"\midrule", *rows, r"\bottomrule"]
+    return "\n".join([*lines, r"\end{tabular}", ""])
+
+
+def _texts(frame: pd.DataFrame) -> list[list[str]]:
+    """The header, then every row, as unescaped text."""
+    return [[str(name) for name in frame.columns], *([_text(cell) for cell in line] for line in frame.to_numpy(object))]
+
+
+def _text(cell: Any) -> str:
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return EMPTY
+    return f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+
+
+def _right_aligned(frame: pd.DataFrame) -> list[bool]:
+    return [frame.dtypes.iloc[place].kind in "iuf" for place in range(frame.shape[1])]

@@ -1,0 +1,24 @@
+"""The folder that notebooks draw and tabulate into."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from lab.machine.paths import ROOT
+
+
+def folder() -> Path:
+    """`LAB_FIGURES` if set (the notebook runner sets it for trial runs), else `figures/` in the repository."""
+    return Path(os.environ.get("LAB_FIGURES") or ROOT / "figures")
+
+
+def path_of(stem: str, suffix: str) -> Path:
+    """The file of a figure; stem may hold folders ("1_sdp/table2"), suffix has its dot.
+
+    Raises ValueError if the stem leads out of the folder.
+    """
+    path = folder() / f"{stem}{suffix}"
+    if not path.resolve().is_relative_to(folder().resolve()):
+        raise ValueError(f"figure name {stem!r} leads out of {folder()}; use a plain name such as '1_sdp/table2'")
+    return path

@@ -1,0 +1,154 @@
+"""One look for every figure, a few charts that notebooks share, and saving with the same bytes every time."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lab.machine.files import write_atomically
+from lab.results.figures import path_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PALETTE = "colorblind"
+DPI = 150
+SETTINGS = {
+    "figure.figsize": (6.4, 4.0),
+    "figure.constrained_layout.use": True,
+    "axes.titlesize": "medium",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so that a figure looks the same on every machine
+    "pdf.fonttype": 42,  # text in a PDF stays text, and journals refuse Type 3 fonts
+    "svg.hashsalt": "lab",
+}
+# A date or a program version in a file would make each run's bytes differ.
+NO_METADATA: dict[str, dict[str, Any]] = {
+    ".pdf": {"CreationDate": None, "ModDate": None, "Producer": None, "Creator": None},
+    ".png": {"Software": None},
+}
+
+
+def style() -> None:
+    """Set the suite's look for all figures that follow; call it once at the top of a notebook."""
+    import seaborn
+
+    seaborn.set_theme(context="notebook", style="whitegrid", palette=PALETTE, rc=SETTINGS)
+
+
+def save(figure: Figure, stem: str) -> list[Path]:
+    """Write `figures/<stem>.pdf` and `.png` (150 dpi), each whole or not at all; equal figures give equal bytes."""
+    import matplotlib
+
+    paths = []
+    for suffix, metadata in NO_METADATA.items():
+        buffer = io.BytesIO()
+        with matplotlib.rc_context({key: SETTINGS[key] for key in ("pdf.fonttype", "svg.hashsalt")}):
+            figure.savefig(buffer, format=suffix[1:], dpi=DPI, metadata=metadata)
+        path = path_of(stem, suffix)
+        write_atomically(path, buffer.getvalue())
+        paths.append(path)
+    return paths
+
+
+def lines_with_bands(
+    frame: pd.DataFrame, x: str, y: str, hue: str, low: str, high: str, axes: Axes | None = None
+) -> Axes:
+    """A line per value of `hue`, in first-seen order, with the band between the columns `low` and `high`."""
+    axes = axes or _new_axes()
+    for name, color in _colors(frame[hue]):
+        line = frame[frame[hue] == name].sort_values(x)
+        axes.plot(line[x], line[y], marker="o", color=color, label=str(name))
+        axes.fill_between(line[x], line[low], line[high], color=color, alpha=0.2, linewidth=0)
+    axes.set(xlabel=x, ylabel=y)
+    axes.legend(title=hue)
+    return axes
+
+
+def bars_with_intervals(
+    frame: pd.DataFrame,
+    x: str,
+    y: str,
+    low: str,
+    high: str,
+    hue: str | None = None,
+    axes: Axes | None = None,
+    colors: Mapping[str, Any] | None = None,
+) -> Axes:
+    """Bars of `y` over the categories `x`, grouped by `hue`, each with its interval from `low` to `high`.
+
+    Categories keep their first-seen order; a category that a hue lacks leaves a gap, a missing interval no whisker.
+    colors: of the values of `hue`, in the order of the bars, so that a value looks the same in every figure; by default
+    a palette in first-seen order.
+    """
+    import numpy as np
+
+    axes = axes or _new_axes()
+    categories = list(dict.fromkeys(frame[x]))
+    groups = _groups(frame[hue], colors) if hue else [(None, _colors([y])[0][1])]
+    width = 0.8 / len(groups)
+    for place, (name, color) in enumerate(groups):
+        bars = (frame if name is None else frame[frame[hue] == name]).set_index(x).reindex(categories)
+        at = np.arange(len(categories)) + (place - (len(groups) - 1) / 2) * width
+        whiskers = np.clip([bars[y] - bars[low], bars[high] - bars[y]], 0, None)
+        axes.bar(at, bars[y], width * 0.92, color=color, label=None if name is None else str(name))
+        axes.errorbar(at, bars[y], whiskers, fmt="none", ecolor="0.25", elinewidth=1.2, capsize=3)
+    axes.set(xlabel=x, ylabel=y, xticks=np.arange(len(categories)), xticklabels=[str(name) for name in categories])
+    axes.grid(axis="x", visible=False)
+    if hue:
+        axes.legend(title=hue)
+    return axes
+
+
+def one_legend(figure: Figure) -> None:
+    """One legend above the panels in place of theirs; what has one name must look the same in all."""
+    handles: dict[str, Any] = {}
+    for axes in (axes for axes in figure.axes if axes.get_legend()):
+        handles |= {name: handle for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}
+        axes.get_legend().remove()
+    if handles:
+        figure.legend(handles.values(), handles, loc="outside upper center", ncols=len(handles))
+
+
+def label_evidence(figure: Figure, results: pd.DataFrame) -> None:
+    """Say under a figure how its numbers came to be, from the evidence, backbone and n of a results table.
+
+    Takes the place of the figure's `supxlabel`, the one text below the axes that a layout keeps room for.
+    """
+    figure.supxlabel(evidence_line(results), x=0.995, ha="right", fontsize="x-small", color="0.35")
+
+
+def evidence_line(results: pd.DataFrame) -> str:
+    """ "measured · rules · n = 120" for each kind of evidence and backbone, in first-seen order."""
+    parts = []
+    for (evidence, backbone), rows in results.groupby(["evidence", "backbone"], sort=False, dropna=False):
+        counts = sorted({int(count) for count in rows["n"].dropna()})
+        span = "" if not counts else f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]}–{counts[-1]}"
+        parts.append(" · ".join(part for part in (evidence, backbone, span) if isinstance(part, str) and part))
+    return "; ".join(parts)
+
+
+def _groups(names: Iterable[Any], colors: Mapping[str, Any] | None) -> list[tuple[Any, Any]]:
+    if colors is None:
+        return _colors(names)
+    there = set(names)
+    return [(name, color) for name, color in colors.items() if name in there]
+
+
+def _new_axes() -> Axes:
+    import matplotlib.pyplot as plt
+
+    return plt.subplots()[1]
+
+
+def _colors(names: Iterable[Any]) -> list[tuple[Any, Any]]:
+    import seaborn
+
+    distinct = list(dict.fromkeys(names))
+    return list(zip(distinct, seaborn.color_palette(PALETTE, len(distinct)), strict=True))

@@ -1,0 +1,188 @@
+"""The results table: numbers with their intervals and how they came to be; published beside measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lab.machine.faults import MissingData
+from lab.machine.paths import published_data
+from lab.results.exports import EMPTY
+from lab.results.exports import write as write  # a notebook writes its table with tables.write(frame, "1_sdp/table2")
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+COLUMNS = ["method", "backbone", "metric", "value", "ci_low", "ci_high", "n", "evidence", "source"]
+NUMBERS = ["value", "ci_low", "ci_high", "n"]
+EVIDENCE = ("published", "measured", "simulated")
+
+Row = dict[str, Any]
+
+
+def row(
+    method: str,
+    backbone: str,
+    metric: str,
+    value: float | None,
+    *,
+    evidence: str,
+    source: str,
+    n: int | None = None,
+    interval: tuple[float, float] | None = None,
+) -> Row:
+    """One checked row of a results table; value and interval in the metric's own unit.
+
+    Raises ValueError for an unknown evidence word, and for a number made here without its backbone, n or value.
+    """
+    if evidence not in EVIDENCE:
+        raise ValueError(f"evidence {evidence!r} of {method}, {metric}; choose one of {', '.join(EVIDENCE)}")
+    if evidence != "published":
+        missing = [
+            name for name, given in (("backbone", backbone), ("n", n), ("value", value is not None)) if not given
+        ]
+        if missing:
+            raise ValueError(
+                f"{evidence} row {method}, {metric} lacks {' and '.join(missing)}; name what ran and how often"
+            )
+    low, high = interval or (None, None)
+    return dict(zip(COLUMNS, (method, backbone, metric, value, low, high, n, evidence, source), strict=True))
+
+
+def rate_row(
+    method: str, backbone: str, metric: str, passes: int, n: int, evidence: str = "measured", source: str = "this run"
+) -> Row:
+    """A rate in percent with its 95 % Wilson interval."""
+    from lab.results.statistics import wilson
+
+    rate = wilson(passes, n)
+    interval = (100 * rate.low, 100 * rate.high)
+    return row(method, backbone, metric, 100 * rate.value, evidence=evidence, source=source, n=n, interval=interval)
+
+
+def mean_row(
+    method: str,
+    backbone: str,
+    metric: str,
+    values: Sequence[float] | np.ndarray,
+    evidence: str = "measured",
+    source: str = "this run",
+    seed: int = 0,
+) -> Row:
+    """The mean of per-task scores, shape (n,), in their unit, with its 95 % bootstrap interval."""
+    from lab.results.statistics import bootstrap_mean
+
+    mean = bootstrap_mean(values, seed)
+    interval = (mean.low, mean.high)
+    return row(method, backbone, metric, mean.value, evidence=evidence, source=source, n=len(values), interval=interval)
+
+
+def table(rows: Iterable[Row]) -> pd.DataFrame:
+    """Rows to a results table: the columns of COLUMNS, numbers as floats, an empty cell as NaN."""
+    import pandas as pd
+
+    rows = list(rows)
+    extra = [name for name in (rows[0] if rows else {}) if name not in COLUMNS]
+    frame = pd.DataFrame(rows, columns=[*COLUMNS, *extra])
+    frame[NUMBERS] = frame[NUMBERS].astype(float)
+    return frame
+
+
+def published(name: str, paper: str | None = None) -> pd.DataFrame:
+    """The rows that the papers report under table `name`; every row's evidence is "published".
+
+    A cell that no source gives has an empty value. An extra column `text` holds the value as the source words it, for
+    what is no plain number ("12-18", "~40%", "25%"); a percentage also has its number in `value`.
+    paper: the file to read (`<paper>_tables.csv`), needed only where two files have a table of that name.
+    Raises MissingData without the files, ValueError for a name that they do not have or that two of them share.
+    """
+    found = {stem: rows for stem, tables in _published_files(paper).items() if (rows := tables.get(name))}
+    if len(found) > 1:
+        raise ValueError(f"table {name!r} is in {', '.join(sorted(found))}; say which with paper=")
+    if not found:
+        known = sorted({table for tables in _published_files(paper).values() for table in tables})
+        raise ValueError(f"no published table {name!r}; there are: {'; '.join(known)}")
+    return table(_published_row(line) for line in next(iter(found.values())))
+
+
+def side_by_side(results: pd.DataFrame, metrics: Sequence[str], decimals: int = 1) -> pd.DataFrame:
+    """Results for reading: a row per method, backbone and evidence, a text column `value [low, high]` per metric.
+
+    Methods keep their first-seen order, a method's published rows before its measured and simulated ones.
+    An empty cell is an en dash. n is a range where metrics of a row were taken over different numbers of tasks.
+    """
+    import pandas as pd
+
+    wanted = results[results["metric"].isin(metrics)]
+    methods = {name: place for place, name in enumerate(dict.fromkeys(wanted["method"]))}
+    groups = wanted.groupby(["method", "backbone", "evidence"], sort=False, dropna=False)
+    ordered = sorted(groups, key=lambda group: (methods[group[0][0]], EVIDENCE.index(group[0][2])))
+    rows = [_display_row(key, cells, metrics, decimals) for key, cells in ordered]
+    return pd.DataFrame(rows, columns=["method", "backbone", "evidence", "n", *metrics])
+
+
+def _published_files(paper: str | None) -> dict[str, dict[str, list[Mapping[str, str]]]]:
+    import csv
+
+    files = sorted(published_data().glob(f"{paper or '*'}_tables.csv"))
+    if not files:
+        raise MissingData(
+            f"no {paper or '*'}_tables.csv in {published_data()}. The file comes with the repository: "
+            "restore it with git, or name another paper"
+        )
+    tables: dict[str, dict[str, list[Mapping[str, str]]]] = {}
+    for path in files:
+        of_file = tables.setdefault(path.stem.removesuffix("_tables"), {})
+        with path.open(encoding="utf-8", newline="") as file:
+            for line in csv.DictReader(file):
+                of_file.setdefault(line["table"], []).append(line)
+    return tables
+
+
+def _published_row(line: Mapping[str, str]) -> Row:
+    text = line["value"].strip()
+    number = _number(text.removesuffix("%"))
+    cell = row(
+        line["row_method"], line["backbone"], line["metric"], number, evidence="published", source=line["source"]
+    )
+    return {**cell, "text": text if number is None or text.endswith("%") else ""}
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _display_row(key: tuple[str, str, str], cells: pd.DataFrame, metrics: Sequence[str], decimals: int) -> Row:
+    method, backbone, evidence = key
+    of_metric: dict[str, Row] = {}
+    for cell in cells.to_dict("records"):
+        if cell["metric"] in of_metric:
+            raise ValueError(f"two {evidence} values of {cell['metric']} for {method}, {backbone}; keep one of them")
+        of_metric[cell["metric"]] = cell
+    shown = {metric: _display_cell(of_metric.get(metric), decimals) for metric in metrics}
+    return {"method": method, "backbone": backbone or EMPTY, "evidence": evidence, "n": _span(cells["n"])} | shown
+
+
+def _display_cell(cell: Row | None, decimals: int) -> str:
+    if cell is None:
+        return EMPTY
+    if isinstance(cell.get("text"), str) and cell["text"]:
+        return cell["text"]
+    if math.isnan(cell["value"]):
+        return EMPTY
+    value = f"{cell['value']:.{decimals}f}"
+    if math.isnan(cell["ci_low"]):
+        return value
+    return f"{value} [{cell['ci_low']:.{decimals}f}, {cell['ci_high']:.{decimals}f}]"
+
+
+def _span(counts: pd.Series) -> str:
+    known = sorted({int(count) for count in counts.dropna()})
+    if not known:
+        return EMPTY
+    return str(known[0]) if len(known) == 1 else f"{known[0]}–{known[-1]}"

@@ -1,0 +1,167 @@
+"""What more episodes would cost: the tokens and seconds that a run recorded, times a model's price."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lab.models import usage
+from lab.machine.paths import ROOT
+from lab.models.replay import MissingRun
+from lab.runs.run import read_lines
+from lab.results.statistics import Interval, bootstrap_mean
+
+COUNTED = ("calls", "tokens_in", "tokens_out")
+
+
+class NothingToMultiply(ValueError):
+    """The run recorded no tokens."""
+
+
+class UnknownPrice(ValueError):
+    """The price file does not have the model."""
+
+
+class Share(NamedTuple):
+    """What an operator, or all, took an episode, with 95 % intervals over episodes. seconds: None where unknown."""
+
+    operator: str
+    calls: float
+    tokens_in: float
+    tokens_out: float
+    usd: Interval
+    seconds: Interval | None
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """run: its folder's name. recorded: episodes it rests on. without_tokens: those of them that recorded none."""
+
+    run: str
+    engine: str
+    model: str
+    recorded: int
+    without_tokens: int
+    shares: list[Share]  # one for each operator
+    total: Share
+
+
+def estimate(run: str, model: str) -> Estimate:
+    """What an episode like the run's would cost with `model` at the price file's rates.
+
+    run: a folder, or a name in `runs/`. Tokens are those of the tokenizer of the model that the run was recorded with,
+    answers from the cache included. Raises MissingRun, NothingToMultiply, UnknownPrice.
+    """
+    folder, model = _folder(run), model.partition("?")[0]
+    engine = json.loads((folder / "manifest.json").read_text())["engine"]
+    episodes = list({line["task"]: line["usage"] for line in read_lines(folder / "usage.jsonl")}.values())
+    without = sum(not _sum(_operators(episode), "tokens_in") for episode in episodes)
+    if without == len(episodes):
+        raise NothingToMultiply(
+            f"{folder} (engine {engine!r}, {len(episodes)} episodes) recorded no tokens: there is nothing to multiply. "
+            f"Run some episodes on a model first, such as: python -m lab run NOTEBOOK -p engine {model} -p limit 20"
+        )
+    rates = _rates(model)
+    names = sorted({name for episode in episodes for name in _operators(episode)})
+    shares = [_share(name, [_only(episode, name) for episode in episodes], rates) for name in names]
+    return Estimate(folder.name, engine, model, len(episodes), without, shares, _share("all", episodes, rates))
+
+
+def lines(found: Estimate, episodes: int, workers: int) -> Iterator[str]:
+    """The report: a table by operator, then dollars and wall time of this many episodes."""
+    yield f"{found.run} (engine {found.engine}, {found.recorded} episodes) at the price of {found.model}; an episode:"
+    yield from _table([*found.shares, found.total])
+    yield f"{episodes:,} episodes: {_dollars(found.total.usd, episodes)}"
+    yield f"  {_time(found.total.seconds, episodes, workers)}"
+    yield "In brackets: 95 % bootstrap intervals over episodes. Tokens as the recorded model's tokenizer counts them."
+    if found.recorded == 1:
+        yield "One episode says nothing about the spread: record more."
+    if found.without_tokens:
+        yield f"{found.without_tokens} of {found.recorded} episodes recorded no tokens, and count as costing nothing."
+
+
+def _folder(run: str) -> Path:
+    folder = next((f for f in (Path(run), ROOT / "runs" / run) if (f / "manifest.json").is_file()), None)
+    if folder is None:
+        raise MissingRun(f"{run} is no run: name a folder with a manifest.json, or one of those in {ROOT / 'runs'}")
+    return folder
+
+
+def _rates(model: str) -> Mapping[str, float]:
+    path = usage.price_file()
+    table = usage.prices(str(path))
+    if model not in table:
+        raise UnknownPrice(
+            f"{path} has no price for {model}; it has: {', '.join(table) or 'none'}. "
+            f"Add a line, in dollars per million tokens:\n{json.dumps(model)}: {{input: 0.00, output: 0.00}}"
+        )
+    return table[model]
+
+
+def _operators(episode: Any) -> dict[str, dict[str, Any]]:
+    """An episode's usage by operator; an episode that failed before its first call has none."""
+    return episode or {}
+
+
+def _only(episode: Any, operator: str) -> dict[str, dict[str, Any]]:
+    return {name: took for name, took in _operators(episode).items() if name == operator}
+
+
+def _sum(operators: Mapping[str, Mapping[str, Any]], name: str) -> float:
+    return sum(took[name] for took in operators.values())
+
+
+def _share(operator: str, episodes: Sequence[Any], rates: Mapping[str, float]) -> Share:
+    columns = {name: [_sum(_operators(episode), name) for episode in episodes] for name in COUNTED}
+    pairs = zip(columns["tokens_in"], columns["tokens_out"], strict=True)
+    usd = bootstrap_mean([(into * rates["input"] + out * rates["output"]) / 1e6 for into, out in pairs])
+    means = [sum(column) / len(episodes) for column in columns.values()]
+    return Share(operator, *means, usd, _seconds(episodes))
+
+
+def _seconds(episodes: Sequence[Any]) -> Interval | None:
+    """Seconds an episode, had no answer come from the cache; None if all did."""
+    took = [took for episode in episodes for took in _operators(episode).values()]
+    calls, asked = (sum(t["calls"] - t["cached"] * skipped for t in took) for skipped in (0, 1))
+    if not asked:
+        return None
+    return bootstrap_mean([_sum(_operators(episode), "seconds") * calls / asked for episode in episodes])
+
+
+def _table(shares: Sequence[Share]) -> Iterator[str]:
+    head = ("operator", "calls", "tokens in", "tokens out", "dollars", "", "seconds")
+    rows = [
+        (
+            share.operator, f"{share.calls:,.1f}", f"{share.tokens_in:,.0f}", f"{share.tokens_out:,.0f}",
+            f"{share.usd.value:.4f}", f"[{share.usd.low:.4f}, {share.usd.high:.4f}]",
+            f"{share.seconds.value:,.1f}" if share.seconds else "unknown",
+        )
+        for share in shares
+    ]  # fmt: skip
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    for row in (head, *rows):
+        cells = (f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
+        yield "  " + "  ".join((row[0].ljust(widths[0]), *cells))
+
+
+def _dollars(usd: Interval, episodes: int) -> str:
+    value, low, high = (f"{dollars * episodes:,.2f}" for dollars in usd)
+    return f"{value} dollars [{low}, {high}]"
+
+
+def _time(seconds: Interval | None, episodes: int, workers: int) -> str:
+    if seconds is None:
+        return "wall time unknown: every answer came from the cache"
+    value, low, high = (_duration(second * episodes / workers) for second in seconds)
+    at_once = "one at a time" if workers == 1 else f"{workers} at a time, if the server answers each as fast as then"
+    return f"{value} [{low}, {high}] of waiting for the model, {at_once}"
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= size:
+            return f"{seconds / size:,.1f} {unit}"
+    return f"{seconds:,.1f} seconds"

@@ -1,0 +1,160 @@
+"""Playing episodes: on this process, on threads, on processes, or on a cluster (see lab/runs/cluster.py)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import Any
+
+from lab.machine import progress
+from lab.machine.faults import BackendDied, MissingData, Unavailable
+from lab.machine.paths import ROOT
+from lab.runs.run import Episode, Run
+from lab.machine.secrets import redact
+
+TRACEBACK_LINES = 12  # enough to find the place, short enough to read in a table
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C came; what was finished is in the run folder."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """What playing one task gave: the episode's result, its usage and its recorded answers (see `lab.runs.run`)."""
+
+    result: Any
+    usage: Any = None
+    answers: list[dict[str, Any]] = field(default_factory=list)
+
+
+Play = Callable[[str], Played]
+
+
+def play_all(
+    run: Run, play: Play, workers: int = 0, backend: str = "loky", show_progress: bool = True, cluster: str = ""
+) -> list[Episode]:
+    """Play every pending task of the run and append each episode as it ends.
+
+    play: task id -> Played; with processes it must be picklable, best a function of a module with functools.partial.
+    workers: how many at a time; 1 stays in this process. 0 is 1, and on a cluster every thread that it has.
+    backend: joblib's, "loky" (processes; rules compute) or "threading" (endpoints wait). cluster: in place of it, the
+    address of a Dask scheduler, "tcp://host:8786". An episode that raises is recorded with its error.
+    Raises Interrupted on Ctrl-C, after closing what was under way, and Unavailable where what answers, its data or the
+    cluster is not there, since every further episode would fail alike.
+    """
+    pending = run.pending()
+    done = len(run.manifest.tasks) - len(pending)
+    with progress.bar(len(run.manifest.tasks), run.manifest.method, done, show_progress) as bar:
+        try:
+            with contextlib.closing(_stream(run, play, pending, workers, backend, cluster)) as episodes:
+                for episode, played in episodes:
+                    run.append(episode, played.usage, played.answers)
+                    bar.update()
+        except KeyboardInterrupt:
+            raise Interrupted(_kept(run)) from None
+        except Unavailable as error:
+            error.add_note(_kept(run))
+            raise
+    return run.results()
+
+
+def _kept(run: Run) -> str:
+    return f"{len(run.episodes)} of {len(run.manifest.tasks)} episodes are in {run.folder}; run again to resume"
+
+
+def _stream(
+    run: Run, play: Play, tasks: list[str], workers: int, backend: str, cluster: str
+) -> Iterator[tuple[Episode, Played]]:
+    if cluster and tasks:
+        yield from _on_cluster(play, tasks, workers, cluster, run.manifest.address)
+    elif workers in (0, 1) or len(tasks) <= 1:
+        yield from (_play_one(play, task) for task in tasks)
+    else:
+        yield from _on_workers(play, tasks, workers, backend)
+
+
+def _on_cluster(
+    play: Play, tasks: list[str], workers: int, cluster: str, address: str
+) -> Iterator[tuple[Episode, Played]]:
+    from lab.runs.cluster import Expected, stream
+
+    # -1 means all to joblib.
+    return stream(partial(_play_one, play), tasks, cluster, max(workers, 0), Expected.of(address), _workers_died)
+
+
+def _workers_died(task: str, why: str) -> tuple[Episode, Played]:
+    return _failed(task, BackendDied(why))
+
+
+def _on_workers(play: Play, tasks: list[str], workers: int, backend: str) -> Iterator[tuple[Episode, Played]]:
+    from joblib import Parallel, delayed
+
+    jobs = (delayed(_play_in_worker)(play, task, backend, os.getpid()) for task in tasks)
+    # Unordered: a slow episode must not hold back the writing of finished ones.
+    parallel = Parallel(n_jobs=workers, backend=backend, return_as="generator_unordered", pre_dispatch="2*n_jobs")
+    try:
+        with contextlib.closing(parallel(jobs)) as episodes:
+            yield from episodes
+    finally:
+        if backend == "loky":
+            _end_workers()
+
+
+def _end_workers() -> None:
+    # joblib would use them again, with the environment (address, key) that they were born with.
+    from joblib.externals.loky import get_reusable_executor
+
+    get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
+
+
+def _play_in_worker(play: Play, task: str, backend: str, parent: int) -> tuple[Episode, Played]:
+    if backend == "loky":
+        _end_with(parent)
+    return _play_one(play, task)
+
+
+@cache
+def _end_with(parent: int) -> None:
+    """End this worker when the run's process is killed; it would play on, and then wait for minutes."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _play_one(play: Play, task: str) -> tuple[Episode, Played]:
+    """Play a task, once more if its backend died; any other error becomes a failed episode."""
+    for again in (True, False):
+        try:
+            played = play(task)
+            return Episode(task, played.result), played
+        except BackendDied as error:
+            if again:
+                progress.note(f"{task}: {redact(str(error))}; starting it again")
+                continue
+            return _failed(task, error)
+        except Unavailable:
+            raise
+        except MissingData as error:  # on this worker, and so for each of its episodes
+            raise Unavailable(str(error)) from None
+        except Exception as error:
+            return _failed(task, error)
+    raise AssertionError("unreachable")
+
+
+def _failed(task: str, error: Exception) -> tuple[Episode, Played]:
+    # Messages may quote a server, so all is redacted; paths are made relative so that a run reads the same anywhere.
+    trace = "".join(traceback.format_exception(error, limit=-TRACEBACK_LINES, chain=False))
+    played = getattr(error, "played", None)
+    episode = Episode(task, None, redact(trace.replace(f"{ROOT}/", "")))
+    return episode, played if isinstance(played, Played) else Played(None)

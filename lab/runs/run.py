@@ -1,0 +1,247 @@
+"""A run: a folder with a manifest and an append-only file of episodes, which can be killed and resumed at any moment.
+
+manifest.json    what was run: method, engine, parameters, tasks, seeds; and with what: code, packages, commit
+episodes.jsonl   one JSON line an episode, fsynced: what happened, and nothing that depends on the machine
+usage.jsonl      beside it, what each episode took: seconds, tokens, money, cache hits, paths of parsing
+answers.jsonl    with recording on: every answer, which `replay:` serves
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import socket
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from lab.models.cache import canonical
+from lab.machine.files import append_durably, write_atomically
+from lab.models.replay import ANSWERS
+from lab.machine.versions import code_hash, git_commit, package_versions
+
+EPISODES, USAGE = "episodes.jsonl", "usage.jsonl"
+
+
+class ManifestMismatch(RuntimeError):
+    """A run folder was opened for another experiment than the one it holds."""
+
+
+class RunBusy(RuntimeError):
+    """Another process is writing to the run folder."""
+
+
+class RunNotWritten(OSError):
+    """The run folder could not be written; what was finished before is safe."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What makes two runs the same experiment, and, apart from it, the surroundings it ran in.
+
+    method: the agent's name. engine: the engine string. address: the endpoint's address, "rules" for rules. parameters:
+    everything else that the user chose. tasks: ids in order. code: hash of the sources the result depends on.
+    """
+
+    method: str
+    engine: str
+    address: str
+    parameters: Mapping[str, Any]
+    tasks: tuple[str, ...]
+    code: str
+    surroundings: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    @classmethod
+    def of(
+        cls, method: str, engine: str, address: str, parameters: Mapping[str, Any], tasks: Iterable[str],
+        packages: Sequence[str],
+    ) -> Manifest:  # fmt: skip
+        """packages: the suite's own packages whose source code the result depends on."""
+        tasks = tuple(tasks)
+        repeated = [task for task, times in Counter(tasks).items() if times > 1]
+        if repeated:
+            raise ValueError(f"Task ids must be unique; these are not: {', '.join(repeated)}")
+        surroundings = {"commit": git_commit(), "packages": package_versions()}
+        plain = json.loads(json.dumps(dict(parameters)))
+        return cls(method, engine, address, plain, tuple(tasks), code_hash(packages), surroundings)
+
+    def identity(self) -> dict[str, Any]:
+        """Everything that must agree before a run may be resumed."""
+        tasks = hashlib.sha256("\n".join(self.tasks).encode()).hexdigest()
+        about = {name: value for name, value in asdict(self).items() if name not in ("tasks", "surroundings")}
+        return about | {"n_tasks": len(self.tasks), "tasks_hash": tasks}
+
+    def name(self) -> str:
+        """A folder name that two different experiments do not share."""
+        digest = hashlib.sha256(canonical(self.identity()).encode()).hexdigest()[:10]
+        engine = "".join(c if c.isalnum() or c in "@.-" else "-" for c in self.engine)[:40]
+        return f"{self.method}-{engine}-{len(self.tasks)}-{digest}"
+
+
+@dataclass(frozen=True)
+class Episode:
+    """One method on one task. result: what happened, JSON; error: why it failed, else None. Both stay in the count."""
+
+    task: str
+    result: Any
+    error: str | None = None
+
+    @property
+    def failed(self) -> bool:
+        return self.error is not None
+
+
+class Run:
+    """An open run folder. Use as a context manager; only one process may have it open."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        """Open or resume. Raises ManifestMismatch naming the differences, RunBusy naming the other process."""
+        self.folder, self.manifest = Path(folder), manifest
+        self.episodes: dict[str, Episode] = {}
+        with self._told():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = _lock(self.folder / "run.lock")
+        try:
+            with self._told():
+                self._agree()
+                self._mend()
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def pending(self) -> list[str]:
+        """Ids of the tasks that have no episode yet, in the manifest's order."""
+        return [task for task in self.manifest.tasks if task not in self.episodes]
+
+    def append(self, episode: Episode, usage: Any = None, answers: Iterable[Mapping[str, Any]] = ()) -> None:
+        """Write one episode; when this returns it survives a power cut.
+
+        usage and answers go to their own files first: an episode that is there has them too. Raises RunNotWritten
+        naming the cause, such as a full disk; the episode is then pending still.
+        """
+        if self._lock.closed:
+            raise ValueError(f"The run in {self.folder} is closed; open it again to append")
+        took = [] if usage is None else [{"task": episode.task, "usage": usage}]
+        # All lines first, so that a value that is no JSON leaves nothing behind.
+        parts = {ANSWERS: _lines(answers), USAGE: _lines(took), EPISODES: _lines([asdict(episode)])}
+        try:
+            with self._told():
+                for name, data in parts.items():
+                    if data:
+                        append_durably(self.folder / name, data)
+            self.episodes[episode.task] = episode
+        except BaseException:
+            self._mend()  # whatever came in between, Ctrl-C too: this object says what the file says
+            raise
+
+    def results(self) -> list[Episode]:
+        """All episodes in the manifest's order, failed ones included."""
+        return [self.episodes[task] for task in self.manifest.tasks if task in self.episodes]
+
+    def usage(self) -> dict[str, Any]:
+        """Task id -> what its episode took. Where an episode was repeated after a kill, the last one counts."""
+        return {line["task"]: line["usage"] for line in read_lines(self.folder / USAGE)}
+
+    def close(self) -> None:
+        """Release the folder."""
+        self._lock.close()
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _agree(self) -> None:
+        path = self.folder / "manifest.json"
+        wanted = self.manifest.identity()
+        if not path.exists():
+            for rest in self.folder.glob(f".{path.name}.*"):  # of a process killed while it wrote the manifest
+                rest.unlink()
+            whole = wanted | {"tasks": self.manifest.tasks, "surroundings": self.manifest.surroundings}
+            write_atomically(path, json.dumps(whole, indent=1, ensure_ascii=False).encode())
+            return
+        held = json.loads(path.read_text())
+        differences = _differences(held, wanted)
+        if differences:
+            raise ManifestMismatch(
+                f"{self.folder} holds another experiment: {'; '.join(differences)}. Choose another folder, or delete it"
+            )
+
+    def _mend(self) -> None:
+        for name in (EPISODES, USAGE, ANSWERS):
+            _drop_torn_line(self.folder / name)
+        episodes = [Episode(**line) for line in read_lines(self.folder / EPISODES)]
+        self.episodes = {episode.task: episode for episode in episodes}
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Say of a file system's error what is safe and what to do."""
+        try:
+            yield
+        except OSError as error:
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            why, mend = ("No space left", "free some space") if full else (error.strerror, "mend that")
+            kept = len({line["task"] for line in read_lines(self.folder / EPISODES)})
+            raise RunNotWritten(
+                f"{why}: {kept} of {len(self.manifest.tasks)} episodes are safe in {self.folder}; "
+                f"{mend} and run again to resume"
+            ) from error
+
+
+def read_lines(path: Path) -> list[Any]:
+    """The JSON lines of a file, [] if it is not there; a torn last line is passed over, not removed."""
+    lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+    return [json.loads(line) for line in lines]
+
+
+def _lines(values: Iterable[Any]) -> bytes:
+    # A lone surrogate becomes its JSON escape, and reads back as itself.
+    texts = (json.dumps(value, ensure_ascii=False, sort_keys=True) for value in values)
+    return b"".join(text.encode("utf-8", "backslashreplace") + b"\n" for text in texts)
+
+
+def _drop_torn_line(path: Path) -> None:
+    """Cut a file back to its last whole line: what follows was being written when the process died."""
+    if not path.exists():
+        return
+    data = path.read_bytes()
+    whole = data.rfind(b"\n") + 1
+    if whole < len(data):
+        with path.open("r+b") as file:
+            file.truncate(whole)
+            os.fsync(file.fileno())
+
+
+def _lock(path: Path) -> IO[bytes]:
+    file = path.open("a+b", buffering=0)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.seek(0)
+        owner = file.read().decode().strip() or "another process"
+        file.close()
+        if not isinstance(error, BlockingIOError):
+            raise
+        raise RunBusy(f"{path.parent} is being written by {owner}; wait for it, or choose another folder") from None
+    with suppress(OSError):  # on a full disk the lock holds without a name
+        file.truncate(0)
+        file.write(f"process {os.getpid()} on {socket.gethostname()}".encode())
+    return file
+
+
+def _differences(held: Mapping[str, Any], wanted: Mapping[str, Any], within: str = "") -> list[str]:
+    found = []
+    for name in sorted(held.keys() | wanted.keys() if within else wanted):
+        old, new = held.get(name), wanted.get(name)
+        if isinstance(old, dict) and isinstance(new, dict):
+            found += _differences(old, new, within=f"{within}{name}.")
+        elif canonical(old) != canonical(new):  # as JSON: a tuple is a list there, and NaN is NaN
+            found.append(f"{within}{name} is {old!r} there and {new!r} here")
+    return found

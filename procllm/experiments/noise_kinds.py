@@ -1,0 +1,87 @@
+"""Which of the simulated mistakes make the conditions differ: the noise, taken apart.
+
+`rules@p` makes three kinds: a text with a mistake in it or a needless read, a Verify too early, and a wrong verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lab.models.backbone import Answer
+from lab.models.connect import connect
+from lab.models.prompts import Prompt
+from lab.results.statistics import compare
+from procllm.conditions import HUMAN, NONE, network_of
+from procllm.domains import domain
+from procllm.experiments.episodes import Problems
+from procllm.loop import play
+from procllm.prompts import ACTING, VERIFYING
+from procllm.rules.noise import wrong_action
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Slips(NamedTuple):
+    """early: Verify may come too early. verdicts: verdicts may be wrong."""
+
+    early: bool
+    verdicts: bool
+
+
+KINDS = {
+    "all, as elsewhere": Slips(True, True),
+    "no Verify too early": Slips(False, True),
+    "no wrong verdicts": Slips(True, False),
+    "neither": Slips(False, False),
+}
+
+
+class Slipping:
+    """Noisy rules that make only some kinds of mistakes. The draws of what is left are those of the full noise."""
+
+    def __init__(self, level: float, slips: Slips, seed: int) -> None:
+        self._noisy, self._sure = connect(f"rules@{level:g}?seed={seed}"), connect("rules")
+        self.engine, self._slips = self._noisy.engine, slips
+
+    def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
+        """As `lab.models.backbone.Backbone`."""
+        if prompt.name == VERIFYING.name and not self._slips.verdicts:
+            return self._sure.ask(prompt, sample=sample, **fields)
+        if prompt.name == ACTING.name and not self._slips.early:
+            prompt = replace(prompt, corrupt=partial(wrong_action, early=False))
+        return self._noisy.ask(prompt, sample=sample, **fields)
+
+    def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
+        """As `lab.models.backbone.Backbone`."""
+        return self._noisy.request(prompt, sample=sample, **fields)
+
+
+def taken_apart(level: float, problems: Sequence[Problems], seed: int = 0) -> pd.DataFrame:
+    """Success of Human-TN and No-TN in percent with each kind of mistake left out, and the paired difference.
+
+    problems: each is a row for each kind. The difference has a bootstrap interval over instances; p is McNemar's.
+    """
+    import pandas as pd
+
+    return pd.DataFrame(
+        [_line(level, kind, slips, each, seed) for each in problems for kind, slips in KINDS.items()]
+    ).assign(evidence="simulated", backbone=f"rules@{level:g}")
+
+
+def _line(level: float, kind: str, slips: Slips, problems: Problems, seed: int) -> dict[str, Any]:
+    backbone, of_domain = Slipping(level, slips, seed), domain(problems.domain)
+    instances = of_domain.instances(problems.count, seed=seed, **dict(problems.size))
+
+    def solved(condition: str) -> dict[str, float]:
+        network = network_of(condition, of_domain)
+        return {each.id: float(play(of_domain, each, network, backbone).success) for each in instances}
+
+    result = compare(solved(HUMAN), solved(NONE))
+    value, low, high = (100 * number for number in result.difference)
+    rates = {HUMAN: 100 * result.mean_a, NONE: 100 * result.mean_b}
+    about = {"domain": of_domain.title, "size": problems.label, "mistakes": kind} | rates
+    return about | {"difference": value, "ci_low": low, "ci_high": high, "McNemar p": result.mcnemar, "n": result.n}

@@ -1,6 +1,0 @@
-"""Pictures of task networks and of episodes: figure 1 of the paper, alive."""
-
-from procllm.pictures.states import State, state_at, to_text
-from procllm.pictures.trees import film, tree
-
-__all__ = ["State", "film", "state_at", "to_text", "tree"]

@@ -1,0 +1,6 @@
+"""Pictures of task networks and of episodes: figure 1 of the paper, alive."""
+
+from procllm.plots.states import State, state_at, to_text
+from procllm.plots.trees import film, tree
+
+__all__ = ["State", "film", "state_at", "to_text", "tree"]

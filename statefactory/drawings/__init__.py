@@ -1,1 +1,0 @@
-"""Parts of pictures; `statefactory.pictures` has the pictures themselves."""

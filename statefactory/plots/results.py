@@ -1,0 +1,234 @@
+"""EPIC distances as pictures: Table 1, the ablations of Figure 5, and tables by domain; published beside measured."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from lab.results import plots
+from statefactory.experiments.scores import METRIC, OVERALL, metrics
+from statefactory.plots import bars
+from statefactory.plots.bars import Bar
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SUPERVISED = ("Supervised RM", "VLWM-critic")  # the paper's rivals that were trained
+EVERYWHERE = "Supervised RM, trained on all domains"
+TRIPLETS = "Triplet accuracy"
+BEST, WORST = "#c0392b", "#1f4e9c"
+WIDTH = 13.0
+
+
+class Panel(NamedTuple):
+    """One panel of Figure 5. column: what its bars are named by."""
+
+    title: str
+    column: Literal["method", "backbone"] = "method"
+    metric: str = OVERALL
+
+
+PANELS: Mapping[str, Panel] = {
+    "representation": Panel("(a) Representation"),
+    "goal": Panel("(b) Source of the goal"),
+    "backbone": Panel("(c) Backbone", "backbone"),
+    "embedding": Panel("(d) Embedding"),
+    "triplets": Panel("(e) Embedding, triplets", metric=TRIPLETS),
+}
+
+
+def draw_table1(results: pd.DataFrame) -> Figure:
+    """The EPIC distances of Table 1, a column a domain: zero-shot methods as bars, a color a backbone.
+
+    Published bars are light and hatched; ours have their 95 % intervals. Supervised methods, which the paper alone
+    reports, are marks in the last row, with a line for the one that was trained on all domains.
+    results: a results table with the metrics of `statefactory.experiments.scores.metrics`. Raises ValueError if it
+    has no zero-shot method.
+    """
+    shown = results[results["metric"].isin(metrics())]
+    trained = shown["method"].str.startswith(SUPERVISED)
+    if trained.all():
+        raise ValueError("no EPIC distance of a zero-shot method among the results")
+    frame, look = _by_backbone(shown[~trained])
+    rows = _families(frame, look)
+    last = rows[-1].y + 1 + bars.BREAK
+    figure, axes = _columns(shown, len(rows) + 2)
+    for each, metric in zip(axes, _present(shown), strict=True):
+        bars.draw(each, rows, frame, metric, decimals=3)
+        _draw_supervised(each, shown[trained & (shown["metric"] == metric)], last)
+    names = {row.y: row.name for row in rows} | ({last: "Supervised, published"} if trained.any() else {})
+    axes[0].set_yticks(list(names), list(names.values()), fontsize="small")
+    figure.legend(handles=_table1_legend(look, trained.any()), loc="outside upper left", ncols=6, fontsize="small")
+    return _finished(figure, axes, results)
+
+
+def draw_by_domain(
+    results: pd.DataFrame, order: Sequence[str], column: Literal["method", "backbone"] = "method"
+) -> Figure:
+    """EPIC distances by domain (Tables 13-16), a column a domain: what is published beside what was measured.
+
+    order: the names of the bars from top to bottom; what has another name is left out. column: what they are names of.
+    Raises ValueError if no result has one of the names.
+    """
+    frame = bars.labelled(results[results["metric"].isin(metrics()) & results[column].isin(order)], column)
+    if frame.empty:
+        raise ValueError(f"no EPIC distance of {', '.join(order)}; the {column} is one of {set(results[column])}")
+    look = bars.colors(frame["series"])
+    rows = bars.laid(frame, order, look)
+    figure, axes = _columns(frame, len(rows) + 0.7 * len(order))
+    for each, metric in zip(axes, _present(frame), strict=True):
+        bars.draw(each, rows, frame, metric)
+    bars.name_rows(axes[0], rows)
+    figure.legend(handles=bars.legend(look, rows), loc="outside upper left", ncols=4, fontsize="small")
+    return _finished(figure, axes, frame)
+
+
+def draw_ablations(panels: Mapping[str, pd.DataFrame]) -> Figure:
+    """Figure 5: the Overall value of every setting, published beside ours, with its interval.
+
+    panels: a results table for each of PANELS' names, or for some of them. Bars of one name stand together, so that
+    what is measured should be named as the paper has it. Among those of a kind (published, or measured with a
+    backbone) the best is hatched red and the worst blue. Raises ValueError for a name that is not in PANELS.
+    """
+    import matplotlib.pyplot as plt
+    import pandas as pd
+
+    unknown = [name for name in panels if name not in PANELS]
+    if unknown:
+        raise ValueError(f"no panel {unknown[0]!r} in Figure 5; choose from {', '.join(PANELS)}")
+    frames = {name: _of_panel(panels[name], PANELS[name]) for name in PANELS if name in panels}
+    look = bars.colors(pd.concat(frames.values())["series"])
+    figure, axes = plt.subplots(2, 3, figsize=(WIDTH, 7.6), layout="constrained")
+    cells = list(axes.flat)
+    for each, (name, frame) in zip(cells, frames.items(), strict=False):
+        _draw_panel(each, frame, PANELS[name], look)
+    for each in cells[len(frames) :]:
+        each.axis("off")
+    legend = _ablation_legend(look, pd.concat(frames.values()))
+    cells[len(frames)].legend(handles=legend, loc="center", fontsize="small", frameon=False)
+    return _finished(figure, [], pd.concat(frames.values()))
+
+
+def _of_panel(results: pd.DataFrame, panel: Panel) -> pd.DataFrame:
+    shown = results[(results["metric"] == panel.metric) & results["value"].notna()]
+    return bars.labelled(shown, panel.column)
+
+
+def _draw_panel(axes: Axes, frame: pd.DataFrame, panel: Panel, look: Mapping[str, str]) -> None:
+    rows = bars.laid(frame, list(dict.fromkeys(frame["name"])), look)
+    bars.draw(axes, _hatched(rows, frame, panel.metric), frame, panel.metric)
+    bars.name_rows(axes, rows, room=19)
+    better = "higher" if panel.metric == TRIPLETS else "lower"
+    axes.set_title(panel.title, loc="left")
+    axes.set_xlabel(f"{panel.metric.removesuffix(', Overall')} ({better} is better)", fontsize="small")
+
+
+def _hatched(rows: Sequence[Bar], frame: pd.DataFrame, metric: str) -> list[Bar]:
+    """The bars with the best and the worst of each series marked, where a series has more than one."""
+    marked = {}
+    for series, of in frame[frame["metric"] == metric].groupby("series"):
+        low, high = (of.loc[place, "name"] for place in (of["value"].idxmin(), of["value"].idxmax()))
+        best, worst = (high, low) if metric == TRIPLETS else (low, high)
+        if best != worst:
+            marked |= {(best, series): BEST, (worst, series): WORST}
+    return [row._replace(hatch="////", edge=marked[row.name, row.series]) if (row.name, row.series) in marked else row
+            for row in rows]  # fmt: skip
+
+
+def _ablation_legend(look: Mapping[str, str], frame: pd.DataFrame) -> list[Artist]:
+    from matplotlib.patches import Patch
+
+    series = set(frame["series"])
+    kinds = [Patch(facecolor=color, edgecolor=bars.EDGE, label=name) for name, color in look.items() if name in series]
+    marks = [Patch(facecolor="white", edgecolor=color, hatch="////", label=f"the {word} of its kind")
+             for word, color in (("best", BEST), ("worst", WORST))]  # fmt: skip
+    return [*kinds, *marks]
+
+
+def _by_backbone(results: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Results with a row each, named by method and how it came to be, and a color for each backbone."""
+    backbones = [
+        name if isinstance(name, str) and name not in ("", "none") else "no model" for name in results["backbone"]
+    ]
+    frame = results.assign(name=results["method"], backbone=backbones)
+    frame["series"] = frame["evidence"] + " · " + frame["backbone"]
+    look = {name: bars.PALETTE[place % len(bars.PALETTE)] for place, name in enumerate(dict.fromkeys(backbones))}
+    return frame, look
+
+
+def _families(frame: pd.DataFrame, look: Mapping[str, str]) -> list[Bar]:
+    """A bar for each method, backbone and evidence; methods of one family together, published first."""
+    rows: list[Bar] = []
+    keys = list(dict.fromkeys(zip(frame["method"], frame["evidence"], frame["backbone"], strict=True)))
+    y = 0.0
+    for family in dict.fromkeys(method.split(",")[0] for method, _, _ in keys):
+        own = [key for key in keys if key[0].split(",")[0] == family]
+        for method, evidence, backbone in sorted(own, key=lambda key: key[1] != "published"):
+            hatch = "////" if evidence == "published" else ""
+            rows.append(Bar(method, f"{evidence} · {backbone}", y, _light(look[backbone]) if hatch else look[backbone],
+                            hatch))  # fmt: skip
+            y += 1
+        y += bars.BREAK
+    return rows
+
+
+def _light(color: str) -> tuple[float, ...]:
+    from matplotlib.colors import to_rgb
+
+    return tuple(1 - 0.4 * (1 - part) for part in to_rgb(color))
+
+
+def _draw_supervised(axes: Axes, trained: pd.DataFrame, y: float) -> None:
+    for row in trained.to_dict("records"):
+        marker, color = ("x", "0.45") if row["method"] == "VLWM-critic" else ("|", "0.45")
+        if row["method"] == EVERYWHERE:
+            marker, color = "D", "0.2"
+            axes.axvline(row["value"], color="0.2", linewidth=0.8, linestyle=":", zorder=0)
+        axes.plot(row["value"], y, marker=marker, color=color, markersize=5, linestyle="none")
+    if len(trained):
+        axes.set_ylim(y + 0.8, -0.7)
+        axes.set_xlim(0, max(axes.get_xlim()[1], trained["value"].max() * 1.08))
+
+
+def _table1_legend(look: Mapping[str, str], trained: bool) -> list[Artist]:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    kinds = [Patch(facecolor=color, edgecolor=bars.EDGE, label=name) for name, color in look.items()]
+    kinds.append(Patch(facecolor="white", edgecolor=bars.EDGE, hatch="////", label="published"))
+    marks = (("D", "0.2", "supervised, all domains"), ("|", "0.45", "supervised, one domain"),
+             ("x", "0.45", "VLWM-critic"))  # fmt: skip
+    lines = [Line2D([], [], marker=marker, color=color, linestyle="none", label=text) for marker, color, text in marks]
+    return [*kinds, *(lines if trained else [])]
+
+
+def _present(frame: pd.DataFrame) -> list[str]:
+    there = set(frame.loc[frame["value"].notna(), "metric"])
+    return [metric for metric in metrics() if metric in there]
+
+
+def _columns(frame: pd.DataFrame, rows: float) -> tuple[Figure, list[Axes]]:
+    """A column a metric, titled by its domain, with room for so many rows."""
+    import matplotlib.pyplot as plt
+
+    present = _present(frame)
+    figure, axes = plt.subplots(1, len(present), figsize=(WIDTH, 1.5 + 0.27 * rows), sharey=True, squeeze=False,
+                                layout="constrained")  # fmt: skip
+    for each, metric in zip(axes[0], present, strict=True):
+        each.set_title(metric.removeprefix(METRIC.format("")), fontweight="bold" if metric == OVERALL else "normal")
+        each.set_xlabel("EPIC distance", fontsize="x-small")
+        each.tick_params(axis="y", length=0)
+    return figure, list(axes[0])
+
+
+def _finished(figure: Figure, alike: Sequence[Axes], results: pd.DataFrame) -> Figure:
+    """One scale for the axes that are alike, and how the numbers came to be, broken between its parts."""
+    for axes in alike:
+        axes.set_xlim(0, max(each.get_xlim()[1] for each in alike))
+    parts = plots.evidence_line(results).replace(" ", "\N{NO-BREAK SPACE}").replace(";\N{NO-BREAK SPACE}", "; ")
+    figure.supxlabel(textwrap.fill(parts, 170), x=0.995, ha="right", fontsize="x-small", color="0.35")
+    return figure

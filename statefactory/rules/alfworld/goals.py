@@ -1,0 +1,61 @@
+"""ALFWorld's tasks as goals: what of a state bears on one, and which facts must hold in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from statefactory.rules.alfworld.tasks import AGENT, HAND, LAMP, NAMES, TOOLS, kind, parsed, placed
+from statefactory.rules.languages import Entities
+from statefactory.state import Attribute, Entity
+
+
+def is_goal(goal: str) -> bool:
+    """Whether a task description is one of ALFWorld's templates."""
+    return parsed(goal) is not None
+
+
+def relevant(goal: str, known: Sequence[Entity]) -> Entities:
+    """The agent, things and places of the kinds that the task names, and the furniture that treats things so."""
+    task = parsed(goal)
+    if task is None:
+        return tuple(known)
+    named = {AGENT, task.thing, task.place or LAMP} | TOOLS.get(task.treatment, set())
+    return tuple(entity for entity in known if kind(entity.identity) in named)
+
+
+def blueprint(goal: str) -> Entities:
+    """The things of the task with all that it asks of them.
+
+    Two things are two entities. A look is the thing held under the lamp, and the lamp on. Empty for other words.
+    """
+    task = parsed(goal)
+    if task is None:
+        return ()
+    if not task.place:
+        held = Attribute("location", f"{HAND} under {LAMP}")
+        return Entity(task.thing, (held,)), Entity(LAMP, (Attribute("power", "on"),))
+    wanted = (Attribute("location", placed(task.place)), *filter(None, [task.treatment]))
+    names = [task.thing] if task.copies == 1 else [f"first {task.thing}", f"second {task.thing}"]
+    return tuple(Entity(name, wanted) for name in names)
+
+
+def anchored(goal: str, wanted: Sequence[Entity], state: Sequence[Entity], observation: str) -> Entities:
+    """The goal with the very things that were observed in place of kinds: names alone (Table 10, 3c).
+
+    A kind becomes the first thing of it that an observation shows, for good, and no thing stands for two. Places stay
+    kinds ("in cabinet"): any one of the kind will do, and which it will be is not known before the thing is there.
+    """
+    known = {entity.identity for entity in state}
+    names = [entity.identity for entity in wanted]
+    for name in NAMES.findall(observation):
+        if name in known and name not in names:
+            _name_first(names, name)
+    return tuple(Entity(name, entity.attributes) for name, entity in zip(names, wanted, strict=True))
+
+
+def _name_first(names: list[str], thing: str) -> None:
+    """Put an observed thing in place of the first name that is still its kind: "mug", "first mug"."""
+    for position, name in enumerate(names):
+        if not NAMES.fullmatch(name) and name.split(" ")[-1] == kind(thing):
+            names[position] = thing
+            return

@@ -1,0 +1,62 @@
+"""Rules for Modules A, B and C at every level: the worlds' languages, read and written in a state's own form.
+
+A rule sees the fields of its prompt and nothing else. At the levels of sentences it reads back the sentences that it
+wrote itself (`statefactory.state.fact`); what it cannot read in an observation it says in `thinking`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from lab.models.prompts import AnswerModel
+from lab.models.rules import rule
+from statefactory.prompts import ITEMS, InterpretFields, Modules, PerceiveFields, RefineFields, modules
+from statefactory.rules.languages import Entities, language_of
+from statefactory.state import Entity, Level, State, at_level, from_level
+
+NOT_UNDERSTOOD = "Not understood: "
+
+
+def register() -> None:
+    """Make `engine="rules"` answer the modules of every level."""
+    for level in ITEMS:
+        _register(level, modules(level))
+
+
+def not_understood(thinking: str) -> list[str]:
+    """The sentences that a rule said it did not understand."""
+    return thinking.removeprefix(NOT_UNDERSTOOD).split("\n") if thinking.startswith(NOT_UNDERSTOOD) else []
+
+
+def _register(level: Level, prompts: Modules) -> None:
+    def written(known: Entities, fields: Any) -> State:
+        return at_level(known, level, fields.values)
+
+    def perceive(fields: PerceiveFields) -> AnswerModel:
+        language = language_of(fields.goal)
+        known = from_level(fields.previous_state or ())
+        reading = language.read(known, fields.action, fields.observation)
+        thinking = NOT_UNDERSTOOD + "\n".join(reading.not_understood) if reading.not_understood else ""
+        seen = language.relevant(fields.goal, reading.known)
+        return prompts.perceive.answer(thinking=thinking, state=written(seen, fields))
+
+    def refine(fields: RefineFields) -> AnswerModel:
+        current = language_of(fields.goal).relevant(fields.goal, from_level(fields.state))
+        kept = _with_missing(current, from_level(fields.previous_state or ()))
+        return prompts.refine.answer(state=written(kept, fields))
+
+    def interpret(fields: InterpretFields) -> AnswerModel:
+        language = language_of(fields.goal)
+        wanted = from_level(fields.previous_goal) if fields.previous_goal else language.blueprint(fields.goal)
+        anchored = language.anchored(fields.goal, wanted, from_level(fields.state), fields.observation)
+        return prompts.interpret.answer(thinking="", goal=written(anchored, fields))
+
+    for prompt, function in zip(prompts, (perceive, refine, interpret), strict=True):
+        rule(prompt)(function)
+
+
+def _with_missing(current: Iterable[Entity], previous: Iterable[Entity]) -> Entities:
+    """The current entities, and those of before that it does not have."""
+    known = {entity.identity: entity for entity in previous}
+    return tuple((known | {entity.identity: entity for entity in current}).values())

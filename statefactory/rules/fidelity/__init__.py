@@ -1,0 +1,65 @@
+"""How faithful the rules' reading of a world is: F1 of the facts they read against the simulator's own state.
+
+Each module here plays games of one world and yields, step for step, what the rules read from the text and what is true.
+True are the facts of the simulator about things that the text has named so far and that text can tell; what nobody
+could know yet (the inside of a closed box) does not count against the reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
+from typing import NamedTuple
+
+from statefactory.state import Entity
+
+Fact = tuple[str, str, str]  # identity, name of the attribute, value
+UNSEEN = 50_000  # added to the seed of made games: no development data was made from such seeds
+NAMES = ("alfworld", "textworld", "blocksworld", "scienceworld", "webshop")
+
+
+class Compared(NamedTuple):
+    """One step: what was read, what is true, and the sentences that no rule understood."""
+
+    read: frozenset[Fact]
+    true: frozenset[Fact]
+    not_understood: tuple[str, ...] = ()
+
+
+class Fidelity(NamedTuple):
+    """Precision, recall and F1 over all facts of all steps, each in [0, 1]; and what they rest on."""
+
+    precision: float
+    recall: float
+    f1: float
+    true_facts: int
+    steps: int
+    not_understood: int
+
+
+def facts(known: Iterable[Entity]) -> frozenset[Fact]:
+    """The entities as facts."""
+    return frozenset((entity.identity, a.name, a.value) for entity in known for a in entity.attributes)
+
+
+def fidelity(steps: Sequence[Compared]) -> Fidelity:
+    """The score over steps. Raises ValueError if there are none, or nothing is true."""
+    right = sum(len(step.read & step.true) for step in steps)
+    read, true = (sum(len(getattr(step, side)) for step in steps) for side in ("read", "true"))
+    if not true:
+        raise ValueError("no step has a true fact: nothing to score the rules against")
+    unread = sum(len(step.not_understood) for step in steps)
+    return Fidelity(right / max(1, read), right / true, 2 * right / (read + true), true, len(steps), unread)
+
+
+def compared(name: str, games: int, seed: int = 0) -> Iterator[Compared]:
+    """The steps of so many unseen games of a world, by the expert and at random; or its whole hand-checked sample.
+
+    Raises MissingData, or FileNotFoundError for a sample that is gone.
+    """
+    return import_module(f"statefactory.rules.fidelity.{name}").compared(games, seed)
+
+
+def against(name: str) -> str:
+    """What a world's reading is held against: "the simulator's state" or "hand-checked observations"."""
+    return import_module(f"statefactory.rules.fidelity.{name}").AGAINST

@@ -1,0 +1,69 @@
+"""The languages of the five worlds: their templated text, read into entities by rules.
+
+`statefactory.rules.answers` answers Modules A, B and C with them. A language is a package beside this module that reads
+one world's text and goals, from the words alone: no world is opened, no score and no plan is known. A rule says what it
+does not understand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from typing import NamedTuple, Protocol
+
+from statefactory.state import Entity
+
+Entities = tuple[Entity, ...]
+NAMES = ("blocksworld", "webshop", "scienceworld", "alfworld", "textworld")
+
+
+class Reading(NamedTuple):
+    """What is known after an observation. not_understood: its sentences that no rule reads."""
+
+    known: Entities
+    not_understood: tuple[str, ...] = ()
+
+
+class Language(Protocol):
+    """One world's language; a module of this package."""
+
+    def is_goal(self, goal: str) -> bool:
+        """Whether a task description is worded in this language."""
+        ...
+
+    def read(self, known: Sequence[Entity], action: str, observation: str) -> Reading:
+        """What is known after an action and its observation, of every object and not only of those that matter."""
+        ...
+
+    def relevant(self, goal: str, known: Sequence[Entity]) -> Entities:
+        """The entities, with those of their attributes, that bear on the task."""
+        ...
+
+    def blueprint(self, goal: str) -> Entities:
+        """The goal as entities, from the task description alone: every part of it, and no step towards it."""
+        ...
+
+    def anchored(self, goal: str, wanted: Sequence[Entity], state: Sequence[Entity], observation: str) -> Entities:
+        """The goal so far, with kinds of things replaced by the very things that were observed."""
+        ...
+
+
+class UnknownLanguage(LookupError):
+    """A task description that is in none of the five worlds' words."""
+
+
+def language_of(goal: str) -> Language:
+    """The language that a task description is in. Raises UnknownLanguage."""
+    for name in NAMES:
+        if named(name).is_goal(goal):
+            return named(name)
+    raise UnknownLanguage(
+        f"No rules read the task {goal[:80]!r}: they know the words of {', '.join(NAMES)}. Use a model as engine"
+    )
+
+
+@cache
+def named(name: str) -> Language:
+    """A language by the world's name."""
+    return import_module(f"statefactory.rules.{name}")

@@ -1,0 +1,77 @@
+"""What is left out where a prompt does not fit the context that an engine states; the task itself never is.
+
+    judge, stateless    the oldest steps, then the end of the newest observation
+    judge, stateful     the end of the observation, then the end of the belief
+    Modules A, C        the end of the observation down to 2,000 characters, then the oldest objects of the state
+    Module B            the oldest objects of the previous state, then those of the current state
+
+A function takes a prompt's fields and how many characters are too many, and returns the fields one notch shorter, or
+None when nothing more may go. A prompt that was cut says so: by MARK, or by how many steps or objects are left out.
+Source: the 8,192-token context is that of Shen et al. 2026, Appendices C.3 and C.4, which state no rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from lab.models.prompts import Fields
+
+F = TypeVar("F", bound=Fields)
+MARK = " [the rest is left out]"
+LEAST_OBSERVATION = 2000  # characters of an observation that the modules keep, however large the state is
+
+
+def shorter_perceive(fields: F, characters_over: int) -> F | None:
+    """Module A's fields: the end of a long observation goes first, then the objects that were listed first."""
+    return shorter_text(fields, "observation", characters_over, LEAST_OBSERVATION) or without_oldest(
+        fields, "previous_state", characters_over
+    )
+
+
+def shorter_refine(fields: F, characters_over: int) -> F | None:
+    """Module B's fields: the previous state goes first, since the current state repeats what still holds of it."""
+    return without_oldest(fields, "previous_state", characters_over) or without_oldest(fields, "state", characters_over)
+
+
+def shorter_interpret(fields: F, characters_over: int) -> F | None:
+    """Module C's fields: the end of a long observation goes first, then the objects that were listed first."""
+    return shorter_text(fields, "observation", characters_over, LEAST_OBSERVATION) or without_oldest(
+        fields, "state", characters_over
+    )
+
+
+def shorter_text(fields: F, name: str, characters_over: int, least: int = 0) -> F | None:
+    """The fields with the end of a text replaced by MARK; None if that makes it no shorter than it is."""
+    text = without_end(getattr(fields, name) or "", characters_over, least)
+    return None if text is None else fields.model_copy(update={name: text})
+
+
+def without_end(text: str, characters_over: int, least: int = 0) -> str | None:
+    """The text with its end replaced by MARK, `least` characters kept; None if that makes it no shorter."""
+    kept = max(least, len(text) - characters_over - len(MARK))
+    return text.removesuffix(MARK)[:kept] + MARK if kept + len(MARK) < len(text) else None
+
+
+def without_oldest(fields: F, name: str, characters_over: int) -> F | None:
+    """The fields without the first items of a state, as many as it takes; None if it has none."""
+    items = getattr(fields, name) or ()
+    count = oldest([_length(item) for item in items], characters_over)
+    return fields.model_copy(update={name: items[count:], "left_out": fields.left_out + count}) if items else None
+
+
+def oldest(sizes: Sequence[int], characters_over: int) -> int:
+    """How many items to leave out, first ones first, to be rid of that many characters; all if they do not do."""
+    freed = 0
+    for count, size in enumerate(sizes):
+        if freed >= characters_over:
+            return count
+        freed += size
+    return len(sizes)
+
+
+def _length(item: Any) -> int:
+    """Characters of an item in a list of JSON, its comma included."""
+    from pydantic_core import to_json
+
+    return len(to_json(item).decode("utf-8", "replace")) + 1

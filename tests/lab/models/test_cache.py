@@ -1,0 +1,266 @@
+"""The cache of answers: many threads, many processes, one file."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import chat_server as chat
+from asking import ASK
+from chat_server import ChatServer
+from flights import fly
+from lab.models.cache import AnswerCache, CacheUnusable, canonical, key_of
+from lab.models.connect import connect
+from lab.models.endpoint import RefusedAnswer
+
+KEYS = 60
+KEY, OTHER = "a" * 64, "b" * 64
+GOOD = {"shelf": 3, "why": "it is free"}
+FORK = multiprocessing.get_context("fork")
+leaves = st.none() | st.booleans() | st.integers() | st.text()
+values = st.recursive(leaves, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=5)
+
+
+def hammer(cache: AnswerCache, worker: int) -> None:
+    """Write and read the same keys as everybody else; what is there must be whole."""
+    for key in range(KEYS):
+        kept = cache.put(str(key), {"by": worker, "text": "x" * 500})
+        assert kept == cache.get(str(key)) and len(kept["text"]) == 500
+
+
+def test_an_unknown_key_is_none_and_a_known_one_its_value(cache: AnswerCache) -> None:
+    assert cache.get("a") is None
+    cache.put("a", {"text": "Zürich \ud800"})
+    assert cache.get("a") == {"text": "Zürich \ud800"}
+    assert len(cache) == 1
+
+
+def test_the_first_value_stays_and_is_what_put_returns(cache: AnswerCache) -> None:
+    assert cache.put("a", 1) == 1
+    assert cache.put("a", 2) == 1
+    assert cache.get("a") == 1
+
+
+def test_each_get_gives_a_fresh_object(cache: AnswerCache) -> None:
+    cache.put("a", {"list": [1]})
+    cache.get("a")["list"].append(2)
+    assert cache.get("a") == {"list": [1]}
+
+
+def test_threads_share_one_cache(cache: AnswerCache) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda worker: hammer(cache, worker), range(8)))
+    assert len(cache) == KEYS
+
+
+def test_processes_share_one_cache(tmp_path: Path) -> None:
+    path = tmp_path / "answers.sqlite"
+    workers = [FORK.Process(target=hammer, args=(AnswerCache(path), worker)) for worker in range(4)]
+    assert finish(workers) == [0] * 4
+    assert len(AnswerCache(path)) == KEYS
+
+
+def test_processes_that_make_the_file_at_the_same_moment_do_not_fail(tmp_path: Path) -> None:
+    for attempt in range(15):
+        path, gate = tmp_path / str(attempt) / "answers.sqlite", FORK.Barrier(8)
+        workers = [FORK.Process(target=open_together, args=(path, gate)) for _ in range(8)]
+        assert finish(workers) == [0] * 8
+
+
+def open_together(path: Path, gate: Any) -> None:
+    gate.wait()
+    AnswerCache(path).put("a", 1)
+
+
+def finish(workers: list[Any]) -> list[int | None]:
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(30)
+    return [worker.exitcode for worker in workers]
+
+
+def test_a_fork_opens_its_own_connection_and_leaves_its_parents_alone(cache: AnswerCache) -> None:
+    cache.put("before", 1)
+    assert finish([FORK.Process(target=in_a_fork, args=(cache, cache._connection()))]) == [0]
+    assert (cache.get("before"), cache.get("forked"), len(cache)) == (1, 2, 2)
+
+
+def in_a_fork(cache: AnswerCache, inherited: object) -> None:
+    assert cache.get("before") == 1
+    cache.put("forked", 2)
+    assert cache._connection() is not inherited
+
+
+def test_a_pickled_cache_reads_the_same_file(cache: AnswerCache) -> None:
+    cache.put("a", 1)
+    copy = pickle.loads(pickle.dumps(cache))
+    assert (copy.path, copy.get("a")) == (cache.path, 1)
+
+
+def test_a_closed_cache_opens_again(cache: AnswerCache) -> None:
+    cache.put("a", 1)
+    cache.close()
+    cache.close()
+    assert cache.get("a") == 1
+
+
+def test_the_default_file_is_the_one_that_the_environment_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAB_CACHE", str(tmp_path / "mine.sqlite"))
+    AnswerCache().put("a", 1)
+    assert (tmp_path / "mine.sqlite").is_file()
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.dictionaries(st.text(), values, max_size=5))
+def test_a_key_does_not_depend_on_the_order_of_names(request: dict[str, object]) -> None:
+    turned = dict(reversed(request.items()))
+    assert canonical(request) == canonical(turned) and key_of(request) == key_of(turned)
+
+
+def test_keys_are_the_same_on_every_machine() -> None:
+    assert key_of({"b": [1, "é"], "a": None}) == "f8f17faab95c024891d173fa43442b0e52007736a1f36715ac721ab22deeefc5"
+
+
+# --- who may ask ------------------------------------------------------------------------------------------------
+
+
+def test_processes_and_threads_that_ask_the_same_ask_the_server_once(server: ChatServer, tmp_path: Path) -> None:
+    server.behave(lambda request: chat.answer({"shelf": request.number, "why": ""}, delay=0.02))
+    asked = fly(4, 2, 60, 20, server.address, tmp_path / "answers.sqlite")
+    assert len(asked) == 4 * 60
+    assert len({(answer.box, answer.text) for answer in asked}) == server.count == 20
+    assert sum(not answer.cached for answer in asked) == 20
+
+
+def test_where_the_first_asker_fails_the_next_one_asks(
+    server: ChatServer, cache: AnswerCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.behave(lambda request: chat.answer(GOOD))
+    server.script(chat.Response(**vars(chat.refuses()) | {"delay": 0.2}))
+    model = connect("small", cache=cache)
+
+    def ask(_: int) -> bool | None:
+        try:
+            return model.ask(ASK, box=1).call.cached
+        except RefusedAnswer:
+            return None
+
+    with ThreadPoolExecutor(5) as pool:
+        came = list(pool.map(ask, range(5)))
+    assert sorted(came, key=str) == [False, None, True, True, True] and server.count == 2
+
+
+@contextmanager
+def holder(cache: AnswerCache, key: str) -> Iterator[Any]:
+    """Another process that has the claim and keeps it."""
+    held = FORK.Event()
+    process = FORK.Process(target=hold, args=(cache, key, held))
+    process.start()
+    assert held.wait(10)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.join()
+
+
+def hold(cache: AnswerCache, key: str, held: Any) -> None:
+    with cache.claim(key, 1.0):
+        held.set()
+        time.sleep(60)
+
+
+def seconds_to_claim(cache: AnswerCache, key: str, longest: float) -> float:
+    began = time.monotonic()
+    with cache.claim(key, longest) as known:
+        assert known is None
+        return time.monotonic() - began
+
+
+def test_the_claim_of_a_killed_process_is_taken_over_at_once(cache: AnswerCache) -> None:
+    with holder(cache, KEY) as process:
+        threading.Timer(0.3, process.kill).start()
+        assert 0.2 < seconds_to_claim(cache, KEY, 30) < 5
+
+
+def test_a_stopped_process_holds_the_others_up_for_a_stated_time_only(cache: AnswerCache) -> None:
+    with holder(cache, KEY) as process:
+        os.kill(process.pid, signal.SIGSTOP)
+        assert 0.3 < seconds_to_claim(cache, KEY, 0.3) < 5
+
+
+def test_a_thread_too_waits_for_a_stated_time_only(cache: AnswerCache) -> None:
+    with cache.claim(KEY, 1.0), ThreadPoolExecutor(1) as pool:
+        assert 0.3 < pool.submit(seconds_to_claim, cache, KEY, 0.3).result() < 5
+
+
+def test_whoever_asks_another_question_does_not_wait(cache: AnswerCache) -> None:
+    with holder(cache, KEY), cache.claim("c" * 64, 1.0), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(seconds_to_claim, cache, OTHER, 30).result() < 1
+
+
+def test_an_answer_that_comes_while_waiting_is_taken(cache: AnswerCache) -> None:
+    with holder(cache, KEY):
+        threading.Timer(0.2, cache.put, (KEY, "late")).start()
+        with cache.claim(KEY, 30) as known:
+            assert known == "late"
+
+
+def test_a_claim_survives_the_end_of_another_in_the_same_process(cache: AnswerCache) -> None:
+    with cache.claim(KEY, 1.0):
+        seconds_to_claim(cache, OTHER, 1.0)
+        child = FORK.Process(target=must_wait, args=(cache,))
+        assert finish([child]) == [0]
+
+
+def must_wait(cache: AnswerCache) -> None:
+    assert seconds_to_claim(cache, KEY, 0.2) >= 0.2
+    assert seconds_to_claim(cache, OTHER, 30) < 1
+
+
+def test_the_progress_line_says_that_another_process_asks(
+    cache: AnswerCache, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("lab.models.single_flight.SILENT", 0.05)
+    with holder(cache, KEY):
+        seconds_to_claim(cache, KEY, 0.3)
+    assert capsys.readouterr().err == "waiting for another process that asks the same\n"
+
+
+# --- files that cannot be used ----------------------------------------------------------------------------------
+
+
+def test_a_file_that_is_no_database_stops_with_what_to_do_and_asks_nothing(server: ChatServer, tmp_path: Path) -> None:
+    path = tmp_path / "answers.sqlite"
+    path.write_bytes(b"not a database, but long enough to be read as the header of one" * 20)
+    with pytest.raises(CacheUnusable, match=rf"{path} cannot be used: file is not a database.*delete it.*LAB_CACHE"):
+        connect("small", cache=AnswerCache(path)).ask(ASK, box=1)
+    assert server.count == 0
+
+
+def test_an_answer_that_cannot_be_kept_is_given_all_the_same(
+    server: ChatServer, cache: AnswerCache, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.behave(lambda request: chat.answer(GOOD))
+    assert cache.get(KEY) is None
+    with sqlite3.connect(cache.path) as other:
+        other.execute("CREATE TRIGGER full BEFORE INSERT ON answers BEGIN SELECT RAISE(ABORT, 'no room'); END")
+    assert connect("small", cache=cache).ask(ASK, box=1).value.shelf == 3
+    assert f"could not be kept in {cache.path}: no room; it goes on without" in capsys.readouterr().err

@@ -1,0 +1,110 @@
+"""Engine strings."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lab.models import engines
+from lab.models.connect import connect
+from lab.models.endpoint import BadAddress, Endpoint, MissingKey
+from lab.models.engines import BadEngine, Engine, parse
+from lab.models.replay import MissingRun
+from lab.models.rules import Rules
+
+
+@pytest.mark.parametrize(
+    ("text", "engine"),
+    [
+        ("rules", Engine("rules", "rules", "rules")),
+        (" rules\n", Engine("rules", "rules", "rules")),
+        ("rules@0.7", Engine("rules@0.7", "rules", "rules", 0.7)),
+        ("rules@0.7?seed=3", Engine("rules@0.7?seed=3", "rules", "rules", 0.7, {"seed": 3})),
+        ("replay:runs/a b", Engine("replay:runs/a b", "replay", "runs/a b")),
+        ("llama3:8b", Engine("llama3:8b", "endpoint", "llama3:8b")),
+        ("meta/Llama-3?top_p=1", Engine("meta/Llama-3?top_p=1", "endpoint", "meta/Llama-3", options={"top_p": 1.0})),
+        (
+            "m?reasoning_effort=low",
+            Engine("m?reasoning_effort=low", "endpoint", "m", options={"reasoning_effort": "low"}),
+        ),
+    ],
+)
+def test_an_engine_string_reads_as(text: str, engine: Engine) -> None:
+    assert parse(text) == engine
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "empty"),
+        ("?seed=1", "empty"),
+        ("rules@", "between 0 and 1"),
+        ("rules@1.1", "between 0 and 1"),
+        ("rules@nan", "between 0 and 1"),
+        ("rules?temperature=1", "temperature.*seed"),
+        ("replay:", "folder of a run"),
+        ("replay:x?seed=1", "without options"),
+        ("m?temprature=1", "'temprature'.*temperature"),
+        ("m?temperature=hot", "temperature='hot' is not a number"),
+        ("m?temperature=nan", "not a number"),
+        ("m?max_tokens=1.5", "not a whole number"),
+        ("m?reasoning_effort=", "not a word"),
+        ("m?=", "Unknown engine option ''"),
+        ("m?&", "name=value"),
+    ],
+)
+def test_a_bad_engine_string_is_refused_by_name(text: str, message: str) -> None:
+    with pytest.raises(BadEngine, match=message):
+        parse(text)
+
+
+@given(st.text())
+def test_any_text_is_an_engine_or_a_bad_engine(text: str) -> None:
+    try:
+        assert parse(text).kind in ("rules", "local", "replay", "endpoint")
+    except BadEngine as error:
+        assert str(error)
+
+
+def test_every_option_has_words_for_its_type() -> None:
+    assert set(engines.SAMPLING.values()) <= set(engines.WORDS)
+
+
+def test_connect_gives_the_backbone_that_the_string_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1/v1")
+    assert isinstance(connect("rules@0.5"), Rules)
+    assert isinstance(connect("gpt-4o", cache=None), Endpoint)
+    with pytest.raises(MissingRun, match="record=True"):
+        connect("replay:no-such-run")
+
+
+def test_a_model_without_address_and_key_says_which_variables_to_set() -> None:
+    with pytest.raises(MissingKey, match="'gpt-4o'.*OPENAI_BASE_URL.*OPENAI_API_KEY.*engine='rules'"):
+        connect("gpt-4o")
+
+
+def test_an_address_without_a_scheme_is_refused_and_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "user:hunter22@localhost:8000/v1")
+    with pytest.raises(BadAddress, match="http://") as caught:
+        connect("gpt-4o")
+    assert "hunter22" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "seed", "seeded", "evidence"),
+    [
+        ("rules", 3, "rules", "measured"),
+        ("rules@1", 3, "rules@1", "measured"),
+        ("rules@0.7", 0, "rules@0.7", "simulated"),
+        ("rules@0.7", 3, "rules@0.7?seed=3", "simulated"),
+        ("rules@0.7?seed=5", 3, "rules@0.7?seed=5", "simulated"),
+        ("small?temperature=1", 3, "small?temperature=1", "measured"),
+        ("local", 3, "local", "measured"),
+    ],
+)
+def test_a_seed_is_that_of_noise_and_noise_makes_numbers_simulated(
+    text: str, seed: int, seeded: str, evidence: str
+) -> None:
+    assert engines.seeded(text, seed) == seeded
+    assert engines.parse(text).evidence == evidence

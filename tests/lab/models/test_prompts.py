@@ -1,0 +1,91 @@
+"""Prompts: typed fields in, messages out."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from dataclasses import replace
+from typing import Any
+
+import jinja2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asking import ASK, BoxFields, Placing
+from lab.models.parsing import MalformedAnswer, parse
+from lab.models.prompts import AnswerModel, Prompt, WrongFields
+
+
+def test_a_render_is_the_standing_rules_then_the_question(prompt: Prompt) -> None:
+    system, user = prompt.render(prompt.fill(box=3, labels=["fragile", "<glass>"]))
+    assert system["role"] == "system" and user["role"] == "user"
+    assert user["content"] == "Box 3, fragile, <glass>. Which shelf?"
+    assert system["content"].startswith("You put boxes on shelves.")
+
+
+def test_the_keys_of_the_answer_are_said_in_words_too(prompt: Prompt) -> None:
+    system = prompt.render(prompt.fill(box=3))[0]["content"]
+    assert '"shelf": "the number of the shelf"' in system and "JSON" in system
+
+
+def test_the_system_message_is_the_same_for_all_questions_so_that_servers_can_keep_its_prefix(prompt: Prompt) -> None:
+    assert prompt.render(prompt.fill(box=1))[0] == prompt.render(prompt.fill(box=2, labels=["x"]))[0]
+
+
+@pytest.mark.parametrize(
+    ("fields", "blame"),
+    [({}, "box"), ({"box": "three"}, "box"), ({"box": 1, "lable": []}, "lable"), ({"box": 1, "labels": [2]}, "labels")],
+)
+def test_wrong_fields_are_named_with_the_prompt(prompt: Prompt, fields: dict[str, Any], blame: str) -> None:
+    with pytest.raises(WrongFields, match=rf"tests\.place v1.*{blame}"):
+        prompt.fill(**fields)
+
+
+def test_a_template_that_names_an_unknown_field_is_an_error(prompt: Prompt) -> None:
+    with pytest.raises(jinja2.UndefinedError, match="colour"):
+        replace(prompt, template="{{ colour }}").render(prompt.fill(box=1))
+
+
+@given(st.lists(st.text()))
+def test_any_text_reaches_the_model_as_it_is(labels: list[str]) -> None:
+    content = ASK.render(ASK.fill(box=1, labels=labels))[1]["content"]
+    assert all(label in content for label in labels)
+
+
+def test_text_that_no_request_can_carry_is_shown_as_a_question_mark(prompt: Prompt) -> None:
+    assert prompt.render(prompt.fill(box=1, labels=["a\ud800b"]))[1]["content"] == "Box 1, a?b. Which shelf?"
+
+
+def test_fields_and_answers_cannot_be_changed(prompt: Prompt) -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        prompt.fill(box=1).box = 2
+    with pytest.raises(ValueError, match="frozen"):
+        Placing(shelf=1, why="").shelf = 2
+
+
+def test_the_schema_is_what_strict_servers_ask_for(prompt: Prompt) -> None:
+    assert prompt.schema["additionalProperties"] is False
+    assert prompt.schema["required"] == ["shelf", "why"]
+
+
+def test_a_prompt_pickles(prompt: Prompt) -> None:
+    prompt.render(prompt.fill(box=1))
+    assert pickle.loads(pickle.dumps(prompt)).render(BoxFields(box=1)) == prompt.render(BoxFields(box=1))
+
+
+def test_an_answer_holds_no_number_that_json_lacks() -> None:
+    class Score(AnswerModel):
+        score: float
+
+    with pytest.raises(ValueError, match="finite"):
+        Score.model_validate_json('{"score": NaN}')
+
+
+def test_many_faults_are_told_in_few_words() -> None:
+    class Many(AnswerModel):
+        numbers: list[int]
+
+    with pytest.raises(MalformedAnswer, match=r"numbers\.7.*and 292 more") as caught:
+        parse(json.dumps({"numbers": ["x"] * 300}), Many)
+    assert len(str(caught.value)) < 1000

@@ -1,0 +1,89 @@
+"""The rules engine, and its seeded noise."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from asking import ASK, SHELVES
+from lab.machine.paths import ROOT
+from lab.models.backbone import Backbone
+from lab.models.connect import connect
+from lab.models.prompts import Prompt
+from lab.models.rules import NoRule, rule
+from lab.results.statistics import wilson
+
+BOXES = range(2000)
+
+
+def corrupted(backbone: Backbone, boxes: range = BOXES, sample: int = 0) -> set[int]:
+    return {box for box in boxes if backbone.ask(ASK, sample=sample, box=box).call.path == "corrupted"}
+
+
+def test_rules_answer_what_their_function_says(prompt: Prompt) -> None:
+    answer = connect("rules").ask(prompt, box=4)
+    assert answer.value.shelf == 28 % SHELVES
+    assert (answer.call.operator, answer.call.path, answer.call.usd) == ("realize", "rules", 0.0)
+
+
+@pytest.mark.parametrize("keep", [0.0, 0.3, 0.9, 1.0])
+def test_noise_keeps_an_answer_with_the_stated_probability(keep: float) -> None:
+    kept = len(BOXES) - len(corrupted(connect(f"rules@{keep}")))
+    low, high = wilson(kept, len(BOXES), level=0.999)[1:3]
+    assert low <= keep <= high
+
+
+def test_a_corrupted_answer_is_another_one(prompt: Prompt) -> None:
+    rules, noise = connect("rules"), connect("rules@0")
+    assert all(rules.ask(prompt, box=b).value.shelf != noise.ask(prompt, box=b).value.shelf for b in range(200))
+
+
+def test_noise_does_not_depend_on_the_order_of_questions(prompt: Prompt, seeded: Random) -> None:
+    boxes = list(range(300))
+    in_order = {box: connect("rules@0.5").ask(prompt, box=box).value for box in boxes}
+    seeded.shuffle(boxes)
+    backbone = connect("rules@0.5")
+    assert {box: backbone.ask(prompt, box=box).value for box in boxes} == in_order
+
+
+def test_lowering_the_probability_only_corrupts_more_of_the_same_answers(prompt: Prompt) -> None:
+    sets = [corrupted(connect(f"rules@{keep}"), range(500)) for keep in (0.9, 0.6, 0.3)]
+    assert sets[0] < sets[1] < sets[2]
+    # And what was wrong already is wrong in the same way.
+    high, low = connect("rules@0.9"), connect("rules@0.3")
+    assert all(high.ask(prompt, box=box).value == low.ask(prompt, box=box).value for box in sets[0])
+
+
+def test_samples_and_seeds_draw_anew(prompt: Prompt) -> None:
+    backbone = connect("rules@0.5")
+    first = corrupted(backbone, range(300))
+    assert first != corrupted(backbone, range(300), sample=1)
+    assert first != corrupted(connect("rules@0.5?seed=1"), range(300))
+    assert first == corrupted(connect("rules@0.5?seed=0"), range(300))
+
+
+def test_another_process_draws_the_same_noise() -> None:
+    code = "import tests.lab.models.test_rules as t; print(sorted(t.corrupted(t.connect('rules@0.5'), range(200))))"
+    paths = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'support'}", "PYTHONHASHSEED": "7"}
+    told = subprocess.run([sys.executable, "-c", code], env=paths, capture_output=True, text=True, check=True).stdout
+    assert json.loads(told) == sorted(corrupted(connect("rules@0.5"), range(200)))
+
+
+def test_a_prompt_without_a_rule_says_how_to_register_one(prompt: Prompt) -> None:
+    with pytest.raises(NoRule, match=r"tests\.other.*@lab\.models\.rules\.rule"):
+        connect("rules").ask(replace(prompt, name="tests.other"), box=1)
+
+
+def test_noise_without_a_corrupt_function_says_so(prompt: Prompt) -> None:
+    with pytest.raises(NoRule, match=r"tests\.place has no `corrupt`.*rules@0"):
+        connect("rules@0").ask(replace(prompt, corrupt=None), box=1)
+
+
+def test_a_second_rule_for_a_prompt_is_refused(prompt: Prompt) -> None:
+    with pytest.raises(ValueError, match=r"tests\.place has a rule already: place"):
+        rule(prompt)(lambda fields: None)

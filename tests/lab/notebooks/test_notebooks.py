@@ -1,0 +1,322 @@
+"""Notebooks as experiments: parameters, real executions by papermill, normalised outputs, expected figures."""
+
+from __future__ import annotations
+
+import base64
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+
+from lab.__main__ import main
+from lab.machine.paths import ROOT
+from lab.notebooks import check, commands, expected
+from lab.notebooks.documents import NotebookError, read, text_of, write
+from lab.notebooks.execute import Job, execute
+from lab.notebooks.expected import Expectation, Reported
+from lab.notebooks.normalise import normalise, without_png_text
+from lab.notebooks.parameters import Parameter, declared, parse, resolve
+from small_notebooks import notebook
+
+
+def outputs(path: Path) -> list[str]:
+    """The printed text of every cell that printed."""
+    return [output.text for cell in read(path).cells for output in cell.get("outputs", []) if "text" in output]
+
+
+def test_parameters_are_read_with_their_types_defaults_and_help(tmp_path: Path) -> None:
+    found = declared(read(notebook(tmp_path / "a.ipynb")), "a")
+    assert found["engine"] == Parameter("engine", "str", "rules?a=1&b=2", "what answers; a = sign here is fine")
+    assert found["names"].default == ["a", "b # not a comment"] and found["names"].help == "what to call them"
+    assert found["share"].annotation == "float | None"
+
+
+@pytest.mark.parametrize(
+    "line", ["limit = 3  # untyped", "limit: int = 3", "limit: int = f()  # a call", "limit: Path = 3  # p"]
+)
+def test_a_parameter_line_of_another_form_is_named(tmp_path: Path, line: str) -> None:
+    with pytest.raises(NotebookError, match="line 1 of the parameters cell of a"):
+        declared(read(notebook(tmp_path / "a.ipynb", parameters=line)), "a")
+
+
+@pytest.mark.parametrize(
+    ("annotation", "text", "value"),
+    [
+        ("str", "0.70", "0.70"),
+        ("str", "no", "no"),
+        ("int", "-4", -4),
+        ("float", "1e-3", 0.001),
+        ("float", "2", 2.0),
+        ("bool", "false", False),
+        ("int | None", "none", None),
+        ("list[int]", "[1, 2]", [1, 2]),
+        ("dict[str, int]", "{a: 1}", {"a": 1}),
+    ],
+)
+def test_a_value_is_read_as_its_declared_type(annotation: str, text: str, value: object) -> None:
+    parsed = parse(text, Parameter("p", annotation, None, "help"))
+    assert parsed == value and type(parsed) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "text"), [("int", "many"), ("int", "true"), ("int", "2.5"), ("bool", "1"), ("list", "a")]
+)
+def test_a_value_of_another_type_is_refused_with_the_help(annotation: str, text: str) -> None:
+    with pytest.raises(NotebookError, match=rf"parameter p got '{text}'.*p: {annotation} = None  # the help"):
+        parse(text, Parameter("p", annotation, None, "the help"))
+
+
+def test_an_unknown_parameter_stops_everything_before_it_starts(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    path = notebook(tmp_path / "a.ipynb", "print(1)")
+    assert main(["run", str(path), "-p", "limt", "5", "--out", str(tmp_path / "out")]) == 2
+    error = capsys.readouterr().err
+    assert "a has no parameter 'limt'" in error and "limit: int = 3  # tasks per split" in error
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_parameter_of_only_some_notebooks_names_those_that_lack_it(tmp_path: Path) -> None:
+    a = notebook(tmp_path / "a.ipynb")
+    b = notebook(tmp_path / "b.ipynb", parameters="seed: int = 0  # of all draws")
+    with pytest.raises(NotebookError, match="b has no parameter 'limit', while a has"):
+        resolve([a, b], [("limit", "5")])
+
+
+def test_one_failing_notebook_does_not_stop_the_others(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    good = notebook(tmp_path / "in" / "good.ipynb", "print(engine, limit)", "import os; print(os.getcwd())")
+    bad = notebook(tmp_path / "in" / "bad.ipynb", "print('before')", "1 / 0", "print('after')")
+    out = tmp_path / "out"
+    assert commands.run([str(bad), str(good)], [("limit", "5")], out=out) == 1
+    assert outputs(out / "good.ipynb") == ["rules?a=1&b=2 5\n", f"{good.parent}\n"]
+    assert outputs(out / "bad.failed.ipynb") == ["before\n"]
+    assert sorted(path.name for path in out.iterdir()) == ["bad.failed.ipynb", "good.ipynb"]
+    printed = capsys.readouterr().out
+    assert "ZeroDivisionError: division by zero; kept up to there in" in printed
+
+
+def test_a_kernel_that_dies_and_one_that_hangs_fail_alone_and_leave_no_output(tmp_path: Path) -> None:
+    dead = Job(notebook(tmp_path / "dead.ipynb", "import os; os._exit(1)"), tmp_path / "out" / "dead.ipynb")
+    slow = Job(notebook(tmp_path / "slow.ipynb", "import time; time.sleep(99)"), tmp_path / "out" / "slow.ipynb")
+    started = time.monotonic()
+    first, second = execute([dead, slow], timeout=25)  # long enough for two kernels to start on a busy machine
+    assert "the kernel died" in first.failure and first.failure.startswith("cell 3")
+    assert second.failure == "cell 3: took longer than 25 s"
+    assert time.monotonic() - started < 90
+    assert not dead.output.exists() and not slow.output.exists()
+
+
+def test_an_output_of_before_survives_a_failure_and_a_success_clears_the_failed_copy(tmp_path: Path) -> None:
+    job = Job(notebook(tmp_path / "a.ipynb", "print('good')"), tmp_path / "out" / "a.ipynb")
+    execute([job])
+    before = job.output.read_bytes()
+    notebook(job.source, "1 / 0")
+    assert execute([job])[0].failure and job.failed.exists()
+    assert job.output.read_bytes() == before
+    notebook(job.source, "print('good')")
+    assert not execute([job])[0].failure and not job.failed.exists()
+    assert job.output.read_bytes() == before
+
+
+def test_two_notebooks_with_one_output_are_refused(tmp_path: Path) -> None:
+    jobs = [Job(notebook(tmp_path / folder / "a.ipynb"), tmp_path / "a.ipynb") for folder in ("x", "y")]
+    with pytest.raises(NotebookError, match="run them apart"):
+        execute(jobs)
+
+
+def test_ctrl_c_stops_the_kernels_too(tmp_path: Path) -> None:
+    code = "import os, pathlib, time; pathlib.Path('pid').write_text(str(os.getpid())); time.sleep(99)"
+    path = notebook(tmp_path / "slow.ipynb", code)
+    command = [sys.executable, "-m", "lab", "run", str(path), "--out", str(tmp_path / "out")]
+    runner = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    kernel = _wait_for_pid(tmp_path / "pid")
+    runner.send_signal(signal.SIGINT)
+    assert "stopped" in runner.communicate(timeout=30)[1]
+    assert runner.returncode == 130
+    with pytest.raises(ProcessLookupError):
+        os.kill(kernel, 0)
+
+
+def _wait_for_pid(path: Path) -> int:
+    for _ in range(600):
+        if path.exists() and path.read_text():
+            return int(path.read_text())
+        time.sleep(0.1)
+    raise AssertionError("the kernel did not start")
+
+
+def test_a_re_run_gives_the_same_file(tmp_path: Path) -> None:
+    path = notebook(
+        tmp_path / "a.ipynb",
+        "import sys\nprint(object(), {'x', 'y', 'z'})\nprint(' 50%|###  | 1/2', file=sys.stderr)\nobject()",
+        "import pandas as pd\npd.DataFrame({'a': [1.5]}).style",
+        "import matplotlib.pyplot as plt\nplt.plot([1, 2]);",
+    )
+    jobs = [Job(path, tmp_path / out / "a.ipynb") for out in ("one", "two")]
+    assert [outcome.failure for outcome in execute(jobs)] == ["", ""]
+    assert jobs[0].output.read_bytes() == jobs[1].output.read_bytes()
+    executed = read(jobs[0].output)
+    assert text_of(normalise(executed)) == text_of(executed)
+    assert check.stale_cells(executed, read(jobs[1].output)) == []
+    assert [cell.id for cell in executed.cells] == ["title", "parameters", "code-0", "code-1", "code-2"]
+    assert check.form(executed, "a") == []
+
+
+def test_normalising_takes_out_what_a_run_leaves_behind() -> None:
+    cell = new_code_cell("f()", execution_count=17, metadata={"tags": ["keep"], "papermill": {"duration": 1}})
+    png = base64.b64encode(_png_with_text()).decode()
+    cell.outputs = [
+        new_output("stream", name="stderr", text="\r 50%|##\n"),
+        new_output("stream", name="stdout", text=f"in {ROOT}/data at 0x7f3a2b1c4d5e\n"),
+        new_output("stream", name="stderr", text="/tmp/ipykernel_12/345.py:3: a warning\n"),
+        new_output("stream", name="stdout", text="more\n"),
+        new_output("display_data", {"image/png": png}),
+        new_output("display_data", {"application/vnd.jupyter.widget-view+json": {}, "text/plain": "HBox()"}),
+        new_output("execute_result", {"text/plain": "1"}, execution_count=17),
+    ]
+    dirty = new_notebook(
+        cells=[cell],
+        metadata={"papermill": {"duration": 2}, "widgets": {}, "kernelspec": {"name": "x", "display_name": "x"}},
+    )
+    clean = normalise(dirty)
+    (left,) = clean.cells
+    assert left.metadata == {"tags": ["keep"]} and set(clean.metadata) == {"kernelspec", "language_info"}
+    assert [output.get("text") for output in left.outputs] == [
+        "in ./data at 0x…\nmore\n",
+        "<cell>: a warning\n",
+        None,
+        None,
+    ]
+    assert b"Software" not in base64.b64decode(left.outputs[2].data["image/png"])
+    assert left.execution_count == left.outputs[3].execution_count == 1
+    assert text_of(normalise(clean)) == text_of(clean)
+    assert cell.execution_count == 17, "the notebook given is left as it was"
+
+
+def _png_with_text() -> bytes:
+    import io
+
+    from PIL import Image
+    from PIL.PngImagePlugin import PngInfo
+
+    note, buffer = PngInfo(), io.BytesIO()
+    note.add_text("Software", "something 1.2")
+    Image.new("L", (2, 2)).save(buffer, "png", pnginfo=note)
+    return buffer.getvalue()
+
+
+def test_a_png_without_text_keeps_its_picture() -> None:
+    import io
+
+    from PIL import Image
+
+    image = _png_with_text()
+    assert b"Software" in image and b"Software" not in without_png_text(image)
+    assert Image.open(io.BytesIO(without_png_text(image))).tobytes() == Image.open(io.BytesIO(image)).tobytes()
+
+
+def test_an_unformed_or_stale_notebook_is_found(tmp_path: Path) -> None:
+    cells = [new_code_cell("def a(): ...\ndef b(): ...\ndef c(): ..."), new_code_cell("x = 1\n" * 121)]
+    faults = "\n".join(check.form(new_notebook(cells=cells), "n"))
+    for fault in ("0 cells tagged", "no outputs", "defines 3", "124 lines", "not normalised"):
+        assert fault in faults
+    fresh = new_notebook(cells=[new_code_cell("f()", outputs=[new_output("stream", text="new\n")])])
+    old = new_notebook(cells=[new_code_cell("f()", id=fresh.cells[0].id, outputs=[new_output("stream", text="old\n")])])
+    (stale,) = check.stale_cells(old, fresh)
+    assert "stale at cell 1" in stale and "old" in stale and "new" in stale
+
+
+def test_refreshing_in_place_takes_no_parameters(tmp_path: Path) -> None:
+    with pytest.raises(NotebookError, match="drop -p and --out"):
+        commands.run([str(notebook(tmp_path / "a.ipynb"))], [("limit", "1")], in_place=True)
+
+
+def test_a_notebook_is_refreshed_in_place_and_then_passes_the_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setenv("LAB_FIGURES", str(tmp_path / "figures"))
+    monkeypatch.setattr(commands, "TRIALS", tmp_path / "runs")
+    path = notebook(tmp_path / "a.ipynb", "print(limit)")
+    assert main(["run", "--in-place", str(path)]) == 0
+    assert outputs(path) == ["3\n"]
+    assert main(["check", str(path)]) == 0
+    touched = read(path)
+    touched.cells[2].outputs[0].text = "4\n"
+    write(touched, path)
+    assert main(["check", str(path)]) == 1
+    assert "a: is stale at cell 3" in capsys.readouterr().out
+
+
+def test_a_reported_figure_that_is_off_or_missing_fails_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    lines = [f"- {{notebook: a, figure: {name}, data: any, value: 0.5, tolerance: 0.01}}" for name in ("f1", "em")]
+    (tmp_path / "expected.yaml").write_text("\n".join(lines))
+    entries = expected.expectations(tmp_path / "expected.yaml")
+    monkeypatch.setattr(expected, "expectations", lambda: entries)
+    code = "from lab.notebooks import expected\nexpected.report('f1', share or 0.52, notebook='a', data='made')"
+    path, out = notebook(tmp_path / "a.ipynb", code), tmp_path / "out"
+    assert commands.run([str(path)], out=out) == 1
+    assert (out / "figures" / "results" / "a.json").exists()
+    printed = capsys.readouterr().out
+    assert "0.5 ± 0.01  0.52      OFF" in printed and "MISSING  the notebook did not report it" in printed
+    assert commands.run([str(path)], [("share", "0.1")], out=out) == 0
+    assert "SKIPPED  parameters differ from the defaults" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("entry", "came", "state", "reason"),
+    [
+        (("any", 0.3, 0.1), (0.4, "made"), "OK", ""),
+        (("any", 0.3, 0.1), (0.401, "made"), "OFF", ""),
+        (("made", 12, 0), (12, "made"), "OK", ""),
+        (("official", 12, 0), (9, "made"), "SKIPPED", "needs official data"),
+        (("official", 12, 0), (None, "official"), "OFF", "reported without a value"),
+        (("official", 12, 0), None, "MISSING", "the notebook did not report it"),
+        (("any", True, 0), (True, "any"), "OK", ""),
+        (("any", "sdp", 0), ("react", "any"), "OFF", ""),
+    ],
+)
+def test_a_figure_is_judged_by_its_data_and_tolerance(
+    entry: tuple, came: tuple | None, state: str, reason: str
+) -> None:
+    results = {"n": {"f": Reported(*came)} if came else {}}
+    (verdict,) = expected.judge([Expectation("n", "f", *entry)], results)
+    assert (verdict.state, verdict.reason) == (state, reason)
+
+
+def test_a_figure_nobody_expects_is_a_note_and_other_notebooks_are_left_out() -> None:
+    verdicts = expected.judge([Expectation("other", "f", "any", 1)], {"n": {"g": Reported(2, "any")}})
+    assert [(verdict.figure, verdict.state, verdict.bad) for verdict in verdicts] == [("g", "NOTE", False)]
+
+
+def test_reports_of_one_notebook_add_up_and_take_numpy_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import numpy as np
+
+    monkeypatch.setenv("LAB_FIGURES", str(tmp_path))
+    expected.report("f1", np.float64(0.25), notebook="1_sdp/t", data="made")
+    expected.report("n", np.int64(3), notebook="1_sdp/t", data="any")
+    expected.report("f1", 0.75, notebook="1_sdp/t", data="made")
+    assert expected.reported("1_sdp/t") == {"f1": Reported(0.75, "made"), "n": Reported(3, "any")}
+    with pytest.raises(ValueError, match="came out as nan"):
+        expected.report("f1", float("nan"), notebook="1_sdp/t", data="made")
+    with pytest.raises(ValueError, match="choose one of official, made, any"):
+        expected.report("f1", 1, notebook="1_sdp/t", data="real")
+
+
+def test_a_malformed_expectation_is_named(tmp_path: Path) -> None:
+    (tmp_path / "e.yaml").write_text("- {notebook: a, figure: f, data: any, valeu: 1}")
+    with pytest.raises(ValueError, match="'valeu': 1.*give notebook, figure, data, value, tolerance"):
+        expected.expectations(tmp_path / "e.yaml")
+
+
+def test_a_figure_stated_for_both_kinds_of_data_is_judged_once_by_the_kind_that_ran() -> None:
+    stated = (("official", 99.0), ("made", 80.0))
+    entries = [expected.Expectation("book", "rate", data, value) for data, value in stated]
+    came = {"book": {"rate": expected.Reported(80.0, "made")}}
+    assert [(v.expected, v.state) for v in expected.judge(entries, came)] == [("80", "OK")]
+    assert [v.state for v in expected.judge(entries[:1], came)] == ["SKIPPED"]
+    assert [v.state for v in expected.judge(entries, {"book": {}})] == ["MISSING", "MISSING"]

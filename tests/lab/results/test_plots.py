@@ -1,0 +1,99 @@
+"""Figures: the charts that notebooks share, and files that come out the same every time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+from matplotlib.colors import to_rgb
+
+from lab.results import plots, tables
+
+
+@pytest.fixture
+def results() -> pd.DataFrame:
+    return tables.table(
+        [
+            tables.rate_row("SDP", "rules", "pass %", 60, 120),
+            tables.rate_row("ReAct", "rules", "pass %", 6, 120),
+            tables.rate_row("SDP", "rules@0.7", "pass %", 9, 40, evidence="simulated"),
+        ]
+    )
+
+
+def test_saving_the_same_figure_twice_gives_the_same_bytes(
+    results: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plots.style()
+    files = []
+    for folder in ("first", "second"):
+        monkeypatch.setenv("LAB_FIGURES", str(tmp_path / folder))
+        axes = plots.bars_with_intervals(results, "method", "value", "ci_low", "ci_high", hue="backbone")
+        plots.label_evidence(axes.figure, results)
+        files.append([path.read_bytes() for path in plots.save(axes.figure, "bars")])
+    assert files[0] == files[1]
+    assert files[0][0].startswith(b"%PDF") and files[0][1].startswith(b"\x89PNG")
+    for word in (b"CreationDate", b"Producer", b"matplotlib"):
+        assert word not in files[0][0] + files[0][1]
+
+
+def test_bars_keep_their_values_and_whiskers(results: pd.DataFrame) -> None:
+    axes = plots.bars_with_intervals(results, "method", "value", "ci_low", "ci_high", hue="backbone")
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["SDP", "ReAct"]
+    assert [bar.get_height() for bar in axes.patches][:3] == [50.0, 5.0, 22.5]
+    whisker = axes.collections[0].get_segments()[0]
+    assert [y for _, y in whisker] == pytest.approx([results["ci_low"][0], results["ci_high"][0]])
+
+
+def test_bars_without_a_hue_have_no_legend(results: pd.DataFrame) -> None:
+    axes = plots.bars_with_intervals(results[:2], "method", "value", "ci_low", "ci_high")
+    assert axes.get_legend() is None and len(axes.patches) == 2
+
+
+def test_lines_run_in_the_order_of_x_with_a_band_each() -> None:
+    frame = pd.DataFrame(
+        {"k": [3, 1, 2], "f1": [0.3, 0.1, 0.2], "low": [0.2, 0.0, 0.1], "high": [0.4, 0.2, 0.3], "method": "SDP"}
+    )
+    axes = plots.lines_with_bands(frame, "k", "f1", "method", "low", "high")
+    assert axes.lines[0].get_xdata().tolist() == [1, 2, 3]
+    assert len(axes.collections) == 1
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["SDP"]
+
+
+def test_a_figure_says_the_evidence_backbone_and_n_of_its_numbers(results: pd.DataFrame) -> None:
+    line = plots.evidence_line(results)
+    assert line == "measured · rules · n = 120; simulated · rules@0.7 · n = 40"
+    axes = plots.bars_with_intervals(results, "method", "value", "ci_low", "ci_high", hue="backbone")
+    plots.label_evidence(axes.figure, results)
+    assert axes.figure.get_supxlabel() == line
+
+
+def test_published_rows_say_only_what_is_known() -> None:
+    frame = tables.table([tables.row("SDP", "", "F1", 3.0, evidence="published", source="paper")])
+    assert plots.evidence_line(frame) == "published"
+
+
+def test_given_colors_hold_whichever_of_the_names_there_are() -> None:
+    colors = {"a": "red", "b": "green", "c": "blue"}
+    frame = pd.DataFrame({"x": ["1", "1"], "y": [1.0, 2.0], "low": 0.0, "high": 3.0, "who": ["c", "a"]})
+    axes = plots.bars_with_intervals(frame, "x", "y", "low", "high", "who", colors=colors)
+    handles, names = axes.get_legend_handles_labels()
+    assert names == ["a", "c"]
+    assert [handle[0].get_facecolor()[:3] for handle in handles] == [to_rgb("red"), to_rgb("blue")]
+
+
+def test_one_legend_has_what_any_panel_has_and_the_panels_have_none() -> None:
+    figure, panels = plt.subplots(1, 2)
+    colors = {"a": "red", "b": "green"}
+    for axes, who in zip(panels, "ab", strict=True):
+        frame = pd.DataFrame({"x": ["1"], "y": [1.0], "low": 0.0, "high": 3.0, "who": [who]})
+        plots.bars_with_intervals(frame, "x", "y", "low", "high", "who", axes, colors)
+    plots.one_legend(figure)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "b"]
+    assert not any(axes.get_legend() for axes in panels)

@@ -1,0 +1,135 @@
+"""The results table, the published numbers, and the files that tables are written to."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from lab.machine.faults import MissingData
+from lab.results import tables
+from lab.results.exports import latex, markdown
+
+
+@pytest.fixture
+def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of published numbers with the kinds of cell that the real files have."""
+    lines = [
+        "table,row_method,backbone,metric,value,source",
+        "Table 2,SDP,Gemini,pass %,93.8,arXiv 1",
+        "Table 2,ReAct,Gemini,pass %,12-18,arXiv 1",
+        "Table 2,ReAct,,F1,,not recovered",
+        "Table 2,TDP,Gemini,pass %,25%,arXiv 1",
+        '"Table 3, ours",SDP,,EM,1.5,arXiv 1',
+    ]
+    (tmp_path / "sdp_tables.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "procllm_tables.csv").write_text("\n".join([lines[0], "Table 3,X,,EM,1,arXiv 2", lines[1]]) + "\n")
+    monkeypatch.setattr(tables, "published_data", lambda: tmp_path)
+    return tmp_path
+
+
+def test_a_rate_is_in_percent_with_its_wilson_interval() -> None:
+    row = tables.rate_row("SDP", "rules", "pass %", 45, 180)
+    assert (row["value"], row["n"], row["evidence"]) == (25.0, 180, "measured")
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx((19.24, 31.80), abs=0.01)
+
+
+def test_an_unknown_evidence_word_is_refused() -> None:
+    with pytest.raises(ValueError, match="'guessed'.*published, measured, simulated"):
+        tables.row("SDP", "rules", "F1", 1.0, evidence="guessed", source="x", n=3)
+
+
+@pytest.mark.parametrize("evidence", ["measured", "simulated"])
+def test_a_number_made_here_needs_its_backbone_and_n(evidence: str) -> None:
+    with pytest.raises(ValueError, match="lacks backbone and n"):
+        tables.row("SDP", "", "F1", 1.0, evidence=evidence, source="x")
+
+
+def test_published_cells_stay_empty_or_text_and_are_never_guessed(published: Path) -> None:
+    frame = tables.published("Table 2", paper="sdp")
+    assert list(frame.columns) == [*tables.COLUMNS, "text"]
+    assert set(frame["evidence"]) == {"published"}
+    assert frame["value"].fillna(-1).tolist() == [93.8, -1, -1, 25.0]
+    assert frame["text"].tolist() == ["", "12-18", "", "25%"]
+
+
+def test_a_table_that_two_papers_have_needs_the_paper(published: Path) -> None:
+    with pytest.raises(ValueError, match="is in procllm, sdp; say which"):
+        tables.published("Table 2")
+
+
+def test_an_unknown_table_is_answered_with_those_there_are(published: Path) -> None:
+    with pytest.raises(ValueError, match="Table 2; Table 3; Table 3, ours"):
+        tables.published("Table 9")
+
+
+def test_missing_published_files_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "published_data", lambda: tmp_path)
+    with pytest.raises(MissingData, match="sdp_tables.csv"):
+        tables.published("Table 2", paper="sdp")
+
+
+def test_published_stands_beside_measured_and_every_row_says_its_evidence(published: Path) -> None:
+    import pandas as pd
+
+    made = tables.table(
+        [
+            tables.rate_row("SDP", "rules", "pass %", 1, 4),
+            tables.mean_row("SDP", "rules", "F1", [0.5, 0.5]),
+            tables.rate_row("New", "rules@0.7", "pass %", 4, 4, evidence="simulated"),
+        ]
+    )
+    shown = tables.side_by_side(pd.concat([made, tables.published("Table 2", paper="sdp")]), ["pass %", "F1"])
+    assert shown.values.tolist() == [
+        ["SDP", "Gemini", "published", "–", "93.8", "–"],
+        ["SDP", "rules", "measured", "2–4", "25.0 [4.6, 69.9]", "0.5 [0.5, 0.5]"],
+        ["New", "rules@0.7", "simulated", "4", "100.0 [51.0, 100.0]", "–"],
+        ["ReAct", "Gemini", "published", "–", "12-18", "–"],
+        ["ReAct", "–", "published", "–", "–", "–"],
+        ["TDP", "Gemini", "published", "–", "25%", "–"],
+    ]
+
+
+def test_two_values_for_one_cell_are_refused() -> None:
+    twice = tables.table([tables.rate_row("SDP", "rules", "pass %", 1, 4)] * 2)
+    with pytest.raises(ValueError, match="two measured values of pass % for SDP, rules"):
+        tables.side_by_side(twice, ["pass %"])
+
+
+def test_latex_escapes_what_would_break_it() -> None:
+    import pandas as pd
+
+    text = latex(pd.DataFrame({"a_b %": ["[x] & y\\z", "{$#^~}"], "n": [1.0, None]}))
+    assert r"a\_b \% & n \\" in text
+    assert r"{[}x{]} \& y\textbackslash{}z & 1 \\" in text
+    assert r"\{\$\#\textasciicircum{}\textasciitilde{}\} & -- \\" in text
+    assert text.startswith(r"\begin{tabular}{lr}")
+
+
+def test_markdown_escapes_pipes_and_keeps_one_line_a_row() -> None:
+    import pandas as pd
+
+    text = markdown(pd.DataFrame({"a|b": ["x|y\nz", "\\"], "n": [0.1234567891, 2.0]}))
+    assert text == "| a\\|b | n |\n| --- | ---: |\n| x\\|y z | 0.123457 |\n| \\\\ | 2 |\n"
+
+
+def test_a_table_is_written_three_ways_and_the_csv_keeps_every_digit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAB_FIGURES", str(tmp_path))
+    frame = tables.table([tables.rate_row("S, D", "rules", "pass %", 1, 3)])
+    paths = tables.write(frame, "1_sdp/table2")
+    assert [path.relative_to(tmp_path).as_posix() for path in paths] == [
+        f"1_sdp/table2.{end}" for end in ("md", "csv", "tex")
+    ]
+    (line,) = csv.DictReader(io.StringIO(paths[1].read_text()))
+    assert line["method"] == "S, D" and float(line["value"]) == frame["value"][0]
+    assert sorted(path.name for path in (tmp_path / "1_sdp").iterdir()) == ["table2.csv", "table2.md", "table2.tex"]
+
+
+def test_a_name_that_leads_out_of_the_figures_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_FIGURES", str(tmp_path / "figures"))
+    with pytest.raises(ValueError, match="leads out of"):
+        tables.write(tables.table([]), "../elsewhere")

@@ -1,0 +1,115 @@
+"""Recordings of a model's runs: small, without benchmark text, served without the model, made within a budget."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from chat_server import ChatServer, Request, Response, answer
+from lab.runs import budget, recordings
+from lab.runs.budget import Budget, BudgetSpent
+from lab.models.replay import RecordingMiss
+from sdp.adapters.travelplanner.prompts import SELECT
+from sdp.experiments import table2
+from sdp.experiments.travelplanner import Results, Setup, collect
+
+
+def first_option(request: Request) -> Response:
+    return answer({"choice": 1})
+
+
+@pytest.fixture
+def wanted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: ChatServer) -> Path:
+    """As `lab record` sets it up; the folder of the recording."""
+    server.behave(first_option)
+    monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path / "recordings"))
+    monkeypatch.setenv(recordings.WANTED, "first")
+    return tmp_path / "recordings" / "first"
+
+
+def run(folder: Path, name: str, engine: str, limit: int = 3) -> Results:
+    setup = Setup(engine=engine, data="made", limit=limit)
+    return collect(setup, workers=1, run=str(folder / name), show_progress=False)
+
+
+def allow(monkeypatch: pytest.MonkeyPatch, allowed: Budget) -> None:
+    monkeypatch.setattr(budget, "of_environment", lambda: allowed)
+
+
+def test_a_recording_is_served_without_the_model(wanted: Path, tmp_path: Path, server: ChatServer) -> None:
+    played = run(tmp_path, "played", "model-a")
+    table2.record(played)
+    asked = server.count
+    served = run(tmp_path, "served", f"replay:{wanted}")
+    assert server.count == asked > 0
+    assert [episode.result for episode in served.episodes] == [episode.result for episode in played.episodes]
+
+
+def test_replaying_plays_what_was_recorded_and_stops_at_a_request_that_was_not(
+    wanted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table2.record(run(tmp_path, "played", "model-g"))
+    assert len(run(tmp_path, "all", f"replay:{wanted}", limit=0).tasks) == 3, "of 30 queries, the recorded ones"
+    changed = replace(SELECT, template=SELECT.template.replace("To decide now", "Now decide"))
+    monkeypatch.setattr("sdp.adapters.travelplanner.adapter.SELECT", changed)
+    with pytest.raises(RecordingMiss, match=r"sdp.travelplanner.select .* its wording, schema or fields differ"):
+        run(tmp_path, "changed", f"replay:{wanted}")
+
+
+def test_a_recording_is_small_and_holds_no_text_of_the_benchmark(wanted: Path, tmp_path: Path) -> None:
+    played = run(tmp_path, "played", "model-b")
+    table2.record(played)
+    files = {path.name: path.read_bytes() for path in wanted.iterdir()}
+    packed = files.pop("answers.jsonl.gz")
+    text = b"\n".join([*files.values(), gzip.decompress(packed)]).decode()
+    for task in played.tasks:
+        assert task.goal not in text and task.org not in text
+    for plan in played.plans:
+        assert not [day["dinner"] for day in plan if day["dinner"] != "-" and day["dinner"] in text]
+    assert len(packed) < 100 * played.total("calls")
+
+
+def test_recording_twice_gives_the_same_bytes(wanted: Path, tmp_path: Path) -> None:
+    played = run(tmp_path, "played", "model-c")
+    table2.record(played)
+    first = {path.name: path.read_bytes() for path in wanted.iterdir()}
+    table2.record(played)
+    assert {path.name: path.read_bytes() for path in wanted.iterdir()} == first
+
+
+def test_a_notebook_shows_recorded_rows_beside_the_measured_ones(wanted: Path, tmp_path: Path) -> None:
+    table2.record(run(tmp_path, "played", "model-d"))
+    rules = run(tmp_path, "rules", "rules")
+    whole = table2.with_published(table2.frame({table2.PAPER: rules}, table2.MAIN))
+    row = whole.query("backbone == 'model-d' and metric == 'Final Pass Rate'").iloc[0]
+    assert (row["evidence"], row["n"]) == ("measured", 3)
+    assert row["source"].startswith("recording first, http://127.0.0.1")
+    took = table2.recorded().iloc[0]
+    assert (took["recording"], took["queries"], took["operator"]) == ("first", "3 of 3", "realize")
+
+
+def test_outside_of_lab_record_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path / "recordings"))
+    table2.record(run(tmp_path, "rules", "rules"))
+    assert not (tmp_path / "recordings").exists()
+
+
+def test_a_spent_budget_keeps_what_was_finished_and_the_run_goes_on_from_there(
+    wanted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    allow(monkeypatch, Budget(calls=1))
+    part = run(tmp_path, "played", "model-e")
+    assert len(part.tasks) == len(part.episodes) == 1
+    table2.record(part)
+    assert table2.recorded().iloc[0]["queries"] == "1 of 3"
+    allow(monkeypatch, Budget())
+    assert len(run(tmp_path, "played", "model-e").tasks) == 3
+
+
+def test_a_budget_that_allows_nothing_says_so(wanted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    allow(monkeypatch, Budget(minutes=0.0))
+    with pytest.raises(BudgetSpent, match="0 minutes is spent"):
+        run(tmp_path, "played", "model-f")

@@ -1,0 +1,264 @@
+"""Runs: killed at any moment, opened by anybody, and always whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kills
+from asking import manifest, run_rules
+from chat_server import ChatServer
+from lab.machine.files import append_durably, write_atomically
+from lab.machine.paths import ROOT
+from lab.runs.run import Episode, Manifest, ManifestMismatch, Run, RunBusy, read_lines
+
+PATHS = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'support'}"}
+TASKS = 40
+
+
+def filled(folder: Path, episodes: int, tasks: int = 5) -> Manifest:
+    """A closed run of which this many episodes are there."""
+    about = manifest(tasks)
+    with Run(folder, about) as run:
+        for task in run.pending()[:episodes]:
+            run.append(Episode(task, {"text": f"Zürich {task}"}), {"seconds": 1.0}, [{"request": task}])
+    return about
+
+
+def lines(folder: Path) -> list[bytes]:
+    return sorted((folder / "episodes.jsonl").read_bytes().splitlines(keepends=True))
+
+
+# --- resuming ---------------------------------------------------------------------------------------------------
+
+
+def test_a_run_resumes_with_what_is_missing_in_order(tmp_path: Path) -> None:
+    about = filled(tmp_path, 2)
+    with Run(tmp_path, about) as run:
+        assert run.pending() == ["002", "003", "004"]
+        run.append(Episode("004", 4))
+        run.append(Episode("002", 2))
+        assert [episode.task for episode in run.results()] == ["000", "001", "002", "004"]
+
+
+def test_a_failed_episode_stays_and_is_not_played_again(tmp_path: Path) -> None:
+    about = manifest(2)
+    with Run(tmp_path, about) as run:
+        run.append(Episode("000", None, "ValueError: no"))
+    with Run(tmp_path, about) as run:
+        assert run.pending() == ["001"]
+        assert [(episode.failed, episode.error) for episode in run.results()] == [(True, "ValueError: no")]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"method": "other"}, "method is 'asking' there and 'other' here"),
+        ({"engine": "rules@0.5"}, "engine is 'rules' there and 'rules@0.5' here"),
+        ({"address": "http://a"}, "address is 'rules' there"),
+        ({"parameters": {"deep": {"budget": 4}, "size": [1, 2]}}, r"parameters\.deep\.budget is 3 there and 4 here"),
+        ({"parameters": {"deep": {"budget": 3}}}, r"parameters\.size is \[1, 2\] there and None here"),
+        ({"tasks": ("000", "001")}, "n_tasks is 3 there and 2 here"),
+        ({"tasks": ("000", "002", "001")}, "tasks_hash is"),
+        ({"code": "0" * 16}, "code is"),
+    ],
+)
+def test_another_experiment_is_refused_by_naming_the_difference(
+    tmp_path: Path, change: dict[str, object], message: str
+) -> None:
+    about = manifest(3, deep={"budget": 3}, size=(1, 2))
+    Run(tmp_path, about).close()
+    with pytest.raises(ManifestMismatch, match=message) as caught:
+        Run(tmp_path, replace(about, **change))
+    assert str(caught.value).count(" there and ") <= 2  # and nothing but the difference
+    Run(tmp_path, about).close()  # nor did the refused one hold the folder
+
+
+def test_the_same_experiment_said_in_other_json_is_the_same(tmp_path: Path) -> None:
+    about = manifest(3, size=(1, 2), limit=float("nan"))
+    Run(tmp_path, about).close()
+    Run(tmp_path, replace(about, parameters={"limit": float("nan"), "size": (1, 2)}, surroundings={})).close()
+
+
+def test_experiments_that_differ_have_different_folder_names() -> None:
+    abouts = [manifest(3), manifest(4), manifest(3, "rules@0.5"), manifest(3, budget=1), manifest(3, budget=2)]
+    names = {about.name() for about in abouts}
+    assert len(names) == len(abouts) and manifest(3).name() in names
+    assert not any("/" in manifest(1, "meta/Llama:3?x=1").name() for _ in "x")
+
+
+def test_task_ids_that_repeat_are_refused() -> None:
+    with pytest.raises(ValueError, match="these are not: b"):
+        Manifest.of("m", "rules", "rules", {}, ["a", "b", "b"], [])
+
+
+# --- torn and odd lines -----------------------------------------------------------------------------------------
+
+
+def test_a_last_line_torn_at_any_byte_is_redone(tmp_path: Path) -> None:
+    about = filled(tmp_path, 3)
+    path = tmp_path / "episodes.jsonl"
+    whole = path.read_bytes()
+    last = whole.rstrip(b"\n").rfind(b"\n") + 1
+    assert len(whole) - last > 30
+    for size in range(last, len(whole)):
+        path.write_bytes(whole[:size])
+        with Run(tmp_path, about) as run:
+            assert run.pending() == ["002", "003", "004"]
+            run.append(Episode("002", {"text": "Zürich 002"}))
+        assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("name", ["usage.jsonl", "answers.jsonl"])
+def test_a_torn_line_beside_the_episodes_spoils_no_later_one(tmp_path: Path, name: str) -> None:
+    about = filled(tmp_path, 3)
+    path = tmp_path / name
+    path.write_bytes(path.read_bytes()[:-4])
+    with Run(tmp_path, about) as run:
+        run.append(Episode("003", None), {"seconds": 2.0}, [{"request": "003"}])
+    assert [line.get("task") or line["request"] for line in read_lines(path)] == ["000", "001", "003"]
+
+
+def test_an_episode_repeated_after_a_kill_counts_its_last_usage(tmp_path: Path) -> None:
+    about = filled(tmp_path, 1)
+    with Run(tmp_path, about) as run:
+        run.append(Episode("001", 1), {"seconds": 3.0})
+        run.append(Episode("001", 1), {"seconds": 4.0})
+        assert run.usage() == {"000": {"seconds": 1.0}, "001": {"seconds": 4.0}}
+
+
+def test_a_result_that_is_no_json_leaves_nothing_behind(tmp_path: Path) -> None:
+    about = filled(tmp_path, 1)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with Run(tmp_path, about) as run, pytest.raises(TypeError, match="set"):
+        run.append(Episode("001", {1, 2}), {"seconds": 1.0}, [{"request": "001"}])
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+odd = st.sampled_from(["\ud800", "a\udfff", "\u2028", "\x00", "\n", "\x85"])
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | odd,
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(result=json_values)
+def test_any_result_reads_back_as_it_was(tmp_path_factory: pytest.TempPathFactory, result: object) -> None:
+    folder = tmp_path_factory.mktemp("run")
+    with Run(folder, manifest(1)) as run:
+        run.append(Episode("000", result))
+    with Run(folder, manifest(1)) as run:
+        assert run.results() == [Episode("000", result)]
+
+
+# --- two at once ------------------------------------------------------------------------------------------------
+
+
+def test_a_second_opener_in_the_same_process_is_refused_with_the_firsts_name(tmp_path: Path) -> None:
+    with (
+        Run(tmp_path, manifest(3)),
+        pytest.raises(RunBusy, match=f"{tmp_path} is being written by process {os.getpid()} on"),
+    ):
+        Run(tmp_path, manifest(3))
+    Run(tmp_path, manifest(3)).close()
+
+
+def test_another_process_is_refused_with_the_firsts_name_until_that_is_dead(tmp_path: Path) -> None:
+    code = (
+        f"import asking, sys; run = asking.Run({str(tmp_path)!r}, asking.manifest(3)); print('open'); sys.stdin.read()"
+    )
+    command = [sys.executable, "-uc", code]
+    with subprocess.Popen(command, env=PATHS, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as first:
+        assert first.stdout.readline() == "open\n"
+        with pytest.raises(RunBusy, match=f"process {first.pid} on"):
+            Run(tmp_path, manifest(3))
+        first.kill()
+    Run(tmp_path, manifest(3)).close()
+
+
+# --- killed -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["rules", "server"])
+def test_a_run_killed_again_and_again_ends_as_the_undisturbed_one(
+    tmp_path: Path, server: ChatServer, kind: str
+) -> None:
+    """benchmarks/campaign_kill.py does this 200 times."""
+    server.behave(kills.steady)
+    sessions = {
+        "rules": partial(kills.rules_session, tasks=TASKS),
+        "server": partial(kills.server_session, tasks=TASKS, address=server.address),
+    }
+    outcome = kills.disturb(sessions[kind], tmp_path, 10, TASKS, Random(f"20260101-{kind}"))
+    assert outcome.differences == []
+    assert outcome.kills.total() == 10 and min(outcome.kills[when] for when in ("timer", "write", "fsync")) > 0
+    assert outcome.torn.total() > 0
+
+
+def test_a_run_that_differs_from_the_undisturbed_one_is_told(tmp_path: Path) -> None:
+    for folder in ("calm", "other"):
+        run_rules(tmp_path / folder / "run", 5, pause=0)
+    calm, other = tmp_path / "calm", tmp_path / "other"
+    assert kills.differences(calm, other, 5) == []
+    for name in kills.FILES:
+        path = other / "run" / name
+        path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[1:]))
+    (other / "run" / ".manifest.json.x").touch()
+    told = kills.differences(calm, other, 5)
+    assert [words.rpartition(" ")[2] for words in told] == ["episodes", "answers", "accounts", "files"]
+
+
+def test_the_rest_of_a_manifest_that_was_being_written_is_cleared_away(tmp_path: Path) -> None:
+    (tmp_path / ".manifest.json.half").write_bytes(b"{")
+    Run(tmp_path, manifest(2)).close()
+    assert {path.name for path in tmp_path.iterdir()} == {"manifest.json", "run.lock"}
+
+
+def test_ctrl_c_between_the_line_and_its_booking_makes_no_second_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(path: Path, data: bytes) -> None:
+        append_durably(path, data)
+        raise KeyboardInterrupt
+
+    with Run(tmp_path, manifest(2)) as run:
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr("lab.runs.run.append_durably", interrupted)
+            run.append(Episode("000", 1))
+        assert run.pending() == ["001"] and run.results() == [Episode("000", 1)]
+
+
+def test_a_closed_run_takes_no_more_episodes(tmp_path: Path) -> None:
+    run = Run(tmp_path, manifest(2))
+    run.close()
+    with pytest.raises(ValueError, match=f"The run in {tmp_path} is closed"):
+        run.append(Episode("000", 1))
+
+
+def test_a_file_written_atomically_is_old_or_new_and_leaves_no_rest(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "file"
+    write_atomically(path, b"old")
+    with pytest.raises(TypeError):
+        write_atomically(path, "text")  # type: ignore[arg-type]
+    assert path.read_bytes() == b"old"
+    write_atomically(path, b"new")
+    assert [file.read_bytes() for file in path.parent.iterdir()] == [b"new"]
+
+
+def test_the_manifest_says_what_the_run_was_made_with(tmp_path: Path) -> None:
+    Run(tmp_path, manifest(2, budget=3)).close()
+    held = json.loads((tmp_path / "manifest.json").read_text())
+    assert held["tasks"] == ["000", "001"] and held["parameters"] == {"budget": 3}
+    assert set(held["surroundings"]) == {"commit", "packages"} and held["code"]

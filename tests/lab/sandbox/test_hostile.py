@@ -1,0 +1,281 @@
+"""No hostile program gets out of a sandbox, each ends within its limit, and an honest one runs after it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import resource
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from hostile_programs import ATTEMPTS, BOMBS, NETWORK, OTHER_CALLS, OTHER_PROCESSES, PRELUDE, Hostile
+from lab import sandbox
+from lab.machine.paths import ROOT
+from lab.sandbox import BACKENDS, UNSAFE, Limits, Result, on_sandlock, run_untrusted
+from lab.sandbox.system_calls import (
+    ARCHITECTURES,
+    CLONE,
+    CLONE3,
+    FCNTL,
+    IOCTL,
+    ON_ITSELF,
+    PRCTL,
+    REFUSED,
+    SENDTO,
+    numbers,
+)
+
+pytestmark = pytest.mark.skipif(platform.machine() not in ARCHITECTURES, reason="no system call table for this machine")
+
+SLACK_S = 3.0  # other tests may keep the processors busy
+# A number of open files by which this process's programs are known among all processes of the machine.
+LIMITS = Limits(memory_mb=256, open_files=64 + os.getpid() % 900)
+SLEEPER = [sys.executable, "-I", "-S", "-c", "import time; print(1, flush=True); time.sleep(600)"]
+
+
+@dataclass
+class Host:
+    """What there is to reach from a sandbox, and what it is like before any program runs."""
+
+    folder: Path
+    secret: str
+    facts: dict[str, Any]
+    listeners: list[socket.socket]
+    victim: subprocess.Popen[bytes]
+    signals: list[int] = field(default_factory=list)
+    before: Any = None
+
+    def state(self) -> Any:
+        """All that a program must not change."""
+        files = {
+            str(path): (path.lstat(), path.read_bytes() if path.is_file() else sorted(os.listdir(path)))
+            for path in [self.folder, *sorted(self.folder.rglob("*"))]
+            if path.is_dir() or path.is_file()
+        }
+        kept = {path: (s.st_mode, s.st_uid, s.st_mtime_ns, s.st_nlink, found) for path, (s, found) in files.items()}
+        attributes = {path: os.listxattr(path) for path in kept}
+        return kept, attributes, self._victim(), resource.getrlimit(resource.RLIMIT_NOFILE), os.getpriority(0, 0)
+
+    def _victim(self) -> Any:
+        assert self.victim.poll() is None, "another process was killed"
+        seen = psutil.Process(self.victim.pid)
+        limits = resource.prlimit(self.victim.pid, resource.RLIMIT_NOFILE)
+        return seen.nice(), seen.cpu_affinity(), limits, os.sched_getscheduler(self.victim.pid)
+
+    def reached(self) -> list[str]:
+        """The listeners that heard something."""
+        heard = []
+        for listener in self.listeners:
+            with contextlib.suppress(BlockingIOError):
+                listener.accept() if listener.type == socket.SOCK_STREAM else listener.recv(100)
+                heard.append(str(listener))
+        return heard
+
+
+@contextlib.contextmanager
+def a_host() -> Iterator[Host]:
+    """Files with a secret, listeners, and a process of the same user, on this machine."""
+    secret = secrets.token_hex(16)
+    with contextlib.ExitStack() as opened:
+        folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="host-")))
+        home = Path.home() if os.access(Path.home(), os.W_OK) else folder
+        in_home = opened.enter_context(tempfile.NamedTemporaryFile("w", dir=home, prefix=".canary-"))
+        in_home.write(secret)
+        in_home.flush()
+        (folder / "canary").write_text(secret)
+        (folder / "tools").mkdir()
+        (folder / "tools" / "flights.py").write_text("def search(): return ['a flight']")
+        (folder / "tools" / "leads_out").symlink_to(folder / "canary")
+        held = opened.enter_context(open(folder / "canary", "rb"))
+        os.set_inheritable(held.fileno(), True)
+        listeners, addresses = _listeners(folder, secret, opened)
+        victim = subprocess.Popen(SLEEPER, stdout=subprocess.PIPE, cwd=folder, env={"SECRET": secret})
+        assert victim.stdout and victim.stdout.readline()
+        opened.callback(lambda: (victim.kill(), victim.wait(), victim.stdout and victim.stdout.close()))
+        facts = {
+            "canary": str(folder / "canary"),
+            "home file": in_home.name,
+            "project file": str(ROOT / "lab" / "machine" / "paths.py"),
+            "tools": str(folder / "tools"),
+            "beside": str(folder / "beside"),
+            "disk": "/dev/" + (next(iter(os.listdir("/sys/block")), "sda") if Path("/sys/block").is_dir() else "sda"),
+            "open file": held.fileno(),
+            "packages": sorted({sysconfig.get_path("purelib"), sysconfig.get_path("stdlib") + "/site-packages"}),
+            "parent": os.getpid(),
+            "group": os.getpgrp(),
+            "victim": victim.pid,
+            "cpu": min(os.sched_getaffinity(0)),
+            "calls": _calls(),
+            **addresses,
+        }
+        yield Host(folder, secret, facts, listeners, victim)
+
+
+def _calls() -> dict[str, int]:
+    column, _ = ARCHITECTURES[platform.machine()]
+    return numbers("\n".join([REFUSED, ON_ITSELF, CLONE, CLONE3, PRCTL, SENDTO, IOCTL, FCNTL]), column)
+
+
+def _listeners(folder: Path, secret: str, opened: contextlib.ExitStack) -> tuple[list[socket.socket], dict[str, Any]]:
+    addresses: dict[str, Any] = {
+        "tcp": (socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0)),
+        "udp": (socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)),
+        "unix": (socket.AF_UNIX, socket.SOCK_STREAM, str(folder / "socket")),
+        "abstract": (socket.AF_UNIX, socket.SOCK_STREAM, f"\0canary-{secret[:8]}"),
+        "abstract datagram": (socket.AF_UNIX, socket.SOCK_DGRAM, f"\0datagram-{secret[:8]}"),
+    }
+    listeners, facts = [], {}
+    for name, (family, kind, address) in addresses.items():
+        listener = opened.enter_context(socket.socket(family, kind))
+        listener.bind(address)
+        listener.setblocking(False)
+        if kind == socket.SOCK_STREAM:
+            listener.listen()
+        listeners.append(listener)
+        facts[name] = listener.getsockname()[1] if family == socket.AF_INET else address.lstrip("\0")
+    return listeners, facts
+
+
+@pytest.fixture(scope="module")
+def host() -> Iterator[Host]:
+    with a_host() as made:
+        numbers = [signal.SIGUSR1, signal.SIGHUP, signal.SIGXCPU]
+        old = {number: signal.signal(number, lambda number, _: made.signals.append(number)) for number in numbers}
+        made.before = made.state()
+        yield made
+        for number, handler in old.items():
+            signal.signal(number, handler)
+
+
+@pytest.fixture(params=list(BACKENDS))
+def backend(request: pytest.FixtureRequest) -> str:
+    """A backend that holds here."""
+    if reason := sandbox.verdict(request.param):
+        pytest.skip(f"{request.param} is not used here: {reason}")
+    return request.param
+
+
+def hostile(program: Hostile, host: Host, backend: str, timeout: float) -> Result:
+    code = PRELUDE.replace("{facts!r}", repr(host.facts)) + program.code
+    return run_untrusted(code, {"tools": host.folder / "tools"}, timeout, LIMITS, backend)
+
+
+def leftovers() -> list[str]:
+    """Command lines of programs of this process that still run."""
+    mark = f"RLIMIT_NOFILE={LIMITS.open_files}".encode()
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if mark in (command := (process / "cmdline").read_bytes()).split(b"\0"):
+                found.append(f"{process.name}: {command[:200]!r}")
+    return found
+
+
+def nothing_happened(host: Host, result: Result) -> None:
+    """Seen from outside the sandbox."""
+    printed = result.stdout + result.stderr
+    assert host.secret not in printed and "BROKE OUT" not in printed, printed[:2000]
+    assert host.reached() == []
+    assert host.signals == []
+    assert host.state() == host.before
+    assert leftovers() == []
+    assert not [path for path in Path(tempfile.gettempdir()).glob("untrusted-*") if _of_ours(path)]
+
+
+def _of_ours(path: Path) -> bool:
+    """Folders of other processes come and go; ours hold a main.py that names our folder of the host."""
+    try:
+        return "host-" in (path / "main.py").read_text() and str(os.getpid()) in (path / "main.py").read_text()
+    except OSError:
+        return False
+
+
+def an_honest_program_runs(backend: str) -> None:
+    code = "from tools.flights import search; print(*search())"
+    result = run_untrusted(code, {"tools/flights.py": "def search(): return [42]"}, backend=backend)
+    assert result.ok and result.stdout == "42\n", result
+
+
+@pytest.mark.parametrize("program", ATTEMPTS, ids=lambda program: program.what)
+def test_a_program_is_refused_when_it(program: Hostile, backend: str, host: Host) -> None:
+    result = hostile(program, host, backend, timeout=10)
+    nothing_happened(host, result)
+    assert "HELD" in result.stdout and result.ended == "exit", result
+
+
+def test_an_honest_program_runs_after_all_these(backend: str) -> None:
+    an_honest_program_runs(backend)
+
+
+@pytest.mark.parametrize("program", BOMBS, ids=lambda program: program.what)
+def test_a_program_is_bounded_when_it(program: Hostile, backend: str, host: Host) -> None:
+    timeout = 0.7 if program.ends == ("timeout",) else 10
+    memory = psutil.Process().memory_info().rss
+    result = hostile(program, host, backend, timeout)
+    nothing_happened(host, result)
+    assert result.ended in program.ends and result.seconds < timeout + SLACK_S, result
+    assert result.ended != "exit" or "HELD" in result.stdout or not result.ok, result
+    assert len(result.stdout) + len(result.stderr) <= 2 * LIMITS.output_bytes
+    assert result.truncated == (result.ended == "output")
+    assert psutil.Process().memory_info().rss - memory < 50e6
+    an_honest_program_runs(backend)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="only x86-64 has a second set of system calls")
+@pytest.mark.parametrize("program", OTHER_CALLS, ids=lambda program: program.what)
+def test_a_program_is_refused_or_ended_when_it(program: Hostile, backend: str, host: Host) -> None:
+    result = hostile(program, host, backend, timeout=10)
+    nothing_happened(host, result)
+    assert result.ended in program.ends and ("HELD" in result.stdout or result.ended == "killed"), result
+
+
+@pytest.mark.parametrize("program", [*NETWORK, *OTHER_PROCESSES], ids=lambda program: program.what)
+def test_under_a_kernel_with_less_of_landlock_a_program_is_still_refused_when_it(
+    program: Hostile, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kernels before 6.12 have no scopes for signals and sockets: the filter of system calls stands alone."""
+    if reason := sandbox.verdict("sandlock"):
+        pytest.skip(f"sandlock is not used here: {reason}")
+    policy = on_sandlock._policy
+
+    def without_newer_parts(*arguments: Any) -> dict[str, Any]:
+        settings = policy(*arguments)
+        return {**settings, "disable": settings.pop("allow_degraded")}
+
+    monkeypatch.setattr(on_sandlock, "_policy", without_newer_parts)
+    result = hostile(program, host, "sandlock", timeout=10)
+    nothing_happened(host, result)
+    assert "HELD" in result.stdout and result.ended == "exit", result
+
+
+TAME = [program for program in ATTEMPTS if program.tame]
+
+
+@pytest.mark.filterwarnings("ignore:UNSAFE")
+@pytest.mark.parametrize("program", TAME, ids=lambda program: program.what)
+def test_without_a_sandbox_the_same_program_gets_through_when_it(program: Hostile) -> None:
+    """So that a test above does not pass because its program is broken."""
+    usr1: Callable[..., Any] | int | None = signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    try:
+        with a_host() as bare:
+            result = hostile(program, bare, UNSAFE, timeout=10)
+    finally:
+        signal.signal(signal.SIGUSR1, usr1)
+    assert "BROKE OUT" in result.stdout, result
+
+
+def test_the_suite_is_as_large_as_promised() -> None:
+    assert len({program.what for program in [*ATTEMPTS, *BOMBS]}) == len([*ATTEMPTS, *BOMBS]) >= 100

@@ -1,0 +1,461 @@
+"""What a program in a sandbox may do, how its end shows, and that nothing runs where no sandbox holds."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lab import sandbox
+from lab.machine.faults import Unavailable
+from lab.machine.paths import ROOT
+from lab.sandbox import (
+    BACKENDS,
+    UNSAFE,
+    Limits,
+    Result,
+    SandboxUnavailable,
+    checks,
+    on_bubblewrap,
+    on_sandlock,
+    run_untrusted,
+    system_calls,
+)
+from lab.sandbox.first_steps import command
+from lab.sandbox.program import BackendRefused, Job
+from lab.sandbox.selftest import examine
+
+LIMITS = Limits(memory_mb=256)
+
+
+@pytest.fixture(params=list(BACKENDS))
+def backend(request: pytest.FixtureRequest) -> str:
+    if reason := sandbox.verdict(request.param):
+        pytest.skip(f"{request.param} is not used here: {reason}")
+    return request.param
+
+
+@pytest.fixture
+def holding() -> str:
+    """The backend that is chosen by itself here."""
+    for name in BACKENDS:
+        if not sandbox.verdict(name):
+            return name
+    pytest.skip("no sandbox holds here")
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> Path:
+    """A folder of tools as a domain gives it: a module that reads its own data."""
+    folder = tmp_path / "the tools"
+    (folder / "data").mkdir(parents=True)
+    (folder / "data" / "flights.csv").write_text("Rome,120\nParis,80\n", encoding="utf-8")
+    (folder / "Flights.py").write_text(
+        """
+import csv
+from pathlib import Path
+
+class Flights:
+    def run(self):
+        with open(Path(__file__).parent / "data" / "flights.csv", newline="") as file:
+            return list(csv.reader(file))
+"""
+    )
+    return folder
+
+
+def test_a_program_uses_the_tools_it_is_given(tools: Path, backend: str) -> None:
+    code = "from tools.Flights import Flights\nprint(min(Flights().run(), key=lambda row: int(row[1])))"
+    result = run_untrusted(code, {"tools": tools}, backend=backend)
+    assert result.ok and result.stdout == "['Paris', '80']\n" and result.stderr == ""
+    assert sorted(path.name for path in tools.rglob("*")) == ["Flights.py", "data", "flights.csv"]
+
+
+def test_files_come_as_texts_single_files_and_folders_at_any_depth(tools: Path, backend: str) -> None:
+    code = "for name in ('a.txt', 'b/c.txt', 'b/flights.csv', 'd/e/data/flights.csv'): print(open(name).read())"
+    files = {"a.txt": "é\n", "b/c.txt": "c", "b/flights.csv": tools / "data" / "flights.csv", "d/e": tools}
+    result = run_untrusted(code, files, backend=backend)
+    assert result.stdout.split("\n")[:2] == ["é", ""] and result.stdout.count("Paris") == 2, result
+
+
+def test_a_program_is_the_main_module_with_a_folder_to_write_in(backend: str) -> None:
+    code = """
+import __main__, json, os, sys, tempfile
+def here(): pass
+assert __name__ == "__main__" and __main__.here is here and len(sys.argv) == 1
+os.makedirs("out")
+with open("out/x.json", "w") as file: json.dump([1], file)
+with tempfile.TemporaryFile("w+") as file: file.write("x" * 1000)
+print(open("out/x.json").read())
+"""
+    assert run_untrusted(code, {}, backend=backend).stdout == "[1]\n"
+
+
+def test_the_standard_library_works(backend: str) -> None:
+    code = """
+import asyncio, collections, csv, dataclasses, datetime, decimal, fractions, hashlib, heapq, itertools, json, math
+import random, re, sqlite3, statistics, string, threading, typing, unicodedata, uuid, zlib, zoneinfo
+async def work(): return await asyncio.gather(*(asyncio.sleep(0.01, n) for n in range(3)))
+print(asyncio.run(work()), sqlite3.connect(":memory:").execute("select 1 + 1").fetchone()[0])
+threads = [threading.Thread(target=print, args=("from a thread",)) for _ in range(3)]
+[thread.start() for thread in threads], [thread.join() for thread in threads]
+print(asyncio.run(asyncio.to_thread(lambda: hashlib.sha256(b"").hexdigest()[:4])))
+"""
+    result = run_untrusted(code, {}, limits=LIMITS, backend=backend)
+    assert result.ok and result.stdout == "[0, 1, 2] 2\n" + "from a thread\n" * 3 + "e3b0\n", result
+
+
+def test_an_error_shows_as_python_shows_it(backend: str) -> None:
+    result = run_untrusted("def plan():\n    return 1 / 0\n\nplan()\n", {}, backend=backend)
+    assert (result.ok, result.returncode, result.ended) == (False, 1, "exit")
+    lines = result.stderr.splitlines()
+    assert lines[0].startswith("Traceback") and lines[-1] == "ZeroDivisionError: division by zero"
+    assert sum("File" in line for line in lines) == 2 and "return 1 / 0" in result.stderr and "-c" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("code", "returncode"),
+    [("raise SystemExit(3)", 3), ("import sys; sys.exit('no')", 1), ("this is no Python", 1), ("print('\0')", 1)],
+)
+def test_the_exit_status_comes_back(code: str, returncode: int, backend: str) -> None:
+    result = run_untrusted(code, {}, backend=backend)
+    assert (result.ended, result.returncode, result.ok) == ("exit", returncode, False)
+
+
+def test_a_death_by_signal_comes_back(backend: str) -> None:
+    result = run_untrusted("import ctypes; ctypes.string_at(0)", {}, backend=backend)
+    assert (result.ended, result.returncode) == ("killed", -11), result
+
+
+def test_memory_beyond_the_limit_is_an_error_that_the_program_can_catch(backend: str) -> None:
+    code = "try: x = bytearray(300 * 2**20)\nexcept MemoryError: print('too much')\ny = bytearray(100 * 2**20)"
+    assert run_untrusted(code, {}, limits=LIMITS, backend=backend).stdout == "too much\n"
+
+
+def test_processor_time_is_limited_apart_from_the_wall_clock(backend: str) -> None:
+    result = run_untrusted("while True: pass", {}, timeout=20, limits=Limits(cpu_s=1), backend=backend)
+    assert result.ended == "timeout" and result.seconds < 10, result
+
+
+def test_output_is_kept_up_to_the_limit_and_its_beginning_is_what_is_kept(backend: str) -> None:
+    code = "import sys\nprint('first')\nsys.stdout.flush()\nwhile True: print('x' * 999)"
+    result = run_untrusted(code, {}, limits=Limits(output_bytes=5000), backend=backend)
+    assert (result.ended, result.truncated, len(result.stdout)) == ("output", True, 5000)
+    assert result.stdout.startswith("first\nxxx") and result.returncode is None
+
+
+def test_output_of_exactly_the_limit_is_no_flood(backend: str) -> None:
+    result = run_untrusted("print('x' * 4999)", {}, limits=Limits(output_bytes=5000), backend=backend)
+    assert result.ok and not result.truncated and len(result.stdout) == 5000
+
+
+def test_what_was_printed_before_a_timeout_comes_back(backend: str) -> None:
+    code = "import time\nprint('begun', flush=True)\ntime.sleep(20)"
+    result = run_untrusted(code, {}, timeout=1, backend=backend)
+    assert (result.stdout, result.ended, result.truncated) == ("begun\n", "timeout", False)
+    assert 1 <= result.seconds < 4
+
+
+def test_bytes_that_are_no_text_are_replaced(backend: str) -> None:
+    code = "import sys; sys.stdout.buffer.write(b'a\\xff\\xfeb\\r\\n\\xe2\\x82')"
+    assert run_untrusted(code, {}, backend=backend).stdout == "a\ufffd\ufffdb\r\n\ufffd"
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=200))
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_text_comes_back_as_it_was_printed(holding: str, text: str) -> None:
+    result = run_untrusted(f"import sys; sys.stdout.write({text!r})", {"text": text}, backend=holding)
+    assert result.ok and result.stdout == text
+    code = "import sys; sys.stdout.write(open('text', newline='').read())"
+    assert run_untrusted(code, {"text": text}, backend=holding).stdout == text
+
+
+@pytest.mark.parametrize(
+    "name", ["", "/etc/passwd", "../up", "a/../b", "a/..", ".", "./a", "main.py", "main.py/a", "a\0b", "/"]
+)
+def test_a_name_that_leads_elsewhere_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="sandbox"):
+        run_untrusted("", {name: "text"})
+
+
+@pytest.mark.parametrize("names", [("a", "a/b"), ("a/b/c", "a/b"), ("a/b", "a//b")])
+def test_names_that_clash_are_refused(names: tuple[str, str]) -> None:
+    with pytest.raises(ValueError, match="clashes"):
+        run_untrusted("", dict.fromkeys(names, "text"))
+
+
+def test_a_host_path_that_is_a_link_or_missing_or_special_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    for name, reason in {"link": "is a link", "missing": "neither", "pipe": "neither"}.items():
+        with pytest.raises(ValueError, match=reason):
+            run_untrusted("", {"tools": tmp_path / name})
+
+
+@pytest.mark.parametrize("wrong", [{"memory_mb": 0}, {"output_bytes": -1}, {"cpu_s": 0}])
+def test_a_limit_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        Limits(**wrong)
+    with pytest.raises(ValueError, match="timeout"):
+        run_untrusted("", {}, timeout=0)
+
+
+def test_the_working_folder_goes_whatever_the_program_left_in_it(
+    backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "file").write_text("kept")
+    code = f"""
+import os
+os.mkdir("locked", 0o000)
+for _ in range(100): os.mkdir("deep"); os.chdir("deep")
+os.symlink({str(tmp_path / "kept")!r}, "away")
+"""
+    result = run_untrusted(code, {"given": tmp_path / "kept"}, backend=backend)
+    assert result.ok, result
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+    assert (tmp_path / "kept" / "file").read_text() == "kept"
+
+
+def test_no_descriptor_stays_open(backend: str) -> None:
+    def opened() -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    run_untrusted("", {}, backend=backend)
+    before = opened()
+    for code in ("print(1)", "while True: print(1)", "import time; time.sleep(9)"):
+        run_untrusted(code, {}, timeout=0.3, backend=backend)
+    assert opened() <= before
+
+
+def test_programs_run_side_by_side_from_threads(backend: str) -> None:
+    results: dict[int, Result] = {}
+
+    def work(number: int) -> None:
+        code = f"print({number}, flush=True); open('mine', 'x').write('')" + (
+            "\nwhile True: pass" if number % 4 == 0 else ""
+        )
+        results[number] = run_untrusted(code, {}, timeout=1.0 if number % 4 == 0 else 30, backend=backend)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    printed = {number: result.stdout for number, result in results.items() if result.ok}
+    assert printed == {number: f"{number}\n" for number in range(8) if number % 4}
+    assert {n for n, result in results.items() if result.ended == "timeout"} == {0, 4}
+
+
+def _printed_by(number: int, backend: str) -> str:
+    return run_untrusted(f"print({number})", {}, backend=backend).stdout
+
+
+def test_programs_run_side_by_side_from_worker_processes(backend: str) -> None:
+    from joblib import Parallel, delayed
+
+    found = Parallel(n_jobs=2, backend="loky")(delayed(_printed_by)(number, backend) for number in range(6))
+    assert found == [f"{number}\n" for number in range(6)]
+
+
+def test_a_program_runs_in_a_process_forked_from_one_that_ran_programs(backend: str) -> None:
+    code = f"""
+import os, sys
+from lab.sandbox import run_untrusted
+print(run_untrusted("print(1)", {{}}, backend={backend!r}).stdout, flush=True)
+if os.fork() == 0:
+    print(run_untrusted("print(2)", {{}}, backend={backend!r}).stdout, flush=True)
+    os._exit(0)
+assert os.wait()[1] == 0
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["1", "2"], done.stderr
+
+
+def _running(mark: int) -> list[int]:
+    """Processes of a program whose limit of open files is the mark."""
+    import psutil
+
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if f"RLIMIT_NOFILE={mark}" in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process.pid)
+    return found
+
+
+@pytest.mark.parametrize("later", [0, 0, 0.2])
+def test_a_program_dies_with_the_process_that_waits_for_it(later: float, backend: str, tmp_path: Path) -> None:
+    """Also if that process is killed at the very moment the program starts. later: seconds after that moment."""
+    mark = 1000 + os.getpid() % 5000
+    code = f"""
+from lab import sandbox
+from lab.sandbox import Limits, run_untrusted
+sandbox._verdicts[{backend!r}] = ""  # examined already; that would only take longer
+run_untrusted("while True: pass", {{}}, 60, Limits(open_files={mark}), {backend!r})
+"""
+    parent = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env={**os.environ, "TMPDIR": str(tmp_path)})
+    _until(lambda: bool(_running(mark)))
+    time.sleep(later)
+    parent.kill()
+    parent.wait()
+    _until(lambda: not _running(mark), 3.0)
+
+
+def test_a_program_ends_when_its_notebook_is_interrupted(backend: str, tmp_path: Path) -> None:
+    mark = 1000 + os.getpid() % 5000
+    code = f"""
+from lab import sandbox
+from lab.sandbox import Limits, run_untrusted
+sandbox._verdicts[{backend!r}] = ""
+try:
+    run_untrusted("while True: pass", {{}}, 60, Limits(open_files={mark}), {backend!r})
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    input()
+"""
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    pipe = subprocess.PIPE
+    parent = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment, stdin=pipe, stdout=pipe)
+    _until(lambda: bool(_running(mark)))
+    time.sleep(0.3)
+    parent.send_signal(signal.SIGINT)
+    assert parent.stdout and parent.stdout.readline() == b"interrupted\n"
+    assert not _running(mark) and not list(tmp_path.iterdir())
+    parent.communicate(b"\n")
+    assert parent.returncode == 0
+
+
+def _until(condition: Any, patience_s: float = 15.0) -> None:
+    end = time.monotonic() + patience_s
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.002)
+
+
+@pytest.fixture
+def unexamined(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(sandbox, "_verdicts", {})
+    monkeypatch.delenv(sandbox.VARIABLE, raising=False)
+    yield
+
+
+def _missing(_job: Job) -> Any:
+    raise BackendRefused("it is not installed; install it so")
+
+
+@pytest.mark.usefixtures("unexamined")
+def test_without_a_backend_nothing_runs_and_the_message_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sandbox, "BACKENDS", {"sandlock": _missing, "bubblewrap": _missing})
+    with pytest.raises(SandboxUnavailable) as refused:
+        run_untrusted(f"open({str(tmp_path / 'ran')!r}, 'w')", {})
+    assert not (tmp_path / "ran").exists()
+    for part in (
+        "sandlock: it is not",
+        "bubblewrap: it is not",
+        "pip install -r requirements.txt",
+        "apt install bubble",
+    ):
+        assert part in str(refused.value)
+    check = checks()[0]
+    assert not check.ok and "it is not installed" in check.detail and "apt install" in check.fix
+
+
+@pytest.mark.usefixtures("unexamined")
+def test_the_first_backend_that_holds_is_taken(monkeypatch: pytest.MonkeyPatch, holding: str) -> None:
+    monkeypatch.setattr(sandbox, "BACKENDS", {"absent": _missing, holding: BACKENDS[holding]})
+    assert run_untrusted("print(1)", {}).stdout == "1\n"
+    assert sandbox._verdicts == {"absent": "it is not installed; install it so", holding: ""}
+    assert checks()[0].ok and holding in checks()[0].detail
+
+
+@pytest.mark.usefixtures("unexamined")
+def test_the_environment_may_name_the_backend(monkeypatch: pytest.MonkeyPatch, holding: str) -> None:
+    monkeypatch.setattr(sandbox, "BACKENDS", {holding: BACKENDS[holding], "absent": _missing})
+    monkeypatch.setenv(sandbox.VARIABLE, "absent")
+    with pytest.raises(SandboxUnavailable, match="absent: it is not installed"):
+        run_untrusted("", {})
+    assert run_untrusted("", {}, backend=holding).ok
+    with pytest.raises(ValueError, match="no sandbox backend 'other'"):
+        run_untrusted("", {}, backend="other")
+
+
+def test_the_unsafe_mode_warns_each_time_and_is_no_backend_to_choose_from() -> None:
+    assert UNSAFE not in BACKENDS and "UNSAFE" in UNSAFE
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="UNSAFE"):
+            assert run_untrusted("print(1)", {}, backend=UNSAFE).stdout == "1\n"
+
+
+@pytest.mark.filterwarnings("ignore:UNSAFE")
+def test_the_selftest_refuses_no_isolation_at_all() -> None:
+    from lab.sandbox import without_isolation
+
+    with pytest.raises(BackendRefused, match="reads a host file"):
+        examine(without_isolation.start)
+
+
+MODULES = {"sandlock": on_sandlock, "bubblewrap": on_bubblewrap}
+
+
+def test_the_selftest_notices_what_a_backend_alone_leaves_open(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """sandlock alone lets files' modes be changed; bubblewrap alone lets a program fork."""
+    monkeypatch.setattr(MODULES[backend], "command", lambda job: command(job, confined=False))
+    with pytest.raises(BackendRefused) as refused:
+        examine(MODULES[backend].start)
+    expected = "changes a host file's mode" if backend == "sandlock" else "forks"
+    assert expected in str(refused.value)
+
+
+def test_a_backend_that_breaks_is_refused_not_raised(monkeypatch: pytest.MonkeyPatch, backend: str) -> None:
+    monkeypatch.setattr(MODULES[backend], "command", lambda job: ["/no/such/program"])
+    with pytest.raises(BackendRefused):
+        examine(MODULES[backend].start)
+
+
+@pytest.mark.parametrize("machine", list(system_calls.ARCHITECTURES))
+def test_every_jump_of_the_filter_lands_within_it_and_calls_are_listed_once(machine: str) -> None:
+    import struct
+
+    steps = list(struct.iter_unpack("=HBBI", system_calls.program_filter(machine)))
+    for place, (code, then, otherwise, _) in enumerate(steps):
+        assert code == system_calls.RETURN or place + 1 + max(then, otherwise) < len(steps)
+    column, _ = system_calls.ARCHITECTURES[machine]
+    listed = list(system_calls.numbers(system_calls.REFUSED, column).values())
+    assert len(listed) == len(set(listed)) > 100 and len(steps) < 4096
+
+
+def test_a_machine_without_a_table_of_system_calls_is_refused() -> None:
+    with pytest.raises(BackendRefused, match="riscv64"):
+        system_calls.program_filter("riscv64")
+
+
+def test_what_is_printed_is_the_same_wherever_it_runs(backend: str, tmp_path: Path) -> None:
+    """Else a traceback would carry a temporary folder's name, and no run that shows it could be repeated."""
+    (tmp_path / "broken.py").write_text("import json\n\n\ndef read():\n    return json.loads('{')\n")
+    code = "import os\nfrom tools.broken import read\nprint(os.getcwd())\nread()\n"
+    results = [run_untrusted(code, {"tools": tmp_path}, backend=backend) for _ in range(2)]
+    assert results[0].stdout == results[1].stdout == "/untrusted\n"
+    assert results[0].stderr == results[1].stderr
+    assert '"/untrusted/main.py"' in results[0].stderr and '"/python/json/' in results[0].stderr
+    assert str(tmp_path) not in results[0].stderr
+
+
+def test_a_backend_that_the_environment_names_wrongly_stops_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_SANDBOX", "sandbocks")
+    with pytest.raises(SandboxUnavailable, match="LAB_SANDBOX='sandbocks'.*sandlock"):
+        run_untrusted("print(1)", {})
+    assert issubclass(SandboxUnavailable, Unavailable)  # and so it is no episode's failure

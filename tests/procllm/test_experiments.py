@@ -1,0 +1,304 @@
+"""The experiments behind the notebooks of `3_procllm/`: runs, tables, intervals, recordings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from chat_server import ChatServer, Request, Response, answer
+from lab.models.rules import NoRule
+from lab.results import tables
+from lab.runs import recordings
+from lab.runs.budget import BudgetSpent
+from lab.runs.execution import Played
+from lab.runs.run import Episode
+from procllm.conditions import EXTENDED, HUMAN, LLM, NONE
+from procllm.domains import NAMES, domain
+from procllm.experiments import episodes, figure3, figure4, llm_networks, read_loops, scores, subtasks, table1
+from procllm.experiments.episodes import MADE_BY, METHOD, Problems, Results, Setup, collect, network
+from procllm.generation import make
+from procllm.network import TOP
+from procllm.trajectory import Step
+
+BLOCKS = figure3.problems(6, [(4, 3)], [])
+SMALL = Setup(BLOCKS, (HUMAN, NONE))
+
+
+def run(setup: Setup, folder: Path, name: str = "run", **about: object) -> Results:
+    return collect(setup, run=str(folder / name), show_progress=False, workers=1, **about)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("condition", [HUMAN, NONE, EXTENDED])
+def test_rules_solve_every_domain_under_every_network_that_is_not_made(
+    name: str, condition: str, tmp_path: Path
+) -> None:
+    results = run(Setup((Problems(name, 4),), (condition,), data="made"), tmp_path)
+    assert results.frame["success"].all() and len(results.frame) == 4
+    assert results.evidence == "measured" and results.backbone == "rules"
+
+
+def test_conditions_are_compared_on_the_same_instances(tmp_path: Path) -> None:
+    frame = run(replace(SMALL, engine="rules@0.7"), tmp_path).frame
+    by = frame.groupby("condition")["instance"].apply(list)
+    assert by[HUMAN] == by[NONE] and len(by[HUMAN]) == 6
+
+
+def test_a_finished_run_is_read_again_and_not_played(tmp_path: Path) -> None:
+    first = run(SMALL, tmp_path)
+    before = (tmp_path / "run" / "episodes.jsonl").read_bytes()
+    assert run(SMALL, tmp_path).frame.equals(first.frame)
+    assert (tmp_path / "run" / "episodes.jsonl").read_bytes() == before
+
+
+def test_processes_give_the_results_of_one(tmp_path: Path) -> None:
+    noisy = replace(SMALL, engine="rules@0.7")
+    one = run(noisy, tmp_path)
+    two = collect(noisy, workers=2, run=str(tmp_path / "two"), show_progress=False)
+    assert two.frame.drop(columns="seconds").equals(one.frame.drop(columns="seconds"))
+
+
+def test_noise_is_simulated_and_the_seed_changes_it(tmp_path: Path) -> None:
+    first = run(replace(SMALL, engine="rules@0.6"), tmp_path, "first")
+    other = run(replace(SMALL, engine="rules@0.6", seed=1), tmp_path, "other")
+    assert first.evidence == "simulated" and other.backbone == "rules@0.6?seed=1"
+    rows = tables.table(scores.success_rows([first]))
+    assert set(rows["evidence"]) == {"simulated"} and set(rows["n"]) == {6}
+
+
+@pytest.mark.parametrize(
+    ("setup", "named"),
+    [
+        (replace(SMALL, conditions=("Best-TN",)), "Best-TN"),
+        (replace(SMALL, conditions=HUMAN), "must be a list"),
+        (replace(SMALL, horizon=0), "horizon=0"),
+        (Setup(()), "nothing to play"),
+        (Setup((Problems("recipes", 0),)), "nothing to play"),
+        (Setup((Problems("units", 1, (("b", 3),)),)), "no size 'b'"),
+        (Setup((Problems("chess", 1),)), "chess"),
+        (Setup(figure3.problems(1, [(3, 9)], [])), "h=9"),
+        (Setup(figure3.problems(1, [], [(3, 9)])), "k=9"),
+    ],
+)
+def test_what_there_is_not_is_refused_by_name_before_anything_is_played(
+    setup: Setup, named: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=named):
+        run(setup, tmp_path)
+    assert not (tmp_path / "run").exists()
+
+
+def test_success_rows_have_wilson_intervals_and_paired_rows_an_exact_test(tmp_path: Path) -> None:
+    results = run(replace(SMALL, engine="rules@0.5"), tmp_path)
+    rows = tables.table(scores.success_rows([results])).set_index("method")
+    solved = results.frame.groupby("condition")["success"].sum()
+    for condition in (HUMAN, NONE):
+        row = rows.loc[condition]
+        assert row["value"] == pytest.approx(100 * solved[condition] / 6)
+        assert row["ci_low"] <= row["value"] <= row["ci_high"]
+    (line,) = scores.paired([results], [(HUMAN, NONE)]).to_dict("records")
+    assert line["difference"] == pytest.approx(100 * (solved[HUMAN] - solved[NONE]) / 6)
+    assert line["only the first"] - line["only the second"] == solved[HUMAN] - solved[NONE]
+    assert 0 < line["McNemar p"] <= 1 and line["n"] == 6
+
+
+def test_endings_add_up_to_all_episodes(tmp_path: Path) -> None:
+    results = run(replace(SMALL, engine="rules@0.4", horizon=15), tmp_path)
+    for line in scores.endings([results]).to_dict("records"):
+        kinds = ("solved", "wrong, yet verified", "right at a timeout", "wrong at a timeout", "failed")
+        assert sum(line[kind] for kind in kinds) == line["n"] == 6
+    assert len(scores.failures(results)) == 12 - results.frame["success"].sum()
+
+
+def test_travel_is_counted_by_column_and_each_column_needs_those_before(tmp_path: Path) -> None:
+    results = run(Setup((Problems("travel", 6),), (HUMAN,), "rules@0.5", data="made", horizon=40), tmp_path)
+    rows = table1.travel([results])
+    measured = rows[rows["source"] == "this run"]["value"].tolist()
+    assert len(measured) == 3 and measured == sorted(measured, reverse=True)
+    published = rows[rows["evidence"] == "published"]
+    assert len(published) == 12 and published["value"].max() == 81.4
+
+
+def test_a_guess_without_tools_is_hardly_ever_right() -> None:
+    chances = table1.chances(Setup((Problems("recipes", 20),))).set_index("fact")["value"]
+    assert 0 < chances["a random dish of the book is right, %"] < 5
+    assert chances["right dishes of a request, mean"] >= 1
+
+
+def test_a_failed_episode_is_no_success_and_stays_in_every_count(tmp_path: Path) -> None:
+    results = run(SMALL, tmp_path)
+    name = next(name for name in results.episodes if name.startswith(HUMAN))
+    failed = {name: Episode(name, None, "Error: it broke")}
+    broken = replace(results, episodes={**results.episodes, **failed})
+    rows = tables.table(scores.success_rows([broken])).set_index("method")
+    assert rows.loc[HUMAN, "n"] == 6 and rows.loc[HUMAN, "value"] == pytest.approx(500 / 6)
+    (sides, _) = subtasks.inequality([broken], ["blocks"]).to_dict("records")
+    assert sides["product"] == pytest.approx(5 / 6) and sides["full"] == 1
+    (iterations, _) = scores.cost_rows([broken])
+    assert iterations["value"] == 10 and iterations["n"] == 5
+    assert scores.failures(broken).to_dict("records")[0]["checker"] == "Error: it broke"
+
+
+def test_a_run_that_was_stopped_shows_only_instances_that_all_conditions_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played = []
+
+    def until_spent(*about: object) -> Played:
+        if len(played) == 3:
+            raise BudgetSpent("the budget is spent")
+        played.append(about)
+        return episodes._play_one(*about)
+
+    monkeypatch.setattr(episodes, "_play_one", episodes._play, raising=False)
+    monkeypatch.setattr(episodes, "_play", until_spent)
+    frame = run(SMALL, tmp_path).frame
+    assert len(played) == 3 and len(frame) == 2 and frame["instance"].nunique() == 1
+
+
+# --- loops of reading, and the arithmetic of subtasks --------------------------------------------------------------
+
+
+def steps(*commands: str) -> tuple[Step, ...]:
+    return tuple(Step(TOP, command, "done") for command in commands)
+
+
+def test_reads_are_counted_by_what_comes_before_them(tmp_path: Path) -> None:
+    results = run(SMALL, tmp_path)
+    trajectory = next(iter(results.trajectories.values()))
+    loop = replace(trajectory, steps=steps("Read a", "Read b", "Read a", "Read b", "Append n", "Read a", "", "Read b"))
+    assert read_loops.reads_of(loop) == (6, 3, 4, 1)
+    assert read_loops.reads_of(replace(trajectory, steps=())) == (0, 0, 0, 0)
+    assert read_loops.reads_of(replace(trajectory, steps=steps("Write a", "Write a", "", "Write a"))) == (0, 0, 0, 2)
+
+
+def test_the_product_of_shares_within_the_horizon_is_the_success_of_the_whole(tmp_path: Path) -> None:
+    results = run(Setup(figure3.problems(12, [(5, 4)], [(5, 3)]), (HUMAN, NONE), "rules@0.6", horizon=40), tmp_path)
+    success = results.frame.groupby(["domain", "condition"])["success"].mean()
+    sides = subtasks.inequality([results], ["blocks", "units"])
+    for line in sides[sides["counted"] == "within the horizon"].to_dict("records"):
+        name = next(name for name in NAMES if domain(name).title == line["domain"])
+        assert line["full"] == pytest.approx(success[name, NONE])
+        assert line["product"] == pytest.approx(success[name, HUMAN])
+    assert (sides["product low"] <= sides["product"]).all() and (sides["product"] <= sides["product high"]).all()
+    first = sides[sides["counted"] == "at the first check"]
+    assert (first["product"].to_numpy() <= sides[sides["counted"] != "at the first check"]["product"].to_numpy()).all()
+
+
+# --- a model's answers: recorded, replayed, and networks that it makes ---------------------------------------------
+
+
+def looping(request: Request) -> Response:
+    """A model that reads the request for ever."""
+    return answer(
+        {
+            "observation": "nothing is known",
+            "thought": "read",
+            "action": {"name": "Read", "action_arg1": "files/request.txt", "action_arg2": ""},
+        }
+    )
+
+
+@pytest.fixture
+def recorded(server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Results]:
+    monkeypatch.setenv("OPENAI_BASE_URL", server.address)
+    monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path / "recordings"))
+    monkeypatch.setenv("LAB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv(recordings.WANTED, "small")
+    server.behave(looping)
+    results = run(replace(SMALL, problems=figure3.problems(2, [(3, 2)], []), engine="small", horizon=6), tmp_path)
+    scores.record(results)
+    return results
+
+
+def test_a_recorded_model_is_replayed_without_its_server(recorded: Results, server: ChatServer, tmp_path: Path) -> None:
+    asked = len(server.requests)
+    again = run(Setup((), engine="replay:small"), tmp_path, "again")
+    assert len(server.requests) == asked > 0
+    assert again.frame.drop(columns="seconds").equals(recorded.frame.drop(columns="seconds"))
+    assert set(again.frame["ended"]) == {"horizon"} and again.evidence == "measured" and again.backbone == "small"
+    rows = read_loops.frame([again])
+    assert set(rows[rows["metric"] == "4 or more reads in a row, Blocks World"]["value"]) == {100}
+
+
+def test_a_recordings_rows_stand_in_figure_4_with_their_source(recorded: Results) -> None:
+    rows = figure4.frame([])
+    assert {"iterations, Blocks World", "tokens, Blocks World"} <= set(rows["metric"])
+    assert rows["source"].str.startswith("recording small").all() and set(rows["backbone"]) == {"small"}
+
+
+STATED = {
+    "task": TOP,
+    "subtasks": ["take notes on the request"],
+    "effect": "answer.txt answers the request",
+    "effect_files": ["answer.txt", "files/request.txt"],
+}
+
+
+def networks(*answers: list[dict]) -> object:
+    given = iter(answers)
+    return lambda request: answer({"methods": next(given)})
+
+
+def connected(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> object:
+    from lab.models.connect import connect
+
+    monkeypatch.setenv("OPENAI_BASE_URL", server.address)
+    return connect("maker", cache=None)
+
+
+def test_a_made_network_is_checked_and_sent_back_once_with_its_fault(
+    server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.behave(networks([{**STATED, "task": "begin"}], [STATED]))
+    made = make(domain("blocks"), connected(server, monkeypatch))
+    assert [bool(attempt.fault) for attempt in made.attempts] == [True, False]
+    assert TOP in made.attempts[0].fault and made.attempts[0].fault in server.requests[1].text
+    assert made.network is not None and made.network.methods[0].subtasks == ("take notes on the request",)
+
+
+def test_a_network_that_is_wrong_twice_is_no_network(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    circle = [{**STATED, "subtasks": [TOP]}]
+    server.behave(networks(circle, circle, [STATED]))
+    made = make(domain("blocks"), connected(server, monkeypatch))
+    assert made.network is None and len(made.attempts) == 2 and "circle" in made.attempts[1].fault
+
+
+def test_the_makers_schema_lists_the_files_that_there_are(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.behave(networks([STATED]))
+    make(domain("units"), connected(server, monkeypatch))
+    schema = json.dumps(server.requests[0].body["response_format"])
+    assert all(path in schema for path in domain("units").paths) and "solver.py" not in schema
+
+
+def test_rules_make_no_networks() -> None:
+    with pytest.raises(NoRule, match=r"procllm\.network"):
+        network(LLM, "blocks", maker="rules")
+
+
+def test_the_recorded_networks_are_checked_ones_and_say_who_made_them() -> None:
+    makings = llm_networks.collect(MADE_BY)
+    assert makings.backbone == "qwen2.5-coder-1.5b (local)" and set(makings.made) == set(NAMES)
+    for line in llm_networks.overview(makings).to_dict("records"):
+        assert line["usable"] == (line["fault of the last"] == "")
+
+
+@pytest.mark.parametrize("name", scores.recorded_names())
+def test_a_committed_recording_replays_to_the_rows_beside_it(name: str, tmp_path: Path) -> None:
+    results = run(Setup((), engine=f"replay:{name}"), tmp_path)
+    rows = tables.table(scores.success_rows([results])).set_index(["method", "metric"])["value"]
+    kept = recordings.rows(METHOD)
+    kept = kept[kept["source"].str.startswith(f"recording {name},") & kept["metric"].str.startswith("success")]
+    assert rows.to_dict() == kept.set_index(["method", "metric"])["value"].to_dict() != {}
+
+
+def test_both_named_domains_are_recorded_under_both_conditions() -> None:
+    kept = recordings.rows(METHOD)
+    kept = kept[kept["metric"].str.startswith("success")]
+    for domain_title in ("Blocks World, b=3", "Recipe Generator"):
+        of = kept[kept["metric"].str.contains(domain_title, regex=False)]
+        assert {HUMAN, NONE} <= set(of["method"]) and of["n"].min() >= 2

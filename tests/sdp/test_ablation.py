@@ -1,0 +1,114 @@
+"""Appendix C's three factors on trajectories that are worked out by hand, and on walks of any kind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lab.models.parsing import MalformedAnswer
+from sdp.ablation import (
+    ABLATIONS,
+    Ablation,
+    action_fidelity,
+    cascade_factor,
+    certified_prefix_ratio,
+    replayed,
+)
+from sdp.loop import Settings, run_episode
+from sdp.trajectory import Trajectory
+from toy_world import Corridor, CorridorAdapter, rolls
+
+BY_NAME = {ablation.name: ablation for ablation in ABLATIONS}
+
+
+def walk(dice: list[int], length: int = 4, **settings: object) -> Trajectory:
+    return run_episode("walk", CorridorAdapter(Corridor(length, dice)), Settings(**settings))
+
+
+@pytest.mark.parametrize(
+    ("dice", "fidelity"),
+    [([1, 1, 1, 1], 1.0), ([0, 1, 1, 1, 1], 3 / 4), ([0, 0, 1, 1, 0, 2], 1 / 3), ([4], 1.0), ([0, 4], 0.0), ([], 0.0)],
+)
+def test_action_fidelity_is_the_share_of_certified_steps_whose_first_attempt_was_certified(
+    dice: list[int], fidelity: float
+) -> None:
+    assert action_fidelity(walk(dice, step_cap=12)) == pytest.approx(fidelity)
+
+
+def test_attempts_from_before_a_replan_still_count_against_the_first() -> None:
+    trajectory = walk([0, 0, 4], budget=1)
+    assert trajectory.replans == 1 and action_fidelity(trajectory) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("dice", "ratio"),
+    [([1, 1, 1, 1], 1.0), ([0, 1, 1, 1, 1], 1.0), ([1, 0, 0, 1, 1, 1], 1 / 4), ([2, 0, 0, 2], 1 / 2),
+     ([0, 0, 1, 0, 0, 1, 1, 1], 0.0), ([1, 0, 0, 1, 0, 0, 2], 1 / 4)],
+)  # fmt: skip
+def test_the_certified_prefix_ratio_is_how_far_the_plan_was_when_a_budget_was_first_spent(
+    dice: list[int], ratio: float
+) -> None:
+    assert certified_prefix_ratio(walk(dice, budget=1)) == pytest.approx(ratio)
+
+
+def test_a_run_without_replan_has_stalled_where_its_budget_was_spent() -> None:
+    assert certified_prefix_ratio(walk([1, 1, 0, 0], budget=1, replan=False)) == pytest.approx(2 / 4)
+
+
+def test_a_run_whose_replan_gave_no_plan_has_stalled_there_too() -> None:
+    class Speechless(CorridorAdapter):
+        def replan(self, *_: object) -> list[object]:
+            raise MalformedAnswer("no JSON object in the answer")
+
+    trajectory = run_episode("walk", Speechless(Corridor(4, [1, 0, 0])), Settings(budget=1))
+    assert trajectory.end == "malformed plan" and certified_prefix_ratio(trajectory) == pytest.approx(1 / 4)
+
+
+@pytest.mark.parametrize(
+    ("dice", "step_cap", "factor"),
+    [([1, 1, 1, 1], 4, 1.0), ([4], 4, 1.0), ([4], 2, 2 / 4), ([0, 2, 2], 4, 4 / 5), ([0, 2, 2], 5, 1.0)],
+)
+def test_the_cascade_factor_is_the_share_of_single_steps_that_the_cap_pays_for(
+    dice: list[int], step_cap: int, factor: float
+) -> None:
+    assert cascade_factor(walk(dice, step_cap=step_cap)) == pytest.approx(factor)
+
+
+@given(seed=st.integers(0, 10_000), length=st.integers(1, 7), budget=st.integers(0, 3), cap=st.integers(1, 20))
+def test_every_factor_is_a_share_and_1_where_its_mechanism_was_never_needed(
+    seed: int, length: int, budget: int, cap: int
+) -> None:
+    adapter = CorridorAdapter(Corridor(length, rolls(seed)))
+    trajectory = run_episode("walk", adapter, Settings(budget=budget, step_cap=cap))
+    factors = {ablation.name: ablation.factor(trajectory) for ablation in ABLATIONS}
+    assert all(0 <= factor <= 1 for factor in factors.values())
+    if all(attempt.k for attempt in trajectory.attempts):
+        assert factors["-Validate"] == 1
+    if not trajectory.replans:
+        assert factors["-Replan"] == 1
+    if all(attempt.k <= 1 for attempt in trajectory.attempts):
+        assert factors["-Cascade"] == 1
+
+
+def test_the_replayed_score_is_the_recorded_one_times_the_factor() -> None:
+    trajectory = walk([0, 1, 1, 1, 1])
+    assert replayed(BY_NAME["-Validate"], trajectory, 0.8) == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize("ablation", ABLATIONS, ids=lambda ablation: ablation.name)
+def test_each_switch_turns_its_own_mechanism_off_and_nothing_else(ablation: Ablation) -> None:
+    settings = Settings(budget=1, step_cap=9)
+    name = ablation.name[1:].lower()
+    assert ablation.without(settings) == replace(settings, **{name: False})
+
+
+def test_running_again_without_a_mechanism_does_what_it_says() -> None:
+    dice = [0, 0, 2, 0, 2]
+    without = {name: ablation.without(Settings(budget=1)) for name, ablation in BY_NAME.items()}
+    runs = {name: run_episode("walk", CorridorAdapter(Corridor(4, dice)), s) for name, s in without.items()}
+    assert [attempt.k for attempt in runs["-Validate"].attempts] == [1, 1, 1, 1]
+    assert runs["-Replan"].end == "budget" and len(runs["-Replan"].attempts) == 2
+    assert max(attempt.k for attempt in runs["-Cascade"].attempts) == 1 and runs["-Cascade"].reached_goal

@@ -1,0 +1,168 @@
+"""The experiments behind the notebooks of `1_sdp/`, on made data and against a server on the loopback."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from chat_server import ChatServer, Request, Response, answer, in_prose, says, status
+from lab.results import tables
+from lab.runs.run import ManifestMismatch
+from sdp.adapters.travelplanner.adapter import Policy
+from sdp.experiments import table1, table2, table6
+from sdp.experiments.travelplanner import Results, Setup, collect, play
+from sdp.mdp import mdp
+
+MADE = Setup(data="made", limit=4)
+
+
+def run(setup: Setup, folder: Path, name: str = "run", **about: object) -> Results:
+    return collect(setup, run=str(folder / name), show_progress=False, **about)
+
+
+def test_a_limit_spreads_over_levels_and_lengths() -> None:
+    tasks = Setup(data="made", levels=("easy", "medium", "hard"), limit=9).tasks()
+    assert Counter(task.level for task in tasks) == {"easy": 3, "medium": 3, "hard": 3}
+    assert {task.days for task in tasks} == {3, 5, 7}
+
+
+def test_a_limit_above_the_number_of_queries_takes_them_all_once() -> None:
+    tasks = Setup(data="made", limit=10**6).tasks()
+    assert len(tasks) == len({task.id for task in tasks}) == len(Setup(data="made").tasks())
+
+
+def test_a_finished_run_is_read_and_not_played_again(tmp_path: Path) -> None:
+    first = run(MADE, tmp_path)
+    before = (tmp_path / "run" / "episodes.jsonl").read_bytes()
+    again = run(MADE, tmp_path)
+    assert (tmp_path / "run" / "episodes.jsonl").read_bytes() == before
+    assert again.finals == first.finals
+    assert again.total("calls") == first.total("calls") > 0
+
+
+def test_a_run_folder_refuses_another_policy_and_names_it(tmp_path: Path) -> None:
+    run(MADE, tmp_path)
+    with pytest.raises(ManifestMismatch, match=r"every_meal is False there and True here"):
+        run(Setup(data="made", limit=4, policy=Policy(every_meal=True)), tmp_path)
+
+
+def test_two_processes_give_the_results_of_one(tmp_path: Path) -> None:
+    one, two = run(MADE, tmp_path, "one"), run(MADE, tmp_path, "two", workers=2)
+    assert [episode.result for episode in one.episodes] == [episode.result for episode in two.episodes]
+
+
+def first_option(request: Request) -> Response:
+    assert "Options:\n1. " in request.text
+    return answer({"choice": 1})
+
+
+def test_a_model_at_an_address_plays_whole_episodes(tmp_path: Path, server: ChatServer) -> None:
+    server.behave(first_option)
+    results = run(Setup(engine="first-option", data="made", limit=4), tmp_path)
+    assert all(not episode.failed for episode in results.episodes)
+    assert results.backbone == "first-option"
+    assert server.count == results.total("calls")
+    assert results.total("tokens_in") == 7 * server.count
+    costs = table2.costs({"four": results}).iloc[0]
+    assert (costs["operator"], costs["calls"], costs["paths"]) == ("realize", server.count, f"schema {server.count}")
+    assert costs["dollars"] is None, "a model without a price costs an unknown sum, not nothing"
+
+
+def test_a_recorded_run_is_replayed_without_the_server(tmp_path: Path, server: ChatServer) -> None:
+    server.behave(first_option)
+    recorded = run(Setup(engine="to-record", data="made", limit=3), tmp_path, "recorded")
+    asked = server.count
+    replayed = run(Setup(engine=f"replay:{tmp_path / 'recorded'}", data="made", limit=3), tmp_path, "replayed")
+    assert server.count == asked
+    assert [e.result for e in replayed.episodes] == [e.result for e in recorded.episodes]
+    assert replayed.backbone == "to-record", "rows carry the name of what really answered"
+
+
+def test_a_model_that_talks_rubbish_is_accounted_for_and_fails_no_episode(tmp_path: Path, server: ChatServer) -> None:
+    def moody(request: Request) -> Response:
+        fine, busy = answer({"choice": 1}), status(429, retry_after="0.01")
+        moods = [fine, in_prose({"choice": 1}), says("the first one"), fine, busy, says(""), says("no")]
+        return moods[request.number % len(moods)]
+
+    server.behave(moody)
+    results = run(Setup(engine="moody", data="made", limit=3), tmp_path, workers=1)
+    assert all(not episode.failed for episode in results.episodes)
+    paths = Counter()
+    for usage in results.usage.values():
+        paths.update(usage["realize"]["paths"])
+    assert paths["schema"] and paths["repaired"] and paths["reasked"] and paths["malformed"]
+    assert sum(paths.values()) == results.total("calls")
+
+
+def test_a_key_that_is_refused_stops_the_run_and_loses_nothing(tmp_path: Path, server: ChatServer) -> None:
+    server.behave(lambda request: status(401))
+    with pytest.raises(Exception, match="401"):
+        run(Setup(engine="locked", data="made", limit=3), tmp_path, workers=1)
+    server.behave(first_option)
+    assert len(run(Setup(engine="locked", data="made", limit=3), tmp_path, workers=1).episodes) == 3
+
+
+def test_every_row_says_how_its_number_came_to_be(tmp_path: Path) -> None:
+    clean, noisy = run(MADE, tmp_path, "clean"), run(Setup(engine="rules@0.7", data="made", limit=4), tmp_path, "noisy")
+    frame = table2.frame({"clean": clean, "noisy": noisy})
+    assert dict(zip(frame["method"], frame["evidence"], strict=True)) == {"clean": "measured", "noisy": "simulated"}
+    whole = table2.with_published(frame)
+    assert set(whole["evidence"]) == {"published", "measured", "simulated"}
+    shown = tables.side_by_side(whole, list(table2.METRICS.values()))
+    assert shown.loc[shown["method"] == "TDP", "Final Pass Rate"].tolist() == ["–"], "nobody could recover this cell"
+
+
+def test_the_published_hard_rates_of_sdp_are_the_papers() -> None:
+    published = tables.published("Table 2 TravelPlanner", "sdp").query("method == 'SDP'").dropna(subset="value")
+    assert dict(zip(published["metric"], published["value"], strict=True)) == {
+        "Hard Constraint Micro": 97.4,
+        "Hard Constraint Macro": 93.8,
+        "Delivery Rate": 100.0,
+    }
+
+
+def test_failures_carry_the_diagnostic_of_the_filter_that_left_nothing(tmp_path: Path) -> None:
+    results = run(Setup(data="made", levels=("easy", "medium", "hard")), tmp_path)
+    failed = table2.failures({"made": results})
+    assert len(failed) == sum(not verdict.final for verdict in results.verdicts) > 0
+    assert failed["diagnostic"].str.contains("local constraints|affordability|consistency|uniqueness|membership").all()
+
+
+def test_table_6_has_both_ways_for_every_mechanism(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("sdp.experiments.travelplanner.ROOT", tmp_path)
+    ablated = table6.collect_travelplanner("rules@0.7", "made", limit=6)
+    rows = tables.table(table6.rows(ablated)).set_index("method")["value"]
+    assert rows["-Cascade, replay"] == rows["full"] == rows["-Cascade, run again"], "k is 1 on all steps here"
+    assert rows["-Validate, run again"] <= rows["-Validate, replay"] <= rows["full"], "replay is an optimistic bound"
+    layout = table6.layout(tables.table(table6.rows(ablated)))
+    assert list(layout.columns[4:]) == list(table6.BENCHMARKS)
+    assert layout.query("method == 'full' and evidence == 'published'")["ScienceWorld"].tolist() == ["59.2"]
+    paired = table6.comparisons(ablated).set_index("condition")
+    assert paired.loc["-Cascade", "difference"] == 0 and paired.loc["-Validate", "lost"] > 0
+
+
+def test_the_noise_sweep_is_monotone_enough_and_labelled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("sdp.experiments.travelplanner.ROOT", tmp_path)
+    sweep = table6.noise_sweep([1.0, 0.5], "made", limit=6)
+    rate = sweep.set_index(["condition", "keep"])["rate"]
+    assert set(sweep["evidence"]) == {"simulated"}
+    assert rate["without Validate", 0.5] < rate["without Validate", 1.0]
+    assert rate["undoing Replan", 0.5] >= rate["SDP", 0.5] >= rate["without Validate", 0.5]
+
+
+def test_the_counts_of_table_1_are_those_of_the_trajectories(tmp_path: Path) -> None:
+    trajectories = run(MADE, tmp_path).trajectories
+    counts = table1.inputs(trajectories, "rules").set_index("MDP input")["count"]
+    assert counts["certified transitions"] == sum(len(t.transitions) for t in trajectories)
+    assert counts["state space"] == len(mdp(trajectories).states)
+    assert counts["termination criterion"] == sum(t.reached_goal for t in trajectories)
+
+
+def test_a_trajectory_survives_the_run_folder(tmp_path: Path) -> None:
+    kept = run(MADE, tmp_path)
+    assert kept.trajectories[0] == play(MADE, kept.tasks[0].id)
+    line = json.loads((tmp_path / "run" / "episodes.jsonl").read_text().splitlines()[0])
+    assert line["result"]["trajectory"]["task"] == kept.tasks[0].id

@@ -1,0 +1,206 @@
+"""No operator of the normal loop can reach the history: by its signature, and by what its arguments lead to."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import FrozenInstanceError, dataclass, field
+from types import FunctionType, ModuleType
+from typing import Any
+
+import pytest
+
+from lab.models.backbone import Ledger
+from lab.models.connect import connect
+from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
+from sdp.adapters.travelplanner.options import Listings
+from sdp.loop import Settings, _Log, run_episode
+from sdp.operators import Adapter, Predicate, Verdict
+from sdp.trajectory import Attempt, Plan, Trajectory, Transition
+from toy_world import Corridor, CorridorAdapter, Walker, rolls
+from worlds.travelplanner.made import made_sandbox, made_tasks
+from worlds.travelplanner.world import TravelPlanner
+
+READS = {
+    "start": [],
+    "propose": ["state", "goal", "planned"],
+    "realize": ["state", "target", "failures"],
+    "act": ["action"],
+    "validate": ["tail", "observation"],
+    "advance": ["state", "certified", "observation"],
+    "replan": ["state", "goal", "trajectory"],
+}
+HISTORY = (Trajectory, Plan, Transition, _Log)
+
+
+class Leak(AssertionError):
+    """An operator could have read the history."""
+
+
+@pytest.mark.parametrize("adapter", [Adapter, TravelPlannerAdapter, CorridorAdapter])
+@pytest.mark.parametrize("operator", READS)
+def test_each_operator_takes_what_definition_1_gives_it_and_no_more(adapter: type, operator: str) -> None:
+    parameters = inspect.signature(getattr(adapter, operator)).parameters
+    assert list(parameters) == ["self", *READS[operator]]
+    assert all(p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty for p in parameters.values())
+
+
+def reachable(roots: Iterable[Any], known: frozenset[int] = frozenset()) -> list[Any]:
+    """Every object that code holding `roots` can reach through references; `known` ids are not looked into.
+
+    Modules and classes are shared by all code, and so are a function's globals: of functions, only what they closed
+    over and their defaults count.
+    """
+    queue, seen, found = list(roots), set(known), []
+    while queue:
+        thing = queue.pop()
+        if id(thing) in seen or isinstance(thing, (ModuleType, type)):
+            continue
+        seen.add(id(thing))
+        found.append(thing)
+        if isinstance(thing, FunctionType):
+            queue += [thing.__closure__, thing.__defaults__, thing.__kwdefaults__, thing.__dict__]
+        else:
+            queue += gc.get_referents(thing)
+    return found
+
+
+@dataclass
+class Watched:
+    """An adapter between the loop and another, which looks at what each operator could reach."""
+
+    inner: Any
+    known: frozenset[int] = frozenset()
+    calls: dict[str, int] = field(default_factory=dict)
+
+    def start(self) -> Any:
+        return self.inner.start()
+
+    def propose(self, state: Any, goal: Predicate, planned: Sequence[Predicate]) -> Any:
+        return self._local("propose", (), state, goal, planned)
+
+    def realize(self, state: Any, target: Predicate, failures: Sequence[Attempt]) -> Any:
+        return self._local("realize", failures, state, target, failures)
+
+    def act(self, action: Any) -> Any:
+        return self.inner.act(action)
+
+    def validate(self, tail: Sequence[Predicate], observation: Any) -> Verdict:
+        return self._local("validate", (), tail, observation)
+
+    def advance(self, state: Any, certified: Sequence[Predicate], observation: Any) -> Any:
+        return self._local("advance", (), state, certified, observation)
+
+    def replan(self, state: Any, goal: Predicate, trajectory: Trajectory) -> Any:
+        self.calls["replan"] = self.calls.get("replan", 0) + 1
+        held = reachable([state, goal, trajectory], self.known)
+        assert any(isinstance(thing, Attempt) for thing in held), "Replan cannot reach the attempts"
+        return self.inner.replan(state, goal, trajectory)
+
+    def _local(self, name: str, allowed: Sequence[Attempt], *arguments: Any) -> Any:
+        self.calls[name] = self.calls.get(name, 0) + 1
+        operator = getattr(self.inner, name)
+        ids = {id(attempt) for attempt in allowed}
+        for thing in reachable([operator, *arguments], self.known):
+            if isinstance(thing, HISTORY) or (isinstance(thing, Attempt) and id(thing) not in ids):
+                raise Leak(f"{name} can reach {type(thing).__name__}")
+        return operator(*arguments)
+
+
+def test_no_operator_of_the_corridor_can_reach_the_history() -> None:
+    watched = Watched(CorridorAdapter(Corridor(4, rolls(3, (0, 0, 1)))))
+    trajectory = run_episode("walk", watched, Settings(budget=1, step_cap=60))
+    assert trajectory.reached_goal and trajectory.replans
+    assert all(watched.calls[name] for name in ("propose", "realize", "validate", "advance", "replan"))
+
+
+@dataclass(frozen=True)
+class Remembering(CorridorAdapter):
+    """Keeps what Replan was given."""
+
+    memory: list[Any] = field(default_factory=list)
+
+    def replan(self, state: Walker, goal: Predicate, trajectory: Trajectory) -> Sequence[Predicate]:
+        self.memory.append(trajectory)
+        return super().replan(state, goal, trajectory)
+
+
+@dataclass(frozen=True)
+class Hoarding(CorridorAdapter):
+    """Keeps the failures of earlier targets, where only a closure holds them."""
+
+    keep: Callable[[Sequence[Attempt]], None] = print
+
+    def realize(self, state: Walker, target: Predicate, failures: Sequence[Attempt]) -> str:
+        self.keep(failures)
+        return super().realize(state, target, failures)
+
+
+def hoard() -> Callable[[Sequence[Attempt]], None]:
+    kept: list[Attempt] = []
+    return kept.extend
+
+
+def closed_over() -> Callable[[Sequence[Attempt]], None]:
+    kept: list[Attempt] = []
+
+    def keep(failures: Sequence[Attempt]) -> None:
+        kept.extend(failures)
+
+    return keep
+
+
+@pytest.mark.parametrize(
+    "leaky",
+    [Remembering(Corridor(4, [])), Hoarding(Corridor(4, []), hoard()), Hoarding(Corridor(4, []), closed_over())],
+    ids=["remembers Replan's trajectory", "hoards failures in a bound method", "hoards failures in a closure"],
+)
+def test_the_check_catches_an_adapter_that_keeps_history(leaky: CorridorAdapter) -> None:
+    leaky.world._dice = iter([0, 0, 1, 0, 1, 1, 1])
+    with pytest.raises(Leak):
+        run_episode("walk", Watched(leaky), Settings(budget=0))
+
+
+def test_the_check_catches_a_state_that_carries_the_history() -> None:
+    @dataclass(frozen=True)
+    class Loaded(CorridorAdapter):
+        def advance(self, state: Walker, certified: Sequence[Predicate], observation: str) -> Walker:
+            return Diary(2, Attempt(0, 0, 0, 0, "", "", "", "", 1, ""))
+
+    @dataclass(frozen=True)
+    class Diary(Walker):
+        read: Attempt
+
+    with pytest.raises(Leak, match="realize can reach Attempt"):
+        run_episode("walk", Watched(Loaded(Corridor(4, [1, 1, 1, 1]))))
+
+
+@pytest.fixture(scope="module")
+def office() -> tuple[TravelPlanner, Listings]:
+    sandbox = made_sandbox(0)
+    return TravelPlanner(sandbox, {}), Listings(sandbox)
+
+
+@pytest.mark.parametrize("policy", [Policy(), Policy(undo=3), Policy(cities="propose")], ids=str)
+def test_no_operator_of_travelplanner_can_reach_the_history(
+    policy: Policy, office: tuple[TravelPlanner, Listings]
+) -> None:
+    world, listings = office
+    # The tables hold no history before the episode, and are looked into again after it.
+    tables = frozenset(id(thing) for thing in reachable([world.sandbox]))
+    met = dict.fromkeys(READS, 0)
+    for task in made_tasks(0, "validation")[30:45:5]:
+        ledger = Ledger(connect("rules@0.5"), record=True)
+        watched = Watched(TravelPlannerAdapter(task, world, listings, ledger, policy), tables)
+        trajectory = run_episode(task.id, watched, Settings(budget=1), ledger)
+        met = {name: count + watched.calls.get(name, 0) for name, count in met.items()}
+        held = reachable([watched.inner])
+        assert not any(isinstance(thing, (*HISTORY, Attempt)) for thing in held) and trajectory.attempts
+    assert all(met[name] for name in ("propose", "realize", "validate", "advance", "replan"))
+
+
+def test_the_travelplanner_adapter_is_frozen(office: tuple[TravelPlanner, Listings]) -> None:
+    adapter = TravelPlannerAdapter(made_tasks(0, "train")[0], *office, connect("rules"))
+    with pytest.raises(FrozenInstanceError):
+        adapter.policy = Policy(undo=9)  # type: ignore[misc]

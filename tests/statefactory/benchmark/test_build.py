@@ -1,0 +1,136 @@
+"""Building: the same files in any order, from any number of workers, and after any kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hall_world import Hall, domain, hall
+from lab.machine.faults import MissingData
+from lab.machine.paths import ROOT
+from lab.runs.run import read_lines
+from statefactory.benchmark.build import BuildFailed, Built, build
+
+BUILD = """
+import sys
+from pathlib import Path
+from hall_world import domain
+from statefactory.benchmark.build import build
+build(domain(halls=24, pause=0.05), "made", 0, workers=int(sys.argv[2]), folder=Path(sys.argv[1]), show_progress=False)
+"""
+
+
+def built(folder: Path, workers: int = 1, seed: int = 0, limit: int = 0, **options: object) -> Built:
+    return build(domain(**options), "made", seed, limit, workers, folder, show_progress=False)
+
+
+def content(done: Built) -> tuple[bytes, bytes]:
+    return done.jsonl.read_bytes(), done.parquet.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def calm(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, bytes]:
+    """The files of an undisturbed build."""
+    return content(built(tmp_path_factory.mktemp("calm")))
+
+
+def test_a_build_has_a_pair_a_task_sorted_by_id(tmp_path: Path) -> None:
+    done = built(tmp_path)
+    assert [pair.task for pair in done.pairs()] == [hall(rooms).id for rooms in range(1, 13)]
+    ids = [json.loads(line)["id"] for line in done.jsonl.read_text().splitlines()]
+    assert ids == sorted(ids) and len(ids) == 24
+    assert done.about["pairs"] == 12 and done.about["skipped"] == {}
+
+
+def test_processes_give_the_same_bytes_as_one(tmp_path: Path, calm: tuple[bytes, bytes]) -> None:
+    assert content(built(tmp_path, workers=2)) == calm
+
+
+def test_another_seed_gives_another_file(tmp_path: Path, calm: tuple[bytes, bytes]) -> None:
+    assert content(built(tmp_path, seed=1)) != calm
+
+
+def test_a_limit_spreads_over_the_tasks(tmp_path: Path) -> None:
+    assert [pair.task for pair in built(tmp_path, limit=3).pairs()] == ["hall-001", "hall-005", "hall-009"]
+
+
+def test_finished_files_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = built(tmp_path)
+    monkeypatch.setattr(Hall, "reset", None)
+    again = built(tmp_path)
+    assert first.fresh and not again.fresh and again.about == first.about
+
+
+@pytest.mark.parametrize("harm", ["file", "parameters"])
+def test_files_that_are_damaged_or_of_another_build_are_made_again(tmp_path: Path, harm: str) -> None:
+    first = content(built(tmp_path))
+    if harm == "file":
+        (tmp_path / "hall.jsonl").write_text("")
+        again = built(tmp_path)
+        assert again.fresh and content(again) == first
+    else:
+        again = built(tmp_path, seed=1)
+        assert again.fresh and {row.seed for pair in again.pairs() for row in pair.rows} == {1}
+
+
+def test_a_backend_that_dies_once_is_started_again(tmp_path: Path, calm: tuple[bytes, bytes]) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("backend")
+    assert content(built(tmp_path / "out", victim=victim)) == calm and not victim.exists()
+
+
+def test_a_worker_that_is_killed_is_replaced(tmp_path: Path, calm: tuple[bytes, bytes]) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("worker")
+    done = built(tmp_path / "out", workers=2, victim=victim)
+    assert content(done) == calm and not victim.exists()
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "hall.about.json", "hall.jsonl", "hall.parquet", "runs",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_build_that_is_killed_goes_on_to_the_same_bytes(tmp_path: Path, workers: int) -> None:
+    command = [sys.executable, "-c", BUILD, str(tmp_path / "killed"), str(workers)]
+    paths = os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'support'}"}
+    process = subprocess.Popen(command, env=paths, start_new_session=True)
+    episodes = started(tmp_path / "killed")
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    finished = len(read_lines(episodes))
+    assert 0 < finished < 24 and not (tmp_path / "killed" / "hall.jsonl").exists()
+    assert content(built(tmp_path / "killed", halls=24)) == content(built(tmp_path / "calm", halls=24))
+    assert len(read_lines(episodes)) == 24
+
+
+def started(folder: Path) -> Path:
+    """The episodes file, once it has a few lines."""
+    for _ in range(600):
+        found = list(folder.glob("runs/*/episodes.jsonl"))
+        if found and len(read_lines(found[0])) > 3:
+            return found[0]
+        time.sleep(0.05)
+    raise AssertionError("the build did not start")
+
+
+def test_pairs_that_raise_errors_stop_the_file_and_are_named(tmp_path: Path) -> None:
+    with pytest.raises(BuildFailed, match="1 of 12 pairs failed.*hall-007.*ExpertFailed"):
+        built(tmp_path, lost=7)
+    assert not (tmp_path / "hall.jsonl").exists()
+
+
+def test_official_data_that_is_absent_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(MissingData, match="hall"):
+        build(domain(), "official", folder=tmp_path)
+
+
+def test_an_unknown_domain_is_named() -> None:
+    with pytest.raises(ValueError, match="'chess'.*alfworld"):
+        build("chess")

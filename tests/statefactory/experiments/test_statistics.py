@@ -1,0 +1,124 @@
+"""Tables of the benchmark, its command, and the monotonic baseline from pairs and from lengths alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from statistics import correlation
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import statefactory.benchmark.domains as domains
+from hall_world import Hall, domain, eastwards, hall
+from statefactory.benchmark.__main__ import main
+from statefactory.benchmark.labels import RULES
+from statefactory.benchmark.pairs import make_pair
+from statefactory.benchmark.published import read_published
+from statefactory.benchmark.schema import Pair
+from statefactory.experiments import statistics
+from statefactory.experiments.monotonic import distances, distances_of_labels, expert_labels
+
+
+def pair(rooms: int, seed: int = 0) -> Pair:
+    task = hall(rooms)
+    return make_pair(Hall(), task, eastwards(task), "guide", domain().recipe(seed)).pair
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hall is a domain of the benchmark."""
+    monkeypatch.setitem(domains.BY_NAME, "hall", domain())
+
+
+PAIRS = {"hall": [pair(rooms) for rooms in (2, 3, 5)]}
+
+
+def test_counts_stand_beside_the_published_ones() -> None:
+    (row,) = statistics.counts(PAIRS).to_dict("records")
+    assert (row["domain"], row["pairs"], row["published"], row["positives"]) == ("Hall", 3, 12, "guide")
+
+
+def test_the_official_sizes_are_those_of_table_3() -> None:
+    sizes = {name: of.sizes["official"] for name, of in domains.BY_NAME.items() if name != "hall"}
+    assert sizes == {"alfworld": 336, "scienceworld": 191, "webshop": 300, "blocksworld": 250, "textworld": 150}
+
+
+def test_lengths_are_counted_by_kind() -> None:
+    table = statistics.lengths(PAIRS).set_index("kind")
+    steps = [len(of.positive.trajectory) for of in PAIRS["hall"]]
+    assert table.loc["positive", "mean"] == pytest.approx(sum(steps) / 3)
+    assert (table.loc["positive", "min"], table.loc["positive", "max"]) == (min(steps), max(steps))
+    assert table.loc["positive", "expert"] == pytest.approx(10 / 3) and table.loc["negative", "expert"] == 0
+
+
+def test_rewards_have_a_row_a_step() -> None:
+    table = statistics.rewards(PAIRS)
+    assert len(table) == sum(len(row.trajectory) for of in PAIRS["hall"] for row in of.rows)
+    assert table.groupby("id")["part"].max().eq(1).all()
+    assert table[table["kind"] == "negative"]["shaped"].eq(0).all()
+
+
+@pytest.mark.parametrize("kind", ["positive", "negative"])
+def test_a_sample_table_reads_like_the_papers(kind: str) -> None:
+    of = PAIRS["hall"][2]
+    row = of.positive if kind == "positive" else of.negative
+    table = statistics.sample_table(of, kind, width=8)
+    assert list(table.columns) == ["Step", "Action", "Observation", "GT"]
+    assert list(table["Step"]) == list(range(len(row.trajectory))) and list(table["Action"]) == row.actions
+    assert set(table["Observation"]) == {"You are…"}
+
+
+@given(st.text(max_size=40), st.integers(1, 30))
+def test_a_shortened_text_is_one_line_of_at_most_that_width(text: str, width: int) -> None:
+    short = statistics.shortened(text, width)
+    assert len(short) <= width and len(short.splitlines()) <= 1
+
+
+# --- the monotonic baseline -------------------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.integers(2, 9), min_size=1, max_size=5, unique=True), st.integers(0, 500))
+def test_labels_alone_give_the_distances_of_built_pairs(rooms: list[int], seed: int) -> None:
+    pairs = [pair(n, seed) for n in rooms]
+    labels = {hall(n).id: [step / n for step in range(1, n + 1)] for n in rooms}
+    assert expert_labels(pairs) == labels
+    assert distances_of_labels(labels, domain(), seed) == pytest.approx(distances(pairs))
+
+
+def test_a_pair_by_hand() -> None:
+    """Three expert steps and nothing else: Pearson of (1,2,3,1,2,3)/3 with (1,2,3,0,0,0)/3."""
+    rule = replace(RULES["alfworld"], sides="none")
+    (value,) = distances_of_labels({"a": [1 / 3, 2 / 3, 1]}, domain(), 0, rule)
+    covariance, of_time, of_truth = 1 + 4 + 9 - 12 * 6 / 6, 28 - 12 * 12 / 6, 14 - 6 * 6 / 6
+    assert value == pytest.approx(math.sqrt((1 - covariance / math.sqrt(of_time * of_truth)) / 2))
+
+
+@pytest.mark.parametrize(("after", "value"), [("kept", 1.0), ("zero", 0.0)])
+def test_steps_after_success_count_as_the_rule_says(after: str, value: float) -> None:
+    rule = replace(RULES["alfworld"], after=after)
+    recipe = domain().recipe
+    seed = next(s for s in range(99) if rule.draw(recipe(s).random("a", "padding")) == (0, 1))
+    (distance,) = distances_of_labels({"a": [0.5, 1.0]}, domain(), seed, rule)
+    predicted, truth = [1 / 3, 2 / 3, 1] * 2, [0.5, 1.0, value, 0, 0, 0]
+    assert distance == pytest.approx(math.sqrt((1 - correlation(predicted, truth)) / 2))
+
+
+# --- the command ------------------------------------------------------------------------------------------------
+
+
+def test_the_command_builds_shows_and_exports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--domain", "hall", "--data", "made", "--workers", "1", "--folder", str(tmp_path)]
+    assert main(["show", *options]) == 0 and "hall: not built" in capsys.readouterr().out
+    assert main(["build", *options]) == 0 and "hall (made): 12 pairs" in capsys.readouterr().out
+    assert main(["show", *options]) == 0 and "earlier" in capsys.readouterr().out
+    assert main(["export", *options, "--to", str(tmp_path / "tree")]) == 0
+    assert len(read_published("hall", tmp_path / "tree")) == 12
+
+
+def test_missing_data_is_a_line_and_a_status(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["build", "--domain", "hall", "--data", "official"]) == 1
+    assert "hall's official data is not in" in capsys.readouterr().err

@@ -1,0 +1,100 @@
+"""What the notebook of Table 3 shows, on a small build of made problems."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from lab.results import tables
+from lab.runs import episodes
+from lab.runs.run import RunBusy
+from statefactory.benchmark import Built, build
+from statefactory.benchmark.domains import BY_NAME
+from statefactory.benchmark.labels import RULES, Padding
+from statefactory.experiments import scores, statistics, table3
+from statefactory.plots import benchmark
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Built]:
+    """Twelve made BlocksWorld pairs."""
+    folder: Path = tmp_path_factory.mktemp("benchmark")
+    return {"blocksworld": build("blocksworld", "made", limit=12, folder=folder, show_progress=False)}
+
+
+def test_the_row_stands_beside_the_published_one(built: dict[str, Built]) -> None:
+    distances = table3.monotonic(table3.pairs_of(built))
+    rows = scores.rows(table3.METHOD, table3.BACKBONE, distances)
+    assert [row["metric"] for row in rows] == ["EPIC distance, BlocksWorld"]  # Overall needs all five
+    shown = scores.beside(rows, [table3.METHOD])
+    assert shown["evidence"].tolist() == ["published", "measured"]
+    assert shown.loc[0, scores.OVERALL] == "0.540" and shown.loc[1, "n"] == "12"
+
+
+def test_overall_is_there_once_all_domains_are() -> None:
+    rows = scores.rows("Any", "none", {name: np.array([0.2, 0.4]) for name in BY_NAME})
+    last = tables.table(rows).iloc[-1]
+    assert (last.metric, round(last.value, 3), last.n) == (scores.OVERALL, 0.3, 10)
+
+
+def test_the_build_is_described(built: dict[str, Built]) -> None:
+    table = table3.build_table(built)
+    assert table.loc[0, "pairs"] == 12 and table.loc[0, "data"] == "made"
+    assert table3.data_of(built) == "made"
+    with pytest.raises(ValueError, match="build them together"):
+        table3.data_of({})
+    assert table3.printed(built) is None
+
+
+def test_the_ways_of_padding_differ(built: dict[str, Built]) -> None:
+    table = table3.paddings(built, seeds=3)
+    row = table.iloc[0]
+    assert row.published == 0.589 and row.chosen == "both ends"
+    assert len({round(row[title], 3) for title in [*table3.PADDINGS.values(), "three at each end"]}) == 5
+
+
+def test_three_at_each_end_are_drawn_apart() -> None:
+    rule = table3.EachEnd("both", "linear", "kept", "zero", "", "")
+    drawn = {rule.draw(Random(seed)) for seed in range(300)}
+    assert drawn == {Padding(before, after) for before in range(4) for after in range(4)}
+
+
+def test_where_a_state_counts_once_the_baseline_is_nearer(built: dict[str, Built]) -> None:
+    row = table3.gleave_table(table3.pairs_of(built)).iloc[0]
+    assert 0 < row["steps that repeat an observation"] < 1
+    assert row.defined <= row.pairs == 12 and row.Gleave != pytest.approx(row.simplified)
+
+
+def test_lengths_alone_say_little() -> None:
+    table = table3.lengths_alone(lengths=(4, 13), pairs=200).set_index("T")
+    # Without padding: t/T twice against t/T and zeros; for 13 steps the paper's .535 of WebShop.
+    assert table.loc[13, "no random steps"] == pytest.approx(0.5355, abs=5e-4)
+    assert table.loc[4, "all before"] < table.loc[4, "both ends"] < table.loc[4, "no random steps"]
+
+
+def test_the_figure_has_a_column_a_domain(built: dict[str, Built]) -> None:
+    figure = benchmark.draw_benchmark(statistics.rewards(table3.pairs_of(built)), "measured")
+    assert [axes.get_title() for axes in figure.axes[:1]] == [BY_NAME["blocksworld"].title]
+    assert len(figure.axes) == 2
+
+
+def test_every_rule_says_what_is_known_and_what_was_fitted() -> None:
+    assert set(RULES) == set(BY_NAME)
+    assert all(rule.known and rule.fitted for rule in RULES.values())
+
+
+def test_a_domain_that_another_process_builds_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries = iter([RunBusy("being written by another"), "built"])
+
+    def build(*_: object) -> object:
+        came = next(tries)
+        if isinstance(came, RunBusy):
+            raise came
+        return came
+
+    monkeypatch.setattr(table3, "build", build)
+    monkeypatch.setattr(episodes, "BUSY_PAUSE", 0.0)
+    assert table3.build_all("made", domains=("blocksworld",)) == {"blocksworld": "built"}

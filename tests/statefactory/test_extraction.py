@@ -1,0 +1,338 @@
+"""Extraction along a trajectory: what each module is asked, what is remembered, and what rules make of it.
+
+What a model may do wrong is in test_bad_input.py.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lab.models.backbone import Answer, Ledger
+from lab.models.connect import connect
+from lab.models.engines import parse
+from lab.models.parsing import MalformedAnswer
+from lab.models.prompts import Fields, Prompt
+from lab.models.usage import Call
+from statefactory.benchmark import Pair, build
+from statefactory.extraction import Trace, extract, read_trace
+from statefactory.prompts import ITEMS, InterpretFields, PerceiveFields, RefineFields, modules
+from statefactory.state import Attribute, Entity, Group, Level, State, Values, at_level, entity, from_level
+
+GOAL = "Put the kite into the box."
+ACTIONS = ("look", "take kite", "put kite in box")
+OBSERVATIONS = ("You see a kite and a box.", "You hold the kite.", "The kite is in the box.")
+LEVELS: tuple[Level, ...] = tuple(ITEMS)
+FAST = ("blocksworld", "alfworld", "webshop")  # worlds whose made pairs take no compiler and no simulator
+
+
+class Scripted:
+    """A model that answers with what module and step it is, and notes what it was asked. silent: "module step"."""
+
+    engine = parse("scripted")
+
+    def __init__(self, silent: Sequence[str] = ()) -> None:
+        self.silent, self.asked, self.steps = silent, [], dict.fromkeys(("perceive", "refine", "interpret"), 0)
+        self.texts: list[str] = []
+
+    def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
+        filled = prompt.fill(**fields)
+        self.asked.append(filled)
+        self.texts.append("\n".join(message["content"] for message in prompt.render(filled)))
+        self.steps[prompt.operator] += 1
+        name = f"{prompt.operator} {self.steps[prompt.operator]}"
+        if name in self.silent:
+            raise malformed(prompt)
+        about = {"thinking": ""} if "thinking" in prompt.answer.model_fields else {}
+        key = "goal" if prompt.operator == "interpret" else "state"
+        return Answer(prompt.answer(**about, **{key: (said(name),)}), Call(prompt.operator, prompt.name, "schema"))
+
+    def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
+        return ""
+
+    def of(self, kind: type[Fields]) -> list[Any]:
+        """What was asked of one module, step by step."""
+        return [fields for fields in self.asked if isinstance(fields, kind)]
+
+
+def malformed(prompt: Prompt) -> MalformedAnswer:
+    error = MalformedAnswer("well")
+    error.call, error.request = Call(prompt.operator, prompt.name, "malformed"), ""
+    return error
+
+
+def said(name: str) -> Entity:
+    return entity("kite", {"said": name})
+
+
+@cache
+def made(domain: str) -> Pair:
+    """The shortest of a few made pairs of the world."""
+    pairs = build(domain, "made", 0, limit=4, show_progress=False).pairs()
+    return min(pairs, key=lambda pair: (len(pair.shaped), pair.task))
+
+
+def by_rules(
+    pair: Pair, level: Level = "object_attribute", values: Values = "fragments", engine: str = "rules"
+) -> list[Trace]:
+    backbone = connect(engine)
+    return [extract(backbone, r.goal_description, r.actions, r.observations, level, values) for r in pair.rows]
+
+
+def facts(state: State) -> set[tuple[str, Attribute]]:
+    return {(entity.identity, attribute) for entity in from_level(state) for attribute in entity.attributes}
+
+
+# --- the recurrence -----------------------------------------------------------------------------------------------
+
+
+def test_the_first_step_has_nothing_before_it() -> None:
+    model = Scripted()
+    extract(model, GOAL, ACTIONS, OBSERVATIONS)
+    perceive, refine, interpret = (model.of(kind)[0] for kind in (PerceiveFields, RefineFields, InterpretFields))
+    assert (perceive.previous_state, perceive.previous_goal) == (None, None)
+    assert (refine.previous_state, interpret.previous_goal) == (None, None)
+
+
+def test_every_module_is_fed_by_the_one_before_it_and_by_the_step_before() -> None:
+    model = Scripted()
+    trace = extract(model, GOAL, ACTIONS, OBSERVATIONS)
+    assert [type(fields) for fields in model.asked[:3]] == [type(fields) for fields in model.asked[3:6]]
+    perceive, refine, interpret = (model.of(kind)[1] for kind in (PerceiveFields, RefineFields, InterpretFields))
+    assert (perceive.previous_state, perceive.previous_goal) == ((said("refine 1"),), (said("interpret 1"),))
+    assert (perceive.action, perceive.observation) == (ACTIONS[1], OBSERVATIONS[1])
+    assert (refine.state, refine.previous_state) == ((said("perceive 2"),), (said("refine 1"),))
+    assert (interpret.state, interpret.previous_goal) == ((said("refine 2"),), (said("interpret 1"),))
+    assert interpret.observation == OBSERVATIONS[1]
+    assert trace.states == tuple((said(f"refine {step}"),) for step in (1, 2, 3))
+    assert trace.goals == tuple((said(f"interpret {step}"),) for step in (1, 2, 3))
+
+
+def test_a_step_that_is_two_back_is_remembered_by_nothing() -> None:
+    model = Scripted()
+    extract(model, GOAL, ACTIONS, OBSERVATIONS)
+    third = "\n".join(model.texts[6:])
+    assert "refine 2" in third and "interpret 2" in third
+    assert not [
+        word for word in ("refine 1", "perceive 1", "perceive 2", "interpret 1", OBSERVATIONS[1]) if word in third
+    ]
+
+
+def test_the_task_the_form_of_values_and_the_worlds_instruction_reach_every_module() -> None:
+    model = Scripted()
+    extract(model, GOAL, ACTIONS, OBSERVATIONS, values="sentences", instruction="A page lists [buttons].")
+    assert {(fields.goal, fields.values) for fields in model.asked} == {(GOAL, "sentences")}
+    assert all(text.startswith("A page lists [buttons].") for text in model.texts)
+
+
+def test_what_module_a_fails_to_say_module_b_takes_from_the_step_before() -> None:
+    model = Scripted(silent=["perceive 2"])
+    trace = extract(model, GOAL, ACTIONS, OBSERVATIONS)
+    assert model.of(RefineFields)[1].state == (said("refine 1"),)
+    assert (trace.states[1], trace.unreadable) == ((said("refine 2"),), 1)
+
+
+def test_what_module_b_fails_to_say_stays_as_module_a_saw_it() -> None:
+    model = Scripted(silent=["refine 2"])
+    trace = extract(model, GOAL, ACTIONS, OBSERVATIONS)
+    assert (trace.states[1], trace.unreadable) == ((said("perceive 2"),), 1)
+    assert model.of(PerceiveFields)[2].previous_state == (said("perceive 2"),)
+
+
+def test_what_module_c_fails_to_say_leaves_the_goal_as_it_was() -> None:
+    model = Scripted(silent=["interpret 2"])
+    trace = extract(model, GOAL, ACTIONS, OBSERVATIONS)
+    assert (trace.goals[1], trace.unreadable) == ((said("interpret 1"),), 1)
+    assert model.of(InterpretFields)[2].previous_goal == (said("interpret 1"),)
+
+
+def test_a_backbone_that_is_not_there_is_no_unreadable_answer() -> None:
+    class Gone(Scripted):
+        def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
+            raise ConnectionError("nobody there")
+
+    with pytest.raises(ConnectionError, match="nobody there"):
+        extract(Gone(), GOAL, ACTIONS, OBSERVATIONS)
+
+
+# --- the raw level, and traces as JSON ----------------------------------------------------------------------------
+
+
+def test_the_raw_level_is_the_texts_themselves() -> None:
+    model = Scripted()
+    trace = extract(model, GOAL, ACTIONS, OBSERVATIONS, "raw")
+    assert trace == Trace("raw", tuple((text,) for text in OBSERVATIONS), ((GOAL,),) * 3)
+    assert model.asked == []
+    assert read_trace(json.loads(json.dumps(trace.to_json()))) == trace
+
+
+WORDS = st.text(max_size=8)
+ENTITIES = st.builds(entity, WORDS, st.dictionaries(WORDS, WORDS, max_size=3))
+ITEM = {
+    "raw": WORDS,
+    "textual": WORDS,
+    "object_centric": st.builds(Group, WORDS, st.lists(WORDS, max_size=3).map(tuple)),
+    "object_attribute": ENTITIES,
+}
+
+
+@given(data=st.data(), level=st.sampled_from(sorted(ITEM)))
+def test_a_trace_comes_back_from_json_as_it_was(data: st.DataObject, level: Level) -> None:
+    states = st.lists(ITEM[level], max_size=3).map(tuple)
+    steps = data.draw(st.lists(st.tuples(states, states), max_size=5))
+    columns = tuple(zip(*steps, strict=True)) or ((), ())
+    trace = Trace(level, *columns, unreadable=len(steps), not_understood=("A dragon sings.",))
+    assert read_trace(json.loads(json.dumps(trace.to_json()))) == trace
+
+
+def test_a_state_that_stays_is_written_once() -> None:
+    kite = (entity("kite", {"place": "box"}),)
+    record = Trace("object_attribute", (kite,) * 50, (kite,) * 50).to_json()
+    assert (len(record["states"]), len(record["goals"]), record["steps"]) == (1, 1, [[0, 0]] * 50)
+
+
+# --- rules --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("domain", FAST)
+@pytest.mark.parametrize(
+    ("level", "values"),
+    [("textual", "fragments"), ("object_centric", "fragments"), ("object_attribute", "sentences")],
+)
+def test_rules_state_the_same_facts_at_every_level(domain: str, level: Level, values: Values) -> None:
+    for plain, other in zip(by_rules(made(domain)), by_rules(made(domain), level, values), strict=True):
+        assert len(plain.states) == len(other.states) > 2
+        assert list(map(facts, other.states)) == list(map(facts, plain.states))
+        assert list(map(facts, other.goals)) == list(map(facts, plain.goals))
+        assert facts(plain.states[-1]) and facts(plain.goals[-1])
+
+
+@pytest.mark.parametrize("domain", FAST)
+def test_values_are_whole_sentences_where_they_are_asked_for(domain: str) -> None:
+    trace = by_rules(made(domain), values="sentences")[0]
+    values = [(e.identity, a.value) for e in (*trace.states[-1], *trace.goals[-1]) for a in e.attributes]
+    assert values and all(identity in value and value.endswith(".") for identity, value in values)
+
+
+@pytest.mark.parametrize("domain", FAST)
+def test_rules_understand_every_sentence_of_a_made_pair(domain: str) -> None:
+    assert [trace.not_understood for trace in by_rules(made(domain))] == [(), ()]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_rules_say_which_sentence_they_do_not_understand_and_keep_what_they_know(level: Level) -> None:
+    goal = "the red block is on top of the blue block"
+    seen = "the hand is empty, the red block is on the table, the blue block is on the table"
+    trace = extract(connect("rules"), goal, ("look", "sing"), (seen, "the green dragon sings"), level)
+    assert trace.not_understood == ("the green dragon sings",)
+    assert facts(trace.states[1]) == facts(trace.states[0]) != set()
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_an_object_that_only_the_goal_names_is_not_in_the_state(level: Level) -> None:
+    goal = "the purple block is on top of the red block and the blue block is on top of the purple block"
+    seen = "the hand is empty, the red block is clear, the red block is on the table, the blue block is on the table"
+    trace = extract(connect("rules"), goal, ("look", "look"), (seen, ""), level)
+    assert all("red" in str(state) and "purple" not in str(state) for state in trace.states)
+    assert all("purple" in str(goal) for goal in trace.goals)
+
+
+@pytest.mark.parametrize("domain", FAST)
+def test_rules_know_nothing_of_a_world_that_says_nothing(domain: str) -> None:
+    goal = made(domain).positive.goal_description
+    trace = extract(connect("rules"), goal, ("look", "look"), ("", ""))
+    assert (trace.states, len(trace.goals)) == (((), ()), 2)
+    assert facts(trace.goals[0])
+
+
+@pytest.mark.parametrize("domain", FAST)
+def test_states_by_rules_do_not_depend_on_what_comes_later(domain: str) -> None:
+    row, whole = made(domain).positive, by_rules(made(domain))[0]
+    half = len(row.actions) // 2
+    trace = extract(connect("rules"), row.goal_description, row.actions[:half], row.observations[:half])
+    assert (trace.states, trace.goals) == (whole.states[:half], whole.goals[:half])
+
+
+# --- rules with noise ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_noise_makes_plausible_states_of_what_was_said_and_the_same_ones_each_time(level: Level) -> None:
+    pair = made("blocksworld")
+    clean, noisy, again = (by_rules(pair, level, engine=engine) for engine in ("rules", "rules@0.7", "rules@0.7"))
+    assert noisy == again
+    assert [trace.states for trace in noisy] != [trace.states for trace in clean]
+    spoken = {word for trace in clean for state in (*trace.states, *trace.goals) for word, _ in facts(state)}
+    for trace in noisy:
+        assert trace.unreadable == 0
+        assert {word for state in (*trace.states, *trace.goals) for word, _ in facts(state)} <= spoken
+
+
+def test_all_answers_are_kept_at_1_and_none_at_0() -> None:
+    row = made("blocksworld").positive
+    for keep, path in (("1.0", "rules"), ("0", "corrupted")):
+        ledger = Ledger(connect(f"rules@{keep}"))
+        extract(ledger, row.goal_description, row.actions, row.observations)
+        assert {call.path for call in ledger.calls} == {path}
+        assert len(ledger.calls) == 3 * len(row.actions)
+
+
+KITCHEN = (
+    entity("cup 1", {"location": "on table", "state": "clean"}),
+    entity("cup 2", {"location": "in sink"}),
+    entity("cup 3", {"location": "in sink"}),
+    entity("drawer", {"status": "shut"}),
+)
+GIVEN: dict[str, dict[str, Any]] = {
+    "perceive": {"previous_goal": None, "previous_state": None, "observation": "A kitchen."},
+    "refine": {"previous_state": None, "state": ()},
+    "interpret": {"previous_goal": None, "state": (), "observation": "A kitchen."},
+}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("operator", GIVEN)
+@pytest.mark.parametrize("seed", range(12))
+def test_a_corrupted_answer_lacks_an_object_or_has_the_value_of_another(level: Level, operator: str, seed: int) -> None:
+    wrong = facts(corrupted(level, operator, seed))
+    right = facts(KITCHEN)
+    if wrong < right:
+        (gone,) = {known.identity for known in KITCHEN} - {identity for identity, _ in wrong}
+        assert wrong == {fact for fact in right if fact[0] != gone}
+    else:
+        assert operator != "refine"
+        ((lost, before),), ((changed, after),) = right - wrong, wrong - right
+        assert (lost, before.name) == (changed, after.name)
+        assert after.value in {"on table", "in sink"}, "the only property that several of them have"
+
+
+def corrupted(level: Level, operator: str, seed: int) -> tuple[Entity, ...]:
+    prompt = getattr(modules(level), operator)
+    fields = prompt.fill(goal=GOAL, action="look", **GIVEN[operator])
+    key = "goal" if operator == "interpret" else "state"
+    about = {} if operator == "refine" else {"thinking": ""}
+    answer = prompt.answer(**about, **{key: at_level(KITCHEN, level)})
+    return from_level(getattr(prompt.corrupt(fields, answer, Random(seed)), key))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("operator", GIVEN)
+def test_an_answer_without_objects_has_nothing_to_corrupt(level: Level, operator: str) -> None:
+    prompt = getattr(modules(level), operator)
+    fields = prompt.fill(goal=GOAL, action="look", **GIVEN[operator])
+    empty = {"thinking": "", "state": (), "goal": ()}
+    answer = prompt.answer(**{name: empty[name] for name in prompt.answer.model_fields})
+    assert prompt.corrupt(fields, answer, Random(0)) == answer
+
+
+def test_every_kind_of_mistake_is_made() -> None:
+    for operator in ("perceive", "interpret"):
+        sizes = {len(corrupted("object_attribute", operator, seed)) for seed in range(12)}
+        assert sizes == {3, 4}

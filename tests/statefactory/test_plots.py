@@ -1,0 +1,249 @@
+"""Pictures: nothing overlaps, the same bytes every time, and bars that have the values of their table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from lab.results import plots, tables
+from plain_routing import HashedEmbedder
+from statefactory.benchmark.schema import Reward, Row, StepRecord
+from statefactory.experiments import scores
+from statefactory.extraction import Trace
+from statefactory.plots import draw_ablations, draw_by_domain, draw_table1, draw_walkthrough
+from statefactory.plots.text import HINTED, fitted, flags, width, wrapped
+from statefactory.state import entity
+from statefactory.walkthrough import Walkthrough, walk
+
+TITLE = "Cabinet Organizer, Easy Assemble, Solid Wood, $41.0 to $53.25, for a very small and narrow kitchen shelf"
+DOMAINS = ("alfworld", "scienceworld", "webshop", "blocksworld", "textworld")
+
+
+@pytest.fixture(autouse=True)
+def look() -> Iterator[None]:
+    plots.style()
+    yield
+    plt.close("all")
+
+
+def walked(steps: int, objects: int, name: str = "brass lamp") -> Walkthrough:
+    """A trajectory along which one object of the goal after another is found and brought to its place."""
+    records = tuple(
+        StepRecord(f"unstack the {name[:30]} {n} from on top of the red block", "…", Reward(n, n / steps, True))
+        for n in range(1, steps + 1)
+    )
+    row = Row("1_positive", "d", "1", "positive", "plan", "made", 0, "", f"Bring each {name}. " * 12, records)
+    found = [min(objects, step * objects // max(1, steps - 1)) for step in range(steps)]
+    others = tuple(entity(f"box {n}", {"location": f"shelf {n}", "lid": "shut"}) for n in range(7))
+    states = tuple(tuple(entity(f"{name} {n}", {"location": "on the table", "price": TITLE}) for n in range(count))
+                   + others for count in found)  # fmt: skip
+    goals = tuple(tuple(entity(f"{name} {n}" if n < count else f"a {name} of kind {n}", {"location": "on the table"})
+                        for n in range(objects)) for count in found)  # fmt: skip
+    return walk(row, Trace("object_attribute", states, goals), HashedEmbedder())
+
+
+def overlapping(figure: Figure) -> list[tuple[str, str]]:
+    """Level texts that lie on one another, or leave the figure."""
+    figure.canvas.draw()
+    texts = [text for text in figure.findobj(Text) if text.get_text().strip() and text.get_visible()]
+    texts = [text for text in texts if text not in out_of_view(figure)]
+    level = [(text.get_text(), text.get_window_extent()) for text in texts if not text.get_rotation()]
+    page = figure.bbox.padded(1)
+    outside = [(one, "the margin") for one, box in level if not (page.contains(*box.min) and page.contains(*box.max))]
+    pairs = [(one, other) for place, (one, box) in enumerate(level) for other, more in level[:place]
+             if box.width and more.width and box.padded(-1.5).overlaps(more.padded(-1.5))]  # fmt: skip
+    return outside + pairs
+
+
+def out_of_view(figure: Figure) -> list[Text]:
+    """Labels of ticks beyond the limits of their axis, which matplotlib keeps and does not draw."""
+    axes = [axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)]
+    return [tick.label1 for axis in axes for tick in axis.get_major_ticks()
+            if not min(axis.get_view_interval()) <= tick.get_loc() <= max(axis.get_view_interval())]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("steps", "objects", "name"), [(9, 1, "mug"), (19, 4, "red block"), (7, 2, TITLE), (60, 8, "egg"), (1, 1, "mug")]
+)
+def test_no_text_of_a_walkthrough_overlaps(steps: int, objects: int, name: str) -> None:
+    told = walked(steps, objects, name)
+    assert not overlapping(draw_walkthrough(told, negative=np.full(steps, 0.99), note="measured · rules"))
+
+
+def test_a_walkthrough_shows_the_step_that_was_asked_for() -> None:
+    told = walked(9, 2)
+    texts = [text.get_text() for text in draw_walkthrough(told, step=4).findobj(Text)]
+    assert any(text.startswith("Step 4, ") and text.endswith(f"reward {told.rewards[3]:.2f}") for text in texts)
+    with pytest.raises(ValueError, match="steps 1 to 9"):
+        draw_walkthrough(told, step=10)
+
+
+def test_lines_carry_the_similarities_of_the_matching() -> None:
+    told = walked(5, 1)
+    texts = [text.get_text() for text in draw_walkthrough(told, step=1).findobj(Text)]
+    (line,) = told.matching(1).to_dict("records")
+    for value in (line["Identity"], line["Similarity"]):
+        assert f"{value:.2f}" in texts
+
+
+def test_a_walkthrough_without_goal_or_state_is_drawn() -> None:
+    row = walked(3, 1).row
+    for states, goals in ((((),) * 3, ((),) * 3), (((),) * 3, ((entity("mug", {}),),) * 3)):
+        draw_walkthrough(walk(row, Trace("object_attribute", states, goals), HashedEmbedder())).canvas.draw()
+
+
+def test_whole_texts_and_strange_characters_are_drawn() -> None:
+    texts = (("you see $x_1$ and\x07 $\\frac$",), ("",), ("the end",))
+    told = walk(walked(3, 1).row, Trace("raw", texts, (("find {x} % $",),) * 3), HashedEmbedder())
+    draw_walkthrough(told, negative=[0.1]).canvas.draw()
+
+
+def test_the_same_walkthrough_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = []
+    for folder in ("first", "second"):
+        monkeypatch.setenv("LAB_FIGURES", str(tmp_path / folder))
+        files.append([path.read_bytes() for path in plots.save(draw_walkthrough(walked(8, 2)), "walk")])
+    assert files[0] == files[1]
+
+
+@given(st.text(max_size=80), st.floats(0.3, 4), st.integers(1, 3))
+def test_texts_keep_to_their_room(text: str, room: float, lines: int) -> None:
+    assert width(fitted(text, room, 9), 9) <= room
+    broken = wrapped(text, room, 9, lines)
+    assert len(broken) <= lines and all(width(line, 9) <= room for line in broken)
+
+
+def test_a_text_that_fits_is_kept_whole() -> None:
+    assert fitted("soapbar 2", 2, 9) == "soapbar 2"
+    assert wrapped("one two three four", 20, 9, 2) == ["one two three four"]
+    halves = wrapped("one two three four", width("one two three", 9), 9, 2)
+    assert " ".join(halves) == "one two three four" and len(halves) == 2
+    assert HINTED >= 1
+
+
+@given(st.lists(st.tuples(st.floats(0, 8), st.lists(st.text("ab ", min_size=1, max_size=40), min_size=1, max_size=3)),
+                max_size=9))  # fmt: skip
+def test_no_flag_covers_another_or_its_pole(drawn: list[tuple[float, list[str]]]) -> None:
+    placed = flags(sorted(drawn, key=lambda flag: flag[0]), 8)
+    for number, flag in enumerate(placed):
+        right = flag.x + max(width(line, 8) for line in flag.lines)
+        for other in placed[number + 1 :]:
+            top = other.bottom + len(other.lines) * 8 * 1.2 / 72
+            assert other.x > right or flag.bottom >= top
+
+
+def measured(method: str, backbone: str, mean: float, n: int = 30, evidence: str = "measured") -> list[tables.Row]:
+    drawn = np.random.default_rng(3)
+    return scores.rows(method, backbone, {name: drawn.normal(mean, 0.05, n) for name in DOMAINS}, evidence=evidence)
+
+
+def beside(name: str, rows: Sequence[tables.Row]) -> pd.DataFrame:
+    return pd.concat([tables.published(name, "statefactory"), tables.table(rows)], ignore_index=True)
+
+
+@pytest.fixture
+def table1() -> pd.DataFrame:
+    rows = [*measured("Monotonic", "none", 0.54), *measured("StateFactory, rule-extracted", "rules", 0.28)]
+    return beside("Table 1", [*rows, *measured("LLM-as-a-Judge, stateful", "local:tiny", 0.5, 2)])
+
+
+def heights(figure: Figure) -> list[list[float]]:
+    """The lengths of the bars in each axes."""
+    return [[round(bar.get_width(), 3) for bar in axes.patches] for axes in figure.axes]
+
+
+def test_table1_has_every_zero_shot_number(table1: pd.DataFrame) -> None:
+    figure = draw_table1(table1)
+    for axes, metric in zip(heights(figure), scores.metrics(), strict=True):
+        zero_shot = table1[(table1["metric"] == metric) & ~table1["method"].str.startswith(("Supervised", "VLWM"))]
+        assert sorted(axes) == pytest.approx(sorted(zero_shot["value"].round(3)))
+    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert labels[:3] == ["Monotonic", "Monotonic", "LLM-as-a-Judge, first row"]
+    assert labels[-1] == "Supervised, published"
+    assert "measured" in figure.get_supxlabel()
+
+
+def test_published_bars_are_hatched_and_measured_ones_have_whiskers(table1: pd.DataFrame) -> None:
+    axes = draw_table1(table1).axes[0]
+    assert [bool(bar.get_hatch()) for bar in axes.patches[:2]] == [True, False]
+    assert len(axes.containers) - len(axes.patches) == 3
+
+
+def test_table1_needs_a_zero_shot_method(table1: pd.DataFrame) -> None:
+    with pytest.raises(ValueError, match="no EPIC distance of a zero-shot method"):
+        draw_table1(table1[table1["method"].str.startswith("Supervised")])
+
+
+@pytest.mark.parametrize("table", ["Table 13", "Table 14", "Table 15"])
+def test_tables_by_domain_have_published_beside_measured(table: str) -> None:
+    names = list(dict.fromkeys(tables.published(table, "statefactory")["method"]))
+    figure = draw_by_domain(beside(table, measured(names[0], "rules", 0.3)), names)
+    assert [axes.get_title() for axes in figure.axes][-1] == "Overall"
+    assert all(len(bars) == len(names) + 1 for bars in heights(figure))
+    assert not overlapping(figure)
+
+
+def test_backbones_can_name_the_bars() -> None:
+    results = beside("Table 16", measured("StateFactory, rule-extracted", "rules", 0.3))
+    figure = draw_by_domain(results, ["gpt-oss-20b (Medium)", "rules"], column="backbone")
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["gpt-oss-20b (Medium)", "rules"]
+    with pytest.raises(ValueError, match="no EPIC distance of Llama"):
+        draw_by_domain(results, ["Llama"], column="backbone")
+
+
+def test_two_values_for_one_bar_are_refused() -> None:
+    twice = tables.table([*measured("A", "rules", 0.3), *measured("A", "rules", 0.4)])
+    with pytest.raises(ValueError, match="two values of EPIC distance, AlfWorld for A, measured · rules"):
+        draw_by_domain(twice, ["A"])
+
+
+def panels() -> dict[str, pd.DataFrame]:
+    raw, *_, ours = dict.fromkeys(tables.published("Table 13", "statefactory")["method"])
+    rows = [*measured(raw, "rules", 0.6), *measured(ours, "rules", 0.25)]
+    oracle = measured("Offline (Oracle Goal State)", "rules", 0.2, evidence="simulated")
+    return {
+        "representation": beside("Table 13", rows),
+        "goal": beside("Table 14", oracle),
+        "backbone": beside("Table 16", measured("StateFactory", "rules", 0.3)),
+        "embedding": tables.published("Table 15", "statefactory"),
+        "triplets": tables.published("Table 15", "statefactory"),
+    }
+
+
+def test_the_best_is_hatched_red_and_the_worst_blue_in_each_kind() -> None:
+    figure = draw_ablations(panels())
+    marked = [[(round(bar.get_width(), 2), bar.get_edgecolor()[0] > 0.5) for bar in axes.patches if bar.get_hatch()]
+              for axes in figure.axes[:5]]  # fmt: skip
+    published = [(0.57, False), (0.3, True)]
+    assert [bar for bar in marked[0] if bar in published] == published and len(marked[0]) == 4
+    assert marked[1] == [(0.28, True), (0.3, False)]
+    assert marked[4] == [(0.83, True), (0.67, False)]
+
+
+def test_ablations_say_how_their_numbers_came_to_be() -> None:
+    figure = draw_ablations(panels())
+    said = figure.get_supxlabel().replace("\N{NO-BREAK SPACE}", " ")
+    assert "published · gpt-oss-20b" in said and "simulated · rules · n = 150" in said
+    assert not overlapping(figure)
+
+
+def test_ablations_may_lack_panels_and_name_those_that_there_are_not() -> None:
+    figure = draw_ablations({"goal": panels()["goal"]})
+    assert [axes.get_title(loc="left") for axes in figure.axes if axes.get_title(loc="left")] == [
+        "(b) Source of the goal"
+    ]
+    with pytest.raises(ValueError, match="no panel 'colour'"):
+        draw_ablations({"colour": panels()["goal"]})

@@ -1,0 +1,86 @@
+"""A prompt with a rule, and episodes that ask it: importable, so that worker processes find them too."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from pydantic import Field
+
+from lab.models.backbone import Backbone, Ledger
+from lab.models.connect import connect
+from lab.models.prompts import AnswerModel, Fields, Prompt
+from lab.models.rules import rule
+from lab.models.usage import by_operator
+from lab.runs.execution import Play, Played, play_all
+from lab.runs.run import Manifest, Run
+
+SHELVES = 10
+QUESTIONS = 3  # in an episode
+
+
+class BoxFields(Fields):
+    """box: its number. labels: what is written on it."""
+
+    box: int
+    labels: list[str] = []
+
+
+class Placing(AnswerModel):
+    """Where a box goes."""
+
+    shelf: int = Field(description="the number of the shelf")
+    why: str = Field(description="the reason, in one sentence")
+
+
+def misplaced(fields: BoxFields, answer: Placing, random: Random) -> Placing:
+    """Any other shelf."""
+    shelf = (answer.shelf + random.randint(1, SHELVES - 1)) % SHELVES
+    return Placing(shelf=shelf, why=answer.why)
+
+
+ASK = Prompt(
+    name="tests.place",
+    version="1",
+    operator="realize",
+    system="You put boxes on shelves.",
+    template="Box {{ box }}{% for label in labels %}, {{ label }}{% endfor %}. Which shelf?",
+    fields=BoxFields,
+    answer=Placing,
+    corrupt=misplaced,
+)
+
+
+@rule(ASK)
+def place(fields: BoxFields) -> Placing:
+    """The rule: seven shelves on for each box."""
+    return Placing(shelf=fields.box * 7 % SHELVES, why=f"box {fields.box}")
+
+
+def play(task: str, backbone: Backbone, record: bool = True, pause: float = 0.0) -> Played:
+    """An episode: ask for a few boxes. The result depends on the answers alone."""
+    ledger = Ledger(backbone, record=record)
+    shelves = []
+    for box in range(QUESTIONS):
+        shelves.append(ledger.ask(ASK, box=int(task) * QUESTIONS + box, labels=[task]).value.shelf)
+        time.sleep(pause)
+    return Played({"shelves": shelves}, by_operator(ledger.calls), ledger.recorded)
+
+
+def episodes(engine: str, **about: Any) -> Play:
+    """`play` with a backbone for this engine string, as a notebook would write it."""
+    return partial(play, backbone=connect(engine), **about)
+
+
+def manifest(tasks: int, engine: str = "rules", address: str = "rules", **parameters: Any) -> Manifest:
+    """Of an experiment of this many tasks."""
+    return Manifest.of("asking", engine, address, parameters, [f"{task:03d}" for task in range(tasks)], ["lab"])
+
+
+def run_rules(folder: Path, tasks: int, pause: float, workers: int = 1, backend: str = "loky") -> None:
+    """Play a run of the noisy rules; what subprocesses call, to be killed or interrupted."""
+    with Run(folder, manifest(tasks, "rules@0.6")) as run:
+        play_all(run, episodes("rules@0.6", pause=pause), workers, backend, show_progress=False)

@@ -1,0 +1,81 @@
+"""Imports run one way, and importing the suite is quick."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab.machine.paths import ROOT
+from lab.notebooks.documents import committed, read
+
+PAPERS = {"sdp", "statefactory", "procllm"}
+MAY_IMPORT = {
+    "lab": set(),
+    "worlds": {"lab"},
+    **{paper: {"worlds", "lab"} for paper in PAPERS},
+}
+SUITE = set(MAY_IMPORT)
+HEAVY = {"pandas", "matplotlib", "scipy", "openai", "torch", "papermill", "seaborn", "jinja2"}
+MODULES = sorted(path for package in SUITE for path in (ROOT / package).rglob("*.py"))
+
+
+def imported(source: str, package: str) -> Iterator[str]:
+    """Top-level names that a module imports; a relative import is of its own package."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield package if node.level else (node.module or "").split(".")[0]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_a_module_imports_only_what_lies_below_it(path: Path) -> None:
+    package = path.relative_to(ROOT).parts[0]
+    above = set(imported(path.read_text(encoding="utf-8"), package)) & SUITE - MAY_IMPORT[package] - {package}
+    assert not above, (
+        f"{package} may import {sorted(MAY_IMPORT[package]) or 'nothing of the suite'}, not {sorted(above)}"
+    )
+
+
+def test_nothing_imports_notebooks_tests_or_benchmarks() -> None:
+    for path in MODULES:
+        assert not {"notebooks", "tests", "benchmarks"} & set(imported(path.read_text(encoding="utf-8"), "")), path
+
+
+@pytest.mark.parametrize("path", committed(), ids=lambda path: path.stem)
+def test_a_notebook_of_one_paper_uses_no_other(path: Path) -> None:
+    code = [cell.source for cell in read(path).cells if cell.cell_type == "code"]
+    lines = "\n".join(
+        line for source in code for line in source.splitlines() if not line.lstrip().startswith(("%", "!"))
+    )
+    papers = set(imported(lines, "")) & PAPERS
+    # The tour and the notebooks to explore with show several papers side by side.
+    own = next((paper for paper in PAPERS if path.parent.name.endswith(f"_{paper}")), None)
+    assert own is None or papers <= {own}
+
+
+def test_importing_the_suite_is_quick_and_loads_nothing_heavy() -> None:
+    present = [name for name in ("lab", "sdp") if (ROOT / name / "__init__.py").exists()]
+    code = f"import sys, {', '.join(present)}; print(*sorted(sys.modules))"
+    seconds = []
+    for _ in range(3):
+        started = time.perf_counter()
+        loaded = subprocess.run(
+            [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout
+        seconds.append(time.perf_counter() - started)
+    assert not HEAVY & set(loaded.split())
+    assert min(seconds) < 0.5
+
+
+@pytest.mark.parametrize("module", sorted(path.stem for path in (ROOT / "lab").glob("*.py") if path.stem[0] != "_"))
+def test_a_module_of_the_library_loads_its_heavy_packages_where_they_are_used(module: str) -> None:
+    code = f"import sys, lab.{module}; print(*sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert not HEAVY & set(loaded.split())

@@ -1,0 +1,136 @@
+"""Fetching ALFWorld's released games: the archive's layout, its conversion, and archives that are not it."""
+
+from __future__ import annotations
+
+import json
+import threading
+import zipfile
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.machine.datasets import Dataset
+from worlds.alfworld import checks, load, official
+from worlds.alfworld.conversion import UnexpectedData
+from worlds.alfworld.expert import Expert
+from worlds.alfworld.official import fetch, present
+from worlds.alfworld.world import stock_game
+from worlds.base import NoSolution
+
+QUIET = lambda line: None  # noqa: E731
+SIZES = {"train": 2, "valid_seen": 2}
+
+
+def games() -> dict[str, dict[str, Any]]:
+    """Six made games in the layout of the release, four of them playable; by their place in the archive."""
+    world = load("made")
+    tasks = world.tasks("train")[:7]
+    laid_out = {}
+    for number, task in enumerate(tasks[:4]):
+        split = ("train", "valid_seen")[number % 2]
+        game = stock_game(world.games.rules(), task) | {"walkthrough": list(Expert(world).actions(task))}
+        laid_out[f"json_2.1.1/{split}/{task.game}/game.tw-pddl"] = game
+    unsolvable, sliced, movable = (stock_game(world.games.rules(), task) for task in tasks[4:])
+    laid_out[f"json_2.1.1/train/{tasks[4].game}/game.tw-pddl"] = unsolvable | {"solvable": False}
+    laid_out["json_2.1.1/train/pick_two_obj_and_place-AppleSliced-None-Fridge-1/trial_1/game.tw-pddl"] = sliced
+    laid_out["json_2.1.1/train/pick_and_place_with_movable_recep-Pen-Mug-Desk-1/trial_1/game.tw-pddl"] = movable
+    return laid_out
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("release") / "games.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as content:
+        for place, game in sorted(games().items(), reverse=True):  # conversion must not depend on the archive's order
+            content.writestr(place, json.dumps(game))
+            content.writestr(place.replace("game.tw-pddl", "traj_data.json"), "{}")
+    return path
+
+
+@pytest.fixture
+def address(archive: Path) -> Iterator[str]:
+    """A server of the archive's folder."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(archive.parent))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_fetched_games_are_played_and_solved_as_released(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "alfworld"
+    folder.mkdir()
+    fetch(folder, QUIET, f"{address}/games.zip", SIZES)
+    assert present(folder) and not (folder / "raw").exists()
+    monkeypatch.setenv("LAB_DATA", str(tmp_path))
+    originals = {place.removesuffix("/game.tw-pddl").split("/", 2)[2]: game for place, game in games().items()}
+    with load() as world:
+        assert world.data == "official"
+        for split in SIZES:
+            tasks = world.tasks(split)
+            assert [task.id for task in tasks] == [f"alfworld-{split}-00{number}" for number in range(2)]
+            assert [task.game for task in tasks] == sorted(task.game for task in tasks)
+            for task in tasks:
+                released = originals[task.game]
+                assert stock_game(world.games.rules(), task) == released | {"walkthrough": None}
+                assert Expert(world).actions(task) == tuple(released["walkthrough"])
+                world.reset(task)
+                assert [world.step(action).score for action in released["walkthrough"]][-1] == 1.0
+        with pytest.raises(NoSolution, match="alfworld-made-train-000"):
+            Expert(world).actions(load("made").tasks("train")[0])
+
+
+def test_the_compact_file_is_the_same_each_time(address: str, tmp_path: Path) -> None:
+    files = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        fetch(tmp_path / name, QUIET, f"{address}/games.zip", SIZES)
+        files.append((tmp_path / name / official.GAMES).read_bytes())
+    assert files[0] == files[1]
+
+
+def test_an_archive_put_there_by_hand_is_used(archive: Path, tmp_path: Path) -> None:
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "games.zip").write_bytes(archive.read_bytes())
+    fetch(tmp_path, QUIET, "http://127.0.0.1:9/nothing", SIZES)
+    assert present(tmp_path)
+
+
+def test_another_number_of_games_is_refused(archive: Path, tmp_path: Path) -> None:
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "games.zip").write_bytes(archive.read_bytes())
+    with pytest.raises(UnexpectedData, match="another release. Remove .*games.zip and fetch it again"):
+        fetch(tmp_path, QUIET)
+    assert not present(tmp_path)
+
+
+def test_a_page_in_place_of_the_archive_is_removed_and_named(tmp_path: Path) -> None:
+    page = tmp_path / "raw" / "games.zip"
+    page.parent.mkdir()
+    page.write_text("<html>not found</html>")
+    with pytest.raises(UnexpectedData, match="no zip archive"):
+        fetch(tmp_path, QUIET)
+    assert not page.exists()
+
+
+def test_doctor_names_the_packages_and_the_line_that_fetches_the_games(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAB_DATA", str(tmp_path))
+    found = {check.what: check for check in checks.checks()}
+    assert all(found[package].ok for package in checks.PACKAGES)
+    games = found["released games"]
+    assert not games.ok and games.optional and games.fix == "python -m lab data fetch alfworld"
+
+
+def test_the_dataset_is_what_the_library_registers() -> None:
+    assert isinstance(official.DATASET, Dataset) and official.DATASET.name == "alfworld"

@@ -1,0 +1,231 @@
+"""The ALFWorld world on made games: its protocol, the same words as the stock engine, and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from household_games import Record, one_of_each_type, play
+from lab.machine.faults import MissingData
+from lab.machine.paths import ROOT
+from worlds.alfworld import AlfWorld, HouseholdTask, load
+from worlds.alfworld.expert import Expert
+from worlds.base import EpisodeOver
+
+# Prints a digest of a few episodes; "others first" plays other games before, in the same process.
+PLAY = """
+import sys
+from household_games import Record, play
+from worlds.alfworld import load
+from worlds.alfworld.expert import Expert
+with load("made", seed=3) as world:
+    tasks = world.tasks("valid_unseen")
+    if sys.argv[1] == "others first":
+        for task in tasks[6:8]:
+            play(world, task, (), 10, Record())
+    record = Record()
+    for task in tasks[:3]:
+        play(world, task, Expert(world).actions(task), 15, record)
+    print(record.digest)
+"""
+
+
+RANDOMNESS = """
+import random
+import numpy
+from worlds.alfworld import load
+before = random.getstate(), numpy.random.get_state()[1].tolist(), numpy.random.get_state()[2:]
+with load("made") as world:
+    world.step(world.reset(world.tasks("train")[0]).actions[0])
+assert before == (random.getstate(), numpy.random.get_state()[1].tolist(), numpy.random.get_state()[2:])
+"""
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[AlfWorld]:
+    with load("made") as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def task(world: AlfWorld) -> HouseholdTask:
+    return world.tasks("valid_unseen")[1]  # "put a ... in ..."
+
+
+def python(code: str, *arguments: str, **environment: str) -> str:
+    paths = os.pathsep.join(filter(None, [str(ROOT / "tests" / "support"), os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": paths, **environment},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_callers_randomness_is_left_alone() -> None:
+    python(RANDOMNESS)
+
+
+def undoing(move: str) -> str:
+    """The action that takes a thing back from where it was put."""
+    return move.replace("move ", "take ").replace(" to ", " from ")
+
+
+def test_a_game_starts_with_its_own_first_text(world: AlfWorld, task: HouseholdTask) -> None:
+    step = world.reset(task)
+    assert step.text.startswith("-= Welcome to TextWorld, ALFRED! =-\n\nYou are in the middle of a room.")
+    assert step.text.endswith(f"\n\nYour task is to: {task.goal}")
+    assert (step.score, step.done) == (0.0, False)
+
+
+def test_an_unknown_action_gets_the_native_refusal_and_changes_nothing(world: AlfWorld, task: HouseholdTask) -> None:
+    before = world.reset(task)
+    after = world.step("dance on the table")
+    assert after.text == "Nothing happens." and after.actions == before.actions
+
+
+def test_valid_actions_are_sorted_and_every_one_does_something(world: AlfWorld, task: HouseholdTask) -> None:
+    for action in world.reset(task).actions:
+        assert action in world.valid_actions() and list(world.valid_actions()) == sorted(set(world.valid_actions()))
+        assert world.step(action).text != "Nothing happens."
+        world.reset(task)
+
+
+def test_steps_list_no_actions_where_they_are_not_wanted(task: HouseholdTask) -> None:
+    with load("made", list_actions=False) as world:
+        assert world.reset(task).actions == () and world.step("look").actions == ()
+        assert "look" in world.valid_actions()
+
+
+def test_a_won_game_goes_on_and_stays_won(world: AlfWorld, task: HouseholdTask) -> None:
+    world.reset(task)
+    actions = Expert(world).actions(task)
+    steps = [world.step(action) for action in actions]
+    assert [step.score for step in steps] == [0.0] * (len(steps) - 1) + [1.0] and steps[-1].done
+    undone = world.step(undoing(actions[-1]))
+    assert undone.text.startswith("You pick up") and (undone.score, undone.done) == (1.0, True)
+    assert world.reset(task).score == 0.0
+
+
+def test_the_stock_engine_takes_a_win_back(task: HouseholdTask) -> None:
+    """Why the world keeps the win itself."""
+    with load("made", stock_engine=True) as stock:
+        stock.reset(task)
+        actions = Expert(stock).actions(task)
+        for action in actions:
+            won = stock.step(action).score
+        state, _, done = stock._engine.step(undoing(actions[-1]))
+        assert won == 1.0 and not state["won"] and not done
+
+
+def test_stepping_needs_a_game(task: HouseholdTask) -> None:
+    world = load("made")
+    with pytest.raises(EpisodeOver, match="reset"):
+        world.step("look")
+    with pytest.raises(EpisodeOver, match="reset"):
+        world.valid_actions()
+
+
+def test_an_unknown_split_is_named_with_those_there_are(world: AlfWorld) -> None:
+    with pytest.raises(ValueError, match="no split 'test'.*train, valid_unseen"):
+        world.tasks("test")
+
+
+def test_official_games_that_are_absent_are_asked_for_by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("LAB_DATA", str(tmp_path))
+    assert load().data == "made"
+    with pytest.raises(MissingData, match="lab data fetch alfworld"):
+        load("official")
+
+
+def test_closing_twice_is_fine_and_a_reset_starts_again(task: HouseholdTask) -> None:
+    world = load("made")
+    first = world.reset(task)
+    world.close()
+    world.close()
+    with pytest.raises(EpisodeOver):
+        world.step("look")
+    assert world.reset(task) == first
+    world.close()
+
+
+def test_two_worlds_in_one_process_do_not_meet(world: AlfWorld, task: HouseholdTask) -> None:
+    actions = Expert(world).actions(task)
+    with load("made") as other:
+        world.reset(task)
+        other.reset(other.tasks("train")[0])
+        for action in actions:
+            other.step(Random(action).choice(other.valid_actions()))
+            step = world.step(action)
+        assert step.score == 1.0
+
+
+def test_a_task_and_what_loads_a_world_can_be_pickled(world: AlfWorld, task: HouseholdTask) -> None:
+    again = pickle.loads(pickle.dumps(partial(load, data="made", seed=0)))()
+    assert pickle.loads(pickle.dumps(task)) == again.tasks("valid_unseen")[1] == task
+    assert "define" not in repr(task) and "(define" in task.problem
+
+
+def test_transcripts_do_not_depend_on_the_hash_seed_or_on_games_played_before() -> None:
+    digests = {python(PLAY, first, PYTHONHASHSEED=seed) for seed, first in (("1", "alone"), ("2", "others first"))}
+    assert len(digests) == 1
+
+
+def test_importing_the_world_imports_no_engine() -> None:
+    heavy = python("import sys, worlds.alfworld; print(sorted({'textworld', 'alfworld', 'numpy'} & set(sys.modules)))")
+    assert heavy.strip() == "[]"
+
+
+def test_a_missing_package_is_named_with_the_line_that_installs_it() -> None:
+    said = python("""
+import sys
+sys.modules["textworld"] = None
+from worlds.alfworld import load
+world = load("made")
+try:
+    world.reset(world.tasks("train")[0])
+except ImportError as error:
+    print(error)
+""")
+    assert "'textworld'" in said and "python -m pip install -r requirements.txt" in said
+
+
+def test_an_import_leaves_no_folder_in_the_home_of_the_user(tmp_path: Path) -> None:
+    python("from worlds.alfworld import load; load('made').tasks('train')", HOME=str(tmp_path))
+    assert not (tmp_path / ".cache" / "alfworld").exists()
+
+
+def test_many_games_leave_no_file_descriptor_or_temporary_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    descriptors = set()
+    for _ in range(4):
+        with load("made", seed=5) as world:
+            for task in world.tasks("valid_unseen")[:2]:
+                Expert(world).actions(task)
+                play(world, task, (), 10, Record())
+        descriptors.add(len(os.listdir("/proc/self/fd")))
+        assert list(tmp_path.iterdir()) == []
+    assert len(descriptors) == 1
+
+
+@pytest.mark.slow
+def test_both_engines_say_the_same(world: AlfWorld) -> None:
+    fast, slow = Record(), Record()
+    with load("made", stock_engine=True) as stock:
+        for task in one_of_each_type(world.tasks("valid_unseen"))[::2]:
+            actions = Expert(world).actions(task)
+            play(world, task, actions, 10, fast)
+            play(stock, task, actions, 10, slow)
+    assert fast.said == slow.said

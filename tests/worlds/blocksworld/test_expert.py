@@ -1,0 +1,153 @@
+"""BlocksWorld's expert: plans reach the goal, are shortest, and are the same everywhere."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import deque
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from towers import score, states
+from worlds.base import NoSolution
+from worlds.blocksworld import BlocksTask, from_pddl, load
+from worlds.blocksworld.checks import checks
+from worlds.blocksworld.expert import Expert, check
+from worlds.blocksworld.planner import MissingPlanner, lengths, shortest_plan
+from worlds.blocksworld.problem import Problem
+from worlds.blocksworld.pyperplan_process import pyperplan_plan
+from worlds.blocksworld.state import Action, State
+
+needs_pyperplan = pytest.mark.skipif(
+    find_spec("pyperplan") is None, reason="the optional planner of requirements-planners.txt is not installed"
+)
+
+
+def distances(start: State) -> dict[State, int]:
+    """How many actions each state is away, by breadth-first search."""
+    found, queue = {start: 0}, deque([start])
+    while queue:
+        state = queue.popleft()
+        for action in state.actions():
+            after = state.after(action)
+            if after not in found:
+                found[after] = found[state] + 1
+                queue.append(after)
+    return found
+
+
+def test_every_made_problem_is_solved() -> None:
+    world = load("made", seed=6, count=32)
+    expert = Expert(world)
+    for split in world.splits:
+        assert all(score(world, task, expert.actions(task)) == 1.0 for task in world.tasks(split))
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_plans_are_shortest_for_every_kind_of_goal_and_start(data: st.DataObject) -> None:
+    start = data.draw(states(largest=4))
+    away = distances(start)
+    end = data.draw(st.sampled_from(sorted(away, key=repr)))
+    goal = tuple(data.draw(st.lists(st.sampled_from(sorted(end.facts())), min_size=1, unique=True)))
+    problem = Problem(start, goal)
+    shortest = min(steps for state, steps in away.items() if problem.solved_by(state))
+    plan = shortest_plan(problem)
+    assert plan is not None and len(plan) == shortest
+    check(BlocksTask("blocksworld-any", problem.goal_text, problem), plan)
+
+
+@given(states(largest=5))
+@settings(max_examples=30, deadline=None)
+def test_nothing_is_done_where_the_goal_holds(state: State) -> None:
+    assert shortest_plan(Problem(state, tuple(sorted(state.facts())))) == ()
+
+
+def contradiction() -> BlocksTask:
+    problem = from_pddl(
+        "(define (problem x) (:domain blocksworld-4ops) (:objects a b c) (:init (handempty) (ontable a) (on b a) "
+        "(on c b) (clear c)) (:goal (and (on a b) (on b a))))"
+    )
+    return BlocksTask("blocksworld-contradiction", problem.goal_text, problem)
+
+
+def test_a_problem_without_a_solution_is_named() -> None:
+    with pytest.raises(NoSolution, match="blocksworld-contradiction has no plan"):
+        Expert(load("made")).actions(contradiction())
+
+
+def test_a_plan_that_fails_or_falls_short_is_never_handed_out() -> None:
+    task = load("made").tasks("test")[0]
+    with pytest.raises(NoSolution, match="without its goal"):
+        check(task, ())
+    with pytest.raises(NoSolution, match="is not possible"):
+        check(task, (Action("put-down", "a"),))
+
+
+def test_the_lower_bound_counts_blocks_that_must_move() -> None:
+    buried = from_pddl(
+        "(define (problem x) (:objects a b c d) (:init (handempty) (ontable a) (on b a) (on c b) (clear c) (ontable d) "
+        "(clear d)) (:goal (and (on b d))))"
+    )
+    assert lengths(buried)[0] == 4 and len(shortest_plan(buried) or ()) == 4
+
+
+PROGRAM = """
+from worlds.blocksworld import load
+from worlds.blocksworld.expert import Expert
+world = load("made", seed=1, count=24)
+for task in reversed(world.tasks("test")) if {backwards} else world.tasks("test"):
+    print(task.id, *Expert(world).actions(task), sep="|")
+"""
+
+
+def test_plans_are_the_same_in_every_process_and_order() -> None:
+    def plans(seed: str, backwards: bool) -> list[str]:
+        program = PROGRAM.format(backwards=backwards)
+        done = subprocess.run(
+            [sys.executable, "-c", program], env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        return sorted(done.stdout.splitlines())
+
+    assert plans("1", False) == plans("2", True)
+
+
+def test_a_missing_planner_is_named_with_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = load("made")
+    task = world.tasks("test")[0]
+    monkeypatch.setitem(sys.modules, "clingo", None)
+    with pytest.raises(MissingPlanner, match=r"pip install -r requirements\.txt"):
+        Expert(world).actions(task)
+    monkeypatch.setattr("worlds.blocksworld.pyperplan_process.find_spec", lambda name: None)
+    with pytest.raises(MissingPlanner, match=r"pip install -r requirements-planners\.txt"):
+        Expert(world, planner="pyperplan").actions(task)
+
+
+def test_unknown_plans_and_planners_are_refused() -> None:
+    with pytest.raises(ValueError, match="choose one of reference, planner"):
+        Expert(load("made"), plans="best")
+    with pytest.raises(ValueError, match="choose one of clingo, pyperplan"):
+        Expert(load("made"), planner="lama")
+
+
+@needs_pyperplan
+def test_the_optional_planner_finds_plans_of_the_same_length() -> None:
+    world = load("made", seed=9, count=4)
+    ours, theirs = Expert(world), Expert(world, planner="pyperplan")
+    for task in world.tasks("train"):
+        plan = theirs.actions(task)
+        assert len(plan) == len(ours.actions(task)) and score(world, task, plan) == 1.0
+    assert pyperplan_plan(contradiction().problem) is None
+
+
+def test_the_doctor_tells_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_DATA", str(tmp_path))
+    planner, extra, problems = checks()
+    assert planner.ok and not planner.optional and "requirements.txt" in planner.fix
+    assert extra.optional and "requirements-planners.txt" in extra.fix
+    assert not problems.ok and problems.optional and problems.fix.endswith("data fetch blocksworld")

