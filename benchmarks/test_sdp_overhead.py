@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from sdp.loop import Settings, run_episode
-from sdp.operators import Predicate, Verdict
-from sdp.trajectory import Attempt, Trajectory
+from sdp.operators import Verdict
+from sdp.trajectory import Attempt, Predicate, Trajectory
 
 MS_A_STEP = 0.3
 STEPS = 1000

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from worlds.travelplanner.evaluator import evaluate
-from worlds.travelplanner.listings import Sandbox
+from worlds.travelplanner.listings import Listings
 from worlds.travelplanner.tasks import load_tasks
 
 PLANS_A_SECOND = 300
@@ -23,12 +23,12 @@ PUBLISHED = DATA / "published" / "travelplanner_evoagent_validation_plans.jsonl.
 
 @pytest.mark.skipif(not PUBLISHED.exists(), reason="LAB_DATA has no published TravelPlanner plans")
 def test_at_least_300_plans_are_judged_in_a_second(benchmark: Any) -> None:
-    sandbox, tasks = Sandbox.load(DATA), load_tasks("validation", DATA)
+    listings, tasks = Listings.load(DATA), load_tasks("validation", DATA)
     with gzip.open(PUBLISHED, "rt", encoding="utf-8") as lines:
         records = [json.loads(line) for line in islice(lines, PLANS)]
 
     def judge_all() -> int:
-        return sum(evaluate(tasks[record["idx"] - 1], record["plan"], sandbox).final for record in records)
+        return sum(evaluate(tasks[record["idx"] - 1], record["plan"], listings).final for record in records)
 
     benchmark.pedantic(judge_all, rounds=5, warmup_rounds=1)
     speed = PLANS / benchmark.stats.stats.median

@@ -11,7 +11,6 @@ from pydantic import Field
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from procllm.actions import Response
 from procllm.files import File
-from procllm.rules.noise import wrong_action, wrong_verdict
 
 VERSION = "1"
 CUT = "\n[... cut here for length]"
@@ -154,10 +153,8 @@ def _cut(text: str, over: int) -> str | None:
     return kept[: max(len(kept) - over - len(CUT), len(kept) // 2)] + CUT
 
 
-ACTING = Prompt(
-    "procllm.act", VERSION, "act", ACT_SYSTEM, ACT, ActFields, Response, corrupt=wrong_action, shorten=shorter
-)
+ACTING = Prompt("procllm.act", VERSION, "act", ACT_SYSTEM, ACT, ActFields, Response, shorten=shorter)
 VERIFYING = Prompt(
     "procllm.verify", VERSION, "verify", VERIFY_SYSTEM, VERIFY, VerifyFields, VerifyAnswer,
-    corrupt=wrong_verdict, shorten=shorter_files,
+    shorten=shorter_files,
 )  # fmt: skip

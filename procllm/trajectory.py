@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
-from procllm.domains.base import Verdict
+from procllm.domains.base import AnswerVerdict
 
 Outcome = Literal["done", "refused", "malformed", "verified", "rejected"]
 
@@ -32,7 +32,7 @@ class Trajectory:
     verified: tuple[str, ...]
     answer: str
     notes: str
-    verdict: Verdict
+    verdict: AnswerVerdict
 
     @property
     def success(self) -> bool:
@@ -57,6 +57,6 @@ class Trajectory:
                 **raw,
                 "steps": tuple(Step(*step) for step in raw["steps"]),
                 "verified": tuple(raw["verified"]),
-                "verdict": Verdict(dict(raw["verdict"]["parts"]), raw["verdict"]["reason"]),
+                "verdict": AnswerVerdict(dict(raw["verdict"]["parts"]), raw["verdict"]["reason"]),
             }
         )

@@ -12,8 +12,8 @@ from pydantic import BaseModel
 from lab.models.backbone import Ledger
 from lab.models.parsing import MalformedAnswer
 from lab.models.usage import Cost, cost_of
-from sdp.operators import Adapter, Predicate, Verdict
-from sdp.trajectory import Attempt, Plan, Trajectory, Transition
+from sdp.operators import Adapter, Verdict
+from sdp.trajectory import Attempt, Plan, Predicate, Trajectory, Transition
 
 
 @dataclass(frozen=True)

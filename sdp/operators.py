@@ -7,28 +7,14 @@ An adapter keeps nothing between calls but its configuration, its backbone and i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, TypeVar
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol, TypeVar
 
-from sdp.trajectory import Attempt, Trajectory
+from sdp.trajectory import Attempt, Predicate, Trajectory
 
 State = TypeVar("State")
 Action = TypeVar("Action")
 Observation = TypeVar("Observation")
-
-
-@dataclass(frozen=True, slots=True)
-class Predicate:
-    """A condition on the world that an observation can falsify.
-
-    text: the condition in words. kind, about: the same typed, JSON values only, for adapters whose predicates come from
-    a fixed set (A.2); free-form predicates (A.3) have neither.
-    """
-
-    text: str
-    kind: str = ""
-    about: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Verdict(NamedTuple):

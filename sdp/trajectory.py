@@ -13,7 +13,18 @@ from lab.models.usage import Cost
 if TYPE_CHECKING:
     import pandas as pd
 
-    from sdp.operators import Predicate
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A condition on the world that an observation can falsify.
+
+    text: the condition in words. kind, about: the same typed, JSON values only, for adapters whose predicates come from
+    a fixed set (A.2); free-form predicates (A.3) have neither.
+    """
+
+    text: str
+    kind: str = ""
+    about: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +129,6 @@ class Trajectory:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Trajectory:
         """Raises TypeError or KeyError for a value that is no trajectory."""
-        from sdp.operators import Predicate
 
         parts = dict(value)
         parts["goal"] = Predicate(**parts["goal"])
@@ -148,7 +158,6 @@ def _fields(record: Any) -> dict[str, Any]:
 
 
 def _plan(value: Mapping[str, Any]) -> Plan:
-    from sdp.operators import Predicate
 
     predicates = tuple(Predicate(**predicate) for predicate in value["predicates"])
     return Plan(predicates, value["start"], value["operator"], Cost(**value["cost"]))

@@ -14,7 +14,7 @@ from lab.models.backbone import Backbone
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import AnswerModel, Prompt
 from statefactory.prompts import ITEMS, Modules, modules
-from statefactory.rules.answers import not_understood, register
+from statefactory.rules.answers import register, unparsed
 from statefactory.state import Level, State, Values
 
 
@@ -22,15 +22,15 @@ from statefactory.state import Level, State, Values
 class Trace:
     """What was extracted: a state and a goal a step.
 
-    unreadable: answers of a model that could not be read; such an answer changes nothing. not_understood: sentences of
+    malformed: answers of a model that could not be read; such an answer changes nothing. unparsed: sentences of
     observations that no rule reads.
     """
 
     level: Level
     states: tuple[State, ...]
     goals: tuple[State, ...]
-    unreadable: int = 0
-    not_understood: tuple[str, ...] = ()
+    malformed: int = 0
+    unparsed: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, each state and goal once; `read_trace` reads them back."""
@@ -42,8 +42,8 @@ class Trace:
             "states": [adapter.dump_python(state, mode="json") for state in states],
             "goals": [adapter.dump_python(goal, mode="json") for goal in goals],
             "steps": [[numbers[0][s], numbers[1][g]] for s, g in zip(self.states, self.goals, strict=True)],
-            "unreadable": self.unreadable,
-            "not_understood": list(self.not_understood),
+            "malformed": self.malformed,
+            "unparsed": list(self.unparsed),
         }
 
 
@@ -56,8 +56,8 @@ def read_trace(record: dict[str, Any]) -> Trace:
         record["level"],
         tuple(states[state] for state, _ in steps),
         tuple(goals[goal] for _, goal in steps),
-        record["unreadable"],
-        tuple(record["not_understood"]),
+        record["malformed"],
+        tuple(record["unparsed"]),
     )
 
 
@@ -86,7 +86,7 @@ def extract(
     extractor = _Extractor(backbone, modules(level), goal, values, instruction)
     for action, observation in zip(actions, observations, strict=True):
         extractor.step(action, observation)
-    return Trace(level, tuple(extractor.states), tuple(extractor.goals), extractor.unreadable, tuple(extractor.unread))
+    return Trace(level, tuple(extractor.states), tuple(extractor.goals), extractor.malformed, tuple(extractor.unread))
 
 
 class _Extractor:
@@ -97,7 +97,7 @@ class _Extractor:
         self.given = {"goal": goal, "values": values, "instruction": instruction}
         self.states: list[State] = []
         self.goals: list[State] = []
-        self.unreadable = 0
+        self.malformed = 0
         self.unread: list[str] = []
 
     def step(self, action: str, observation: str) -> None:
@@ -106,7 +106,7 @@ class _Extractor:
         before = {"previous_state": state, "action": action}
         seen = self._ask(self.prompts.perceive, observation=observation, previous_goal=goal, **before)
         current = seen.state if seen else state or ()
-        self.unread += not_understood(seen.thinking) if seen else []
+        self.unread += unparsed(seen.thinking) if seen else []
         kept = self._ask(self.prompts.refine, state=current, **before)
         current = kept.state if kept else current
         now = {"state": current, "observation": observation, "action": action}
@@ -118,7 +118,7 @@ class _Extractor:
         try:
             return self.backbone.ask(prompt, **self.given, **fields).value
         except MalformedAnswer:
-            self.unreadable += 1
+            self.malformed += 1
             return None
 
 

@@ -9,13 +9,12 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache
 from typing import Generic, NamedTuple, TypeVar
 
 from pydantic import Field
 
-from lab.models.prompts import AnswerModel, Corrupt, Fields, Prompt, Shorten
-from statefactory.rules.noise import wrong_interpret, wrong_perceive, wrong_refine
+from lab.models.prompts import AnswerModel, Fields, Prompt, Shorten
 from statefactory.state import Entity, Group, Level, Values
 from statefactory.truncation import shorter_interpret, shorter_perceive, shorter_refine
 
@@ -210,13 +209,10 @@ def modules(level: Level) -> Modules:
     if level not in ITEMS:
         raise ValueError(f"The level {level!r} asks no model; levels that do: {', '.join(ITEMS)}")
     item = ITEMS[level]
-    wrong = [partial(corrupt, level) for corrupt in (wrong_perceive, wrong_refine, wrong_interpret)]
     return Modules(
-        _prompt(level, "perceive", PERCEIVE, _SEEN, PerceiveFields[item], Perceived[item], shorter_perceive, wrong[0]),
-        _prompt(level, "refine", REFINE, _MERGED, RefineFields[item], Refined[item], shorter_refine, wrong[1]),
-        _prompt(
-            level, "interpret", INTERPRET, _GOAL, InterpretFields[item], Interpreted[item], shorter_interpret, wrong[2]
-        ),
+        _prompt(level, "perceive", PERCEIVE, _SEEN, PerceiveFields[item], Perceived[item], shorter_perceive),
+        _prompt(level, "refine", REFINE, _MERGED, RefineFields[item], Refined[item], shorter_refine),
+        _prompt(level, "interpret", INTERPRET, _GOAL, InterpretFields[item], Interpreted[item], shorter_interpret),
     )
 
 
@@ -228,8 +224,7 @@ def _prompt(
     fields: type[Fields],
     answer: type[AnswerModel],
     shorten: Shorten,
-    corrupt: Corrupt,
 ) -> Prompt:
     system = f"{rules.strip()}\n\n{FORMS[level].strip()}"
     name = f"statefactory.{level}.{operator}"
-    return Prompt(name, VERSION, operator, system, template, fields, answer, corrupt=corrupt, shorten=shorten)
+    return Prompt(name, VERSION, operator, system, template, fields, answer, shorten=shorten)

@@ -1,6 +1,6 @@
 """Faults of the machine, which are never an agent's: what stops a run, and what is worth another try.
 
-`lab.runs.outcomes` says what becomes of an episode that meets one.
+`lab.results.outcomes` says what becomes of an episode that meets one.
 """
 
 from __future__ import annotations

@@ -20,6 +20,11 @@ def published_data() -> Path:
     return ROOT / "data" / "published"
 
 
+def runs_folder() -> Path:
+    """`LAB_RUNS` if set, else `runs/` in the repository."""
+    return Path(os.environ.get("LAB_RUNS") or ROOT / "runs")
+
+
 def recordings_folder() -> Path:
     """`LAB_RECORDINGS` if set, else `data/recordings` in the repository."""
     return Path(os.environ.get("LAB_RECORDINGS") or ROOT / "data" / "recordings")
@@ -39,3 +44,8 @@ def choose_data(data: str, present: bool, what: str) -> str:
             "or set LAB_DATA to a folder that has it, or use data='made'"
         )
     return "official" if data != "made" and present else "made"
+
+
+def notebook_name() -> str:
+    """The stem of the notebook that runs in this process: `LAB_NOTEBOOK` from our runner, else Jupyter's word, else ""."""
+    return Path(os.environ.get("LAB_NOTEBOOK") or os.environ.get("JPY_SESSION_NAME") or "").stem

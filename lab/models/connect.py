@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from functools import cache
 from typing import Any
 
 from lab.models import engines
@@ -31,3 +33,14 @@ def connect(engine: str, **settings: Any) -> Backbone:
     from lab.models.endpoint import Endpoint
 
     return Endpoint.of(choice, **settings)
+
+
+def connected(engine: str) -> Backbone:
+    """The backbone of an engine string, connected once a process; raises as `connect` does."""
+    # By address, too: a notebook may change OPENAI_BASE_URL between two cells.
+    return _connected(engine, os.environ.get("OPENAI_BASE_URL", ""))
+
+
+@cache
+def _connected(engine: str, address: str) -> Backbone:
+    return connect(engine)

@@ -39,11 +39,16 @@ class RefusedAnswer(MalformedAnswer):
     """The model declined to answer."""
 
 
+class TruncatedAnswer(MalformedAnswer):
+    """The answer ended at the limit of tokens before it was whole; the message names the setting that raises it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """One completion. fault: why its text cannot be an answer at all (empty, cut off), else "".
 
-    counted: the server said how many tokens. schema: it was asked to keep to the schema.
+    counted: the server said how many tokens. schema: it was asked to keep to the schema. truncated: it ended at the
+    limit of tokens.
     """
 
     text: str
@@ -52,6 +57,7 @@ class Reply:
     counted: bool
     fault: str = ""
     schema: bool = False
+    truncated: bool = False
 
 
 @dataclass(slots=True)
@@ -123,16 +129,27 @@ class Endpoint:
         exchange = Exchange(sample)
         try:
             value, path = self._converse(question.prompt, question.messages, exchange)
-        except (MalformedAnswer, EndpointError) as error:
+        except (MalformedAnswer, EndpointError) as fault:
+            error = self._with_remedy(fault, exchange)
             path = "malformed" if isinstance(error, MalformedAnswer) else "failed"
             error.call, error.request = self._book(question, path, exchange, started), request
-            raise
+            raise error from None
         call = self._book(question, path, exchange, started)
         text = value.model_dump_json()
         if self.cache is not None:
             kept = {"text": text, "path": path, "tokens_in": call.tokens_in, "tokens_out": call.tokens_out}
             text = self.cache.put(request, kept)["text"]  # another's, if that was first
         return Answer(question.prompt.answer.model_validate_json(text), call, request, text)
+
+    def _with_remedy(
+        self, error: MalformedAnswer | EndpointError, exchange: Exchange
+    ) -> MalformedAnswer | EndpointError:
+        """The error, or in its place what the user can do about an answer that was cut off, also at the re-ask."""
+        if isinstance(error, EndpointError) or not (exchange.replies and exchange.replies[-1].truncated):
+            return error
+        limit = self.engine.options.get("max_tokens")
+        at = f"max_tokens={limit}" if limit else "the server's own limit of tokens"
+        return TruncatedAnswer(f"{error} at {at}; state a larger one in the engine string (…?max_tokens=N)")
 
     def _converse(self, prompt: Prompt, messages: list[dict[str, str]], exchange: Exchange) -> tuple[AnswerModel, str]:
         """Ask; if the text is no answer, show the model its text and the error, and ask once more."""
@@ -157,6 +174,7 @@ class Endpoint:
             usd=price(self.engine.name, tokens_in, tokens_out) if all(r.counted for r in replies) else None,
             retries=exchange.unanswered,
             cut=question.cut,
+            truncated=sum(r.truncated for r in replies),
         )  # fmt: skip
 
     def _complete(self, prompt: Prompt, messages: list[dict[str, str]], exchange: Exchange) -> Reply:
@@ -282,14 +300,15 @@ def _reply(completion: Any) -> Reply:
         tokens = [getattr(completion.usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
     except (AttributeError, IndexError, KeyError, TypeError):
         raise BadBody("the body is no chat completion") from None
-    return Reply(text, tokens[0] or 0, tokens[1] or 0, counted=None not in tokens, fault=fault)
+    truncated = choice.finish_reason == "length"
+    return Reply(text, tokens[0] or 0, tokens[1] or 0, counted=None not in tokens, fault=fault, truncated=truncated)
 
 
 def _fault(text: str, refusal: str | None, finish_reason: str | None) -> str:
     if refusal or finish_reason == "content_filter":
         return "refused"
     if finish_reason == "length":
-        return "the answer was cut off before its end; be shorter"
+        return "the answer was cut off before its end"
     return "" if text.strip() else "the answer was empty"
 
 

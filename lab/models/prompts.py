@@ -10,7 +10,6 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from random import Random
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -34,7 +33,6 @@ class WrongFields(ValueError):
 
 
 MOST_FAULTS = 8  # shown to a model or a reader; a list of 500 wrong items needs no 500 lines
-Corrupt = Callable[[Any, Any, Random], AnswerModel]
 Shorten = Callable[[Any, int], Fields | None]
 
 
@@ -44,8 +42,7 @@ class Prompt:
 
     name: dotted, unique (`sdp.travelplanner.realize`). version: changed whenever the wording or the fields change,
     since recordings are kept under it. operator: whose tokens and seconds these are (`realize`). system, template:
-    Jinja text over the fields. fields, answer: pydantic models. corrupt(fields, answer, random) -> a plausible wrong
-    answer, for the noisy engine `rules@p`. narrow(fields) -> a subclass of `answer` for these very fields, where what
+    Jinja text over the fields. fields, answer: pydantic models. narrow(fields) -> a subclass of `answer` for these very fields, where what
     may be answered depends on them (the numbers of a list, say); the same fields must give the same class.
     shorten(fields, characters_over) -> the fields one notch shorter, or None when nothing more may go: what is cut
     where the prompt does not fit an engine's `context` (lab/models/context.py). The template must show that it was cut.
@@ -58,7 +55,6 @@ class Prompt:
     template: str
     fields: type[Fields]
     answer: type[AnswerModel]
-    corrupt: Corrupt | None = field(default=None, compare=False)
     narrow: Callable[[Any], type[AnswerModel]] | None = None
     shorten: Shorten | None = field(default=None, compare=False)
 

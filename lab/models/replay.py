@@ -5,12 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lab.machine.faults import Unavailable
-from lab.machine.paths import ROOT, recordings_folder
+from lab.machine.paths import recordings_folder, runs_folder
 from lab.models import engines
 from lab.models.backbone import Answer, request_of
 from lab.models.cache import key_of
@@ -47,28 +48,27 @@ class Recorded:
 class Replay:
     """Serves a recording. `engine` is the recorded engine, so that results carry the name of what really answered.
 
-    tasks: ids of the tasks that were recorded, or planned where a run folder is served.
+    tasks: ids of the tasks that were recorded, or planned where a run folder is served. parameters: the settings of the
+    experiment that was recorded.
     """
 
-    def __init__(
-        self, folder: Path, engine: engines.Engine, address: str, tasks: list[str], answers: dict[str, Recorded]
-    ) -> None:
-        self.folder, self.engine, self.address, self.tasks = folder, engine, address, tasks
-        self._answers = answers
+    def __init__(self, folder: Path, manifest: Mapping[str, Any], answers: dict[str, Recorded]) -> None:
+        self.folder, self._answers = folder, answers
+        self.engine, self.address = engines.parse(manifest["engine"]), manifest["address"]
+        self.tasks, self.parameters = manifest.get("tasks", []), manifest.get("parameters", {})
         self._versions = Counter((answer.prompt, answer.version) for answer in answers.values())
 
     @classmethod
     def of(cls, engine: engines.Engine) -> Replay:
         """Open a run folder or recording: a path, or a name in `runs/` or `data/recordings/`. Raises MissingRun."""
-        folders = (Path(engine.name), ROOT / "runs" / engine.name, recordings_folder() / engine.name)
-        folder = next((f for f in folders if _answers_of(f) and (f / "manifest.json").is_file()), None)
-        if folder is None:
+        folders = (Path(engine.name), runs_folder() / engine.name, recordings_folder() / engine.name)
+        found = ((folder, _answers_of(folder)) for folder in folders if (folder / "manifest.json").is_file())
+        folder, answers = next(((folder, path) for folder, path in found if path), (None, None))
+        if folder is None or answers is None:
             raise MissingRun(
                 f"{engine.name} holds no {ANSWERS}: name a recording, or a run folder made with record=True"
             )
-        manifest = json.loads((folder / "manifest.json").read_text())
-        engine, tasks = engines.parse(manifest["engine"]), manifest.get("tasks", [])
-        return cls(folder, engine, manifest["address"], tasks, read_answers(_answers_of(folder)))
+        return cls(folder, json.loads((folder / "manifest.json").read_text()), read_answers(answers))
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
         """Raises RecordingMiss, PromptTooLong, and MalformedAnswer where the recorded model gave no usable answer."""

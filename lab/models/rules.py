@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from random import Random
 from typing import Any, TypeVar
 
 from lab.models.backbone import Answer, request_of
 from lab.models.cache import key_of
 from lab.models.engines import Engine
+from lab.models.noise import Corruption, corrupted
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from lab.models.usage import Call
 
@@ -37,17 +39,19 @@ def rule(prompt: Prompt) -> Callable[[R], R]:
 class Rules:
     """Answers with the registered rules.
 
-    With keep < 1 (`rules@p`) an answer is kept with probability `keep`, else replaced by the prompt's own `corrupt`.
+    With keep < 1 (`rules@p`) an answer is kept with probability `keep`, else replaced by a wrong one (see
+    `lab.models.noise`). corruptions: prompt name -> a function in place of the registered one.
     The draw is a function of (seed, prompt, fields, sample) alone: the same question gets the same answer in any order
     and in any process, and lowering `keep` only ever corrupts more of the same answers.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, corruptions: Mapping[str, Corruption] | None = None) -> None:
         self.engine = engine
+        self._corruptions = corruptions or {}
         self._seed = engine.options.get("seed", 0)
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
-        """Raises NoRule if nothing is registered for the prompt, WrongFields for fields it does not have."""
+        """Raises NoRule if nothing is registered for the prompt, NoNoise likewise, WrongFields for fields it does not have."""
         filled = prompt.fill(**fields)
         value, path = _answer(prompt, filled), "rules"
         if self.engine.keep < 1.0:
@@ -63,9 +67,7 @@ class Rules:
         random = Random(key_of([self._seed, prompt.name, fields.model_dump(mode="json"), sample]))
         if random.random() < self.engine.keep:
             return value, "rules"
-        if prompt.corrupt is None:
-            raise NoRule(f"Prompt {prompt.name} has no `corrupt`, so {self.engine.text!r} cannot make it go wrong")
-        return prompt.corrupt(fields, value, random), "corrupted"
+        return self._corruptions.get(prompt.name, partial(corrupted, prompt))(fields, value, random), "corrupted"
 
 
 def _answer(prompt: Prompt, fields: Fields) -> AnswerModel:

@@ -21,7 +21,8 @@ class Call:
     no usable answer has "malformed", and one whose server gave up on it "failed". tokens_in, tokens_out: as the server
     counted them, re-asks included. seconds: wall time, waiting included. usd: None where the model's price or the
     tokens are unknown. cached: it came from the cache and was free. retries: requests that brought no reply. cut: the
-    prompt did not fit the engine's `context` and was shortened (lab/models/context.py).
+    prompt did not fit the engine's `context` and was shortened (lab/models/context.py). truncated: answers that ended at
+    `max_tokens`, of the first and the re-ask.
     """
 
     operator: str
@@ -34,6 +35,7 @@ class Call:
     cached: bool = False
     retries: int = 0
     cut: bool = False
+    truncated: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ def cost_of(calls: Iterable[Call]) -> Cost:
 def by_operator(calls: Iterable[Call]) -> dict[str, dict[str, float | int | None | dict[str, int]]]:
     """Totals for each operator: calls, cached, tokens, seconds, usd (None as soon as one price is unknown), paths.
 
-    `cut` stands among them only where prompts were cut.
+    `cut` and `truncated` stand among them only where prompts were cut and answers ended at `max_tokens`.
     """
     groups: dict[str, list[Call]] = {}
     for call in calls:
@@ -79,8 +81,8 @@ def _totals(calls: list[Call]) -> dict[str, float | int | None | dict[str, int]]
         "usd": None if None in prices else sum(price or 0.0 for price in prices),
         "paths": paths,
     }
-    cut = sum(call.cut for call in calls)
-    return totals | ({"cut": cut} if cut else {})
+    rare = {"cut": sum(call.cut for call in calls), "truncated": sum(call.truncated for call in calls)}
+    return totals | {name: count for name, count in rare.items() if count}
 
 
 def summed(parts: Sequence[Mapping[str, Any]], timed: bool = True) -> dict[str, Any]:
@@ -99,6 +101,7 @@ def summed(parts: Sequence[Mapping[str, Any]], timed: bool = True) -> dict[str, 
         "tokens in": sum(part["tokens_in"] for part in parts),
         "tokens out": sum(part["tokens_out"] for part in parts),
         "retries": sum(part["retries"] for part in parts),
+        "truncated": sum(part.get("truncated", 0) for part in parts),
         "seconds": round(sum(part["seconds"] for part in parts), 1) if timed else None,
         "dollars": None if None in prices else sum(prices),
         "paths": ", ".join(f"{path} {count}" for path, count in sorted(paths.items())),

@@ -38,7 +38,7 @@ class Reported(NamedTuple):
     data: str
 
 
-class Verdict(NamedTuple):
+class FigureVerdict(NamedTuple):
     """A line of the closing table. state: OK, OFF, MISSING, SKIPPED, or NOTE for a figure that nobody expects."""
 
     notebook: str
@@ -99,7 +99,7 @@ def judge(
     results: Mapping[str, Mapping[str, Reported]],
     failed: Collection[str] = (),
     why_not: str = "",
-) -> list[Verdict]:
+) -> list[FigureVerdict]:
     """Hold what came out against what was expected, for the notebooks that ran.
 
     results: notebook name -> what it reported. failed: names of those that failed. why_not: if given, nothing is
@@ -112,7 +112,7 @@ def judge(
     for notebook, figures in results.items():
         for figure, entry in figures.items():
             if (notebook, figure) not in known:
-                verdicts.append(Verdict(notebook, figure, "", str(entry.value), "NOTE", "not in expected.yaml"))
+                verdicts.append(FigureVerdict(notebook, figure, "", str(entry.value), "NOTE", "not in expected.yaml"))
     return verdicts
 
 
@@ -144,12 +144,14 @@ def _stated_for_this_data(
     return any(other[:3] == (entry.notebook, entry.figure, came.data) for other in entries)
 
 
-def _verdict(entry: Expectation, figures: Mapping[str, Reported], failed: Collection[str], why_not: str) -> Verdict:
+def _verdict(
+    entry: Expectation, figures: Mapping[str, Reported], failed: Collection[str], why_not: str
+) -> FigureVerdict:
     came = figures.get(entry.figure)
     shown = "" if came is None or came.value is None else _shown(came.value)
     state, reason = _state(entry, came, entry.notebook in failed, why_not)
     wanted = _shown(entry.value) + (f" ± {_shown(entry.tolerance)}" if entry.tolerance else "")
-    return Verdict(entry.notebook, entry.figure, wanted, shown, state, reason)
+    return FigureVerdict(entry.notebook, entry.figure, wanted, shown, state, reason)
 
 
 def _state(entry: Expectation, came: Reported | None, failed: bool, why_not: str) -> tuple[str, str]:

@@ -15,8 +15,15 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-COLUMNS = ["method", "backbone", "metric", "value", "ci_low", "ci_high", "n", "evidence", "source"]
-NUMBERS = ["value", "ci_low", "ci_high", "n"]
+    from lab.results.outcomes import Outcomes
+
+# failed, not_measured: of the episodes behind the number (see lab/results/outcomes.py); n counts the failed ones.
+# bound_low, bound_high: the value if all that was not measured had scored lowest, and highest.
+OUTCOMES = ["failed", "not_measured", "bound_low", "bound_high"]
+COLUMNS = ["method", "backbone", "metric", "value", "ci_low", "ci_high", "n", *OUTCOMES, "evidence", "source"]
+NUMBERS = ["value", "ci_low", "ci_high", "n", *OUTCOMES]
+COUNTS = {"n": "n", "failed": "failed", "not measured": "not_measured"}  # for reading -> the column
+COUNTED = ["backbone", "evidence", *COUNTS]
 EVIDENCE = ("published", "measured", "simulated")
 
 Row = dict[str, Any]
@@ -32,8 +39,12 @@ def row(
     source: str,
     n: int | None = None,
     interval: tuple[float, float] | None = None,
+    outcomes: Outcomes | None = None,
+    bounds: tuple[float, float] | None = None,
 ) -> Row:
-    """One checked row of a results table; value and interval in the metric's own unit.
+    """One checked row of a results table; value, interval and bounds in the metric's own unit.
+
+    outcomes: how the episodes behind the number came out.
 
     Raises ValueError for an unknown evidence word, and for a number made here without its backbone, n or value.
     """
@@ -47,19 +58,23 @@ def row(
             raise ValueError(
                 f"{evidence} row {method}, {metric} lacks {' and '.join(missing)}; name what ran and how often"
             )
-    low, high = interval or (None, None)
-    return dict(zip(COLUMNS, (method, backbone, metric, value, low, high, n, evidence, source), strict=True))
+    counts = (outcomes.failed, outcomes.not_measured) if outcomes else (None, None)
+    numbers = (value, *(interval or (None, None)), n, *counts, *(bounds or (None, None)))
+    return dict(zip(COLUMNS, (method, backbone, metric, *numbers, evidence, source), strict=True))
 
 
 def rate_row(
-    method: str, backbone: str, metric: str, passes: int, n: int, evidence: str = "measured", source: str = "this run"
-) -> Row:
-    """A rate in percent with its 95 % Wilson interval."""
+    method: str, backbone: str, metric: str, passes: int, n: int, evidence: str = "measured", source: str = "this run",
+    outcomes: Outcomes | None = None,
+) -> Row:  # fmt: skip
+    """A rate in percent with its 95 % Wilson interval, and its bounds where episodes were not measured."""
     from lab.results.statistics import wilson
 
     rate = wilson(passes, n)
     interval = (100 * rate.low, 100 * rate.high)
-    return row(method, backbone, metric, 100 * rate.value, evidence=evidence, source=source, n=n, interval=interval)
+    bounds = outcomes.bounds(100 * passes, n, 100) if outcomes else None
+    about: dict[str, Any] = {"evidence": evidence, "source": source, "n": n, "interval": interval}
+    return row(method, backbone, metric, 100 * rate.value, **about, outcomes=outcomes, bounds=bounds)
 
 
 def mean_row(
@@ -70,13 +85,19 @@ def mean_row(
     evidence: str = "measured",
     source: str = "this run",
     seed: int = 0,
+    outcomes: Outcomes | None = None,
+    top: float | None = None,
 ) -> Row:
-    """The mean of per-task scores, shape (n,), in their unit, with its 95 % bootstrap interval."""
+    """The mean of per-task scores, shape (n,), in their unit, with its 95 % bootstrap interval.
+
+    top: the highest score that there can be, if there is one; the bounds need it, and take 0 for the lowest.
+    """
     from lab.results.statistics import bootstrap_mean
 
     mean = bootstrap_mean(values, seed)
-    interval = (mean.low, mean.high)
-    return row(method, backbone, metric, mean.value, evidence=evidence, source=source, n=len(values), interval=interval)
+    bounds = outcomes.bounds(float(sum(values)), len(values), top) if outcomes and top is not None else None
+    about: dict[str, Any] = {"evidence": evidence, "source": source, "n": len(values), "outcomes": outcomes}
+    return row(method, backbone, metric, mean.value, **about, interval=(mean.low, mean.high), bounds=bounds)
 
 
 def table(rows: Iterable[Row]) -> pd.DataFrame:
@@ -111,7 +132,8 @@ def side_by_side(results: pd.DataFrame, metrics: Sequence[str], decimals: int = 
     """Results for reading: a row per method, backbone and evidence, a text column `value [low, high]` per metric.
 
     Methods keep their first-seen order, a method's published rows before its measured and simulated ones.
-    An empty cell is an en dash. n is a range where metrics of a row were taken over different numbers of tasks.
+    An empty cell is an en dash. n is a range where metrics of a row were taken over different numbers of tasks. Where
+    episodes were not measured, what the value could be with them stands behind it.
     """
     import pandas as pd
 
@@ -120,7 +142,7 @@ def side_by_side(results: pd.DataFrame, metrics: Sequence[str], decimals: int = 
     groups = wanted.groupby(["method", "backbone", "evidence"], sort=False, dropna=False)
     ordered = sorted(groups, key=lambda group: (methods[group[0][0]], EVIDENCE.index(group[0][2])))
     rows = [_display_row(key, cells, metrics, decimals) for key, cells in ordered]
-    return pd.DataFrame(rows, columns=["method", "backbone", "evidence", "n", *metrics])
+    return pd.DataFrame(rows, columns=["method", *COUNTED, *metrics])
 
 
 def _published_files(paper: str | None) -> dict[str, dict[str, list[Mapping[str, str]]]]:
@@ -165,7 +187,8 @@ def _display_row(key: tuple[str, str, str], cells: pd.DataFrame, metrics: Sequen
             raise ValueError(f"two {evidence} values of {cell['metric']} for {method}, {backbone}; keep one of them")
         of_metric[cell["metric"]] = cell
     shown = {metric: _display_cell(of_metric.get(metric), decimals) for metric in metrics}
-    return {"method": method, "backbone": backbone or EMPTY, "evidence": evidence, "n": _span(cells["n"])} | shown
+    about = {"method": method, "backbone": backbone or EMPTY, "evidence": evidence}
+    return about | {name: span(cells[key]) for name, key in COUNTS.items()} | shown
 
 
 def _display_cell(cell: Row | None, decimals: int) -> str:
@@ -175,13 +198,27 @@ def _display_cell(cell: Row | None, decimals: int) -> str:
         return cell["text"]
     if math.isnan(cell["value"]):
         return EMPTY
+    return with_interval(cell, decimals)
+
+
+def with_interval(cell: Mapping[str, float], decimals: int) -> str:
+    """A row's value as `value [low, high]`, and its bounds behind it where it has some; NaN stands for none."""
     value = f"{cell['value']:.{decimals}f}"
-    if math.isnan(cell["ci_low"]):
-        return value
-    return f"{value} [{cell['ci_low']:.{decimals}f}, {cell['ci_high']:.{decimals}f}]"
+    if not math.isnan(cell["ci_low"]):
+        value += f" [{cell['ci_low']:.{decimals}f}, {cell['ci_high']:.{decimals}f}]"
+    if not math.isnan(cell["bound_low"]):
+        value += f" (with all measured: {cell['bound_low']:.{decimals}f} to {cell['bound_high']:.{decimals}f})"
+    return value
 
 
-def _span(counts: pd.Series) -> str:
+def counted(cell: Mapping[str, Any]) -> dict[str, Any]:
+    """What stands beside a row's value for reading: backbone, evidence, and the counts of its episodes (COUNTED)."""
+    counts = {name: EMPTY if math.isnan(cell[key]) else int(cell[key]) for name, key in COUNTS.items()}
+    return {"backbone": cell["backbone"], "evidence": cell["evidence"]} | counts
+
+
+def span(counts: pd.Series) -> str:
+    """Counts for reading: the one that they all are, else the range; an en dash where there are none."""
     known = sorted({int(count) for count in counts.dropna()})
     if not known:
         return EMPTY

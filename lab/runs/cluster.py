@@ -23,10 +23,10 @@ from typing import Any, TypeVar
 
 from lab.machine import progress
 from lab.machine.faults import Unavailable
-from lab.models.endpoint import OPENAI
 from lab.machine.paths import ROOT
 from lab.machine.secrets import clean_address, redact
 from lab.machine.versions import code_hash
+from lab.models.endpoint import OPENAI
 
 INSTALL = "python -m pip install -r requirements-cluster.txt"
 CONNECT_SECONDS = 10.0

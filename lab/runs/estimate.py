@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lab.machine.paths import runs_folder
 from lab.models import usage
-from lab.machine.paths import ROOT
 from lab.models.replay import MissingRun
-from lab.runs.run import read_lines
 from lab.results.statistics import Interval, bootstrap_mean
+from lab.runs.run import read_lines
 
 COUNTED = ("calls", "tokens_in", "tokens_out")
 
@@ -84,9 +84,9 @@ def lines(found: Estimate, episodes: int, workers: int) -> Iterator[str]:
 
 
 def _folder(run: str) -> Path:
-    folder = next((f for f in (Path(run), ROOT / "runs" / run) if (f / "manifest.json").is_file()), None)
+    folder = next((f for f in (Path(run), runs_folder() / run) if (f / "manifest.json").is_file()), None)
     if folder is None:
-        raise MissingRun(f"{run} is no run: name a folder with a manifest.json, or one of those in {ROOT / 'runs'}")
+        raise MissingRun(f"{run} is no run: name a folder with a manifest.json, or one of those in {runs_folder()}")
     return folder
 
 

@@ -15,9 +15,13 @@ from typing import Any
 from lab.machine import progress
 from lab.machine.faults import BackendDied, MissingData, Unavailable
 from lab.machine.paths import ROOT
-from lab.runs.run import Episode, Run
 from lab.machine.secrets import redact
+from lab.models.retries import EndpointError
+from lab.runs.run import Episode, Run
 
+# OSError, MemoryError: the machine refused something (a full disk, a file that went). No agent acts on the machine itself;
+# what its program does in the sandbox is a result of that program.
+OF_THE_MACHINE = (BackendDied, EndpointError, OSError, MemoryError)
 TRACEBACK_LINES = 12  # enough to find the place, short enough to read in a table
 
 
@@ -34,34 +38,55 @@ class Played:
     answers: list[dict[str, Any]] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Fault:
+    """An episode that the machine kept from being measured (see `lab.results.outcomes`)."""
+
+    task: str
+    why: str
+
+
 Play = Callable[[str], Played]
+Ended = tuple[Episode | Fault, Played]
 
 
 def play_all(
-    run: Run, play: Play, workers: int = 0, backend: str = "loky", show_progress: bool = True, cluster: str = ""
-) -> list[Episode]:
+    run: Run, play: Play, workers: int = 0, backend: str = "loky", show_progress: bool = True, cluster: str = "",
+    title: str = "",
+) -> list[Episode]:  # fmt: skip
     """Play every pending task of the run and append each episode as it ends.
 
     play: task id -> Played; with processes it must be picklable, best a function of a module with functools.partial.
     workers: how many at a time; 1 stays in this process. 0 is 1, and on a cluster every thread that it has.
     backend: joblib's, "loky" (processes; rules compute) or "threading" (endpoints wait). cluster: in place of it, the
-    address of a Dask scheduler, "tcp://host:8786". An episode that raises is recorded with its error.
+    address of a Dask scheduler, "tcp://host:8786". title: of the progress line; by default the run's method.
+    An episode that raises is recorded with its error as failed, or, if the error is the machine's, as not measured; such
+    a one stays pending, and is played again the next time.
     Raises Interrupted on Ctrl-C, after closing what was under way, and Unavailable where what answers, its data or the
     cluster is not there, since every further episode would fail alike.
     """
     pending = run.pending()
     done = len(run.manifest.tasks) - len(pending)
-    with progress.bar(len(run.manifest.tasks), run.manifest.method, done, show_progress) as bar:
+    with progress.bar(len(run.manifest.tasks), title or run.manifest.method, done, show_progress) as bar:
         try:
             with contextlib.closing(_stream(run, play, pending, workers, backend, cluster)) as episodes:
-                for episode, played in episodes:
-                    run.append(episode, played.usage, played.answers)
-                    bar.update()
+                for ended, played in episodes:
+                    if isinstance(ended, Episode):
+                        run.append(ended, played.usage, played.answers)
+                        bar.update()
+                    else:
+                        run.append_fault(ended.task, ended.why, played.usage)
         except KeyboardInterrupt:
             raise Interrupted(_kept(run)) from None
         except Unavailable as error:
             error.add_note(_kept(run))
             raise
+    if run.not_measured:
+        why = next(iter(run.not_measured.values())).strip().splitlines()[-1]
+        progress.note(
+            f"{len(run.not_measured)} of {len(run.manifest.tasks)} episodes were not measured ({why}); "
+            "run again to play them"
+        )
     return run.results()
 
 
@@ -69,9 +94,7 @@ def _kept(run: Run) -> str:
     return f"{len(run.episodes)} of {len(run.manifest.tasks)} episodes are in {run.folder}; run again to resume"
 
 
-def _stream(
-    run: Run, play: Play, tasks: list[str], workers: int, backend: str, cluster: str
-) -> Iterator[tuple[Episode, Played]]:
+def _stream(run: Run, play: Play, tasks: list[str], workers: int, backend: str, cluster: str) -> Iterator[Ended]:
     if cluster and tasks:
         yield from _on_cluster(play, tasks, workers, cluster, run.manifest.address)
     elif workers in (0, 1) or len(tasks) <= 1:
@@ -80,20 +103,18 @@ def _stream(
         yield from _on_workers(play, tasks, workers, backend)
 
 
-def _on_cluster(
-    play: Play, tasks: list[str], workers: int, cluster: str, address: str
-) -> Iterator[tuple[Episode, Played]]:
+def _on_cluster(play: Play, tasks: list[str], workers: int, cluster: str, address: str) -> Iterator[Ended]:
     from lab.runs.cluster import Expected, stream
 
     # -1 means all to joblib.
     return stream(partial(_play_one, play), tasks, cluster, max(workers, 0), Expected.of(address), _workers_died)
 
 
-def _workers_died(task: str, why: str) -> tuple[Episode, Played]:
-    return _failed(task, BackendDied(why))
+def _workers_died(task: str, why: str) -> Ended:
+    return Fault(task, why), Played(None)
 
 
-def _on_workers(play: Play, tasks: list[str], workers: int, backend: str) -> Iterator[tuple[Episode, Played]]:
+def _on_workers(play: Play, tasks: list[str], workers: int, backend: str) -> Iterator[Ended]:
     from joblib import Parallel, delayed
 
     jobs = (delayed(_play_in_worker)(play, task, backend, os.getpid()) for task in tasks)
@@ -114,7 +135,7 @@ def _end_workers() -> None:
     get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
 
 
-def _play_in_worker(play: Play, task: str, backend: str, parent: int) -> tuple[Episode, Played]:
+def _play_in_worker(play: Play, task: str, backend: str, parent: int) -> Ended:
     if backend == "loky":
         _end_with(parent)
     return _play_one(play, task)
@@ -132,29 +153,36 @@ def _end_with(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _play_one(play: Play, task: str) -> tuple[Episode, Played]:
-    """Play a task, once more if its backend died; any other error becomes a failed episode."""
+def _play_one(play: Play, task: str) -> Ended:
+    """Play a task, once more where the machine failed. What fails again is not measured; other errors are the agent's.
+
+    An endpoint has been asked again already, for as long as its patience allows.
+    """
     for again in (True, False):
         try:
             played = play(task)
             return Episode(task, played.result), played
-        except BackendDied as error:
-            if again:
-                progress.note(f"{task}: {redact(str(error))}; starting it again")
-                continue
-            return _failed(task, error)
         except Unavailable:
             raise
         except MissingData as error:  # on this worker, and so for each of its episodes
             raise Unavailable(str(error)) from None
+        except OF_THE_MACHINE as error:
+            if again and not isinstance(error, EndpointError):
+                progress.note(f"{task}: {redact(str(error))}; starting it again")
+                continue
+            return Fault(task, _told(error)), _accounts(error)
         except Exception as error:
-            return _failed(task, error)
+            return Episode(task, None, _told(error)), _accounts(error)
     raise AssertionError("unreachable")
 
 
-def _failed(task: str, error: Exception) -> tuple[Episode, Played]:
+def _told(error: Exception) -> str:
     # Messages may quote a server, so all is redacted; paths are made relative so that a run reads the same anywhere.
     trace = "".join(traceback.format_exception(error, limit=-TRACEBACK_LINES, chain=False))
+    return redact(trace.replace(f"{ROOT}/", ""))
+
+
+def _accounts(error: Exception) -> Played:
+    """What an episode took that raised; its accounts came with the error."""
     played = getattr(error, "played", None)
-    episode = Episode(task, None, redact(trace.replace(f"{ROOT}/", "")))
-    return episode, played if isinstance(played, Played) else Played(None)
+    return played if isinstance(played, Played) else Played(None)

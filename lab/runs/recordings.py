@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from lab.machine.files import write_atomically
 from lab.machine.paths import recordings_folder
 from lab.models.replay import ANSWERS
+from lab.results import tables
 from lab.runs.run import read_lines
 
 if TYPE_CHECKING:
@@ -61,6 +62,11 @@ def manifests() -> dict[str, Mapping[str, Any]]:
     }
 
 
+def names(method: str) -> list[str]:
+    """The recordings of a run method."""
+    return [name for name, about in manifests().items() if about["method"] == method]
+
+
 def rows(method: str) -> pd.DataFrame:
     """The finished rows of every recording of a run method; the source names recording, model file and date."""
     import pandas as pd
@@ -70,11 +76,10 @@ def rows(method: str) -> pd.DataFrame:
 
 
 def usage(method: str) -> pd.DataFrame:
-    """What every recording of a run method took, by operator."""
+    """What every recording of a run method took, by operator; with its episodes of those planned, model file and date."""
     import pandas as pd
 
-    names = [name for name, about in manifests().items() if about["method"] == method]
-    found = [pd.read_csv(recordings_folder() / name / "usage.csv").assign(recording=name) for name in names]
+    found = [_usage(name, about) for name, about in manifests().items() if about["method"] == method]
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
 
 
@@ -82,4 +87,12 @@ def _rows(name: str, about: Mapping[str, Any]) -> pd.DataFrame:
     import pandas as pd
 
     source = f"recording {name}, {about['address'][:19]}, {about['date']}"
-    return pd.read_csv(recordings_folder() / name / "rows.csv").assign(source=source)
+    rows = pd.read_csv(recordings_folder() / name / "rows.csv").assign(source=source)
+    return rows.reindex(columns=tables.COLUMNS)  # those of before outcomes were counted lack these columns
+
+
+def _usage(name: str, about: Mapping[str, Any]) -> pd.DataFrame:
+    import pandas as pd
+
+    made = {"episodes": f"{len(about['tasks'])} of {about['planned']}", "model file": about["address"][:19]}
+    return pd.read_csv(recordings_folder() / name / "usage.csv").assign(recording=name, **made, date=about["date"])

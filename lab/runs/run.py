@@ -2,6 +2,7 @@
 
 manifest.json    what was run: method, engine, parameters, tasks, seeds; and with what: code, packages, commit
 episodes.jsonl   one JSON line an episode, fsynced: what happened, and nothing that depends on the machine
+faults.jsonl     episodes that the machine kept from being measured, and why; they are pending still
 usage.jsonl      beside it, what each episode took: seconds, tokens, money, cache hits, paths of parsing
 answers.jsonl    with recording on: every answer, which `replay:` serves
 """
@@ -14,19 +15,25 @@ import hashlib
 import json
 import os
 import socket
+import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
-from lab.models.cache import canonical
+from lab.machine import progress
 from lab.machine.files import append_durably, write_atomically
-from lab.models.replay import ANSWERS
+from lab.machine.paths import notebook_name, runs_folder
 from lab.machine.versions import code_hash, git_commit, package_versions
+from lab.models.cache import canonical
+from lab.models.replay import ANSWERS
 
-EPISODES, USAGE = "episodes.jsonl", "usage.jsonl"
+EPISODES, USAGE, FAULTS = "episodes.jsonl", "usage.jsonl", "faults.jsonl"
+BUSY_PAUSE = 1.0  # seconds between two looks at a run that another process writes
+LONGEST_PART = 60  # characters of an engine string or a condition in a folder's name
+T = TypeVar("T")
 
 
 class ManifestMismatch(RuntimeError):
@@ -77,16 +84,15 @@ class Manifest:
         about = {name: value for name, value in asdict(self).items() if name not in ("tasks", "surroundings")}
         return about | {"n_tasks": len(self.tasks), "tasks_hash": tasks}
 
-    def name(self) -> str:
-        """A folder name that two different experiments do not share."""
-        digest = hashlib.sha256(canonical(self.identity()).encode()).hexdigest()[:10]
-        engine = "".join(c if c.isalnum() or c in "@.-" else "-" for c in self.engine)[:40]
-        return f"{self.method}-{engine}-{len(self.tasks)}-{digest}"
+    @property
+    def digest(self) -> str:
+        """A hash that two different experiments do not share, hex."""
+        return hashlib.sha256(canonical(self.identity()).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Episode:
-    """One method on one task. result: what happened, JSON; error: why it failed, else None. Both stay in the count."""
+    """One method on one task. result: what happened, JSON; error: why the agent failed it, else None. Both count."""
 
     task: str
     result: Any
@@ -104,6 +110,7 @@ class Run:
         """Open or resume. Raises ManifestMismatch naming the differences, RunBusy naming the other process."""
         self.folder, self.manifest = Path(folder), manifest
         self.episodes: dict[str, Episode] = {}
+        self.not_measured: dict[str, str] = {}
         with self._told():
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = _lock(self.folder / "run.lock")
@@ -136,9 +143,19 @@ class Run:
                     if data:
                         append_durably(self.folder / name, data)
             self.episodes[episode.task] = episode
+            self.not_measured.pop(episode.task, None)
         except BaseException:
             self._mend()  # whatever came in between, Ctrl-C too: this object says what the file says
             raise
+
+    def append_fault(self, task: str, why: str, usage: Any = None) -> None:
+        """Note that the machine kept an episode from being measured; it stays pending. Raises RunNotWritten."""
+        took = [] if usage is None else [{"task": task, "usage": usage}]
+        with self._told():
+            append_durably(self.folder / FAULTS, _lines([{"task": task, "why": why}]))
+            if took:
+                append_durably(self.folder / USAGE, _lines(took))
+        self.not_measured[task] = why
 
     def results(self) -> list[Episode]:
         """All episodes in the manifest's order, failed ones included."""
@@ -175,10 +192,12 @@ class Run:
             )
 
     def _mend(self) -> None:
-        for name in (EPISODES, USAGE, ANSWERS):
+        for name in (EPISODES, USAGE, ANSWERS, FAULTS):
             _drop_torn_line(self.folder / name)
         episodes = [Episode(**line) for line in read_lines(self.folder / EPISODES)]
         self.episodes = {episode.task: episode for episode in episodes}
+        faults = read_lines(self.folder / FAULTS)
+        self.not_measured = {line["task"]: line["why"] for line in faults if line["task"] not in self.episodes}
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -195,10 +214,45 @@ class Run:
             ) from error
 
 
+def folder_for(manifest: Manifest, condition: str) -> Path:
+    """The folder of an experiment: `runs/NOTEBOOK/ENGINE CONDITION n=COUNT HASH`; outside of notebooks, `runs/METHOD/…`.
+
+    It is named after the notebook that plays it first; others that play the same experiment share it.
+    """
+    runs = runs_folder()
+    words = [_plain(manifest.engine), _plain(condition), f"n={len(manifest.tasks)}", manifest.digest[:6]]
+    wanted = Path(_plain(notebook_name() or manifest.method)) / " ".join(word for word in words if word)
+    index = runs / ".by_hash"
+    index.mkdir(parents=True, exist_ok=True)
+    try:  # a link is made whole or not at all, and by one process only
+        (index / manifest.digest).symlink_to(Path("..") / wanted)
+    except FileExistsError:
+        wanted = (index / manifest.digest).readlink().relative_to("..")
+    return runs / wanted
+
+
+def when_free(open_it: Callable[[], T]) -> T:
+    """What `open_it` returns, as soon as no other process writes to the run that it needs."""
+    waiting = False
+    while True:
+        try:
+            return open_it()
+        except RunBusy as busy:
+            if not waiting:
+                progress.note(f"waiting: {busy}")
+            waiting = True
+            time.sleep(BUSY_PAUSE)
+
+
 def read_lines(path: Path) -> list[Any]:
     """The JSON lines of a file, [] if it is not there; a torn last line is passed over, not removed."""
     lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
     return [json.loads(line) for line in lines]
+
+
+def _plain(text: str) -> str:
+    """Text that is safe in a folder's name in any shell that quotes it."""
+    return "".join(c if c.isalnum() or c in " @.,+=_-" else "-" for c in text)[:LONGEST_PART].strip()
 
 
 def _lines(values: Iterable[Any]) -> bytes:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from procllm.domains.base import Domain, Instance, Verdict
+from procllm.domains.base import AnswerVerdict, Domain, Instance
 
-__all__ = ["NAMES", "Domain", "Instance", "Verdict", "domain"]
+__all__ = ["NAMES", "Domain", "AnswerVerdict", "Instance", "domain"]
 
 NAMES = ("travel", "recipes", "blocks", "units")
 

@@ -24,7 +24,7 @@ class Instance:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class AnswerVerdict:
     """What the checker says of an answer. parts: what had to hold, in order and cumulative; reason: the first fault.
 
     A part holds only if all before it hold, as in the columns of Table 1.
@@ -44,7 +44,7 @@ class Domain:
     """A domain's documents and checks.
 
     specification, tools_specification: texts of the documents; the latter is empty where there are no tools.
-    human: the hand-made network as JSON. check(instance, answer text) -> Verdict; it knows no solver.
+    human: the hand-made network as JSON. check(instance, answer text) -> AnswerVerdict; it knows no solver.
     instances(count, seed, **size) -> the first `count` instances of that seed. solver: whether solver.py is there.
     """
 
@@ -52,7 +52,7 @@ class Domain:
     title: str
     specification: str
     human: str
-    check: Callable[[Instance, str], Verdict]
+    check: Callable[[Instance, str], AnswerVerdict]
     instances: Callable[..., list[Instance]]
     tools_specification: str = ""
     solver: bool = False
@@ -68,10 +68,10 @@ class Domain:
         return read(self.human, self.paths)
 
 
-def cumulative(parts: Mapping[str, str]) -> Verdict:
+def cumulative(parts: Mapping[str, str]) -> AnswerVerdict:
     """A verdict from what is wrong with each part ("" if nothing); what comes after a failed part fails as well."""
     held, reason = {}, ""
     for name, fault in parts.items():
         reason = reason or fault
         held[name] = not reason
-    return Verdict(held, reason)
+    return AnswerVerdict(held, reason)

@@ -6,22 +6,17 @@ An episode is one instance under one condition. Everything that the notebooks sh
 from __future__ import annotations
 
 import inspect
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import cache, cached_property, partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from lab.machine import progress
-from lab.models import engines
-from lab.models.backbone import Backbone, Ledger
+from lab.models.backbone import Ledger
 from lab.models.cache import key_of
-from lab.runs import budget
-from lab.runs.episodes import backbone_of, booked, held_by, run_of
-from lab.runs.execution import Played, play_all
-from lab.runs.recordings import MANIFEST
-from lab.runs.run import Episode, Manifest
+from lab.models.connect import connected
+from lab.runs import experiment
+from lab.runs.experiment import NOT_KEPT, Experiment
 from procllm.conditions import HUMAN, LLM, NONE, network_of
 from procllm.domains import Instance, domain
 from procllm.generation import Made, make
@@ -32,9 +27,7 @@ from procllm.trajectory import Trajectory
 if TYPE_CHECKING:
     import pandas as pd
 
-METHOD = "procllm"
 TRAVEL = "travel"  # the one domain with official data
-THREADS = 8  # an endpoint is waited for
 MADE_BY = "replay:llm_networks-local-qwen2.5-coder-1.5b"  # the committed recording of LLM-TN's maker
 
 
@@ -55,43 +48,69 @@ class Problems:
         return ", ".join(f"{name}={value}" for name, value in self.size)
 
 
-@dataclass(frozen=True)
-class Setup:
-    """One experiment. conditions: of `procllm.conditions`. maker: the engine whose networks LLM-TN has.
+@dataclass(frozen=True, kw_only=True)
+class Setup(Experiment):
+    """ProcLLM's loop on some problems. conditions: of `procllm.conditions`. maker: the engine of LLM-TN's networks.
 
-    data: "auto", "official" or "made"; only Travel Planner has official data. seed: of instances and noise.
+    Only Travel Planner has official data. seed: of instances and noise. networks: (condition, domain) -> network, of
+    all that can be played; LLM-TN is left out, and that is told, where the maker made no usable network.
     """
 
-    problems: tuple[Problems, ...]
+    problems: tuple[Problems, ...] = ()
     conditions: tuple[str, ...] = (HUMAN, NONE)
-    engine: str = "rules"
-    data: str = "auto"
-    seed: int = 0
     horizon: int = HORIZON
     maker: str = MADE_BY
+    networks: Mapping[tuple[str, str], Network] = field(
+        default_factory=dict, compare=False, repr=False, metadata=NOT_KEPT
+    )
 
-    def resolved(self) -> Setup:
-        """The same with the seed in a noisy engine's string and `data` decided; of a recording, what it holds.
+    method: ClassVar[str] = "procllm"
+    packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "procllm")
+    # A recording was made at its own horizon, which notebooks state as a default of theirs.
+    selection: ClassVar[tuple[str, ...]] = ("data", "limit", "problems", "conditions", "horizon", "maker", "seed")
 
-        Raises ValueError for conditions that are no list, and for a horizon below 1.
+    def decided(self) -> Setup:
+        """With `data` decided, and the networks: the maker is asked here, and in no worker.
+
+        Raises ValueError for conditions that are no list, a horizon below 1, and a condition that there is not.
         """
         if isinstance(self.conditions, str) or self.horizon < 1:
             raise ValueError(f"conditions={self.conditions!r} must be a list, horizon={self.horizon} at least 1")
-        if engines.parse(self.engine).kind == "replay":
-            return self._as_recorded(backbone_of(self.engine).folder)
-        travels = any(problems.domain == TRAVEL for problems in self.problems)
-        data = data_of(self.data) if travels else "made"
-        return replace(self, engine=engines.seeded(self.engine, self.seed), data=data)
+        domains = dict.fromkeys(problems.domain for problems in self.problems)
+        pairs = [(condition, name) for condition in self.conditions for name in domains]
+        networks = {pair: network(*pair, self.maker) for pair in pairs if _playable(*pair, self.maker)}
+        return replace(self, data=data_of(self.data) if TRAVEL in domains else "made", networks=networks)
 
-    def _as_recorded(self, folder: Path) -> Setup:
-        held = json.loads((folder / MANIFEST).read_text())["parameters"]
-        held.pop("made", None)
-        problems = (Problems(p["domain"], p["count"], tuple(map(tuple, p["size"]))) for p in held["problems"])
-        return replace(self, **held | {"problems": tuple(problems), "conditions": tuple(held["conditions"])})
+    @property
+    def condition(self) -> str:
+        """Domains, conditions and data, for the run's folder."""
+        domains = dict.fromkeys(problems.domain for problems in self.problems)
+        return f"{'+'.join(domains)} {'+'.join(self.conditions)} {self.data}"
 
-    def answered_by(self, engine: str) -> Setup:
-        """The same with another engine."""
-        return replace(self, engine=engine)
+    def parameters(self) -> dict[str, Any]:
+        """With a hash of what the maker made: a recording of that name may be another one tomorrow."""
+        made = {name: key_of(write(made)) for (condition, name), made in self.networks.items() if condition == LLM}
+        return super().parameters() | {"made": made}
+
+    def tasks(self) -> list[str]:
+        """A condition beside the others on each instance, so that a stopped run has some of all."""
+        return [
+            task_id(condition, instance)
+            for problems, instance in self.instances().values()
+            for condition in self.conditions
+            if (condition, problems.domain) in self.networks
+        ]
+
+    def group(self, task: str) -> str:
+        """An instance: only those that every condition has finished can be compared."""
+        return split(task)[1]
+
+    def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
+        """One instance under one condition: its trajectory."""
+        condition, instance_id = split(task)
+        problems, instance = self.instances()[instance_id]
+        used = self.networks[condition, problems.domain]
+        return play(domain(problems.domain), instance, used, ledger, self.horizon).to_json()
 
     def instances(self) -> dict[str, tuple[Problems, Instance]]:
         """Instance id -> where it comes from, and itself. Raises ValueError if there are none."""
@@ -106,24 +125,20 @@ class Setup:
 
 
 @dataclass(frozen=True)
-class Results:
-    """The played episodes of a run. episodes: by task id (see `task_id`), in the run's order."""
+class Results(experiment.Results[Setup]):
+    """The played episodes of a run, by task id (see `task_id`)."""
 
-    setup: Setup
-    backbone: str
-    episodes: Mapping[str, Episode]
-    usage: Mapping[str, Any]
-    folder: Path
-
-    @property
-    def evidence(self) -> str:
-        """ "simulated" where noise stood in for a model's skill, else "measured"."""
-        return engines.parse(self.backbone).evidence
-
-    @property
-    def by_rules(self) -> bool:
-        """Whether rules answered, also where what they answered is replayed."""
-        return engines.parse(self.backbone).kind == "rules"
+    def of(self, condition: str = "", domain: str = "", size: str | None = None) -> list[str]:
+        """Ids of the episodes, measured or not, of a condition, a domain and a size; by default of all."""
+        instances, known = self.setup.instances(), (*self.episodes, *self.not_measured)
+        found = ((task, *split(task)) for task in known)
+        return [
+            task
+            for task, under, instance in found
+            if condition in ("", under)
+            and domain in ("", instances[instance][0].domain)
+            and size in (None, instances[instance][0].label)
+        ]
 
     @cached_property
     def trajectories(self) -> dict[str, Trajectory]:
@@ -153,7 +168,7 @@ class Results:
 
 
 def _outcome(trajectory: Trajectory | None) -> dict[str, Any]:
-    """success, and what else is counted: iterations, rejected checks, refused and unreadable actions."""
+    """success, and what else is counted: iterations, rejected checks, refused and malformed actions."""
     if trajectory is None:
         missing = {"iterations": float("nan")} | dict.fromkeys(COUNTED, 0)  # nobody knows how far it came
         return {"success": False, "right": False, "ended": "failed"} | missing
@@ -180,57 +195,12 @@ def split(name: str) -> tuple[str, str]:
     return condition, instance
 
 
-def collect(
-    setup: Setup, workers: int = 0, run: str = "", record: bool | None = None, show_progress: bool = True,
-    cluster: str = "",
-) -> Results:  # fmt: skip
-    """Play what is not yet in the run folder, and read the whole run.
+def collect(setup: Setup, workers: int = 0, cluster: str = "", **options: Any) -> Results:
+    """`lab.runs.experiment.collect` of ProcLLM's episodes, with its arguments.
 
-    workers: 0 for two processes with rules, eight threads with an endpoint, and one at a time with a local model.
-    run: a folder (a name goes under `runs/`); without one, a folder whose name no other experiment shares.
-    record: keep the answers for `replay:`; by default only a model's. cluster: the address of a Dask scheduler (see
-    lab/runs/cluster.py). Where another process has the run open, this one waits. Where the budget of `lab record` is spent,
-    the results are those of the finished episodes.
-    LLM-TN is left out, and that is told, where the maker made no usable network.
-    Raises ValueError for a condition, domain or size that there is not, BudgetSpent if nothing was finished, and what
-    the backbone raises.
+    Raises ValueError for a condition, domain or size that there is not, besides what that raises.
     """
-    setup = setup.resolved()
-    backbone, kind = backbone_of(setup.engine), engines.parse(setup.engine).kind
-    ids = held_by(backbone, _planned(setup))
-    keep = kind in ("endpoint", "local") if record is None else record
-    episode = partial(_play, setup, keep, _networks(setup))
-    with run_of(_manifest(setup, backbone, ids), run) as opened:
-        try:
-            threads = kind == "endpoint"
-            crew = workers or (0 if cluster else THREADS if threads else 1 if kind == "local" else 2)
-            play_all(opened, episode, crew, "threading" if threads else "loky", show_progress, cluster)
-        except budget.BudgetSpent as spent:
-            if not opened.episodes:
-                raise
-            progress.note(str(spent))
-        played = {name: opened.episodes[name] for name in _whole(ids, opened.episodes)}
-        return Results(setup, backbone.engine.label, played, opened.usage(), opened.folder)
-
-
-def _whole(ids: Sequence[str], played: Mapping[str, Episode]) -> list[str]:
-    """The episodes of those instances that every condition has finished: only these can be compared."""
-    unfinished = {split(name)[1] for name in ids if name not in played}
-    return [name for name in ids if split(name)[1] not in unfinished]
-
-
-def _networks(setup: Setup) -> dict[tuple[str, str], Network]:
-    """(condition, domain) -> network, of all that can be played; the maker is asked here, and in no worker."""
-    names = dict.fromkeys(problems.domain for problems in setup.problems)
-    pairs = [(condition, name) for condition in setup.conditions for name in names]
-    return {pair: network(*pair, setup.maker) for pair in pairs if _playable(*pair, setup.maker)}
-
-
-def _planned(setup: Setup) -> list[str]:
-    """The episodes, a condition beside the others on each instance, so that a stopped run has some of all."""
-    names = dict.fromkeys(problems.domain for problems in setup.problems)
-    played = {name: [c for c in setup.conditions if _playable(c, name, setup.maker)] for name in names}
-    return [task_id(c, instance) for problems, instance in setup.instances().values() for c in played[problems.domain]]
+    return experiment.collect(setup, Results, workers, cluster, **options)
 
 
 def _playable(condition: str, name: str, maker: str) -> bool:
@@ -251,7 +221,7 @@ def _tell(message: str) -> None:
 @cache
 def made(name: str, maker: str) -> Made:
     """The network that the maker's engine makes for a domain."""
-    return make(domain(name), backbone_of(maker))
+    return make(domain(name), connected(maker))
 
 
 def network(condition: str, name: str, maker: str = MADE_BY) -> Network:
@@ -274,25 +244,3 @@ def _instances(problems: Problems, data: str, seed: int) -> list[Instance]:
     if unknown:
         raise ValueError(f"{problems.domain} has no size {unknown[0]!r}")
     return generate(problems.count, seed=seed, **dict(problems.size), **of_data)
-
-
-def _manifest(setup: Setup, backbone: Backbone, ids: Iterable[str]) -> Manifest:
-    about = asdict(setup)
-    parameters = {name: about[name] for name in ("problems", "conditions", "data", "seed", "horizon", "maker")}
-    # What the maker made belongs to the experiment as well: a recording of that name may be another one tomorrow.
-    parameters["made"] = {
-        name: key_of(write(made)) for (condition, name), made in _networks(setup).items() if condition == LLM
-    }
-    address = getattr(backbone, "address", "rules")
-    return Manifest.of(METHOD, setup.engine, address, parameters, ids, ("lab", "worlds", "procllm"))
-
-
-def _play(setup: Setup, record: bool, networks: Mapping[tuple[str, str], Network], name: str) -> Played:
-    condition, instance_id = split(name)
-    problems, instance = setup.instances()[instance_id]
-    of_domain, used = domain(problems.domain), networks[condition, problems.domain]
-
-    def work(ledger: Ledger) -> dict[str, Any]:
-        return play(of_domain, instance, used, ledger, setup.horizon).to_json()
-
-    return booked(setup.engine, record, work)

@@ -33,13 +33,11 @@ def layout(results: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     cells = []
-    for row in results.itertuples():
-        title = next(title for title in COSTS.values() if row.metric.startswith(f"{title}, "))
-        about = {"benchmark": row.metric.removeprefix(f"{title}, "), "condition": row.method}
-        about |= {"backbone": row.backbone, "evidence": row.evidence, "n": int(row.n)}
-        interval = "" if row.ci_low != row.ci_low else f" [{row.ci_low:.1f}, {row.ci_high:.1f}]"  # NaN: one episode
-        cells.append(about | {title: f"{row.value:.1f}{interval}"})
-    keys = ["benchmark", "condition", "backbone", "evidence", "n"]
+    for row in results.to_dict("records"):
+        title = next(title for title in COSTS.values() if row["metric"].startswith(f"{title}, "))
+        about = {"benchmark": row["metric"].removeprefix(f"{title}, "), "condition": row["method"]}
+        cells.append(about | tables.counted(row) | {title: tables.with_interval(row, 1)})
+    keys = ["benchmark", "condition", *tables.COUNTED]
     return pd.DataFrame(cells).groupby(keys, sort=False).first().fillna(EMPTY).reset_index()
 
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from lab.models import engines
-from lab.models.usage import summed
+from lab.models.backbone import Ledger
+from lab.models.connect import connected
 from lab.results import tables
-from lab.runs import recordings
-from lab.runs.episodes import backbone_of, booked, run_of
-from lab.runs.execution import Played, play_all
-from lab.runs.run import Manifest, Run
+from lab.runs import experiment
+from lab.runs.experiment import Experiment
 from procllm.domains import NAMES, domain
 from procllm.generation import ASKS, Made, make
 from procllm.network import Network
@@ -20,42 +19,50 @@ from procllm.network import Network
 if TYPE_CHECKING:
     import pandas as pd
 
-METHOD = "procllm-networks"
+
+@dataclass(frozen=True, kw_only=True)
+class Setup(Experiment):
+    """An engine makes a network of each domain. asks: how often it is asked at most for one."""
+
+    domains: tuple[str, ...] = NAMES
+    asks: int = ASKS
+
+    method: ClassVar[str] = "procllm-networks"
+    packages: ClassVar[tuple[str, ...]] = ("lab", "procllm")
+    selection: ClassVar[tuple[str, ...]] = ("data", "limit", "domains")
+    processes: ClassVar[int] = 1
+
+    def tasks(self) -> list[str]:
+        """The domains."""
+        return list(self.domains)
+
+    def play(self, task: str, ledger: Ledger) -> dict[str, bool]:
+        """Whether the network of a domain can be used; its text is in the answers. Rules make none, which is NoRule."""
+        return {"usable": make(domain(task), ledger).network is not None}
 
 
-class Makings(NamedTuple):
-    """What an engine made, by domain. usage: what it took, by domain and operator."""
+@dataclass(frozen=True)
+class Makings(experiment.Results[Setup]):
+    """What an engine made."""
 
-    made: dict[str, Made]
-    usage: dict[str, Any]
-    backbone: str
+    @cached_property
+    def made(self) -> dict[str, Made]:
+        """Domain -> what was made of it; from the cache or the recording, since the run has just asked."""
+        return {name: make(domain(name), connected(self.setup.engine)) for name in self.episodes}
 
 
-def collect(engine: str, names: Sequence[str] = NAMES) -> Makings:
+def collect(engine: str, names: Sequence[str] = NAMES, workers: int = 0, cluster: str = "", **options: Any) -> Makings:
     """Ask an engine for a network of each domain, and save the recording where `python -m lab record` asks for one.
 
-    Raises what the backbone raises; rules make no networks, which is NoRule.
+    The rest is as for `lab.runs.experiment.collect`. Raises RuntimeError where a domain's episode failed.
     """
-    backbone = backbone_of(engine)
-    address = getattr(backbone, "address", "rules")
-    record = engines.parse(engine).kind in ("endpoint", "local")
-    manifest = Manifest.of(METHOD, engine, address, {"asks": ASKS}, names, ("lab", "procllm"))
-    with run_of(manifest) as run:
-        play_all(run, partial(_play, engine, record))
-        failed = [episode for episode in run.results() if episode.failed]
-        if failed:
-            raise RuntimeError(f"{failed[0].task}: {failed[0].error}")
-        makings = Makings({name: make(domain(name), backbone) for name in names}, run.usage(), backbone.engine.label)
-        _save(run, makings, names)
+    setup = Setup(engine=engine, domains=tuple(names))
+    makings = experiment.collect(setup, Makings, workers or 1, cluster, **options)
+    failed = [episode for episode in makings.episodes.values() if episode.failed]
+    if failed:
+        raise RuntimeError(f"{failed[0].task}: {failed[0].error}")
+    experiment.record(makings, rows(makings), usage(makings))
     return makings
-
-
-def _play(engine: str, record: bool, name: str) -> Played:
-    return booked(engine, record, lambda ledger: {"usable": make(domain(name), ledger).network is not None})
-
-
-def _save(run: Run, makings: Makings, names: Sequence[str]) -> None:
-    recordings.save(run.folder, rows(makings), usage(makings), list(names))
 
 
 def rows(makings: Makings) -> pd.DataFrame:
@@ -64,20 +71,18 @@ def rows(makings: Makings) -> pd.DataFrame:
         "usable networks, first answer": sum(not made.attempts[0].fault for made in makings.made.values()),
         "usable networks, repaired once": sum(made.network is not None for made in makings.made.values()),
     }
-    about = {"evidence": "measured", "source": "this run", "n": len(makings.made)}  # all there are, and so no interval
-    return tables.table(tables.row("LLM-TN", makings.backbone, name, count, **about) for name, count in counts.items())
+    # All the domains that there are, and so no interval.
+    about: dict[str, Any] = {"evidence": "measured", "source": "this run", "n": len(makings.made)}
+    outcomes = makings.outcomes()
+    return tables.table(
+        tables.row("LLM-TN", makings.backbone, name, count, **about, outcomes=outcomes)
+        for name, count in counts.items()
+    )
 
 
 def usage(makings: Makings) -> pd.DataFrame:
     """What each domain's network took."""
-    import pandas as pd
-
-    lines = [
-        {"domain": name, "operator": operator, "backbone": makings.backbone, "evidence": "measured"} | summed([used])
-        for name, operators in makings.usage.items()
-        for operator, used in (operators or {}).items()
-    ]
-    return pd.DataFrame(lines)
+    return experiment.costs(makings, lambda task: {"domain": task})
 
 
 def overview(makings: Makings) -> pd.DataFrame:

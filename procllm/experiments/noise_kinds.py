@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.models.backbone import Answer
-from lab.models.connect import connect
+from lab.models.engines import parse
 from lab.models.prompts import Prompt
+from lab.models.rules import Rules
 from lab.results.statistics import compare
 from procllm.conditions import HUMAN, NONE, network_of
 from procllm.domains import domain
@@ -44,15 +44,14 @@ class Slipping:
     """Noisy rules that make only some kinds of mistakes. The draws of what is left are those of the full noise."""
 
     def __init__(self, level: float, slips: Slips, seed: int) -> None:
-        self._noisy, self._sure = connect(f"rules@{level:g}?seed={seed}"), connect("rules")
+        kept = {} if slips.early else {ACTING.name: partial(wrong_action, early=False)}
+        self._noisy, self._sure = Rules(parse(f"rules@{level:g}?seed={seed}"), kept), Rules(parse("rules"))
         self.engine, self._slips = self._noisy.engine, slips
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
         """As `lab.models.backbone.Backbone`."""
         if prompt.name == VERIFYING.name and not self._slips.verdicts:
             return self._sure.ask(prompt, sample=sample, **fields)
-        if prompt.name == ACTING.name and not self._slips.early:
-            prompt = replace(prompt, corrupt=partial(wrong_action, early=False))
         return self._noisy.ask(prompt, sample=sample, **fields)
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:

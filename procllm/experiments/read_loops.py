@@ -33,7 +33,7 @@ class Reads(NamedTuple):
 
 
 def reads_of(trajectory: Trajectory) -> Reads:
-    """Count an episode's reads and repetitions; an unreadable answer is no command and ends a row."""
+    """Count an episode's reads and repetitions; a malformed answer is no command and ends a row."""
     commands = [step.command for step in trajectory.steps]
     kinds = [command.startswith("Read ") for command in commands]
     return Reads(
@@ -55,11 +55,13 @@ def rows(run: Results) -> list[tables.Row]:
         groups.setdefault((instances[instance][0].domain, condition), []).append(name)
     for (place, condition), played in groups.items():
         counts = [reads_of(run.trajectories[name]) for name in played if name in run.trajectories]
-        found += [
-            tables.rate_row(condition, run.backbone, f"{metric}, {domain(place).title}", passed, of, run.evidence)
-            for metric, (passed, of) in zip(METRICS, _shares(counts, len(played)), strict=True)
-            if of
-        ]
+        outcomes = run.outcomes(run.of(condition, place))
+        for metric, (passed, of) in zip(METRICS, _shares(counts, len(played)), strict=True):
+            if of:
+                title = f"{metric}, {domain(place).title}"
+                found.append(
+                    tables.rate_row(condition, run.backbone, title, passed, of, run.evidence, outcomes=outcomes)
+                )
     return found
 
 
@@ -81,11 +83,13 @@ def layout(results: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     cells = []
-    for row in results.itertuples():
-        metric, _, title = row.metric.rpartition(", ")
-        about = {"domain": title, "condition": row.method, "backbone": row.backbone, "evidence": row.evidence}
-        cells.append(about | {metric: f"{row.value:.0f} [{row.ci_low:.0f}, {row.ci_high:.0f}] of {row.n:.0f}"})
-    keys = ["domain", "condition", "backbone", "evidence"]
+    for row in results.to_dict("records"):
+        metric, _, title = row["metric"].rpartition(", ")
+        counted = tables.counted(row)
+        n = counted.pop("n")
+        about = {"domain": title, "condition": row["method"]} | counted
+        cells.append(about | {metric: f"{tables.with_interval(row, 0)} of {n}"})
+    keys = ["domain", "condition", *(name for name in tables.COUNTED if name != "n")]
     return pd.DataFrame(cells).groupby(keys, sort=False).first().fillna(EMPTY).reset_index()
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from lab.results import plots, tables
 from lab.results.exports import EMPTY
 from lab.results.statistics import compare
-from lab.runs import recordings
+from lab.runs import experiment, recordings
 from procllm.conditions import EXTENDED, HUMAN, LLM, NONE
 from procllm.domains import domain
-from procllm.experiments.episodes import COUNTED, METHOD, Results, split
+from procllm.experiments.episodes import COUNTED, Results, Setup, split
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,21 +35,17 @@ def success_rows(runs: Iterable[Results]) -> list[tables.Row]:
     """
     return [
         tables.rate_row(
-            condition,
-            run.backbone,
-            _metric(name, size),
-            int(of["success"].sum()),
-            len(of),
-            run.evidence,
-            _source(condition, run),
+            condition, run.backbone, _metric(name, size), int(of["success"].sum()), len(of), **_about(condition, run),
+            outcomes=run.outcomes(run.of(condition, name, size)),
         )
         for run in runs
         for (name, size, condition), of in run.frame.groupby(["domain", "size", "condition"], sort=False)
-    ]
+    ]  # fmt: skip
 
 
-def _source(condition: str, run: Results) -> str:
-    return f"this run, networks of {run.setup.maker}" if condition == LLM else "this run"
+def _about(condition: str, run: Results) -> dict[str, str]:
+    source = f"this run, networks of {run.setup.maker}" if condition == LLM else "this run"
+    return {"evidence": run.evidence, "source": source}
 
 
 def part_rows(run: Results) -> list[tables.Row]:
@@ -58,18 +54,14 @@ def part_rows(run: Results) -> list[tables.Row]:
     for condition in run.setup.conditions:
         names = [name for name in run.episodes if split(name)[0] == condition]
         held = [run.trajectories[name].parts for name in names if name in run.trajectories]
+        outcomes, about = run.outcomes(run.of(condition)), _about(condition, run)
         found += [
             tables.rate_row(
-                condition,
-                run.backbone,
-                part,
-                sum(parts[part] for parts in held),
-                len(names),
-                run.evidence,
-                _source(condition, run),
+                condition, run.backbone, part, sum(parts[part] for parts in held), len(names), **about,
+                outcomes=outcomes,
             )
             for part in (held[0] if held else ())
-        ]
+        ]  # fmt: skip
     return found
 
 
@@ -117,11 +109,11 @@ def layout(results: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     cells = [
-        {"problems": row.metric.removeprefix(f"{SUCCESS}, "), "backbone": row.backbone, "evidence": row.evidence}
-        | {"n": int(row.n), row.method: f"{row.value:.0f} [{row.ci_low:.0f}, {row.ci_high:.0f}]"}
-        for row in results.itertuples()
+        {"problems": row["metric"].removeprefix(f"{SUCCESS}, "), **tables.counted(row)}
+        | {row["method"]: tables.with_interval(row, 0)}
+        for row in results.to_dict("records")
     ]
-    keys = ["problems", "backbone", "evidence", "n"]
+    keys = ["problems", *tables.COUNTED]
     return pd.DataFrame(cells).groupby(keys, sort=False).first().fillna(EMPTY).reset_index()
 
 
@@ -148,6 +140,7 @@ def endings(runs: Iterable[Results]) -> pd.DataFrame:
             | {"solved": int(of["success"].sum()), "wrong, yet verified": _ended(of, "done", right=False)}
             | {"right at a timeout": _ended(of, "horizon", right=True)}
             | {"wrong at a timeout": _ended(of, "horizon", right=False), "failed": int((of["ended"] == "failed").sum())}
+            | {"not measured": run.outcomes(run.of(condition, name)).not_measured}
             | {f"{count} steps": int(of[count].sum()) for count in COUNTED}
             | {"evidence": run.evidence, "backbone": run.backbone}
             for run in runs
@@ -190,16 +183,15 @@ def cost_rows(runs: Iterable[Results]) -> list[tables.Row]:
             for column, title in COSTS.items():
                 known = of[column].dropna()
                 if len(known) and not (run.by_rules and column == "tokens"):
-                    found.append(_mean(condition, run, _metric(name, "", title), known))
+                    found.append(_mean(condition, run, name, _metric(name, "", title), known))
     return found
 
 
-def _mean(condition: str, run: Results, metric: str, known: pd.Series) -> tables.Row:
-    source = _source(condition, run)
+def _mean(condition: str, run: Results, name: str, metric: str, known: pd.Series) -> tables.Row:
+    about, outcomes = _about(condition, run), run.outcomes(run.of(condition, name))
     if len(known) == 1:
-        about = {"evidence": run.evidence, "source": source, "n": 1}
-        return tables.row(condition, run.backbone, metric, float(known.iloc[0]), **about)
-    return tables.mean_row(condition, run.backbone, metric, known.to_numpy(), run.evidence, source)
+        return tables.row(condition, run.backbone, metric, float(known.iloc[0]), **about, n=1, outcomes=outcomes)
+    return tables.mean_row(condition, run.backbone, metric, known.to_numpy(), **about, outcomes=outcomes)
 
 
 COSTS = {
@@ -212,36 +204,18 @@ COSTS = {
 
 def recorded(metrics: Iterable[str] = ()) -> pd.DataFrame:
     """The rows of all recordings; metrics: those whose metric starts with one of these only."""
-    rows, starts = recordings.rows(METHOD), tuple(metrics)
+    rows, starts = recordings.rows(Setup.method), tuple(metrics)
     return rows[rows["metric"].str.startswith(starts)] if len(rows) and starts else rows
-
-
-def recorded_names() -> list[str]:
-    """The recordings of episodes that come with the repository."""
-    return [name for name, about in recordings.manifests().items() if about["method"] == METHOD]
 
 
 def record(run: Results) -> None:
     """Save the run as a recording, if `python -m lab record` runs the notebook."""
-    rows = tables.table(success_rows([run]) + cost_rows([run]))
-    recordings.save(run.folder, rows, usage(run), list(run.episodes))
+    experiment.record(run, tables.table(success_rows([run]) + cost_rows([run])), usage(run))
 
 
 def usage(run: Results) -> pd.DataFrame:
-    """Calls, tokens and seconds by operator and condition, and how the answers were read."""
-    import pandas as pd
-
-    from lab.models.usage import summed
-
-    lines = []
-    for condition in run.setup.conditions:
-        used = [run.usage.get(name) or {} for name in run.episodes if split(name)[0] == condition]
-        lines += [
-            {"condition": condition, "operator": operator, "backbone": run.backbone, "evidence": run.evidence}
-            | summed([each[operator] for each in used if operator in each], not run.by_rules)
-            for operator in sorted({operator for each in used for operator in each})
-        ]
-    return pd.DataFrame(lines)
+    """Calls, tokens and seconds by condition and operator, and how the answers were read."""
+    return experiment.costs(run, lambda task: {"condition": split(task)[0]})
 
 
 def _metric(name: str, size: str, what: str = SUCCESS) -> str:

@@ -16,7 +16,7 @@ from lab.results import plots
 from lab.results.statistics import wilson
 from procllm.agenda import Agenda
 from procllm.conditions import HUMAN, NONE
-from procllm.domains import Verdict, domain
+from procllm.domains import AnswerVerdict, domain
 from procllm.experiments.episodes import Results, network, split
 from procllm.network import TOP
 from procllm.trajectory import Step, Trajectory
@@ -172,4 +172,4 @@ def _of(run: Results, condition: str, name: str) -> list[Trajectory]:
 def _stuck(instance: str, condition: str, run: Results, name: str) -> Trajectory:
     first = Agenda(network(condition, name, run.setup.maker)).head
     step = Step(first.name if first else TOP, "", "malformed")
-    return Trajectory(instance, (step,), "horizon", (), "", "", Verdict({"failed": False}))
+    return Trajectory(instance, (step,), "horizon", (), "", "", AnswerVerdict({"failed": False}))

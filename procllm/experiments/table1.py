@@ -43,8 +43,8 @@ def selection(setup: Setup) -> pd.DataFrame:
     from procllm.domains.travel.instances import funnel
     from worlds.travelplanner import load
 
-    loaded = load(setup.data, setup.seed)
-    left = funnel(loaded.tasks["validation"], loaded.sandbox)
+    world = load(setup.data, setup.seed)
+    left = funnel(world.tasks("validation"), world.listings)
     steps = {
         "to one city, validation split": left.single,
         "all flights of both days are known": left.known,

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from random import Random
-from typing import Any
 
+from lab.models.noise import corruption
 from procllm.actions import Action, Append, Read, Response, Verify, Write, stated
+from procllm.prompts import ACTING, VERIFYING, ActFields, VerifyAnswer, VerifyFields
 
 
-def wrong_action(fields: Any, answer: Response, random: Random, early: bool = True) -> Response:
+@corruption(ACTING)
+def wrong_action(fields: ActFields, answer: Response, random: Random, early: bool = True) -> Response:
     """One of the slips that the paper tells of: a text with a mistake in it, a Verify too early, a file read again.
 
-    fields: `procllm.prompts.ActFields`. early: whether a Verify too early is among them.
+    early: whether a Verify too early is among them.
     """
     right = answer.action.typed
     slips: list[Action] = [Read(random.choice(fields.files).path)]
@@ -25,8 +27,9 @@ def wrong_action(fields: Any, answer: Response, random: Random, early: bool = Tr
     return answer.model_copy(update={"action": stated(random.choice(slips))})
 
 
-def wrong_verdict(fields: Any, answer: Any, random: Random) -> Any:
-    """The opposite verdict. answer: `procllm.prompts.VerifyAnswer`."""
+@corruption(VERIFYING)
+def wrong_verdict(fields: VerifyFields, answer: VerifyAnswer, random: Random) -> VerifyAnswer:
+    """The opposite verdict."""
     return answer.model_copy(update={"satisfied": not answer.satisfied, "analysis": "At a glance it looks so."})
 
 

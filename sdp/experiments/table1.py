@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sdp.experiments.table2 import evidence
+from lab.models import engines
 from sdp.experiments.travelplanner import Setup, collect
 from sdp.markov import markov_test
 from sdp.mdp import MDP, credit, mdp
@@ -51,14 +50,16 @@ def branching(objects: MDP) -> pd.DataFrame:
     return after.value_counts().rename_axis("next states").rename("(state, action) pairs").reset_index()
 
 
-def noisy_runs(keep: float, seeds: int, data: str, limit: int, seed: int = 0, workers: int = 0) -> list[Trajectory]:
+def noisy_runs(
+    keep: float, seeds: int, data: str, limit: int, seed: int = 0, workers: int = 0, cluster: str = ""
+) -> list[Trajectory]:
     """The same queries played `seeds` times by rules that go wrong with probability 1 - keep.
 
     Few queries many times, since only certified states that are reached in more than one way can tell anything.
     """
     base = Setup(data=data, limit=limit, seed=seed)
-    engines = (f"rules@{keep:g}?seed={number}" for number in range(seeds))
-    runs = (collect(replace(base, engine=engine), workers, show_progress=False) for engine in engines)
+    noisy = (f"rules@{keep:g}?seed={number}" for number in range(seeds))
+    runs = (collect(base.answered_by(engine), workers, cluster, show_progress=False) for engine in noisy)
     return [trajectory for run in runs for trajectory in run.trajectories]
 
 
@@ -78,7 +79,7 @@ def proposition_1(trajectories: Sequence[Trajectory], backbone: str, permutation
 
 def _labelled(table: pd.DataFrame, backbone: str, n: int) -> pd.DataFrame:
     """The table with how its numbers came to be; n: episodes."""
-    return table.assign(evidence=evidence(backbone), backbone=backbone, n=n)
+    return table.assign(evidence=engines.parse(backbone).evidence, backbone=backbone, n=n)
 
 
 def _ended(trajectories: Sequence[Trajectory]) -> int:

@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lab.models import engines
-from lab.models.usage import summed
 from lab.results import tables
-from lab.runs import recordings
+from lab.runs import experiment, recordings
 from sdp.adapters.travelplanner.adapter import Policy
-from sdp.experiments.travelplanner import METHOD, Results, Setup, collect
+from sdp.experiments.travelplanner import Results, Setup, collect
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,9 +48,9 @@ def collect_samples(
     unknown = [name for name in samples if name not in SAMPLES]
     if unknown:
         raise ValueError(f"No sample {unknown[0]!r}; choose from {list(SAMPLES)}")
-    base = Setup(engine, data, limit=limit, seed=seed)
+    base = Setup(engine=engine, data=data, limit=limit, seed=seed)
     return {
-        name: collect(replace(base, split=split, levels=levels), workers, cluster=cluster)
+        name: collect(replace(base, split=split, levels=levels), workers, cluster)
         for name, (split, levels) in SAMPLES.items()
         if name in samples
     }
@@ -62,20 +60,18 @@ def collect_policies(results: Results, workers: int = 0, cluster: str = "") -> d
     """The same tasks under each meal policy, and with a Replan that may undo."""
     others = {name: policy for name, policy in POLICIES.items() if name != PAPER}
     setups = {name: replace(results.setup, policy=policy) for name, policy in others.items()}
-    runs = {name: collect(setup, workers, cluster=cluster) for name, setup in setups.items()}
+    runs = {name: collect(setup, workers, cluster) for name, setup in setups.items()}
     return {PAPER: results} | runs
-
-
-def evidence(engine: str) -> str:
-    """ "simulated" where noise stands in for a model's skill, else "measured"."""
-    return engines.parse(engine).evidence
 
 
 def rows(method: str, results: Results, source: str, denominators: str = "stated") -> list[tables.Row]:
     """The six rates of a run as rows of a results table."""
-    rates, kind = results.rates(denominators), evidence(results.backbone)
+    rates, about = results.rates(denominators), {"evidence": results.evidence, "source": source}
+    # The micro rates and the official ones are over other things than queries, which alone can be not measured.
+    of_queries = ("delivery", "commonsense_macro", "hard_macro", "final") if denominators == "stated" else ()
+    counted = {name: results.outcomes() for name in of_queries}
     return [
-        tables.rate_row(method, results.backbone, title, *getattr(rates, name), evidence=kind, source=source)
+        tables.rate_row(method, results.backbone, title, *getattr(rates, name), **about, outcomes=counted.get(name))
         for name, title in METRICS.items()
     ]
 
@@ -91,7 +87,7 @@ def with_published(measured: pd.DataFrame) -> pd.DataFrame:
     """The measured rows, and those of recordings, behind those that the paper and its rivals report."""
     import pandas as pd
 
-    known = recordings.rows(METHOD)
+    known = recordings.rows(Setup.method)
     if len(known):  # a recording that is being replayed is among the measured rows
         known = known[~known["backbone"].isin(measured["backbone"])]
     return pd.concat([tables.published("Table 2 TravelPlanner", "sdp"), measured, known], ignore_index=True)
@@ -99,21 +95,7 @@ def with_published(measured: pd.DataFrame) -> pd.DataFrame:
 
 def record(results: Results) -> None:
     """Save the run as a recording, if `python -m lab record` runs the notebook."""
-    ids = [task.id for task in results.tasks]
-    recordings.save(results.folder, frame({PAPER: results}, MAIN), costs({MAIN: results}), ids)
-
-
-def recorded() -> pd.DataFrame:
-    """What the recorded runs of real models took, by operator, with the model file and the date."""
-    import pandas as pd
-
-    abouts = {name: about for name, about in recordings.manifests().items() if about["method"] == METHOD}
-    lines = [
-        (name, f"{len(about['tasks'])} of {about['planned']}", about["address"], about["date"])
-        for name, about in abouts.items()
-    ]
-    made = pd.DataFrame(lines, columns=["recording", "queries", "model file", "date"])
-    return recordings.usage(METHOD).merge(made, on="recording") if lines else made
+    experiment.record(results, frame({PAPER: results}, MAIN), costs({MAIN: results}))
 
 
 def honesty(results: Mapping[str, Results]) -> pd.DataFrame:
@@ -124,8 +106,8 @@ def honesty(results: Mapping[str, Results]) -> pd.DataFrame:
         (name, len(run.tasks), sum(v.final for v in run.verdicts), sum(run.honest)) for name, run in results.items()
     ]
     table = pd.DataFrame(lines, columns=["sample", "n", "final passes", "of them honest"])
-    backbones = [run.backbone for run in results.values()]
-    return table.assign(evidence=[evidence(backbone) for backbone in backbones], backbone=backbones)
+    runs = results.values()
+    return table.assign(evidence=[run.evidence for run in runs], backbone=[run.backbone for run in runs])
 
 
 def failures(results: Mapping[str, Results]) -> pd.DataFrame:
@@ -137,23 +119,17 @@ def failures(results: Mapping[str, Results]) -> pd.DataFrame:
         if episode.failed
         else (name, task.id, task.level, episode.result["end"], episode.result["stuck"], _first(verdict.failures))
         for name, run in results.items()
-        for task, episode, verdict in zip(run.tasks, run.episodes, run.verdicts, strict=True)
+        for task, episode, verdict in zip(run.tasks, run.episodes.values(), run.verdicts, strict=True)
         if not verdict.final
     ]
     return pd.DataFrame(lines, columns=["sample", "task", "level", "ended by", "diagnostic", "evaluator"])
 
 
 def costs(results: Mapping[str, Results]) -> pd.DataFrame:
-    """Calls, tokens and money by operator, how each answer was read, and, for a model, the seconds it took."""
+    """Calls, tokens and money by sample and operator, how each answer was read, and, for a model, the seconds."""
     import pandas as pd
 
-    lines = [
-        {"sample": name, "backbone": run.backbone, "evidence": evidence(run.backbone), "operator": operator}
-        | summed([usage[operator] for usage in run.usage.values() if usage and operator in usage], run.model)
-        for name, run in results.items()
-        for operator in sorted({operator for usage in run.usage.values() for operator in usage or {}})
-    ]
-    return pd.DataFrame(lines)
+    return pd.concat([experiment.costs(run, sample=name) for name, run in results.items()], ignore_index=True)
 
 
 def _first(failures: Mapping[str, str]) -> str:

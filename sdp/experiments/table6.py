@@ -11,7 +11,6 @@ from lab.results import plots, tables
 from lab.results.statistics import compare, wilson
 from sdp.ablation import ABLATIONS, replayed
 from sdp.adapters.travelplanner.adapter import Policy
-from sdp.experiments.table2 import evidence
 from sdp.experiments.travelplanner import Results, Setup, collect
 from sdp.loop import Settings
 
@@ -50,25 +49,26 @@ def collect_travelplanner(
     seed: int = 0,
     workers: int = 0,
     levels: Sequence[str] = ("medium", "hard"),
+    cluster: str = "",
 ) -> Ablated:
     """Run the full loop and each ablation on the same queries."""
-    setup = Setup(engine, data, levels=tuple(levels), limit=limit, seed=seed)
-    without = {a.name: collect(replace(setup, settings=a.without(setup.settings)), workers) for a in ABLATIONS}
-    return Ablated(collect(setup, workers), without)
+    setup = Setup(engine=engine, data=data, levels=tuple(levels), limit=limit, seed=seed)
+    setups = {a.name: replace(setup, settings=a.without(setup.settings)) for a in ABLATIONS}
+    without = {name: collect(ablated, workers, cluster) for name, ablated in setups.items()}
+    return Ablated(collect(setup, workers, cluster), without)
 
 
 def rows(ablated: Ablated, benchmark: str = "TravelPlanner") -> list[tables.Row]:
     """Full, replayed and re-run scores in percent, as rows of a results table."""
-    backbone, kind = ablated.full.backbone, evidence(ablated.full.backbone)
     full = _scores(ablated.full)
-    found = [_row(FULL, backbone, benchmark, list(full.values()), kind, "this run")]
+    found = [_row(FULL, ablated.full, benchmark, list(full.values()))]
     for ablation in ABLATIONS:
         trajectories = {trajectory.task: trajectory for trajectory in ablated.full.trajectories}
         # A failed episode has no trajectory to replay; its score of 0 stays in the mean.
         replay = [replayed(ablation, trajectories[t], s) if t in trajectories else 0.0 for t, s in full.items()]
-        again = list(_scores(ablated.without[ablation.name]).values())
-        found.append(_row(f"{ablation.name}, replay", backbone, benchmark, replay, kind, "this run, Appendix C"))
-        found.append(_row(f"{ablation.name}, run again", backbone, benchmark, again, kind, "this run"))
+        again = ablated.without[ablation.name]
+        found.append(_row(f"{ablation.name}, replay", ablated.full, benchmark, replay, "this run, Appendix C"))
+        found.append(_row(f"{ablation.name}, run again", again, benchmark, list(_scores(again).values())))
     return found
 
 
@@ -99,12 +99,12 @@ def comparisons(ablated: Ablated) -> pd.DataFrame:
         d = c.difference
         lines.append((name, c.n, 100 * d.value, 100 * d.low, 100 * d.high, c.wins, c.losses, c.p_value, c.mcnemar))
     columns = ["condition", "n", "difference", "low", "high", "gained", "lost", "p (permutation)", "p (McNemar)"]
-    backbone = ablated.full.backbone
-    return pd.DataFrame(lines, columns=columns).assign(evidence=evidence(backbone), backbone=backbone)
+    full = ablated.full
+    return pd.DataFrame(lines, columns=columns).assign(evidence=full.evidence, backbone=full.backbone)
 
 
 def noise_sweep(
-    keeps: Sequence[float], data: str = "auto", limit: int = 0, seed: int = 0, workers: int = 0
+    keeps: Sequence[float], data: str = "auto", limit: int = 0, seed: int = 0, workers: int = 0, cluster: str = ""
 ) -> pd.DataFrame:
     """Final pass rate and model calls a query against p of `rules@p`, with and without Validate and Replan.
 
@@ -114,10 +114,9 @@ def noise_sweep(
 
     lines = []
     for keep, (name, (settings, policy)) in product(keeps, CONDITIONS.items()):
-        setup = Setup(
-            f"rules@{keep:g}", data, limit=limit, seed=seed, settings=settings, policy=policy, trajectories=False
-        )
-        run = collect(setup, workers, show_progress=False)
+        base = Setup(engine=f"rules@{keep:g}", data=data, limit=limit, seed=seed, trajectories=False)
+        setup = replace(base, settings=settings, policy=policy)
+        run = collect(setup, workers, cluster, show_progress=False)
         rate = wilson(sum(v.final for v in run.verdicts), len(run.tasks))
         calls = run.total("calls") / len(run.tasks)
         lines.append((name, keep, 100 * rate.value, 100 * rate.low, 100 * rate.high, calls, len(run.tasks)))
@@ -145,5 +144,7 @@ def _scores(results: Results) -> dict[str, float]:
     return {task: 100 * final for task, final in results.finals.items()}
 
 
-def _row(method: str, backbone: str, metric: str, scores: Sequence[float], kind: str, source: str) -> tables.Row:
-    return tables.mean_row(method, backbone, metric, scores, evidence=kind, source=source)
+def _row(method: str, run: Results, metric: str, scores: Sequence[float], source: str = "this run") -> tables.Row:
+    return tables.mean_row(
+        method, run.backbone, metric, scores, run.evidence, source, outcomes=run.outcomes(), top=100.0
+    )

@@ -7,7 +7,7 @@ stands in `statefactory.benchmark.labels`. From the shell: python -m statefactor
 
 from __future__ import annotations
 
-from statefactory.benchmark.build import Built, build
+from statefactory.benchmark.build import Built, build, build_all, data_of
 from statefactory.benchmark.files import read_pairs, read_rows, write_rows
 from statefactory.benchmark.published import read_published, write_published
 from statefactory.benchmark.schema import DOMAINS, Pair, Reward, Row, StepRecord
@@ -20,6 +20,8 @@ __all__ = [
     "Row",
     "StepRecord",
     "build",
+    "build_all",
+    "data_of",
     "read_pairs",
     "read_published",
     "read_rows",

@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -21,13 +21,14 @@ from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT
 from lab.machine.versions import code_hash
 from lab.runs.execution import Play, Played, play_all
-from lab.runs.run import Episode, Manifest, Run
-from statefactory.benchmark.domains import Domain, named
+from lab.runs.run import Episode, Manifest, Run, when_free
+from statefactory.benchmark.domains import BY_NAME, Domain, named
 from statefactory.benchmark.files import FORMATS, read_pairs, write_rows
 from statefactory.benchmark.negatives import NoNegative
 from statefactory.benchmark.opened import Opened, close_all, opened
 from statefactory.benchmark.pairs import make_pair
-from statefactory.benchmark.schema import Pair, Row, read_row
+from statefactory.benchmark.schema import DOMAINS, Pair, Row, read_row
+from worlds.textworld.compiled import NoCompiler
 
 DEATHS_WITHOUT_PROGRESS = 3
 COUNTED = ("positive_redraws", "negative_redraws", "taken_back", "unpadded")  # fields of Made, summed up
@@ -71,6 +72,35 @@ def build(
     job = _job(domain, data, seed, limit)
     folder = job.folder if folder is None else folder
     return _kept(job, folder) or _built(job, folder, workers, show_progress)
+
+
+def build_all(
+    data: str = "auto", seed: int = 0, limit: int = 0, workers: int = 2, domains: Sequence[str] = DOMAINS
+) -> dict[str, Built]:
+    """Build the domains one after the other, or take what is kept. Raises as `build` does.
+
+    data: "auto" is official where all the domains have it, so that a table never mixes both. TextWorld is left out,
+    with a note, on a machine that its compiler does not run on.
+    """
+    if data == "auto":
+        data = "official" if all(BY_NAME[name].resolve(data) == "official" for name in domains) else "made"
+    built: dict[str, Built] = {}
+    for name in domains:
+        try:
+            # Another notebook may be building it; then it is there when that one has finished.
+            built[name] = when_free(partial(build, name, data, seed, limit, workers))
+        except NoCompiler as error:
+            progress.note(f"{BY_NAME[name].title} is left out: {error}")
+    return built
+
+
+def data_of(built: Mapping[str, Built]) -> str:
+    """What all of them were built from, "official" or "made". Raises ValueError for a mixture."""
+    kinds = {of.data for of in built.values()}
+    if len(kinds) != 1:
+        mixture = " and ".join(sorted(kinds)) or "nothing"
+        raise ValueError(f"these domains were built from {mixture}; build them together")
+    return kinds.pop()
 
 
 def kept(
@@ -135,15 +165,14 @@ def _job(domain: str | Domain, data: str, seed: int, limit: int) -> Job:
 def _built(job: Job, folder: Path, workers: int, show_progress: bool) -> Built:
     manifest = job.manifest()
     started = time.monotonic()
-    runs = folder / "runs"
-    with Run(runs / manifest.name(), manifest) as run:
+    with Run(folder / "runs" / f"{job.domain.name} n={len(manifest.tasks)} {manifest.digest[:6]}", manifest) as run:
         with _scratch(run.folder / "scratch"):
             try:
                 _play_all(run, partial(play, job), workers, show_progress)
             finally:
                 close_all()
-        episodes = run.results()
-    _check(episodes, run.folder)
+        episodes, faults = run.results(), dict(run.not_measured)
+    _check(episodes, faults, run.folder)
     rows = [read_row(row) for episode in episodes for row in episode.result.get("rows", [])]
     return _written(job, folder, rows, episodes, manifest, time.monotonic() - started)
 
@@ -179,13 +208,14 @@ def _play_all(run: Run, play_one: Play, workers: int, show_progress: bool) -> No
     raise died
 
 
-def _check(episodes: list[Episode], folder: Path) -> None:
-    failed = [episode for episode in episodes if episode.failed]
-    if failed:
-        reasons = "; ".join(f"{e.task}: {(str(e.error).strip() or 'no message').splitlines()[-1]}" for e in failed[:3])
+def _check(episodes: list[Episode], faults: Mapping[str, str], folder: Path) -> None:
+    errors = {episode.task: str(episode.error) for episode in episodes if episode.failed} | dict(faults)
+    if errors:
+        told = ((task, (error.strip() or "no message").splitlines()[-1]) for task, error in list(errors.items())[:3])
         raise BuildFailed(
-            f"{len(failed)} of {len(episodes)} pairs failed ({reasons}). The whole errors are in "
-            f"{folder / 'episodes.jsonl'}; delete that folder to try again"
+            f"{len(errors)} of {len(episodes) + len(faults)} pairs failed "
+            f"({'; '.join(f'{task}: {line}' for task, line in told)}). The whole errors are in {folder}; "
+            "delete that folder to try again"
         )
 
 

@@ -28,7 +28,7 @@ def from_the_search_page(world: ListingWorld, task: Any, plan: Sequence[str], be
 def shortest(world: ListingWorld, task: Any, plan: Sequence[str], begun: Sequence[str]) -> Sequence[str]:
     """BlocksWorld: a shortest plan from the state that the beginning led to."""
     from worlds.blocksworld.planner import shortest_plan
-    from worlds.blocksworld.problem import Problem
+    from worlds.blocksworld.problem import BlocksProblem
     from worlds.blocksworld.wording import action_text, read_action
 
     state = task.problem.start
@@ -36,7 +36,7 @@ def shortest(world: ListingWorld, task: Any, plan: Sequence[str], begun: Sequenc
         action = read_action(text, state.blocks)
         assert action is not None, f"a valid action of {task.id} is not read back: {text}"
         state = state.after(action)
-    found = shortest_plan(Problem(state, task.problem.goal))
+    found = shortest_plan(BlocksProblem(state, task.problem.goal))
     if found is None:
         raise NoSolution(f"{task.id} has no plan from {state}")
     return tuple(map(action_text, found))

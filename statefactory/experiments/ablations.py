@@ -35,9 +35,9 @@ EMBEDDINGS = {
 }
 
 
-def collect_methods(setup: Setup, methods: Sequence[str], workers: int = 0) -> dict[str, Results]:
+def collect_methods(setup: Setup, methods: Sequence[str], workers: int = 0, cluster: str = "") -> dict[str, Results]:
     """A run a method, so that notebooks share what they have in common."""
-    return {name: collect(replace(setup, methods=(name,)), workers) for name in methods}
+    return {name: collect(replace(setup, methods=(name,)), workers, cluster) for name in methods}
 
 
 def representation(runs: Mapping[str, Results], score: Scoring = STANDARD) -> pd.DataFrame:
@@ -70,9 +70,10 @@ def embedding_rows(
     return tables.table(rows)
 
 
-def backbones(setup: Setup, engines: Sequence[str], workers: int = 0) -> dict[str, Results]:
+def backbones(setup: Setup, engines: Sequence[str], workers: int = 0, cluster: str = "") -> dict[str, Results]:
     """Engine -> StateFactory's run on it."""
-    return {name: collect(replace(setup, engine=name, methods=("statefactory",)), workers) for name in engines}
+    chosen = replace(setup, methods=("statefactory",))
+    return {name: collect(chosen.answered_by(name), workers, cluster) for name in engines}
 
 
 def backbone_rows(runs: Mapping[str, Results], score: Scoring = STANDARD) -> pd.DataFrame:

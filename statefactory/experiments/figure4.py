@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lab.runs.episodes import backbone_of
-from statefactory.benchmark import Row
+from lab.models.connect import connected
+from statefactory.benchmark import Row, build_all
 from statefactory.experiments.predictions import INSTRUCTIONS
 from statefactory.experiments.scoring import embedder_of
-from statefactory.experiments.table3 import build_all
 from statefactory.extraction import Trace, extract
 from statefactory.predictors.factored import trace_rewards
 from statefactory.walkthrough import Walkthrough, walk
@@ -36,7 +35,7 @@ def walked(domain: str, number: int, engine: str, embedding: str, seed: int = 0)
         raise ValueError(f"{domain} has no made pair {number}; its pairs are 0 to {len(pairs) - 1}")
     pair, embedder = pairs[number], embedder_of(embedding)
     traces = [_trace(engine, domain, row) for row in (pair.positive, pair.negative)]
-    answering = backbone_of(engine).engine
+    answering = connected(engine).engine
     note = f"{answering.evidence} · {answering.label} · made data · {pair.task}"
     told = walk(pair.positive, traces[0], embedder)
     return Walked(pair.positive.goal_description, told, trace_rewards(traces[1], embedder), answering.evidence, note)
@@ -44,4 +43,4 @@ def walked(domain: str, number: int, engine: str, embedding: str, seed: int = 0)
 
 def _trace(engine: str, domain: str, row: Row) -> Trace:
     said = row.goal_description, row.actions, row.observations
-    return extract(backbone_of(engine), *said, instruction=INSTRUCTIONS.get(domain, ""))
+    return extract(connected(engine), *said, instruction=INSTRUCTIONS.get(domain, ""))

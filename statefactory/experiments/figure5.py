@@ -23,18 +23,23 @@ TABLES = {
 
 
 def panels(
-    setup: Setup, embeddings: Sequence[str], paraphraser: str, recordings: Sequence[str] = (), workers: int = 0
+    setup: Setup,
+    embeddings: Sequence[str],
+    paraphraser: str,
+    recordings: Sequence[str] = (),
+    workers: int = 0,
+    cluster: str = "",
 ) -> dict[str, pd.DataFrame]:
     """Panel -> its rows, published before measured, of one metric each: Overall, or triplet accuracy in the last."""
-    runs = ablations.collect_methods(setup, list(ablations.LEVELS), workers)
+    runs = ablations.collect_methods(setup, list(ablations.LEVELS), workers, cluster)
     results = runs["statefactory"]
-    source = collect(Setup("rules", ("statefactory",), "made"), workers)
-    made = triplets.collect(source, paraphraser)
+    source = collect(Setup(data="made"), workers, cluster)
+    made = triplets.collect(source, paraphraser, workers=workers, cluster=cluster)
     embedded = ablations.embedding_rows(results, made, ablations.available(embeddings))
     found = {
         "representation": ablations.representation(runs),
         "goal": ablations.goal_sources(results),
-        "backbone": _backbones(setup, recordings, workers),
+        "backbone": _backbones(setup, recordings, workers, cluster),
         "embedding": embedded,
         "triplets": embedded,
     }
@@ -50,11 +55,11 @@ def overall(panels: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     ]
 
 
-def _backbones(setup: Setup, recordings: Sequence[str], workers: int) -> pd.DataFrame:
+def _backbones(setup: Setup, recordings: Sequence[str], workers: int, cluster: str) -> pd.DataFrame:
     import pandas as pd
 
-    runs = ablations.backbones(setup, [setup.engine], workers)
-    replayed = table1.replayed(recordings or table1.recorded_names())
+    runs = ablations.backbones(setup, [setup.engine], workers, cluster)
+    replayed = table1.replayed(recordings or Setup.recorded())
     models = replayed[replayed["method"].str.startswith("StateFactory")] if len(replayed) else replayed
     return pd.concat([ablations.backbone_rows(runs), models], ignore_index=True)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from lab.results import tables
+from lab.results.outcomes import Outcomes
 from statefactory.benchmark.domains import BY_NAME
 from statefactory.epic import overall
 
@@ -31,25 +32,37 @@ def metrics() -> list[str]:
 
 
 def rows(
-    method: str, backbone: str, distances: Distances, source: str = "this run", evidence: str = "measured"
-) -> list[tables.Row]:
-    """The rows of a predictor. distances: domain -> one value a pair. Overall needs all five domains."""
-    found = [tables.mean_row(method, backbone, metric(name), values, evidence, source)
-             for name, values in distances.items()]  # fmt: skip
+    method: str, backbone: str, distances: Distances, source: str = "this run", evidence: str = "measured",
+    outcomes: Mapping[str, Outcomes] | None = None,
+) -> list[tables.Row]:  # fmt: skip
+    """The rows of a predictor. distances: domain -> one value a pair. Overall needs all five domains.
+
+    outcomes: domain -> how its pairs came out. A distance is at most 1.
+    """
+    known, about = outcomes or {}, {"evidence": evidence, "source": source}
+    found = [
+        tables.mean_row(method, backbone, metric(name), values, **about, outcomes=known.get(name), top=1.0)
+        for name, values in distances.items()
+    ]
     if set(distances) == set(BY_NAME):
-        mean = overall(distances)
-        n = sum(len(values) for values in distances.values())
+        mean, n = overall(distances), sum(len(values) for values in distances.values())
+        whole = Outcomes(n, *(sum(of[place] for of in known.values()) for place in (1, 2))) if known else None
+        # Overall is the mean of the domains' means, and so are its bounds.
+        ends = [(row["bound_low"], row["bound_high"]) if row["not_measured"] else (row["value"],) * 2 for row in found]
+        low, high = (sum(side) / len(ends) for side in zip(*ends, strict=True))
+        bounds = (low, high) if whole and whole.not_measured else None
         found.append(
             tables.row(
                 method,
                 backbone,
                 OVERALL,
                 mean.value,
-                evidence=evidence,
-                source=source,
+                **about,
                 n=n,
                 interval=(mean.low, mean.high),
-            )
+                outcomes=whole,
+                bounds=bounds,
+            )  # fmt: skip
         )
     return found
 

@@ -82,12 +82,14 @@ def rows(results: Results, method: str, scoring: Scoring = STANDARD, name: str =
     evidence = evidence_of(results, scoring)
     source = f"this run, {results.setup.data} data"
     backbone = "none" if method == "raw" else results.backbone  # raw text asks nobody
-    return scores.rows(name or title_of(results, method), backbone, found, source, evidence)
+    return scores.rows(
+        name or title_of(results, method), backbone, found, source, evidence, results.pair_outcomes(method)
+    )
 
 
 def evidence_of(results: Results, scoring: Scoring = STANDARD) -> str:
     """ "simulated" where noise answered or an oracle's goal is used, else "measured"."""
-    return "simulated" if results.simulated or scoring.goal != "online" else "measured"
+    return "simulated" if scoring.goal != "online" else results.evidence
 
 
 def title_of(results: Results, method: str) -> str:

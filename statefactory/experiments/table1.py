@@ -10,12 +10,11 @@ from lab.machine import progress
 from lab.machine.faults import MissingData
 from lab.models import engines
 from lab.models.replay import RecordingMiss
-from lab.models.usage import summed
 from lab.results import tables
-from lab.runs import recordings
+from lab.runs import experiment, recordings
 from statefactory.experiments import scores, scoring
 from statefactory.experiments.monotonic import distances
-from statefactory.experiments.predictions import JUDGES, METHOD, METHODS, Results, Setup, collect
+from statefactory.experiments.predictions import JUDGES, METHODS, Results, Setup, collect
 from statefactory.experiments.scoring import STANDARD, Scoring
 from statefactory.routing import OFFICIAL, PAPER
 from statefactory.rules import fidelity
@@ -46,11 +45,6 @@ def replayed(names: Sequence[str], score: Scoring = STANDARD) -> pd.DataFrame:
     return _joined([_replayed(name, score) for name in names])
 
 
-def recorded_names() -> list[str]:
-    """The recordings of this run method that come with the repository."""
-    return [name for name, about in recordings.manifests().items() if about["method"] == METHOD]
-
-
 def with_published(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows behind all those that the paper's Table 1 reports."""
     return _joined([tables.published("Table 1", "statefactory"), rows])
@@ -58,33 +52,12 @@ def with_published(rows: pd.DataFrame) -> pd.DataFrame:
 
 def record(results: Results, score: Scoring = STANDARD) -> None:
     """Save the run as a recording, if `python -m lab record` runs the notebook."""
-    ids = [name for name, episode in results.episodes.items() if not episode.failed]
-    recordings.save(results.folder, scoring.frame(results, score), costs(results), ids)
+    experiment.record(results, scoring.frame(results, score), costs(results))
 
 
 def costs(results: Results) -> pd.DataFrame:
     """Calls, tokens and money by method and operator, and how each answer was read."""
-    import pandas as pd
-
-    model = engines.parse(results.setup.engine).kind != "rules"
-    lines = []
-    for method in results.setup.methods:
-        usages = [usage for name, usage in results.usage.items() if usage and name.startswith(f"{method}/")]
-        for operator in dict.fromkeys(operator for usage in usages for operator in usage):
-            parts = [usage[operator] for usage in usages if operator in usage]
-            about = {"method": METHODS[method].title, "backbone": results.backbone, "operator": operator}
-            lines.append(about | summed(parts, model))
-    return pd.DataFrame(lines)
-
-
-def recorded() -> pd.DataFrame:
-    """What the recorded runs of real models took, by operator, with the model file and the date."""
-    import pandas as pd
-
-    abouts = {name: about for name, about in recordings.manifests().items() if about["method"] == METHOD}
-    lines = [(name, len(about["tasks"]), about["address"][:19], about["date"]) for name, about in abouts.items()]
-    made = pd.DataFrame(lines, columns=["recording", "episodes", "model file", "date"])
-    return recordings.usage(METHOD).merge(made, on="recording") if lines else made
+    return experiment.costs(results, lambda task: {"method": METHODS[task.split("/")[0]].title})
 
 
 def variants(results: Results, sentences: Results, score: Scoring = STANDARD) -> pd.DataFrame:
@@ -118,7 +91,7 @@ def fidelity_table(games: int, seed: int, names: Sequence[str] = fidelity.NAMES)
 
 
 def accounts(results: Results) -> pd.DataFrame:
-    """What each method's episodes came to: steps, failures, unreadable answers, sentences that no rule understood."""
+    """What each method's episodes came to: steps, outcomes, malformed answers, sentences that no rule parsed."""
     import pandas as pd
 
     return pd.DataFrame([{"method": METHODS[name].title, **results.counts(name)} for name in results.setup.methods])
@@ -142,7 +115,7 @@ def _replayed(name: str, score: Scoring) -> pd.DataFrame:
         return scoring.frame(results, score).assign(source=f"recording {name}, {results.setup.data} data")
     except (RecordingMiss, MissingData) as error:
         progress.note(f"{name} is shown as it was saved: {error}")
-        rows = recordings.rows(METHOD)
+        rows = recordings.rows(Setup.method)
         return rows[rows["source"].str.startswith(f"recording {name},")]
 
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
 
-from lab.machine import progress
-from lab.runs.episodes import when_free
-from statefactory.benchmark import DOMAINS, Built, Pair, build
+from statefactory.benchmark import Built, Pair, build
 from statefactory.benchmark.domains import BY_NAME
 from statefactory.benchmark.labels import MOST_RANDOM_STEPS, Padding, Rule
 from statefactory.benchmark.opened import close_all, opened
@@ -25,7 +22,6 @@ from statefactory.experiments.monotonic import (
 from statefactory.experiments.printed import replay
 from statefactory.gleave import gleave_distances
 from statefactory.predictors.monotonic import Monotonic
-from worlds.textworld.compiled import NoCompiler
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,26 +42,6 @@ PADDINGS = {
 }
 # The domains whose published value tells something about how the data were made.
 TELLING = ("alfworld", "scienceworld", "blocksworld")
-
-
-def build_all(
-    data: str = "auto", seed: int = 0, limit: int = 0, workers: int = 2, domains: Sequence[str] = DOMAINS
-) -> dict[str, Built]:
-    """Build the domains one after the other, or take what is kept. Raises as `statefactory.benchmark.build` does.
-
-    data: "auto" is official where all the domains have it, so that a table never mixes both. TextWorld is left out,
-    with a note, on a machine that its compiler does not run on.
-    """
-    if data == "auto":
-        data = "official" if all(BY_NAME[name].resolve(data) == "official" for name in domains) else "made"
-    built = {}
-    for name in domains:
-        try:
-            # Another notebook may be building it; then it is there when that one has finished.
-            built[name] = when_free(partial(build, name, data, seed, limit, workers))
-        except NoCompiler as error:
-            progress.note(f"{BY_NAME[name].title} is left out: {error}")
-    return built
 
 
 def pairs_of(built: Mapping[str, Built]) -> dict[str, list[Pair]]:
@@ -93,15 +69,6 @@ def build_table(built: Mapping[str, Built]) -> pd.DataFrame:
         for name, of in built.items()
     ]
     return pd.DataFrame(rows)
-
-
-def data_of(built: Mapping[str, Built]) -> str:
-    """What all of them were built from, "official" or "made". Raises ValueError for a mixture."""
-    kinds = {of.data for of in built.values()}
-    if len(kinds) != 1:
-        mixture = " and ".join(sorted(kinds)) or "nothing"
-        raise ValueError(f"these domains were built from {mixture}; build them together")
-    return kinds.pop()
 
 
 def sample_pairs(domains: Iterable[str], seed: int = 0) -> dict[str, Pair]:

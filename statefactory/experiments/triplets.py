@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cached_property
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from lab.machine import progress
 from lab.models import engines
-from lab.models.usage import summed
+from lab.models.backbone import Ledger
 from lab.results import tables
-from lab.runs import budget, recordings
-from lab.runs.episodes import backbone_of, booked, run_of
-from lab.runs.execution import Played, play_all
-from lab.runs.run import Episode, Manifest
+from lab.runs import experiment
+from lab.runs.experiment import NOT_KEPT, Experiment, spread
 from statefactory.benchmark import DOMAINS
 from statefactory.experiments.predictions import Results
 from statefactory.experiments.scoring import embedder_of
@@ -23,13 +20,9 @@ from statefactory.experiments.statistics import title
 from statefactory.triplets import Probe, Triplet, hits, paraphrased, probes, similarities
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pandas as pd
 
-METHOD = "triplets"
 ACCURACY = "Triplet accuracy"
-THREADS = 8  # an endpoint is waited for
 
 # The paper's Table 12. It cuts its positives short ("…"), and the second anchor; nothing is added to them here.
 PRINTED = {
@@ -50,79 +43,76 @@ PASSED = {  # what the paper says of them
 }
 
 
-@dataclass(frozen=True)
-class Paraphrased:
-    """The triplets of a run by domain. unreadable: probes that the model could not say in other words."""
+@dataclass(frozen=True, kw_only=True)
+class Setup(Experiment):
+    """Probes said in other words. extracted: the run whose states they come from. each: trajectories of a domain.
 
-    engine: str
-    backbone: str
-    triplets: dict[str, list[Triplet]]
-    unreadable: int
-    folder: Path
-    tasks: list[str]
-    usage: dict[str, Any]
+    predictor: the method of that run. probes: by episode, as `probes_of` draws them.
+    """
+
+    extracted: str = ""
+    each: int = 12
+    predictor: str = "statefactory"
+    probes: Mapping[str, Probe] = field(default_factory=dict, compare=False, repr=False, metadata=NOT_KEPT)
+
+    method: ClassVar[str] = "triplets"
+    packages: ClassVar[tuple[str, ...]] = ("lab", "statefactory")
+    selection: ClassVar[tuple[str, ...]] = ("data", "limit", "extracted", "each", "predictor")
+    processes: ClassVar[int] = 1
+
+    def tasks(self) -> list[str]:
+        """The probes' names."""
+        return list(self.probes)
+
+    def play(self, task: str, ledger: Ledger) -> dict[str, str]:
+        """A triplet. Raises MalformedAnswer where the model only repeats the sentence."""
+        return paraphrased(ledger, self.probes[task])._asdict()
+
+
+@dataclass(frozen=True)
+class Paraphrased(experiment.Results[Setup]):
+    """The triplets of a run; its failed episodes are probes that the model could not say in other words."""
+
+    @cached_property
+    def triplets(self) -> dict[str, list[Triplet]]:
+        """Domain -> its triplets; domains without one are left out."""
+        found: dict[str, list[Triplet]] = {domain: [] for domain in DOMAINS}
+        for name, episode in sorted(self.episodes.items()):
+            if not episode.failed:
+                found[name.split("/", 1)[0]].append(Triplet(**episode.result))
+        return {domain: of for domain, of in found.items() if of}
 
 
 def collect(
-    extracted: Results, engine: str, each: int = 12, seed: int = 0, method: str = "statefactory", workers: int = 0,
-    run: str = "",
+    extracted: Results, engine: str, each: int = 12, seed: int = 0, predictor: str = "statefactory", workers: int = 0,
+    cluster: str = "", **options: Any,
 ) -> Paraphrased:  # fmt: skip
     """Probes from so many trajectories of each domain, said in other words by the engine.
 
-    extracted: a run with extracted states. run: as for `predictions.collect`. A probe that the model only repeats is
-    left out, and counted. Where the budget of `lab record` is spent, the triplets are those that were made.
-    Raises ValueError for `rules`, since a template is no paraphrase, BudgetSpent if none was made, and what the
-    backbone raises.
+    extracted: a run with extracted states. The rest is as for `lab.runs.experiment.collect`. A probe that the model
+    only repeats is left out, and counted as failed.
+    Raises ValueError for `rules`, since a template is no paraphrase.
     """
     if engines.parse(engine).kind == "rules":
         raise ValueError("triplets want a model's paraphrases; give engine=local, a model's name or replay:RECORDING")
-    backbone = backbone_of(engine)
-    found = probes_of(extracted, each, seed, method)
-    held = set(getattr(backbone, "tasks", ())) or set(found)
-    found = {name: probe for name, probe in found.items() if name in held}
-    manifest = _manifest(extracted, engine, getattr(backbone, "address", ""), each, seed, method, list(found))
-    local = engines.parse(engine).kind == "local"
-    with run_of(manifest, run) as opened:
-        try:
-            play_all(opened, partial(_play, engine, found), workers or (1 if local else THREADS), "threading")
-        except budget.BudgetSpent as spent:
-            if not opened.episodes:
-                raise
-            progress.note(str(spent))
-        done = {name: episode for name, episode in opened.episodes.items() if not episode.failed}
-        failed = len(opened.episodes) - len(done)
-        return Paraphrased(
-            engine,
-            backbone.engine.label,
-            _by_domain(done),
-            failed,
-            opened.folder,
-            list(opened.episodes),
-            opened.usage(),
-        )
+    probes = probes_of(extracted, each, seed, predictor)
+    about = {"extracted": extracted.folder.name, "each": each, "predictor": predictor, "probes": probes}
+    setup = Setup(engine=engine, data=extracted.setup.data, seed=seed, **about)
+    return experiment.collect(setup, Paraphrased, workers, cluster, **options)
 
 
 def record(made: Paraphrased, embedding: str) -> None:
     """Save the paraphrases as a recording, if `python -m lab record` runs the notebook."""
-    import pandas as pd
-
-    usages = [usage for usage in made.usage.values() if usage]
-    operators = dict.fromkeys(operator for usage in usages for operator in usage)
-    lines = [
-        {"backbone": made.backbone, "operator": name} | summed([usage[name] for usage in usages if name in usage])
-        for name in operators
-    ]
-    recordings.save(made.folder, tables.table(accuracy_rows(made, embedding)), pd.DataFrame(lines), made.tasks)
+    experiment.record(made, tables.table(accuracy_rows(made, embedding)), experiment.costs(made))
 
 
-def probes_of(extracted: Results, each: int, seed: int, method: str) -> dict[str, Probe]:
+def probes_of(extracted: Results, each: int, seed: int, predictor: str) -> dict[str, Probe]:
     """Name -> probe, from trajectories spread evenly over each domain's pairs, positives and negatives in turn."""
     found: dict[str, Probe] = {}
     for domain, pairs in extracted.pairs.items():
-        for number in range(min(each, len(pairs))):
-            pair = pairs[number * len(pairs) // min(each, len(pairs))]
+        for number, pair in enumerate(spread(pairs, each)):
             row = pair.rows[number % len(pair.rows)]
-            trace = extracted.trace(method, domain, row)
+            trace = extracted.trace(predictor, domain, row)
             drawn = probes(trace, Random(f"{row.id} {seed}")) if trace else []
             found |= {f"{domain}/{row.id}/{place}": probe for place, probe in enumerate(drawn)}
     return found
@@ -174,28 +164,10 @@ def _rate(made: Paraphrased, embedding: str, triplets: Sequence[Triplet]) -> tab
 
     right = int(hits(triplets, embedder_of(embedding)).sum())
     share = wilson(right, len(triplets))
-    source = f"paraphrases by {made.backbone}"
-    interval = (share.low, share.high)
+    outcomes = made.outcomes()
+    # A probe without a paraphrase has no triplet: it is counted beside n and is no part of it.
     return tables.row(
-        embedding, made.backbone, ACCURACY, share.value, evidence="measured", source=source, n=len(triplets),
-        interval=interval,
+        embedding, made.backbone, ACCURACY, share.value, evidence="measured",
+        source=f"paraphrases by {made.backbone}", n=len(triplets), interval=(share.low, share.high),
+        outcomes=outcomes, bounds=outcomes.bounds(right, len(triplets)),
     )  # fmt: skip
-
-
-def _play(engine: str, found: dict[str, Probe], name: str) -> Played:
-    record = engines.parse(engine).kind in ("endpoint", "local")
-    return booked(engine, record, lambda ledger: paraphrased(ledger, found[name])._asdict())
-
-
-def _manifest(
-    extracted: Results, engine: str, address: str, each: int, seed: int, method: str, names: Sequence[str]
-) -> Manifest:
-    about = {"extracted": extracted.folder.name, "each": each, "seed": seed, "method": method}
-    return Manifest.of(METHOD, engine, address, about, names, ("lab", "statefactory"))
-
-
-def _by_domain(episodes: Mapping[str, Episode]) -> dict[str, list[Triplet]]:
-    found: dict[str, list[Triplet]] = {domain: [] for domain in DOMAINS}
-    for name, episode in sorted(episodes.items()):
-        found[name.split("/", 1)[0]].append(Triplet(**episode.result))
-    return {domain: of for domain, of in found.items() if of}

@@ -161,10 +161,10 @@ PROMPTS: dict[Mode, Prompt] = {
 
 
 class Judgement(NamedTuple):
-    """Rewards in [0, 1], shape (steps,). unreadable: steps whose answer could not be used."""
+    """Rewards in [0, 1], shape (steps,). malformed: steps whose answer could not be used."""
 
     rewards: np.ndarray
-    unreadable: int
+    malformed: int
 
 
 class Judge:

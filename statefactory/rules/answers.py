@@ -7,15 +7,18 @@ wrote itself (`statefactory.state.fact`); what it cannot read in an observation 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
+from lab.models.noise import corruption
 from lab.models.prompts import AnswerModel
 from lab.models.rules import rule
 from statefactory.prompts import ITEMS, InterpretFields, Modules, PerceiveFields, RefineFields, modules
 from statefactory.rules.languages import Entities, language_of
+from statefactory.rules.noise import wrong_interpret, wrong_perceive, wrong_refine
 from statefactory.state import Entity, Level, State, at_level, from_level
 
-NOT_UNDERSTOOD = "Not understood: "
+UNPARSED = "Unparsed: "
 
 
 def register() -> None:
@@ -24,9 +27,9 @@ def register() -> None:
         _register(level, modules(level))
 
 
-def not_understood(thinking: str) -> list[str]:
+def unparsed(thinking: str) -> list[str]:
     """The sentences that a rule said it did not understand."""
-    return thinking.removeprefix(NOT_UNDERSTOOD).split("\n") if thinking.startswith(NOT_UNDERSTOOD) else []
+    return thinking.removeprefix(UNPARSED).split("\n") if thinking.startswith(UNPARSED) else []
 
 
 def _register(level: Level, prompts: Modules) -> None:
@@ -37,7 +40,7 @@ def _register(level: Level, prompts: Modules) -> None:
         language = language_of(fields.goal)
         known = from_level(fields.previous_state or ())
         reading = language.read(known, fields.action, fields.observation)
-        thinking = NOT_UNDERSTOOD + "\n".join(reading.not_understood) if reading.not_understood else ""
+        thinking = UNPARSED + "\n".join(reading.unparsed) if reading.unparsed else ""
         seen = language.relevant(fields.goal, reading.known)
         return prompts.perceive.answer(thinking=thinking, state=written(seen, fields))
 
@@ -52,8 +55,10 @@ def _register(level: Level, prompts: Modules) -> None:
         anchored = language.anchored(fields.goal, wanted, from_level(fields.state), fields.observation)
         return prompts.interpret.answer(thinking="", goal=written(anchored, fields))
 
-    for prompt, function in zip(prompts, (perceive, refine, interpret), strict=True):
-        rule(prompt)(function)
+    wrong = (wrong_perceive, wrong_refine, wrong_interpret)
+    for prompt, right, corrupt in zip(prompts, (perceive, refine, interpret), wrong, strict=True):
+        rule(prompt)(right)
+        corruption(prompt)(partial(corrupt, level))
 
 
 def _with_missing(current: Iterable[Entity], previous: Iterable[Entity]) -> Entities:

@@ -19,10 +19,10 @@ NAMES = ("blocksworld", "webshop", "scienceworld", "alfworld", "textworld")
 
 
 class Reading(NamedTuple):
-    """What is known after an observation. not_understood: its sentences that no rule reads."""
+    """What is known after an observation. unparsed: its sentences that no rule reads."""
 
     known: Entities
-    not_understood: tuple[str, ...] = ()
+    unparsed: tuple[str, ...] = ()
 
 
 class Language(Protocol):

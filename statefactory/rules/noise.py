@@ -12,13 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from lab.models.prompts import AnswerModel
+from statefactory.prompts import Interpreted, InterpretFields, Perceived, PerceiveFields, Refined, RefineFields
 from statefactory.state import Entity, Level, State, at_level, from_level
-
-if TYPE_CHECKING:
-    from statefactory.prompts import Interpreted, InterpretFields, Perceived, PerceiveFields, Refined, RefineFields
 
 A = TypeVar("A", bound=AnswerModel)
 Entities = tuple[Entity, ...]

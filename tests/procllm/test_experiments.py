@@ -19,13 +19,13 @@ from lab.runs.run import Episode
 from procllm.conditions import EXTENDED, HUMAN, LLM, NONE
 from procllm.domains import NAMES, domain
 from procllm.experiments import episodes, figure3, figure4, llm_networks, read_loops, scores, subtasks, table1
-from procllm.experiments.episodes import MADE_BY, METHOD, Problems, Results, Setup, collect, network
+from procllm.experiments.episodes import MADE_BY, Problems, Results, Setup, collect, network
 from procllm.generation import make
 from procllm.network import TOP
 from procllm.trajectory import Step
 
 BLOCKS = figure3.problems(6, [(4, 3)], [])
-SMALL = Setup(BLOCKS, (HUMAN, NONE))
+SMALL = Setup(problems=BLOCKS)
 
 
 def run(setup: Setup, folder: Path, name: str = "run", **about: object) -> Results:
@@ -37,7 +37,7 @@ def run(setup: Setup, folder: Path, name: str = "run", **about: object) -> Resul
 def test_rules_solve_every_domain_under_every_network_that_is_not_made(
     name: str, condition: str, tmp_path: Path
 ) -> None:
-    results = run(Setup((Problems(name, 4),), (condition,), data="made"), tmp_path)
+    results = run(Setup(problems=(Problems(name, 4),), conditions=(condition,), data="made"), tmp_path)
     assert results.frame["success"].all() and len(results.frame) == 4
     assert results.evidence == "measured" and results.backbone == "rules"
 
@@ -76,12 +76,12 @@ def test_noise_is_simulated_and_the_seed_changes_it(tmp_path: Path) -> None:
         (replace(SMALL, conditions=("Best-TN",)), "Best-TN"),
         (replace(SMALL, conditions=HUMAN), "must be a list"),
         (replace(SMALL, horizon=0), "horizon=0"),
-        (Setup(()), "nothing to play"),
-        (Setup((Problems("recipes", 0),)), "nothing to play"),
-        (Setup((Problems("units", 1, (("b", 3),)),)), "no size 'b'"),
-        (Setup((Problems("chess", 1),)), "chess"),
-        (Setup(figure3.problems(1, [(3, 9)], [])), "h=9"),
-        (Setup(figure3.problems(1, [], [(3, 9)])), "k=9"),
+        (Setup(), "nothing to play"),
+        (Setup(problems=(Problems("recipes", 0),)), "nothing to play"),
+        (Setup(problems=(Problems("units", 1, (("b", 3),)),)), "no size 'b'"),
+        (Setup(problems=(Problems("chess", 1),)), "chess"),
+        (Setup(problems=figure3.problems(1, [(3, 9)], [])), "h=9"),
+        (Setup(problems=figure3.problems(1, [], [(3, 9)])), "k=9"),
     ],
 )
 def test_what_there_is_not_is_refused_by_name_before_anything_is_played(
@@ -115,7 +115,8 @@ def test_endings_add_up_to_all_episodes(tmp_path: Path) -> None:
 
 
 def test_travel_is_counted_by_column_and_each_column_needs_those_before(tmp_path: Path) -> None:
-    results = run(Setup((Problems("travel", 6),), (HUMAN,), "rules@0.5", data="made", horizon=40), tmp_path)
+    setup = Setup(problems=(Problems("travel", 6),), conditions=(HUMAN,), engine="rules@0.5", data="made", horizon=40)
+    results = run(setup, tmp_path)
     rows = table1.travel([results])
     measured = rows[rows["source"] == "this run"]["value"].tolist()
     assert len(measured) == 3 and measured == sorted(measured, reverse=True)
@@ -124,7 +125,7 @@ def test_travel_is_counted_by_column_and_each_column_needs_those_before(tmp_path
 
 
 def test_a_guess_without_tools_is_hardly_ever_right() -> None:
-    chances = table1.chances(Setup((Problems("recipes", 20),))).set_index("fact")["value"]
+    chances = table1.chances(Setup(problems=(Problems("recipes", 20),))).set_index("fact")["value"]
     assert 0 < chances["a random dish of the book is right, %"] < 5
     assert chances["right dishes of a request, mean"] >= 1
 
@@ -177,7 +178,7 @@ def test_reads_are_counted_by_what_comes_before_them(tmp_path: Path) -> None:
 
 
 def test_the_product_of_shares_within_the_horizon_is_the_success_of_the_whole(tmp_path: Path) -> None:
-    results = run(Setup(figure3.problems(12, [(5, 4)], [(5, 3)]), (HUMAN, NONE), "rules@0.6", horizon=40), tmp_path)
+    results = run(Setup(problems=figure3.problems(12, [(5, 4)], [(5, 3)]), engine="rules@0.6", horizon=40), tmp_path)
     success = results.frame.groupby(["domain", "condition"])["success"].mean()
     sides = subtasks.inequality([results], ["blocks", "units"])
     for line in sides[sides["counted"] == "within the horizon"].to_dict("records"):
@@ -217,7 +218,7 @@ def recorded(server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_a_recorded_model_is_replayed_without_its_server(recorded: Results, server: ChatServer, tmp_path: Path) -> None:
     asked = len(server.requests)
-    again = run(Setup((), engine="replay:small"), tmp_path, "again")
+    again = run(Setup(engine="replay:small"), tmp_path, "again")
     assert len(server.requests) == asked > 0
     assert again.frame.drop(columns="seconds").equals(recorded.frame.drop(columns="seconds"))
     assert set(again.frame["ended"]) == {"horizon"} and again.evidence == "measured" and again.backbone == "small"
@@ -287,17 +288,17 @@ def test_the_recorded_networks_are_checked_ones_and_say_who_made_them() -> None:
         assert line["usable"] == (line["fault of the last"] == "")
 
 
-@pytest.mark.parametrize("name", scores.recorded_names())
+@pytest.mark.parametrize("name", Setup.recorded())
 def test_a_committed_recording_replays_to_the_rows_beside_it(name: str, tmp_path: Path) -> None:
-    results = run(Setup((), engine=f"replay:{name}"), tmp_path)
+    results = run(Setup(engine=f"replay:{name}"), tmp_path)
     rows = tables.table(scores.success_rows([results])).set_index(["method", "metric"])["value"]
-    kept = recordings.rows(METHOD)
+    kept = recordings.rows(Setup.method)
     kept = kept[kept["source"].str.startswith(f"recording {name},") & kept["metric"].str.startswith("success")]
     assert rows.to_dict() == kept.set_index(["method", "metric"])["value"].to_dict() != {}
 
 
 def test_both_named_domains_are_recorded_under_both_conditions() -> None:
-    kept = recordings.rows(METHOD)
+    kept = recordings.rows(Setup.method)
     kept = kept[kept["metric"].str.startswith("success")]
     for domain_title in ("Blocks World, b=3", "Recipe Generator"):
         of = kept[kept["metric"].str.contains(domain_title, regex=False)]

@@ -24,7 +24,7 @@ from matplotlib.text import Text
 from lab.models.connect import connect
 from lab.results import plots
 from procllm.domains import NAMES, domain
-from procllm.domains.base import Verdict
+from procllm.domains.base import AnswerVerdict
 from procllm.loop import play
 from procllm.network import TOP, Method, Network
 from procllm.plots import State, film, state_at, to_text, tree
@@ -267,7 +267,7 @@ def test_a_film_shows_the_moments_asked_for_and_refuses_others() -> None:
 def test_odd_commands_and_episodes_without_a_step_are_filmed() -> None:
     steps = (Step(TOP, "", "malformed"), Step("unknown $task_", "Write $a_b$\n" + "x" * 400, "refused"))
     for taken in (steps, ()):
-        trajectory = Trajectory("made-1", taken, "horizon", (), "", "", Verdict({}, {}))
+        trajectory = Trajectory("made-1", taken, "horizon", (), "", "", AnswerVerdict({}, {}))
         assert not faults(film(network_of(DEEP), trajectory))
 
 

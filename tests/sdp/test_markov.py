@@ -12,13 +12,12 @@ from scipy.stats import kstest
 from lab.models.backbone import Ledger
 from lab.models.connect import connect
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
-from sdp.adapters.travelplanner.options import Listings
+from sdp.adapters.travelplanner.options import Catalogue
 from sdp.loop import Settings, run_episode
 from sdp.markov import markov_test, previous_state, whole_prefix
-from sdp.operators import Predicate
-from sdp.trajectory import Attempt, Trajectory
+from sdp.trajectory import Attempt, Predicate, Trajectory
 from toy_world import Corridor, CorridorAdapter, Walker, rolls
-from worlds.travelplanner.made import made_sandbox, made_tasks
+from worlds.travelplanner.made import made_listings, made_tasks
 from worlds.travelplanner.world import TravelPlanner
 
 FACES = (0, 1, 1, 2)
@@ -98,11 +97,11 @@ def test_where_no_state_was_met_in_two_ways_nothing_can_be_said(dice: list[int])
 
 
 def trips(policy: Policy, seeds: int) -> list[Trajectory]:
-    sandbox, task = made_sandbox(0), made_tasks(0, "validation")[24]
-    world, listings, runs = TravelPlanner(sandbox, {}), Listings(sandbox), []
+    listings, task = made_listings(0), made_tasks(0, "validation")[24]
+    world, catalogue, runs = TravelPlanner(listings, {}), Catalogue(listings), []
     for seed in range(seeds):
         ledger = Ledger(connect(f"rules@0.6?seed={seed}"))
-        adapter = TravelPlannerAdapter(task, world, listings, ledger, policy)
+        adapter = TravelPlannerAdapter(task, world, catalogue, ledger, policy)
         runs.append(run_episode(task.id, adapter, Settings(step_cap=60), ledger))
     return runs
 

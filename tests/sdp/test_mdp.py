@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from sdp.loop import Settings, run_episode
 from sdp.mdp import credit, mdp, observation_map
-from sdp.operators import Predicate
-from sdp.trajectory import Trajectory
+from sdp.trajectory import Predicate, Trajectory
 from toy_world import Corridor, CorridorAdapter, Walker, in_room, rolls
 
 

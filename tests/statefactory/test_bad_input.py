@@ -124,7 +124,7 @@ def paths(ledger: Ledger) -> Counter[str]:
 def test_good_answers_are_rewarded_so_that_the_bad_ones_can_be_told(server: ChatServer, follow: Follow) -> None:
     server.behave(answers([KITE]))
     trace, rewards, ledger = follow()
-    assert (rewards.tolist(), trace.unreadable) == ([1.0, 1.0, 1.0], 0)
+    assert (rewards.tolist(), trace.malformed) == ([1.0, 1.0, 1.0], 0)
     assert paths(ledger) == {"schema": 9}
 
 
@@ -150,7 +150,7 @@ def test_a_model_that_gives_no_answer_leaves_nothing_known_and_every_answer_is_c
     trace, rewards, ledger = follow(level=level)
     assert (trace.states, trace.goals) == (((),) * 3, ((),) * 3)
     assert rewards.tolist() == [0.0, 0.0, 0.0]
-    assert trace.unreadable == 9
+    assert trace.malformed == 9
     assert paths(ledger) == {"malformed": 9}
     assert server.count == 18  # each was asked once more
     assert read_trace(json.loads(json.dumps(trace.to_json()))) == trace
@@ -159,7 +159,7 @@ def test_a_model_that_gives_no_answer_leaves_nothing_known_and_every_answer_is_c
 def test_a_refusal_is_counted_and_not_asked_again(server: ChatServer, follow: Follow) -> None:
     server.behave(lambda request: chat.refuses())
     trace, rewards, ledger = follow()
-    assert (rewards.tolist(), trace.unreadable, paths(ledger)) == ([0.0] * 3, 9, {"malformed": 9})
+    assert (rewards.tolist(), trace.malformed, paths(ledger)) == ([0.0] * 3, 9, {"malformed": 9})
     assert server.count == 9
 
 
@@ -167,7 +167,7 @@ def test_a_refusal_is_counted_and_not_asked_again(server: ChatServer, follow: Fo
 def test_one_module_that_fails_leaves_the_others_their_work(server: ChatServer, follow: Follow, module: str) -> None:
     server.behave(by_module(**{module: chat.says("no idea")}))
     trace, rewards, ledger = follow()
-    assert trace.unreadable == 3
+    assert trace.malformed == 3
     assert paths(ledger) == {"schema": 6, "malformed": 3}
     assert rewards.tolist() == ([0.0] * 3 if module == "interpret" else [1.0] * 3)
 
@@ -177,7 +177,7 @@ def test_an_answer_that_cannot_be_read_leaves_state_and_goal_as_they_were(server
     server.behave(lambda request: well(request) if request.number < 3 else chat.says("I lost track."))
     trace, rewards, _ = follow()
     assert len(set(trace.states)) == len(set(trace.goals)) == 1
-    assert (rewards.tolist(), trace.unreadable) == ([1.0] * 3, 6)
+    assert (rewards.tolist(), trace.malformed) == ([1.0] * 3, 6)
 
 
 def test_a_goal_that_could_not_be_read_is_asked_for_afresh(server: ChatServer, follow: Follow) -> None:
@@ -185,7 +185,7 @@ def test_a_goal_that_could_not_be_read_is_asked_for_afresh(server: ChatServer, f
     well = answers([KITE])
     server.behave(lambda request: chat.says("no idea") if request.number in (2, 3) else well(request))
     trace, rewards, _ = follow()
-    assert (rewards.tolist(), trace.unreadable) == ([0.0, 1.0, 1.0], 1)
+    assert (rewards.tolist(), trace.malformed) == ([0.0, 1.0, 1.0], 1)
     second = [request for request in server.requests if module_of(request) == "interpret"][2]
     assert "Previous goal state: null" in second.text
 
@@ -213,7 +213,7 @@ def test_a_wrong_shape_is_told_to_the_model_and_asked_again(server: ChatServer, 
     well, bad = answers([KITE]), chat.answer({"thinking": "", "state": WRONG_SHAPES[kind]})
     server.behave(lambda request: bad if request.number == 0 else well(request))
     trace, rewards, ledger = follow()
-    assert (rewards.tolist(), trace.unreadable) == ([1.0] * 3, 0)
+    assert (rewards.tolist(), trace.malformed) == ([1.0] * 3, 0)
     assert paths(ledger) == {"reasked": 1, "schema": 8}
     assert "state" in server.requests[1].body["messages"][-1]["content"]
 
@@ -222,7 +222,7 @@ def test_a_wrong_shape_is_told_to_the_model_and_asked_again(server: ChatServer, 
 def test_a_wrong_shape_that_comes_again_is_no_answer(server: ChatServer, follow: Follow, kind: str) -> None:
     server.behave(by_module(perceive=chat.answer({"thinking": "", "state": WRONG_SHAPES[kind]})))
     trace, _, ledger = follow()
-    assert trace.unreadable == 3
+    assert trace.malformed == 3
     assert paths(ledger)["malformed"] == 3
 
 
@@ -231,7 +231,7 @@ def test_the_items_of_another_level_are_a_wrong_shape(server: ChatServer, follow
     other = ITEMS["textual" if level != "textual" else "object_attribute"]
     server.behave(lambda request: answers([other], [other])(request))
     trace, rewards, _ = follow(level=level)
-    assert (rewards.tolist(), trace.unreadable) == ([0.0] * 3, 9)
+    assert (rewards.tolist(), trace.malformed) == ([0.0] * 3, 9)
 
 
 def test_an_answer_in_a_fence_with_friendly_words_is_read_and_counted_as_repaired(
@@ -239,7 +239,7 @@ def test_an_answer_in_a_fence_with_friendly_words_is_read_and_counted_as_repaire
 ) -> None:
     server.behave(by_module(perceive=chat.in_prose({"thinking": "", "state": [KITE]})))
     trace, rewards, ledger = follow()
-    assert (rewards.tolist(), trace.unreadable) == ([1.0] * 3, 0)
+    assert (rewards.tolist(), trace.malformed) == ([1.0] * 3, 0)
     assert paths(ledger) == {"repaired": 3, "schema": 6}
 
 
@@ -268,7 +268,7 @@ def test_objects_without_attributes_and_empty_states_have_a_defined_reward(
     server.behave(answers(state, goal))
     trace, rewards, ledger = follow()
     assert rewards.tolist() == pytest.approx([reward] * 3)
-    assert (trace.unreadable, paths(ledger)) == (0, {"schema": 9})
+    assert (trace.malformed, paths(ledger)) == (0, {"schema": 9})
 
 
 @pytest.mark.parametrize("level", ["textual", "object_centric"])
@@ -284,7 +284,7 @@ def test_empty_states_have_a_defined_reward_at_the_levels_of_sentences(
 def test_an_object_without_statements_is_like_one_without_attributes(server: ChatServer, follow: Follow) -> None:
     server.behave(answers([{"identity": "kite", "statements": []}], [ITEMS["object_centric"]]))
     trace, rewards, _ = follow(level="object_centric")
-    assert (rewards.tolist(), trace.unreadable) == ([0.0] * 3, 0)
+    assert (rewards.tolist(), trace.malformed) == ([0.0] * 3, 0)
 
 
 def many(count: int) -> list[Item]:
@@ -296,7 +296,7 @@ def test_ten_thousand_objects_are_compared_and_carried_along(server: ChatServer,
     started = time.perf_counter()
     trace, rewards, _ = follow()
     assert [len(state) for state in trace.states] == [10_000] * 3
-    assert (rewards.tolist(), trace.unreadable) == ([1.0] * 3, 0)
+    assert (rewards.tolist(), trace.malformed) == ([1.0] * 3, 0)
     assert server.requests[3].text.count("shelf") > 9_000  # the previous state, whole
     assert time.perf_counter() - started < 30
 
@@ -318,7 +318,7 @@ def test_half_a_character_is_asked_for_again(server: ChatServer, follow: Follow)
     broken = chat.says('{"thinking": "", "state": [{"identity": "\\ud83e", "attributes": []}]}')
     server.behave(by_module(perceive=broken))
     trace, _, ledger = follow()
-    assert (trace.unreadable, paths(ledger)["malformed"]) == (3, 3)
+    assert (trace.malformed, paths(ledger)["malformed"]) == (3, 3)
 
 
 def test_an_observation_that_looks_like_a_template_or_an_answer_is_only_text(
@@ -428,5 +428,5 @@ def test_whatever_is_said_every_step_has_a_reward_between_0_and_1_and_every_answ
     rewards = trace_rewards(trace, Letters())
     assert rewards.shape == (len(observations),)
     assert np.isfinite(rewards).all() and ((rewards >= 0) & (rewards <= 1)).all()
-    assert trace.unreadable == sum(call.path == "malformed" for call in ledger.calls)
+    assert trace.malformed == sum(call.path == "malformed" for call in ledger.calls)
     assert len(ledger.calls) == 3 * len(observations)

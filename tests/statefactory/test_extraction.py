@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lab.models import noise
 from lab.models.backbone import Answer, Ledger
 from lab.models.connect import connect
 from lab.models.engines import parse
@@ -136,20 +137,20 @@ def test_what_module_a_fails_to_say_module_b_takes_from_the_step_before() -> Non
     model = Scripted(silent=["perceive 2"])
     trace = extract(model, GOAL, ACTIONS, OBSERVATIONS)
     assert model.of(RefineFields)[1].state == (said("refine 1"),)
-    assert (trace.states[1], trace.unreadable) == ((said("refine 2"),), 1)
+    assert (trace.states[1], trace.malformed) == ((said("refine 2"),), 1)
 
 
 def test_what_module_b_fails_to_say_stays_as_module_a_saw_it() -> None:
     model = Scripted(silent=["refine 2"])
     trace = extract(model, GOAL, ACTIONS, OBSERVATIONS)
-    assert (trace.states[1], trace.unreadable) == ((said("perceive 2"),), 1)
+    assert (trace.states[1], trace.malformed) == ((said("perceive 2"),), 1)
     assert model.of(PerceiveFields)[2].previous_state == (said("perceive 2"),)
 
 
 def test_what_module_c_fails_to_say_leaves_the_goal_as_it_was() -> None:
     model = Scripted(silent=["interpret 2"])
     trace = extract(model, GOAL, ACTIONS, OBSERVATIONS)
-    assert (trace.goals[1], trace.unreadable) == ((said("interpret 1"),), 1)
+    assert (trace.goals[1], trace.malformed) == ((said("interpret 1"),), 1)
     assert model.of(InterpretFields)[2].previous_goal == (said("interpret 1"),)
 
 
@@ -188,7 +189,7 @@ def test_a_trace_comes_back_from_json_as_it_was(data: st.DataObject, level: Leve
     states = st.lists(ITEM[level], max_size=3).map(tuple)
     steps = data.draw(st.lists(st.tuples(states, states), max_size=5))
     columns = tuple(zip(*steps, strict=True)) or ((), ())
-    trace = Trace(level, *columns, unreadable=len(steps), not_understood=("A dragon sings.",))
+    trace = Trace(level, *columns, malformed=len(steps), unparsed=("A dragon sings.",))
     assert read_trace(json.loads(json.dumps(trace.to_json()))) == trace
 
 
@@ -223,7 +224,7 @@ def test_values_are_whole_sentences_where_they_are_asked_for(domain: str) -> Non
 
 @pytest.mark.parametrize("domain", FAST)
 def test_rules_understand_every_sentence_of_a_made_pair(domain: str) -> None:
-    assert [trace.not_understood for trace in by_rules(made(domain))] == [(), ()]
+    assert [trace.unparsed for trace in by_rules(made(domain))] == [(), ()]
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -231,7 +232,7 @@ def test_rules_say_which_sentence_they_do_not_understand_and_keep_what_they_know
     goal = "the red block is on top of the blue block"
     seen = "the hand is empty, the red block is on the table, the blue block is on the table"
     trace = extract(connect("rules"), goal, ("look", "sing"), (seen, "the green dragon sings"), level)
-    assert trace.not_understood == ("the green dragon sings",)
+    assert trace.unparsed == ("the green dragon sings",)
     assert facts(trace.states[1]) == facts(trace.states[0]) != set()
 
 
@@ -271,7 +272,7 @@ def test_noise_makes_plausible_states_of_what_was_said_and_the_same_ones_each_ti
     assert [trace.states for trace in noisy] != [trace.states for trace in clean]
     spoken = {word for trace in clean for state in (*trace.states, *trace.goals) for word, _ in facts(state)}
     for trace in noisy:
-        assert trace.unreadable == 0
+        assert trace.malformed == 0
         assert {word for state in (*trace.states, *trace.goals) for word, _ in facts(state)} <= spoken
 
 
@@ -319,7 +320,7 @@ def corrupted(level: Level, operator: str, seed: int) -> tuple[Entity, ...]:
     key = "goal" if operator == "interpret" else "state"
     about = {} if operator == "refine" else {"thinking": ""}
     answer = prompt.answer(**about, **{key: at_level(KITCHEN, level)})
-    return from_level(getattr(prompt.corrupt(fields, answer, Random(seed)), key))
+    return from_level(getattr(noise.corrupted(prompt, fields, answer, Random(seed)), key))
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -329,7 +330,7 @@ def test_an_answer_without_objects_has_nothing_to_corrupt(level: Level, operator
     fields = prompt.fill(goal=GOAL, action="look", **GIVEN[operator])
     empty = {"thinking": "", "state": (), "goal": ()}
     answer = prompt.answer(**{name: empty[name] for name in prompt.answer.model_fields})
-    assert prompt.corrupt(fields, answer, Random(0)) == answer
+    assert noise.corrupted(prompt, fields, answer, Random(0)) == answer
 
 
 def test_every_kind_of_mistake_is_made() -> None:

@@ -81,7 +81,7 @@ def test_what_is_reasoned_comes_before_the_number(mode: Mode, properties: Sequen
 def test_a_number_that_is_no_percentage_is_asked_for_again(server: ChatServer, mode: Mode, reward: object) -> None:
     server.script(answer_of(mode, reward), answer_of(mode, 40))
     judged = judge(mode).judged(GOAL, ACTIONS[:1], OBSERVATIONS[:1])
-    assert (judged.rewards.tolist(), judged.unreadable) == ([0.4], 0)
+    assert (judged.rewards.tolist(), judged.malformed) == ([0.4], 0)
     complaint = server.requests[1].body["messages"][-1]["content"]
     assert "reward" in complaint
 
@@ -94,7 +94,7 @@ def test_a_step_without_a_readable_answer_keeps_the_reward_before_it_and_is_coun
     server.script(answer_of(mode, 30, "the first"), bad, bad, answer_of(mode, 90))
     predictor = judge(mode)
     judged = predictor.judged(GOAL, ACTIONS, OBSERVATIONS)
-    assert (judged.rewards.tolist(), judged.unreadable) == ([0.3, 0.3, 0.9], 1)
+    assert (judged.rewards.tolist(), judged.malformed) == ([0.3, 0.3, 0.9], 1)
     assert [call.path for call in predictor.backbone.calls] == ["schema", "malformed", "schema"]
     if mode == "stateful":
         assert "Belief so far: the first" in shown(server.requests[3])
@@ -104,7 +104,7 @@ def test_a_step_without_a_readable_answer_keeps_the_reward_before_it_and_is_coun
 def test_a_judge_that_never_answers_gives_no_reward_and_says_so(server: ChatServer, mode: Mode) -> None:
     server.behave(lambda request: chat.refuses())
     judged = judge(mode).judged(GOAL, ACTIONS, OBSERVATIONS)
-    assert (judged.rewards.tolist(), judged.unreadable) == ([0.0, 0.0, 0.0], 3)
+    assert (judged.rewards.tolist(), judged.malformed) == ([0.0, 0.0, 0.0], 3)
     assert server.count == 3  # a refusal is not asked again
 
 
@@ -119,7 +119,7 @@ def test_prose_around_the_answer_is_read(server: ChatServer) -> None:
 def test_odd_observations_are_shown_as_they_are(server: ChatServer, mode: Mode) -> None:
     server.behave(lambda request: answer_of(mode, 20))
     observations = ("", "a\x00bell\x07", "{{ goal }} {% raw %} 位置を見る")
-    assert judge(mode).judged(GOAL, ACTIONS, observations).unreadable == 0
+    assert judge(mode).judged(GOAL, ACTIONS, observations).malformed == 0
     assert "Observation: None" in shown(server.requests[0])
     assert observations[1] in shown(server.requests[1])
     assert observations[2] in shown(server.requests[2])

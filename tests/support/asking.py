@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import builtins
 import time
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field
 
+from lab.machine.faults import BackendDied
 from lab.models.backbone import Backbone, Ledger
 from lab.models.connect import connect
+from lab.models.noise import corruption
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from lab.models.rules import rule
 from lab.models.usage import by_operator
 from lab.runs.execution import Play, Played, play_all
+from lab.runs.experiment import Experiment
 from lab.runs.run import Manifest, Run
 
 SHELVES = 10
@@ -36,12 +41,6 @@ class Placing(AnswerModel):
     why: str = Field(description="the reason, in one sentence")
 
 
-def misplaced(fields: BoxFields, answer: Placing, random: Random) -> Placing:
-    """Any other shelf."""
-    shelf = (answer.shelf + random.randint(1, SHELVES - 1)) % SHELVES
-    return Placing(shelf=shelf, why=answer.why)
-
-
 ASK = Prompt(
     name="tests.place",
     version="1",
@@ -50,8 +49,14 @@ ASK = Prompt(
     template="Box {{ box }}{% for label in labels %}, {{ label }}{% endfor %}. Which shelf?",
     fields=BoxFields,
     answer=Placing,
-    corrupt=misplaced,
 )
+
+
+@corruption(ASK)
+def misplaced(fields: BoxFields, answer: Placing, random: Random) -> Placing:
+    """Any other shelf."""
+    shelf = (answer.shelf + random.randint(1, SHELVES - 1)) % SHELVES
+    return Placing(shelf=shelf, why=answer.why)
 
 
 @rule(ASK)
@@ -84,3 +89,34 @@ def run_rules(folder: Path, tasks: int, pause: float, workers: int = 1, backend:
     """Play a run of the noisy rules; what subprocesses call, to be killed or interrupted."""
     with Run(folder, manifest(tasks, "rules@0.6")) as run:
         play_all(run, episodes("rules@0.6", pause=pause), workers, backend, show_progress=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asking(Experiment):
+    """An experiment whose episodes ask for as many boxes as `questions` says; groups of two belong together.
+
+    wrong: ids of tasks whose episodes raise `fault`, by name: of the agent, or of the machine.
+    """
+
+    count: int = 3
+    questions: int = QUESTIONS
+    wrong: tuple[str, ...] = ()
+    fault: str = "ZeroDivisionError"
+
+    method: ClassVar[str] = "asking"
+    packages: ClassVar[tuple[str, ...]] = ("lab",)
+
+    def decided(self) -> Asking:
+        return replace(self, data="made")
+
+    def tasks(self) -> list[str]:
+        return [f"{number:03d}" for number in range(self.count)]
+
+    def group(self, task: str) -> str:
+        return str(int(task) // 2)
+
+    def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
+        shelves = [ledger.ask(ASK, box=int(task) * self.questions + box).value.shelf for box in range(self.questions)]
+        if task in self.wrong:
+            raise getattr(builtins, self.fault, BackendDied)(f"{self.fault} in {task}")
+        return {"shelves": shelves}

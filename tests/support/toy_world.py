@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from sdp.operators import Predicate, Verdict
-from sdp.trajectory import Attempt, Trajectory
+from sdp.operators import Verdict
+from sdp.trajectory import Attempt, Predicate, Trajectory
 
 
 class Corridor:

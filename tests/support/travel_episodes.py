@@ -12,31 +12,30 @@ from lab.models.engines import parse
 from lab.models.prompts import Prompt
 from lab.models.usage import Call
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
-from sdp.adapters.travelplanner.options import Listings
+from sdp.adapters.travelplanner.options import Catalogue
 from sdp.adapters.travelplanner.prompts import CITIES, CitiesFields, Selection
 from sdp.adapters.travelplanner.rules import nearest
 from sdp.adapters.travelplanner.trip import even_route, itinerary, state_from_json, state_plan
 from sdp.adapters.travelplanner.validators import REOPEN
 from sdp.loop import Settings, run_episode
-from sdp.operators import Predicate
-from sdp.trajectory import Trajectory
-from worlds.travelplanner.listings import Sandbox
-from worlds.travelplanner.made import made_sandbox, made_tasks
+from sdp.trajectory import Predicate, Trajectory
+from worlds.travelplanner.listings import Listings
+from worlds.travelplanner.made import made_listings, made_tasks
 from worlds.travelplanner.tasks import TripTask
 from worlds.travelplanner.world import TravelPlanner
 
-SANDBOX_0 = made_sandbox(0)
+LISTINGS_0 = made_listings(0)
 TASKS = [*made_tasks(0, "validation"), *made_tasks(0, "train")]
-LISTINGS = Listings(SANDBOX_0)
+CATALOGUE = Catalogue(LISTINGS_0)
 POLICY, LOOP = Policy(), Settings()
 
 
 def play(
     task: TripTask, engine: str | Backbone = "rules", policy: Policy = POLICY, loop: Settings = LOOP,
-    sandbox: Sandbox = SANDBOX_0, listings: Listings = LISTINGS,
+    listings: Listings = LISTINGS_0, catalogue: Catalogue = CATALOGUE,
 ) -> Trajectory:  # fmt: skip
     ledger = Ledger(connect(engine) if isinstance(engine, str) else engine)
-    adapter = TravelPlannerAdapter(task, TravelPlanner(sandbox, {}), listings, ledger, policy)
+    adapter = TravelPlannerAdapter(task, TravelPlanner(listings, {}), catalogue, ledger, policy)
     return run_episode(task.id, adapter, loop, ledger)
 
 

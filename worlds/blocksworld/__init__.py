@@ -1,7 +1,7 @@
 """BlocksWorld: pick up, put down, stack and unstack blocks until they stand as asked (PlanBench, NeurIPS 2023).
 
 `load` gives the world, with PlanBench's 501 problems or with random ones of any size; `from_pddl` reads a problem, and
-`Problem.to_pddl` writes one. PlanBench's plans and the planner are in `worlds.blocksworld.expert`, which nothing that
+`BlocksProblem.to_pddl` writes one. PlanBench's plans and the planner are in `worlds.blocksworld.expert`, which nothing that
 an agent is given imports.
 """
 
@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from lab.machine.paths import choose_data, official_data
 from worlds.blocksworld.made import MadeProblems
 from worlds.blocksworld.official import OfficialProblems, present
-from worlds.blocksworld.problem import Problem, from_pddl
+from worlds.blocksworld.problem import BlocksProblem, from_pddl
 from worlds.blocksworld.tasks import BlocksTask
 from worlds.blocksworld.world import BlocksWorld
 
-__all__ = ["BlocksTask", "BlocksWorld", "Problem", "from_pddl", "load"]
+__all__ = ["BlocksProblem", "BlocksTask", "BlocksWorld", "from_pddl", "load"]
 
 
 def load(

@@ -8,7 +8,7 @@ from functools import cache
 from math import comb
 from random import Random
 
-from worlds.blocksworld.problem import Problem
+from worlds.blocksworld.problem import BlocksProblem
 from worlds.blocksworld.state import State
 from worlds.blocksworld.tasks import BlocksTask
 from worlds.blocksworld.wording import letters
@@ -43,7 +43,7 @@ class MadeProblems:
         return BlocksTask(f"blocksworld-made-{split}-{number:04}", problem.goal_text, problem)
 
 
-def made_problem(blocks: int, random: Random) -> Problem:
+def made_problem(blocks: int, random: Random) -> BlocksProblem:
     """A random start, and as goal what is on top of what in another random state. Never solved at the start."""
     names = [letters(index) for index in range(blocks)]
     start = random_state(names, random)
@@ -51,7 +51,7 @@ def made_problem(blocks: int, random: Random) -> Problem:
         end = random_state(names, random)
         goal = tuple(sorted(fact for fact in end.facts() if fact[0] == "on"))
         if goal and not start.facts().issuperset(goal):
-            return Problem(start, goal)
+            return BlocksProblem(start, goal)
 
 
 def random_state(blocks: Sequence[str], random: Random) -> State:

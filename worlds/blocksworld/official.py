@@ -14,7 +14,7 @@ from typing import Any
 from lab.machine.datasets import Dataset, UnexpectedData
 from lab.machine.download import Report, download
 from lab.machine.files import write_atomically
-from worlds.blocksworld.problem import Problem, from_pddl, problem_of, read_operator
+from worlds.blocksworld.problem import BlocksProblem, from_pddl, problem_of, read_operator
 from worlds.blocksworld.state import Action
 from worlds.blocksworld.tasks import BlocksTask
 
@@ -66,7 +66,7 @@ class OfficialProblems:
         }
 
 
-def problem_in(row: Mapping[str, Any]) -> Problem:
+def problem_in(row: Mapping[str, Any]) -> BlocksProblem:
     start = [tuple(fact.split()) for fact in row["init"]]
     return problem_of({block for fact in start for block in fact[1:]}, start, (tuple(f.split()) for f in row["goal"]))
 
@@ -109,7 +109,7 @@ def converted(raw: Path) -> list[dict[str, Any]]:
     ]
 
 
-def digest(problems: Iterable[Problem]) -> str:
+def digest(problems: Iterable[BlocksProblem]) -> str:
     """A hash of the problems in order, whatever the layout of their files."""
     text = "\n".join(problem.to_pddl(f"blocksworld-{number:03}") for number, problem in enumerate(problems, start=1))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from lab.machine.doctor import INSTALL
-from worlds.blocksworld.problem import Problem
+from worlds.blocksworld.problem import BlocksProblem
 from worlds.blocksworld.state import Action, Fact, State
 
 # Two things are known of shortest plans, and make the search fast. A stack that is taken apart again, or that the goal
@@ -59,7 +59,7 @@ class MissingPlanner(ImportError):
     """The planner is not installed; the message has the line that installs it."""
 
 
-def shortest_plan(problem: Problem) -> tuple[Action, ...] | None:
+def shortest_plan(problem: BlocksProblem) -> tuple[Action, ...] | None:
     """A shortest plan, or None if there is none. Raises MissingPlanner if clingo is not installed."""
     if problem.solved_by(problem.start):
         return ()
@@ -84,7 +84,7 @@ def shortest_plan(problem: Problem) -> tuple[Action, ...] | None:
     return None
 
 
-def lengths(problem: Problem) -> range:
+def lengths(problem: BlocksProblem) -> range:
     """The lengths that a shortest plan of an unsolved problem can have, the shortest first.
 
     Actions take and place blocks in turn. A block that must move is taken and placed, or is in the hand at the end;
@@ -98,7 +98,7 @@ def lengths(problem: Problem) -> range:
     return range(max(moving - 1, 1), longest)
 
 
-def must_move(problem: Problem) -> set[str]:
+def must_move(problem: BlocksProblem) -> set[str]:
     """Blocks, the one in the hand apart, that are not where the goal has them, or stand on such a block."""
     under = supports(problem.start)
     found = {
@@ -118,7 +118,7 @@ def supports(state: State) -> dict[str, str | None]:
     return {block: below for tower in state.towers for block, below in zip(tower, (None, *tower), strict=False)}
 
 
-def _terms(clingo: Any, problem: Problem) -> Iterator[tuple[str, Any]]:
+def _terms(clingo: Any, problem: BlocksProblem) -> Iterator[tuple[str, Any]]:
     """The problem as facts of the program, in a fixed order, since the solver's choices depend on it."""
 
     def term(fact: Fact) -> Any:

@@ -37,7 +37,7 @@ class BadProblem(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class BlocksProblem:
     """A start and a goal, which is a conjunction of facts in the order given."""
 
     start: State
@@ -71,12 +71,12 @@ class Problem:
         )
 
 
-def problem_of(blocks: Iterable[str], start: Iterable[Fact], goal: Iterable[Fact]) -> Problem:
+def problem_of(blocks: Iterable[str], start: Iterable[Fact], goal: Iterable[Fact]) -> BlocksProblem:
     """The problem of these facts. Raises NoState or BadProblem, naming what is wrong."""
     blocks, start = sorted(blocks), list(start)
     for fact in start:
         check_fact(fact, blocks)
-    return Problem(state_of(start, blocks), tuple(goal))
+    return BlocksProblem(state_of(start, blocks), tuple(goal))
 
 
 def check_fact(fact: Fact, blocks: Sequence[str]) -> None:
@@ -88,7 +88,7 @@ def check_fact(fact: Fact, blocks: Sequence[str]) -> None:
             raise BadProblem(f"{_pddl(fact)} names {block!r}, which is none of the objects {', '.join(blocks)}")
 
 
-def from_pddl(text: str) -> Problem:
+def from_pddl(text: str) -> BlocksProblem:
     """The problem in a PDDL text. Raises BadProblem or NoState, naming what is wrong."""
     sections = {part[0]: part[1:] for part in _parsed(text) if isinstance(part, list) and part}
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from worlds.blocksworld.planner import MissingPlanner
-from worlds.blocksworld.problem import DOMAIN, Problem, read_operator
+from worlds.blocksworld.problem import DOMAIN, BlocksProblem, read_operator
 from worlds.blocksworld.state import Action
 
 INSTALL = "python -m pip install -r requirements-planners.txt"
@@ -22,7 +22,7 @@ class PlannerFailed(RuntimeError):
     """The planner's process ended with an error; the message has its last lines."""
 
 
-def pyperplan_plan(problem: Problem) -> tuple[Action, ...] | None:
+def pyperplan_plan(problem: BlocksProblem) -> tuple[Action, ...] | None:
     """A shortest plan, or None if there is none. Raises MissingPlanner if it is not installed, or PlannerFailed.
 
     Up to seven blocks it takes about a second; each block more takes about ten times as long.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from worlds.blocksworld.problem import Problem
+from worlds.blocksworld.problem import BlocksProblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class BlocksTask:
 
     id: str
     goal: str
-    problem: Problem
+    problem: BlocksProblem
 
     @property
     def blocks(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from worlds.base import EpisodeOver, Step
-from worlds.blocksworld.problem import Problem
+from worlds.blocksworld.problem import BlocksProblem
 from worlds.blocksworld.state import State
 from worlds.blocksworld.tasks import BlocksTask, Problems
 from worlds.blocksworld.wording import action_text, observation, read_action
@@ -24,7 +24,7 @@ class BlocksWorld:
         self.problems = problems
         self.data, self.splits = problems.data, problems.splits
         self._list_actions = list_actions
-        self._problem: Problem | None = None
+        self._problem: BlocksProblem | None = None
         self._state: State | None = None
 
     def tasks(self, split: str) -> Sequence[BlocksTask]:

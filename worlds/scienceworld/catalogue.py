@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from lab.machine.doctor import INSTALL
 from lab.models.cache import AnswerCache, default_path, key_of
-from worlds.scienceworld.engine import Engine, NoJava
+from worlds.scienceworld.engine import NoJava, Simulator
 from worlds.scienceworld.tasks import (
     NOT_IN_REWARDPREDICTION,
     PACKAGE_SPLITS,
@@ -48,7 +48,7 @@ def package_version() -> str:
         raise NoJava(f"ScienceWorld needs the package scienceworld. Install it with: {INSTALL}") from error
 
 
-def tasks(split: str, engine: Callable[[], Engine]) -> list[ScienceTask]:
+def tasks(split: str, engine: Callable[[], Simulator]) -> list[ScienceTask]:
     """The tasks of a split, by type and then by variation.
 
     engine: gives the simulator, which is asked the first time only: a second for the protocol, some minutes for a
@@ -64,7 +64,7 @@ def tasks(split: str, engine: Callable[[], Engine]) -> list[ScienceTask]:
     return [ScienceTask(task_id(name, variation), goal, name, variation) for name, variation, goal in rows]
 
 
-def task(name: str, variation: int, engine: Engine) -> ScienceTask:
+def task(name: str, variation: int, engine: Simulator) -> ScienceTask:
     """One task. Raises ValueError if there is none such."""
     if name not in names():
         raise ValueError(f"ScienceWorld has no task type {name!r}; there are: {', '.join(names())}")
@@ -74,7 +74,7 @@ def task(name: str, variation: int, engine: Engine) -> ScienceTask:
     return ScienceTask(task_id(name, variation), engine.goals(name, [variation], name in SHUFFLED)[0], name, variation)
 
 
-def _rows(split: str, engine: Engine) -> list[tuple[str, int, str]]:
+def _rows(split: str, engine: Simulator) -> list[tuple[str, int, str]]:
     rows = []
     for name in names():
         sets = engine.variations(name)

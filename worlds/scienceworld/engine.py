@@ -46,7 +46,7 @@ class Answer(NamedTuple):
     completed: bool
 
 
-class Engine:
+class Simulator:
     """One Java process with one simulator. Every method raises WorldDied if the process is gone, and ends it then."""
 
     def __init__(self) -> None:

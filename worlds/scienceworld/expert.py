@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from lab.models.cache import AnswerCache, key_of
 from worlds.base import NoSolution
 from worlds.scienceworld.catalogue import package_version, store
-from worlds.scienceworld.engine import Engine
+from worlds.scienceworld.engine import Simulator
 from worlds.scienceworld.made import made_paths
 from worlds.scienceworld.official import stored_paths
 from worlds.scienceworld.tasks import ScienceTask
@@ -57,7 +57,7 @@ class Expert:
 
 
 def play(
-    engine: Engine, task: ScienceTask, simplification: str, actions: Sequence[str]
+    engine: Simulator, task: ScienceTask, simplification: str, actions: Sequence[str]
 ) -> list[tuple[str, int]] | None:
     """The actions up to full score with the native score after each; None if they do not reach it."""
     engine.load(task.name, task.variation, simplification)
@@ -71,7 +71,7 @@ def play(
 
 
 def _candidates(
-    engine: Engine, task: ScienceTask, simplification: str, known: Sequence[str] | None
+    engine: Simulator, task: ScienceTask, simplification: str, known: Sequence[str] | None
 ) -> Iterator[Sequence[str]]:
     if known is not None:
         yield known

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from worlds.base import EpisodeOver, Step, WorldDied
 from worlds.scienceworld import catalogue
-from worlds.scienceworld.engine import Answer, Engine
+from worlds.scienceworld.engine import Answer, Simulator
 from worlds.scienceworld.tasks import SPLITS, ScienceTask, name_and_variation
 
 SIMPLIFICATIONS = (
@@ -40,7 +40,7 @@ class ScienceWorld:
         self.simplification = simplification
         self.list_actions = list_actions
         self.step_limit = step_limit
-        self._engine: Engine | None = None
+        self._engine: Simulator | None = None
         self._task: ScienceTask | None = None
         self._history: list[str] = []
         self._over = True
@@ -89,7 +89,7 @@ class ScienceWorld:
             return tuple(sorted(set(self._running().valid_actions())))
 
     @contextlib.contextmanager
-    def borrowed(self) -> Iterator[Engine]:
+    def borrowed(self) -> Iterator[Simulator]:
         """The simulator, for something else than this world's episode, which goes on afterwards as if nothing was."""
         with self._closed_on_failure():
             self._borrowed = True
@@ -112,8 +112,8 @@ class ScienceWorld:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _running(self) -> Engine:
-        self._engine = self._engine or Engine()
+    def _running(self) -> Simulator:
+        self._engine = self._engine or Simulator()
         return self._engine
 
     def _listed(self) -> tuple[str, ...]:

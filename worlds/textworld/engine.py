@@ -51,7 +51,7 @@ class Turn:
     lost: bool
 
 
-class Engine:
+class Emulator:
     """A running game. Closing it frees the emulator; it has neither process nor file of its own."""
 
     def __init__(self, game: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Self
 
 from worlds.base import EpisodeOver, Step, WorldDied
 from worlds.textworld.compiled import compiled
-from worlds.textworld.engine import Engine, Turn
+from worlds.textworld.engine import Emulator, Turn
 from worlds.textworld.made import GAMES, made_quests
 from worlds.textworld.tasks import MOST, SPLITS, QuestTask
 
@@ -33,7 +33,7 @@ class TextWorld:
         check_games(games)
         self.seed, self.list_actions, self.games = seed, list_actions, {**GAMES, **games}
         self._tasks: dict[str, list[QuestTask]] = {}
-        self._engine: Engine | None = None
+        self._engine: Emulator | None = None
         self._task: QuestTask | None = None
         self._playing = False
 
@@ -108,9 +108,9 @@ def check_games(games: Mapping[str, int]) -> None:
             raise ValueError(f"games={dict(games)}: {split!r} can have 1 to {MOST} quests")
 
 
-def open_game(task: QuestTask) -> Engine:
+def open_game(task: QuestTask) -> Emulator:
     """A fresh engine for a quest. The cache may be emptied between looking and opening; hence a second look."""
     try:
-        return Engine(compiled(task))
+        return Emulator(compiled(task))
     except FileNotFoundError:
-        return Engine(compiled(task))
+        return Emulator(compiled(task))

@@ -23,7 +23,7 @@ from worlds.travelplanner.itinerary import (
     name_and_city,
     vehicle,
 )
-from worlds.travelplanner.listings import Sandbox
+from worlds.travelplanner.listings import Listings
 from worlds.travelplanner.tasks import TripTask
 
 
@@ -41,7 +41,7 @@ def failed(reason: str) -> Check:
     return Check(False, reason)
 
 
-def reasonable_visiting_city(task: TripTask, days: Sequence[Day], sandbox: Sandbox) -> Check:
+def reasonable_visiting_city(task: TripTask, days: Sequence[Day], listings: Listings) -> Check:
     """A closed round through valid cities, each stayed in once; for over 3 days inside the state `task.dest`."""
     entries: list[str] = []
     for day in days:
@@ -50,7 +50,7 @@ def reasonable_visiting_city(task: TripTask, days: Sequence[Day], sandbox: Sandb
         entries += day.cities
     if entries[0] != entries[-1]:
         return failed(f"the trip starts in {entries[0]!r} and ends in {entries[-1]!r}, so it is not a round trip")
-    return broken_stay(entries) or foreign_city(task, entries, sandbox) or PASSED
+    return broken_stay(entries) or foreign_city(task, entries, listings) or PASSED
 
 
 def starts_elsewhere(task: TripTask, day: Day) -> bool:
@@ -74,10 +74,10 @@ def broken_stay(entries: Sequence[str]) -> Check | None:
     return None
 
 
-def foreign_city(task: TripTask, entries: Sequence[str], sandbox: Sandbox) -> Check | None:
+def foreign_city(task: TripTask, entries: Sequence[str], listings: Listings) -> Check | None:
     """The first city that does not exist, or lies outside the destination state of a longer trip."""
     for position, city in enumerate(entries):
-        state = sandbox.state_of(city)
+        state = listings.state_of(city)
         if state is None:
             return failed(f"{city!r} is not a city of the benchmark")
         if task.days > 3 and 0 < position < len(entries) - 1 and state != task.dest:
@@ -85,7 +85,7 @@ def foreign_city(task: TripTask, entries: Sequence[str], sandbox: Sandbox) -> Ch
     return None
 
 
-def valid_restaurants(task: TripTask, days: Sequence[Day], sandbox: Sandbox) -> Check:
+def valid_restaurants(task: TripTask, days: Sequence[Day], listings: Listings) -> Check:
     """No meal's text is written twice."""
     seen: set[str] = set()
     for day in days:
@@ -97,7 +97,7 @@ def valid_restaurants(task: TripTask, days: Sequence[Day], sandbox: Sandbox) -> 
     return PASSED
 
 
-def valid_attractions(task: TripTask, days: Sequence[Day], sandbox: Sandbox) -> Check:
+def valid_attractions(task: TripTask, days: Sequence[Day], listings: Listings) -> Check:
     """No attraction's text is written twice."""
     seen: set[str] = set()
     for day in days:
@@ -108,25 +108,25 @@ def valid_attractions(task: TripTask, days: Sequence[Day], sandbox: Sandbox) -> 
     return PASSED
 
 
-def valid_accommodation(task: TripTask, days: Sequence[Day], sandbox: Sandbox) -> Check:
+def valid_accommodation(task: TripTask, days: Sequence[Day], listings: Listings) -> Check:
     """Every run of nights reaches the minimum; a name that fits several rows is never held to one."""
     for day in days:
         if not day.has("accommodation"):
             return failed(f"day {day.number} has no accommodation field")
     for _, run in groupby(days, lambda day: day.fields["accommodation"]):
-        found = too_short_stay(list(run), sandbox)
+        found = too_short_stay(list(run), listings)
         if found:
             return found
     return PASSED
 
 
-def too_short_stay(run: Sequence[Day], sandbox: Sandbox) -> Check | None:
+def too_short_stay(run: Sequence[Day], listings: Listings) -> Check | None:
     """What is wrong with consecutive days that list the same accommodation."""
     if not isinstance(run[0].fields["accommodation"], str):
         # The official program tries to read a name out of null, too, and stops.
         raise Unreadable(f"day {run[0].number}: accommodation is {kind(run[0].fields['accommodation'])}, not text")
     text = run[0].text("accommodation")
-    found = sandbox.accommodations_named(*name_and_city(text)) if text else []
+    found = listings.accommodations_named(*name_and_city(text)) if text else []
     if len(found) != 1 or len(run) >= found[0].minimum_nights:
         return None
     return failed(
@@ -135,7 +135,7 @@ def too_short_stay(run: Sequence[Day], sandbox: Sandbox) -> Check | None:
     )
 
 
-def valid_transportation(task: TripTask, days: Sequence[Day], sandbox: Sandbox) -> Check:
+def valid_transportation(task: TripTask, days: Sequence[Day], listings: Listings) -> Check:
     """Day 1 has transportation, and driving oneself is mixed neither with flights nor with taxis."""
     if not days[0].required("transportation"):
         return failed("day 1 has no transportation")
@@ -155,7 +155,7 @@ def means_of(text: str) -> str | None:
     return next((means for means in ("taxi", "self-driving", "flight") if means in lowered), None)
 
 
-def information_in_current_city(task: TripTask, days: Sequence[Day], sandbox: Sandbox) -> Check:
+def information_in_current_city(task: TripTask, days: Sequence[Day], listings: Listings) -> Check:
     """What a day lists lies in its cities.
 
     The official program compares with each letter of the city's name on a day without travel, so that such a day
@@ -190,47 +190,47 @@ def misplaced_item(day: Day, parts: Sequence[str]) -> Check | None:
 
 
 def information_in_sandbox(
-    task: TripTask, days: Sequence[Day], sandbox: Sandbox, unknown_flights: str = "fail"
+    task: TripTask, days: Sequence[Day], listings: Listings, unknown_flights: str = "fail"
 ) -> Check:
     """Everything listed exists in the tables. unknown_flights: see `evaluator.evaluate`."""
     for day in days:
-        found = unreal_transport(task, day, sandbox, unknown_flights) or unreal_item(day, sandbox)
+        found = unreal_transport(task, day, listings, unknown_flights) or unreal_item(day, listings)
         if found:
             return found
     return PASSED
 
 
-def unreal_transport(task: TripTask, day: Day, sandbox: Sandbox, unknown_flights: str) -> Check | None:
+def unreal_transport(task: TripTask, day: Day, listings: Listings, unknown_flights: str) -> Check | None:
     """Why the day's flight or drive does not exist; None if it does, or if the text is of another kind."""
     means = vehicle(day.required("transportation"))
     if means is None:
         return None
     if means == "flight":
-        return unreal_flight(task, day, sandbox, unknown_flights)
-    if ground_leg(day, sandbox) is None:
+        return unreal_flight(task, day, listings, unknown_flights)
+    if ground_leg(day, listings) is None:
         route = " to ".join(day.route) if day.route else "a route that cannot be read"
         return failed(f"day {day.number}: the distance matrix has no {means} way for {route}")
     return None
 
 
-def unreal_flight(task: TripTask, day: Day, sandbox: Sandbox, unknown_flights: str) -> Check | None:
+def unreal_flight(task: TripTask, day: Day, listings: Listings, unknown_flights: str) -> Check | None:
     if day.route is None:
         raise Unreadable(f"day {day.number}: no 'from A to B' for the flight {day.text('transportation')!r}")
     org, dest = (before_parenthesis(city) for city in day.route)
     number = flight_number(day)
-    if sandbox.has_flight(number, org, dest):
+    if listings.has_flight(number, org, dest):
         return None
-    unlisted = sandbox.flight(number) is None
-    if unknown_flights == "pass" and unlisted and not sandbox.knows_flights(org, dest, task.dates[day.number - 1]):
+    unlisted = listings.flight(number) is None
+    if unknown_flights == "pass" and unlisted and not listings.knows_flights(org, dest, task.dates[day.number - 1]):
         return None
     return failed(f"day {day.number}: there is no flight {number!r} from {org} to {dest}")
 
 
-def unreal_item(day: Day, sandbox: Sandbox) -> Check | None:
+def unreal_item(day: Day, listings: Listings) -> Check | None:
     """The day's first meal, attraction or accommodation that matches no row; None if all do."""
-    items = [(meal, day.text(meal), sandbox.restaurants_named) for meal in MEALS]
-    items += [("attraction", item, sandbox.attractions_named) for item in day.attractions]
-    items.append(("accommodation", day.text("accommodation"), sandbox.accommodations_named))
+    items = [(meal, day.text(meal), listings.restaurants_named) for meal in MEALS]
+    items += [("attraction", item, listings.attractions_named) for item in day.attractions]
+    items.append(("accommodation", day.text("accommodation"), listings.accommodations_named))
     for slot, text, rows_named in items:
         if (text or slot == "attraction") and not rows_named(*name_and_city(text)):
             name, city = name_and_city(text)
@@ -238,7 +238,7 @@ def unreal_item(day: Day, sandbox: Sandbox) -> Check | None:
     return None
 
 
-def not_absent(task: TripTask, days: Sequence[Day], sandbox: Sandbox) -> Check:
+def not_absent(task: TripTask, days: Sequence[Day], listings: Listings) -> Check:
     """The asked number of days and cities, with what each day needs; at least half of all fields say something."""
     return (
         wrong_days(task, days)
@@ -295,7 +295,7 @@ def sparse(task: TripTask, days: Sequence[Day]) -> Check | None:
     return failed(f"only {filled} fields are filled, under half of {needed}") if filled < needed / 2 else None
 
 
-CommonsenseCheck = Callable[[TripTask, Sequence[Day], Sandbox], Check]
+CommonsenseCheck = Callable[[TripTask, Sequence[Day], Listings], Check]
 
 COMMONSENSE: dict[str, CommonsenseCheck] = {
     "is_reasonable_visiting_city": reasonable_visiting_city,

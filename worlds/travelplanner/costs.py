@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from worlds.travelplanner.itinerary import MEALS, Day, before_parenthesis, flight_number, name_and_city, vehicle
-from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Leg, Sandbox
+from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Leg, Listings
 from worlds.travelplanner.tables import Accommodation, Flight, Restaurant
 
 SEATS = {SELF_DRIVING: 5, TAXI: 4}
@@ -59,24 +59,24 @@ def meal_cost(restaurant: Restaurant, people: int) -> int:
     return restaurant.average_cost * people
 
 
-def plan_bill(days: list[Day], people: int, sandbox: Sandbox) -> Bill:
+def plan_bill(days: list[Day], people: int, listings: Listings) -> Bill:
     """What the benchmark charges for the days of a plan; costs written in the plan are ignored.
 
     An accommodation costs its price on every day that lists it. A missing field costs nothing, so that a plan in the
     making can be billed. Raises Unreadable for a field that is not text.
     """
-    return Bill(tuple(charge for day in days for charge in day_charges(day, people, sandbox)))
+    return Bill(tuple(charge for day in days for charge in day_charges(day, people, listings)))
 
 
-def day_charges(day: Day, people: int, sandbox: Sandbox) -> list[Charge]:
+def day_charges(day: Day, people: int, listings: Listings) -> list[Charge]:
     """The charges of one day: transportation, meals, accommodation."""
-    slots = [("transportation", transport_cost(day, people, sandbox))]
-    slots += [(meal, meal_cost_of(day.text(meal), people, sandbox)) for meal in MEALS]
-    slots.append(("accommodation", night_cost_of(day.text("accommodation"), people, sandbox)))
+    slots = [("transportation", transport_cost(day, people, listings))]
+    slots += [(meal, meal_cost_of(day.text(meal), people, listings)) for meal in MEALS]
+    slots.append(("accommodation", night_cost_of(day.text("accommodation"), people, listings)))
     return [Charge(day.number, slot, day.text(slot), dollars) for slot, dollars in slots if dollars is not None]
 
 
-def transport_cost(day: Day, people: int, sandbox: Sandbox) -> int | None:
+def transport_cost(day: Day, people: int, listings: Listings) -> int | None:
     """The day's transportation in dollars, or None if nothing can be charged.
 
     A flight is looked up by its number alone, a drive by the cities of the text, else those of `current_city`.
@@ -86,27 +86,27 @@ def transport_cost(day: Day, people: int, sandbox: Sandbox) -> int | None:
         return None
     means = vehicle(text)
     if means == "flight":
-        flight = sandbox.flight(flight_number(day))
+        flight = listings.flight(flight_number(day))
         return None if flight is None else flight_cost(flight, people)
-    leg = ground_leg(day, sandbox)
+    leg = ground_leg(day, listings)
     return None if leg is None else ground_cost(leg, people)
 
 
-def ground_leg(day: Day, sandbox: Sandbox) -> Leg | None:
+def ground_leg(day: Day, listings: Listings) -> Leg | None:
     """The drive that the day's transportation names, if the distance matrix has it."""
     means, route = vehicle(day.text("transportation")), day.route
     if means not in SEATS or route is None:
         return None
-    return sandbox.ground(before_parenthesis(route[0]), before_parenthesis(route[1]), means)
+    return listings.ground(before_parenthesis(route[0]), before_parenthesis(route[1]), means)
 
 
-def meal_cost_of(text: str, people: int, sandbox: Sandbox) -> int | None:
+def meal_cost_of(text: str, people: int, listings: Listings) -> int | None:
     """A meal given as "Name, City", in dollars for the party; None if no restaurant matches."""
-    found = sandbox.restaurants_named(*name_and_city(text)) if text else []
+    found = listings.restaurants_named(*name_and_city(text)) if text else []
     return meal_cost(found[0], people) if found else None
 
 
-def night_cost_of(text: str, people: int, sandbox: Sandbox) -> float | None:
+def night_cost_of(text: str, people: int, listings: Listings) -> float | None:
     """A night given as "Name, City", in dollars for the party; None if no accommodation matches."""
-    found = sandbox.accommodations_named(*name_and_city(text)) if text else []
+    found = listings.accommodations_named(*name_and_city(text)) if text else []
     return night_cost(found[0], people) if found else None

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from worlds.travelplanner import hard
 from worlds.travelplanner.commonsense import COMMONSENSE, Check, CommonsenseCheck, failed, information_in_sandbox
 from worlds.travelplanner.itinerary import Day, Unreadable, days_read
-from worlds.travelplanner.listings import Sandbox
+from worlds.travelplanner.listings import Listings
 from worlds.travelplanner.tasks import TripTask
 
 UnknownFlights = Literal["fail", "pass"]
@@ -23,7 +23,7 @@ SANDBOX_CHECK, ABSENCE_CHECK = "is_valid_information_in_sandbox", "is_not_absent
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PlanVerdict:
     """What the evaluator says of one plan.
 
     commonsense: the eight checks by their official names; hard: the five constraints, None where the query sets none
@@ -60,11 +60,11 @@ class Verdict:
 def evaluate(
     task: TripTask,
     plan: Any,
-    sandbox: Sandbox,
+    listings: Listings,
     *,
     unknown_flights: UnknownFlights = "fail",
     parties_rule: PartiesRule = "current",
-) -> Verdict:
+) -> PlanVerdict:
     """Judge a plan (a list of day objects, as JSON gives it) as the official program does.
 
     unknown_flights: "pass" treats a flight number that the table lacks, on a route-day that is not fully known, as
@@ -73,33 +73,33 @@ def evaluate(
     """
     if not plan:
         nothing = failed("no plan was delivered")
-        return Verdict(False, dict.fromkeys(COMMONSENSE, nothing), hard.unjudged(task, nothing.reason))
+        return PlanVerdict(False, dict.fromkeys(COMMONSENSE, nothing), hard.unjudged(task, nothing.reason))
     checks = COMMONSENSE | {SANDBOX_CHECK: partial(information_in_sandbox, unknown_flights=unknown_flights)}
     try:
         days = days_read(plan, task.days)
     except Unreadable as problem:
-        return unreadable_plan(task, str(problem))
-    commonsense, error = run_checks(checks, task, days, sandbox)
+        return malformed_plan(task, str(problem))
+    commonsense, error = run_checks(checks, task, days, listings)
     if error or not (commonsense[SANDBOX_CHECK].passed and commonsense[ABSENCE_CHECK].passed):
         reason = error or "not judged, since the plan is incomplete or names things that do not exist"
-        return Verdict(True, commonsense, hard.unjudged(task, reason), error)
-    return Verdict(True, commonsense, hard.judge(task, days, sandbox, parties_rule))
+        return PlanVerdict(True, commonsense, hard.unjudged(task, reason), error)
+    return PlanVerdict(True, commonsense, hard.judge(task, days, listings, parties_rule))
 
 
 def run_checks(
-    checks: Mapping[str, CommonsenseCheck], task: TripTask, days: Sequence[Day], sandbox: Sandbox
+    checks: Mapping[str, CommonsenseCheck], task: TripTask, days: Sequence[Day], listings: Listings
 ) -> tuple[dict[str, Check], str | None]:
     """Each check's result, and the first reason for which the official program would have stopped."""
     results: dict[str, Check] = {}
     error = None
     for name, check in checks.items():
         try:
-            results[name] = check(task, days, sandbox)
+            results[name] = check(task, days, listings)
         except Unreadable as problem:
             results[name] = failed(str(problem))
             error = error or str(problem)
     return results, error
 
 
-def unreadable_plan(task: TripTask, reason: str) -> Verdict:
-    return Verdict(True, dict.fromkeys(COMMONSENSE, failed(reason)), hard.unjudged(task, reason), reason)
+def malformed_plan(task: TripTask, reason: str) -> PlanVerdict:
+    return PlanVerdict(True, dict.fromkeys(COMMONSENSE, failed(reason)), hard.unjudged(task, reason), reason)

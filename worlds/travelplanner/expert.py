@@ -17,7 +17,7 @@ from typing import Any
 from worlds.travelplanner.costs import flight_cost, ground_cost, night_cost
 from worlds.travelplanner.hard import forbids, has_room_type
 from worlds.travelplanner.itinerary import MEALS, name_and_city
-from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Leg, Sandbox
+from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Leg, Listings
 from worlds.travelplanner.menus import Menu, cheapest_menus
 from worlds.travelplanner.tables import Accommodation, Attraction, Flight, Restaurant
 from worlds.travelplanner.tasks import TripTask, query_records, task_id
@@ -71,21 +71,21 @@ def annotated_plans(folder: Path) -> dict[str, list[dict[str, Any]]]:
     return {task_id("train", record["idx"]): record["annotated_plan"] for record in query_records("train", folder)}
 
 
-def solve(task: TripTask, sandbox: Sandbox, cities: Sequence[str]) -> Solution:
+def solve(task: TripTask, listings: Listings, cities: Sequence[str]) -> Solution:
     """The cheapest plan that visits `cities` in this order and satisfies the evaluator and `strict_faults`.
 
-    Each full day has three meals and an attraction, each night a room. Flights are those that the sandbox lists for
+    Each full day has three meals and an attraction, each night a room. Flights are those that the listings have for
     the leg's own date. Raises ValueError for a number of cities that does not fit into the days.
     """
     if not 0 < len(cities) < task.days:
         raise ValueError(f"{task.id}: {len(cities)} cities do not fit into {task.days} days; give 1 to {task.days - 1}")
-    menus = city_menus(task, sandbox, cities)
-    drafts = (draft(task, sandbox, stays, menus) for stays in splits(task.days, cities))
+    menus = city_menus(task, listings, cities)
+    drafts = (draft(task, listings, stays, menus) for stays in splits(task.days, cities))
     best = min((found for found in drafts if found), key=lambda found: found.cost, default=None)
     if best is None:
         return Solution(False, None, None)
     feasible = best.cost <= task.budget
-    return Solution(feasible, written(task, sandbox, best) if feasible else None, best.cost)
+    return Solution(feasible, written(task, listings, best) if feasible else None, best.cost)
 
 
 def splits(days: int, cities: Sequence[str]) -> Iterator[tuple[Stay, ...]]:
@@ -96,13 +96,13 @@ def splits(days: int, cities: Sequence[str]) -> Iterator[tuple[Stay, ...]]:
 
 
 def draft(
-    task: TripTask, sandbox: Sandbox, stays: tuple[Stay, ...], menus: Mapping[str, Mapping[int, Mapping[int, Menu]]]
+    task: TripTask, listings: Listings, stays: tuple[Stay, ...], menus: Mapping[str, Mapping[int, Mapping[int, Menu]]]
 ) -> Draft | None:
     """The cheapest parts for given stays, or None if one of them cannot be had."""
-    places = [cheapest_place(task, sandbox, stay) for stay in stays]
-    ways = cheapest_ways(task, sandbox, stays)
+    places = [cheapest_place(task, listings, stay) for stay in stays]
+    ways = cheapest_ways(task, listings, stays)
     meals = combined_menus(task, stays, menus)
-    sights = all(len(attractions(sandbox, stay.city)) >= len(stay.full_days) for stay in stays)
+    sights = all(len(attractions(listings, stay.city)) >= len(stay.full_days) for stay in stays)
     if ways is None or meals is None or not sights or None in places:
         return None
     rooms = tuple(place for place in places if place)
@@ -111,13 +111,13 @@ def draft(
     return Draft(stays, tuple(ways), rooms, meals, cost)
 
 
-def cheapest_place(task: TripTask, sandbox: Sandbox, stay: Stay) -> Accommodation | None:
+def cheapest_place(task: TripTask, listings: Listings, stay: Stay) -> Accommodation | None:
     """One place for the whole stay: changing places never saves, since a shorter stay admits no further place."""
     allowed = (
         place
-        for place in sandbox.accommodations(stay.city)
+        for place in listings.accommodations(stay.city)
         if place.minimum_nights <= stay.nights
-        and found_by_name(place, sandbox.accommodations_named(*named(place)))
+        and found_by_name(place, listings.accommodations_named(*named(place)))
         and not (task.house_rule and forbids(place, task.house_rule))
         and not (task.room_type and not has_room_type(place, task.room_type))
     )
@@ -134,13 +134,13 @@ def found_by_name(row: Any, found: Sequence[Any]) -> bool:
     return bool(found) and found[0] == row
 
 
-def attractions(sandbox: Sandbox, city: str) -> list[Attraction]:
+def attractions(listings: Listings, city: str) -> list[Attraction]:
     """The city's attractions that a plan can name, each name once."""
-    rows = {row.name.strip(): row for row in reversed(sandbox.attractions(city)) if ";" not in row.name}
-    return [row for row in reversed(rows.values()) if found_by_name(row, sandbox.attractions_named(*named(row)))]
+    rows = {row.name.strip(): row for row in reversed(listings.attractions(city)) if ";" not in row.name}
+    return [row for row in reversed(rows.values()) if found_by_name(row, listings.attractions_named(*named(row)))]
 
 
-def cheapest_ways(task: TripTask, sandbox: Sandbox, stays: Sequence[Stay]) -> list[Flight | Leg] | None:
+def cheapest_ways(task: TripTask, listings: Listings, stays: Sequence[Stay]) -> list[Flight | Leg] | None:
     """The cheapest transportation of every leg, all of one family; None if no family serves all legs."""
     stops = [task.org, *(stay.city for stay in stays), task.org]
     days = [stay.arrival for stay in stays] + [task.days]
@@ -148,7 +148,7 @@ def cheapest_ways(task: TripTask, sandbox: Sandbox, stays: Sequence[Stay]) -> li
     for family in FAMILIES:
         means = [one for one in family if one != RULED_OUT.get(task.transportation or "")]
         options = [
-            ways(sandbox, means, org, dest, task.dates[day - 1])
+            ways(listings, means, org, dest, task.dates[day - 1])
             for (org, dest), day in zip(pairwise(stops), days, strict=True)
         ]
         if all(options):
@@ -156,27 +156,27 @@ def cheapest_ways(task: TripTask, sandbox: Sandbox, stays: Sequence[Stay]) -> li
     return min(found, key=lambda legs: sum(way_cost(way, task.people) for way in legs), default=None)
 
 
-def ways(sandbox: Sandbox, means: Sequence[str], org: str, dest: str, date: str) -> list[Flight | Leg]:
+def ways(listings: Listings, means: Sequence[str], org: str, dest: str, date: str) -> list[Flight | Leg]:
     """All ways of a leg by the given means: "flight", "self-driving", "taxi"."""
-    drives = [sandbox.ground(org, dest, one) for one in means if one != "flight"]
-    flights = sandbox.flights(org, dest, date) if "flight" in means else ()
+    drives = [listings.ground(org, dest, one) for one in means if one != "flight"]
+    flights = listings.flights(org, dest, date) if "flight" in means else ()
     # A number that the evaluator finds on another row first would be priced as that row.
-    return [row for row in flights if sandbox.flight(row.number) == row] + [drive for drive in drives if drive]
+    return [row for row in flights if listings.flight(row.number) == row] + [drive for drive in drives if drive]
 
 
 def way_cost(way: Flight | Leg, people: int) -> int:
     return flight_cost(way, people) if isinstance(way, Flight) else ground_cost(way, people)
 
 
-def city_menus(task: TripTask, sandbox: Sandbox, cities: Sequence[str]) -> dict[str, dict[int, dict[int, Menu]]]:
+def city_menus(task: TripTask, listings: Listings, cities: Sequence[str]) -> dict[str, dict[int, dict[int, Menu]]]:
     """For each city the cheapest menu by number of meals and cuisines covered; see `menus.cheapest_menus`."""
     most = 3 * (task.days - 2) + len(task.cuisines)
-    return {city: cheapest_menus(restaurants(sandbox, city), task.cuisines, most) for city in cities}
+    return {city: cheapest_menus(restaurants(listings, city), task.cuisines, most) for city in cities}
 
 
-def restaurants(sandbox: Sandbox, city: str) -> list[Restaurant]:
+def restaurants(listings: Listings, city: str) -> list[Restaurant]:
     """The city's restaurants that a plan can name."""
-    return [row for row in sandbox.restaurants(city) if found_by_name(row, sandbox.restaurants_named(*named(row)))]
+    return [row for row in listings.restaurants(city) if found_by_name(row, listings.restaurants_named(*named(row)))]
 
 
 def combined_menus(
@@ -202,12 +202,12 @@ def combined_menus(
     return min(complete, key=lambda value: value[0])[1] if complete else None
 
 
-def written(task: TripTask, sandbox: Sandbox, best: Draft) -> list[dict[str, Any]]:
+def written(task: TripTask, listings: Listings, best: Draft) -> list[dict[str, Any]]:
     """The draft in the official form of a plan: one object a day."""
     days = {number: blank_day(number) for number in range(1, task.days + 1)}
     for stay, place, menu in zip(best.stays, best.places, best.menus, strict=True):
         meals = [f"{row.name}, {row.city}" for row in menu.rows]
-        sights = attractions(sandbox, stay.city)
+        sights = attractions(listings, stay.city)
         # A city may have more attractions than days; one a day is enough.
         for sight, number in zip(sights, stay.full_days, strict=False):
             days[number] |= {meal: meals.pop() for meal in MEALS}

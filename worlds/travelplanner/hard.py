@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from worlds.travelplanner.commonsense import PASSED, Check, failed
 from worlds.travelplanner.costs import plan_bill
 from worlds.travelplanner.itinerary import MEALS, Day, name_and_city
-from worlds.travelplanner.listings import Sandbox
+from worlds.travelplanner.listings import Listings
 from worlds.travelplanner.tables import Accommodation
 from worlds.travelplanner.tasks import TripTask
 
@@ -20,9 +20,9 @@ ROOM_TYPES = {"shared room": "Shared room", "private room": "Private room", "ent
 FORBIDDEN_WORDS = {"no flight": "Flight", "no self-driving": "Self-driving"}
 
 
-def cost(task: TripTask, days: list[Day], sandbox: Sandbox) -> Check:
+def cost(task: TripTask, days: list[Day], listings: Listings) -> Check:
     """The whole bill is within the budget."""
-    bill = plan_bill(days, task.people, sandbox)
+    bill = plan_bill(days, task.people, listings)
     if bill.total <= task.budget:
         return PASSED
     dearest = "; ".join(f"day {c.day} {c.slot} {c.item!r} ${c.dollars:,.0f}" for c in bill.dearest(2))
@@ -32,12 +32,12 @@ def cost(task: TripTask, days: list[Day], sandbox: Sandbox) -> Check:
     )
 
 
-def room_rule(task: TripTask, days: Sequence[Day], sandbox: Sandbox, parties_rule: str) -> Check | None:
+def room_rule(task: TripTask, days: Sequence[Day], listings: Listings, parties_rule: str) -> Check | None:
     """No accommodation forbids what the party brings. parties_rule: see `evaluator.evaluate`."""
     if task.house_rule is None:
         return None
     never_judged = task.house_rule == "parties" and parties_rule != "current"
-    for day, place in nights(days, sandbox):
+    for day, place in nights(days, listings):
         if forbids(place, task.house_rule) and not never_judged:
             return failed(
                 f"day {day.number} accommodation {place.name!r} has the rule {place.house_rules!r}, "
@@ -51,11 +51,11 @@ def forbids(place: Accommodation, activity: str) -> bool:
     return f"No {activity}" in place.house_rules
 
 
-def room_type(task: TripTask, days: Sequence[Day], sandbox: Sandbox) -> Check | None:
+def room_type(task: TripTask, days: Sequence[Day], listings: Listings) -> Check | None:
     """Every accommodation is of the room type that the query asks for."""
     if task.room_type is None:
         return None
-    for day, place in nights(days, sandbox):
+    for day, place in nights(days, listings):
         if not has_room_type(place, task.room_type):
             return failed(
                 f"day {day.number} accommodation {place.name!r} is of type {place.room_type!r}, "
@@ -71,36 +71,38 @@ def has_room_type(place: Accommodation, asked: str) -> bool:
     return place.room_type == ROOM_TYPES.get(asked, place.room_type)
 
 
-def nights(days: Sequence[Day], sandbox: Sandbox) -> list[tuple[Day, Accommodation]]:
+def nights(days: Sequence[Day], listings: Listings) -> list[tuple[Day, Accommodation]]:
     """Each day that lists an accommodation, with the first row that its name fits."""
     found = (
-        (day, sandbox.accommodations_named(*name_and_city(text))) for day in days if (text := day.text("accommodation"))
+        (day, listings.accommodations_named(*name_and_city(text)))
+        for day in days
+        if (text := day.text("accommodation"))
     )
     return [(day, rows[0]) for day, rows in found if rows]
 
 
-def cuisine(task: TripTask, days: Sequence[Day], sandbox: Sandbox) -> Check | None:
+def cuisine(task: TripTask, days: Sequence[Day], listings: Listings) -> Check | None:
     """Every cuisine asked for is had at least once, away from the origin."""
     if not task.cuisines:
         return None
-    had = {wanted for day in days for wanted in cuisines_had(task, day, sandbox)}
+    had = {wanted for day in days for wanted in cuisines_had(task, day, listings)}
     missing = [wanted for wanted in task.cuisines if wanted not in had]
     return failed(f"no meal away from {task.org} offers {' or '.join(missing)}") if missing else PASSED
 
 
-def cuisines_had(task: TripTask, day: Day, sandbox: Sandbox) -> set[str]:
+def cuisines_had(task: TripTask, day: Day, listings: Listings) -> set[str]:
     """The wanted cuisines of a day's meals. A meal in the origin ends the reading of that day."""
     had: set[str] = set()
     for text in filter(None, map(day.text, MEALS)):
         name, city = name_and_city(text)
         if city == task.org:
             break
-        for restaurant in sandbox.restaurants_named(name, city)[:1]:
+        for restaurant in listings.restaurants_named(name, city)[:1]:
             had.update(wanted for wanted in task.cuisines if any(wanted in kind for kind in restaurant.cuisines))
     return had
 
 
-def transportation(task: TripTask, days: Sequence[Day], sandbox: Sandbox) -> Check | None:
+def transportation(task: TripTask, days: Sequence[Day], listings: Listings) -> Check | None:
     """The way of travel that the query rules out is not written, in the benchmark's own spelling."""
     if task.transportation is None:
         return None
@@ -112,14 +114,14 @@ def transportation(task: TripTask, days: Sequence[Day], sandbox: Sandbox) -> Che
     return PASSED
 
 
-def judge(task: TripTask, days: list[Day], sandbox: Sandbox, parties_rule: str) -> dict[str, Check | None]:
+def judge(task: TripTask, days: list[Day], listings: Listings, parties_rule: str) -> dict[str, Check | None]:
     """All five constraints; None where the query does not set one. Raises Unreadable where the official one stops."""
     return {
-        "valid_cost": cost(task, days, sandbox),
-        "valid_room_rule": room_rule(task, days, sandbox, parties_rule),
-        "valid_cuisine": cuisine(task, days, sandbox),
-        "valid_room_type": room_type(task, days, sandbox),
-        "valid_transportation": transportation(task, days, sandbox),
+        "valid_cost": cost(task, days, listings),
+        "valid_room_rule": room_rule(task, days, listings, parties_rule),
+        "valid_cuisine": cuisine(task, days, listings),
+        "valid_room_type": room_type(task, days, listings),
+        "valid_transportation": transportation(task, days, listings),
     }
 
 

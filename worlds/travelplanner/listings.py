@@ -1,4 +1,4 @@
-"""The benchmark's closed world: what can be searched, and the look-ups its evaluator makes."""
+"""The benchmark's closed world (its paper calls it the sandbox): what can be searched, and its evaluator's look-ups."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Leg:
     cost: int
 
 
-class Sandbox:
+class Listings:
     """Tables with an index for every question that an agent, the evaluator or the expert asks.
 
     Searches keep the table's order. Look-ups by name follow the benchmark's evaluator: a case-sensitive part of the
@@ -58,7 +58,7 @@ class Sandbox:
         self._known_route_days = known_route_days
 
     @classmethod
-    def load(cls, folder: Path) -> Sandbox:
+    def load(cls, folder: Path) -> Listings:
         """The official tables. folder: the data folder that holds `travelplanner/`. Raises MissingData."""
         place = Path(folder) / "travelplanner"
         return cls(

@@ -1,4 +1,4 @@
-"""A generated sandbox and its queries: invented places in the shape of the official tables, from a seed.
+"""Generated listings and their queries: invented places in the shape of the official tables, from a seed.
 
 Every query has a solution: its budget is set above the cost of a plan that was found first.
 """
@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import permutations, product
 from random import Random
 
-from worlds.travelplanner.listings import Sandbox
+from worlds.travelplanner.listings import Listings
 from worlds.travelplanner.made_words import (
     accommodation_name,
     attraction_name,
@@ -39,8 +39,8 @@ NO_BUDGET = 10**9
 
 
 @lru_cache(maxsize=8)
-def made_sandbox(seed: int) -> Sandbox:
-    """The generated sandbox of a seed: twenty cities in five states, with every table of the official one."""
+def made_listings(seed: int) -> Listings:
+    """The generated listings of a seed: twenty cities in five states, with every table of the official one."""
     rng = Random(f"travelplanner sandbox {seed}")
     names = place_names(rng, STATES * (CITIES_A_STATE + 1))
     states, cities = names[:STATES], names[STATES:]
@@ -49,7 +49,7 @@ def made_sandbox(seed: int) -> Sandbox:
     distances = [
         distance(rng, org, dest, math.dist(places[org], places[dest])) for org, dest in permutations(cities, 2)
     ]
-    return Sandbox(
+    return Listings(
         flights=flights(rng, places),
         accommodations=[accommodation(rng, city) for city in cities for _ in range(rng.randint(9, 16))],
         restaurants=[row for city in cities for row in restaurants(rng, city)],
@@ -154,21 +154,21 @@ def made_tasks(seed: int, split: str) -> tuple[TripTask, ...]:
     """
     if split not in COUNTS:
         raise ValueError(f"the made data has no split {split!r}; choose one of {', '.join(COUNTS)}")
-    sandbox, count = made_sandbox(seed), COUNTS[split]
+    listings, count = made_listings(seed), COUNTS[split]
     return tuple(
-        made_task(sandbox, Random(f"travelplanner {split} {seed} {idx}"), split, idx, count) for idx in range(count)
+        made_task(listings, Random(f"travelplanner {split} {seed} {idx}"), split, idx, count) for idx in range(count)
     )
 
 
-def made_task(sandbox: Sandbox, rng: Random, split: str, idx: int, count: int) -> TripTask:
+def made_task(listings: Listings, rng: Random, split: str, idx: int, count: int) -> TripTask:
     """One query with a solution; wishes that no plan meets are drawn again."""
     from worlds.travelplanner.expert import solve
 
     a_level = count // len(LEVELS)
     level, days = LEVELS[idx // a_level], (3, 5, 7)[idx % a_level * 3 // a_level]
     while True:
-        wished = wish(rng, blank_task(sandbox, rng, split, idx, level, days))
-        cost = solve(wished, sandbox, wished.ref_cities).cost
+        wished = wish(rng, blank_task(listings, rng, split, idx, level, days))
+        cost = solve(wished, listings, wished.ref_cities).cost
         if cost is not None:
             break
     budget = math.ceil(cost * rng.uniform(1.1, 1.7) / 100) * 100
@@ -176,10 +176,10 @@ def made_task(sandbox: Sandbox, rng: Random, split: str, idx: int, count: int) -
     return replace(priced, goal=goal_text(rng, priced))
 
 
-def blank_task(sandbox: Sandbox, rng: Random, split: str, idx: int, level: str, days: int) -> TripTask:
+def blank_task(listings: Listings, rng: Random, split: str, idx: int, level: str, days: int) -> TripTask:
     """A query without wishes, wording or budget."""
-    state, elsewhere = rng.sample(sandbox.states, 2)
-    cities = tuple(rng.sample(sandbox.cities(state), CITIES_FOR_DAYS[days]))
+    state, elsewhere = rng.sample(listings.states, 2)
+    cities = tuple(rng.sample(listings.cities(state), CITIES_FOR_DAYS[days]))
     start = FIRST_DAY + datetime.timedelta(rng.randint(0, DAYS - days))
     people = rng.choice((1, 1, 2, 2)) if level == "easy" else rng.choice((1, 2, 2, 3, 4, 5, 6, 7, 8))
     return TripTask(
@@ -187,7 +187,7 @@ def blank_task(sandbox: Sandbox, rng: Random, split: str, idx: int, level: str, 
         split=f"made-{split}",
         idx=idx,
         goal="",
-        org=rng.choice(sandbox.cities(elsewhere)),
+        org=rng.choice(listings.cities(elsewhere)),
         dest=cities[0] if days == 3 else state,
         days=days,
         visiting_city_number=len(cities),

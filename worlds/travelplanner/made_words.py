@@ -1,4 +1,4 @@
-"""Names and sentences of the generated sandbox, put together from syllables and words."""
+"""Names and sentences of the generated listings, put together from syllables and words."""
 
 from __future__ import annotations
 

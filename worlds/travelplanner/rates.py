@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from worlds.travelplanner.commonsense import COMMONSENSE
-from worlds.travelplanner.evaluator import Verdict
+from worlds.travelplanner.evaluator import PlanVerdict
 from worlds.travelplanner.tasks import TripTask
 
 # The official script divides by these, however many plans it was given: (plans, hard constraints).
@@ -38,7 +38,7 @@ class Rates:
 
 
 def rates(
-    verdicts: Sequence[Verdict], tasks: Sequence[TripTask], denominators: Literal["stated", "official"] = "stated"
+    verdicts: Sequence[PlanVerdict], tasks: Sequence[TripTask], denominators: Literal["stated", "official"] = "stated"
 ) -> Rates:
     """The rates of verdicts on tasks, in the same order.
 

@@ -1,7 +1,7 @@
 """What an honest reader objects to in a plan that the official evaluator may let pass.
 
 The official checks have gaps (see `itinerary` and `commonsense`): null meals, text hidden behind the last semicolon,
-names that fit by accident, flights of another day. Here every item must be exactly one of the sandbox's rows.
+names that fit by accident, flights of another day. Here every item must be exactly one row of the listings.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from worlds.travelplanner.itinerary import (
     route_in,
     vehicle,
 )
-from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Leg, Sandbox
+from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Leg, Listings
 from worlds.travelplanner.tables import Accommodation, Flight, Restaurant
 from worlds.travelplanner.tasks import TripTask
 
@@ -43,19 +43,19 @@ class Reading:
     place: Accommodation | None
 
 
-def strict_faults(task: TripTask, plan: Any, sandbox: Sandbox) -> list[str]:
+def strict_faults(task: TripTask, plan: Any, listings: Listings) -> list[str]:
     """Everything wrong with a plan, one sentence a fault; empty for an honest plan. Never raises for a bad plan."""
     try:
         days = days_read(plan or [], task.days)
-        unreadable = [fault for day in days for fault in form_faults(day)]
+        malformed = [fault for day in days for fault in form_faults(day)]
     except Unreadable as problem:
         return [str(problem)]
-    if unreadable:
-        return unreadable
-    readings = [read(task, day, sandbox) for day in days]
-    faults = [*length_faults(task, plan or []), *route_faults(task, days, sandbox)]
+    if malformed:
+        return malformed
+    readings = [read(task, day, listings) for day in days]
+    faults = [*length_faults(task, plan or []), *route_faults(task, days, listings)]
     for reading in readings:
-        faults += [*transport_faults(task, reading), *meal_faults(task, reading), *sight_faults(reading.day, sandbox)]
+        faults += [*transport_faults(task, reading), *meal_faults(task, reading), *sight_faults(reading.day, listings)]
     return faults + [*stay_faults(task, readings), *repeats(readings), *wish_faults(task, readings)]
 
 
@@ -77,11 +77,11 @@ def length_faults(task: TripTask, plan: Sequence[Any]) -> Iterator[str]:
         yield f"the plan has {planned} days, the query asks for {task.days}"
 
 
-def read(task: TripTask, day: Day, sandbox: Sandbox) -> Reading:
+def read(task: TripTask, day: Day, listings: Listings) -> Reading:
     """Resolve a day's items to rows by exact name and city."""
-    meals = tuple((meal, exact(sandbox.restaurants_named, day.text(meal))) for meal in MEALS if day.text(meal))
+    meals = tuple((meal, exact(listings.restaurants_named, day.text(meal))) for meal in MEALS if day.text(meal))
     return Reading(
-        day, exact_way(task, day, sandbox), meals, exact(sandbox.accommodations_named, day.text("accommodation"))
+        day, exact_way(task, day, listings), meals, exact(listings.accommodations_named, day.text("accommodation"))
     )
 
 
@@ -96,7 +96,7 @@ def last_line(name: str) -> str:
     return name.rsplit("\n", 1)[-1].strip()
 
 
-def exact_way(task: TripTask, day: Day, sandbox: Sandbox) -> Flight | Leg | None:
+def exact_way(task: TripTask, day: Day, listings: Listings) -> Flight | Leg | None:
     """The flight of the day's own date, or the drive, that the transportation text names."""
     text, route = day.text("transportation"), route_in(day.text("transportation"))
     means = vehicle(text)
@@ -104,13 +104,13 @@ def exact_way(task: TripTask, day: Day, sandbox: Sandbox) -> Flight | Leg | None
         return None
     org, dest = (before_parenthesis(city).strip() for city in route)
     if means != "flight":
-        return sandbox.ground(org, dest, means)
+        return listings.ground(org, dest, means)
     number = text.partition(FLIGHT_LABEL)[2].partition(",")[0]
-    rows = sandbox.flights(org, dest, task.dates[day.number - 1])
+    rows = listings.flights(org, dest, task.dates[day.number - 1])
     return next((row for row in rows if row.number == number), None)
 
 
-def route_faults(task: TripTask, days: Sequence[Day], sandbox: Sandbox) -> Iterator[str]:
+def route_faults(task: TripTask, days: Sequence[Day], listings: Listings) -> Iterator[str]:
     """A plan must lead from the origin through the asked cities and back, each day starting where the last ended."""
     here = task.org
     for day in days:
@@ -123,7 +123,7 @@ def route_faults(task: TripTask, days: Sequence[Day], sandbox: Sandbox) -> Itera
     if len(visited) != task.visiting_city_number:
         yield f"the plan visits {len(visited)} cities, the query asks for {task.visiting_city_number}"
     for city in visited:
-        where = city if task.days == 3 else sandbox.state_of(city)
+        where = city if task.days == 3 else listings.state_of(city)
         if where != task.dest:
             yield (
                 f"{city!r} is not the destination {task.dest}"
@@ -140,7 +140,7 @@ def transport_faults(task: TripTask, reading: Reading) -> Iterator[str]:
     elif not text:
         yield f"day {day.number} travels without transportation"
     elif reading.way is None:
-        yield f"day {day.number}: {text!r} is no drive, and no flight of {task.dates[day.number - 1]}, in the sandbox"
+        yield f"day {day.number}: {text!r} is no drive, and no flight of {task.dates[day.number - 1]}, in the listings"
     elif (reading.way.org, reading.way.dest) != day.cities:
         yield (
             f"day {day.number} is {day.city_text!r}, but the transportation goes from {reading.way.org} "
@@ -159,14 +159,14 @@ def meal_faults(task: TripTask, reading: Reading) -> Iterator[str]:
             yield f"day {day.number} {meal} is in {row.city}, not in {' or '.join(day.cities)}"
 
 
-def sight_faults(day: Day, sandbox: Sandbox) -> Iterator[str]:
+def sight_faults(day: Day, listings: Listings) -> Iterator[str]:
     hidden = day.text("attraction").rpartition(";")[2].strip()
     if hidden:
         yield f"day {day.number} attraction: {hidden!r} is not closed by a semicolon, so nobody checks it"
     if not day.travels and not day.attractions:
         yield f"day {day.number} has no attraction"
     for item in day.attractions:
-        row = exact(sandbox.attractions_named, item)
+        row = exact(listings.attractions_named, item)
         if row is None:
             yield f"day {day.number} attraction: {item!r} is no attraction's exact name and city"
         elif row.city not in day.cities:

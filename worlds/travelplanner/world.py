@@ -22,7 +22,7 @@ from worlds.travelplanner.costs import ground_leg, plan_bill
 from worlds.travelplanner.evaluator import evaluate
 from worlds.travelplanner.hard import cuisines_had
 from worlds.travelplanner.itinerary import MEALS, SLOTS, Day, days_read, flight_number, name_and_city, vehicle
-from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Sandbox
+from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Listings
 from worlds.travelplanner.tasks import TripTask
 
 ACTION = re.compile(r"\s*(\w+)\[(.*)\]\s*", re.DOTALL)
@@ -30,17 +30,20 @@ EMPTY = "-"
 
 
 class TravelPlanner:
-    """A `worlds.base.World` over a sandbox and its tasks. Keeps the open task and nothing else."""
+    """A `worlds.base.World` over listings and tasks. Keeps the open task and nothing else.
 
-    def __init__(self, sandbox: Sandbox, tasks: Mapping[str, Sequence[TripTask]]) -> None:
-        self.sandbox = sandbox
+    data: "official" or "made". splits: the names that `tasks` takes.
+    """
+
+    def __init__(self, listings: Listings, tasks: Mapping[str, Sequence[TripTask]], data: str = "made") -> None:
+        self.listings, self.data, self.splits = listings, data, tuple(tasks)
         self._tasks = tasks
         self._task: TripTask | None = None
         self._actions: dict[str, Callable[[str], Step | None]] = {
             "FlightSearch": self._search_flights,
-            "AccommodationSearch": lambda city: _listed(sandbox.accommodations(city), city),
-            "RestaurantSearch": lambda city: _listed(sandbox.restaurants(city), city),
-            "AttractionSearch": lambda city: _listed(sandbox.attractions(city), city),
+            "AccommodationSearch": lambda city: _listed(listings.accommodations(city), city),
+            "RestaurantSearch": lambda city: _listed(listings.restaurants(city), city),
+            "AttractionSearch": lambda city: _listed(listings.attractions(city), city),
             "GoogleDistanceMatrix": self._search_ground,
             "CitySearch": self._search_cities,
             "Check": self._check,
@@ -67,6 +70,16 @@ class TravelPlanner:
         answer = handler(match[2]) if match and handler else None
         return answer if answer is not None else self._refusal(action)
 
+    def apart(self) -> TravelPlanner:
+        """Another desk over the same listings, with no task open: for episodes that are played side by side."""
+        return TravelPlanner(self.listings, self._tasks, self.data)
+
+    def __enter__(self) -> TravelPlanner:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Nothing to close: the tables are in memory."""
         self._task = None
@@ -79,17 +92,17 @@ class TravelPlanner:
         parts = [part.strip() for part in text.split(",")]
         if len(parts) != 3:
             return None
-        return _listed(self.sandbox.flights(*parts), f"flights from {parts[0]} to {parts[1]} on {parts[2]}")
+        return _listed(self.listings.flights(*parts), f"flights from {parts[0]} to {parts[1]} on {parts[2]}")
 
     def _search_ground(self, text: str) -> Step | None:
         parts = [part.strip() for part in text.split(",")]
         if len(parts) != 3 or parts[2] not in (SELF_DRIVING, TAXI):
             return None
-        leg = self.sandbox.ground(*parts)
+        leg = self.listings.ground(*parts)
         return _listed([leg] if leg else [], f"{parts[2]} from {parts[0]} to {parts[1]}")
 
     def _search_cities(self, state: str) -> Step:
-        cities = list(self.sandbox.cities(state.strip()))
+        cities = list(self.listings.cities(state.strip()))
         return Step(", ".join(cities) or f"There is no state {state!r}.", facts={"cities": cities})
 
     def _check(self, text: str) -> Step | None:
@@ -108,10 +121,10 @@ class TravelPlanner:
         """Facts about some slots, and about the whole draft: its cost, ways of travel, cuisines, empty slots."""
         entries = [self._entry(days, days[day - 1], slot) for day, slot in slots if 1 <= day <= len(days)]
         modes = {vehicle(day.text("transportation")) for day in days} - {None}
-        cuisines = set().union(*(cuisines_had(self._task, day, self.sandbox) for day in days))
+        cuisines = set().union(*(cuisines_had(self._task, day, self.listings) for day in days))
         return {
             "entries": entries,
-            "total": plan_bill(list(days), self._task.people, self.sandbox).total,
+            "total": plan_bill(list(days), self._task.people, self.listings).total,
             "budget": self._task.budget,
             "modes": sorted(modes),
             "cuisines": sorted(cuisines),
@@ -131,16 +144,16 @@ class TravelPlanner:
         text = day.text(slot)
         if slot == "transportation":
             return self._transport_row(day)
-        named = {"accommodation": self.sandbox.accommodations_named, "attraction": self.sandbox.attractions_named}
+        named = {"accommodation": self.listings.accommodations_named, "attraction": self.listings.attractions_named}
         items = day.attractions if slot == "attraction" else [text]
-        found = [named.get(slot, self.sandbox.restaurants_named)(*name_and_city(item))[:1] for item in items]
+        found = [named.get(slot, self.listings.restaurants_named)(*name_and_city(item))[:1] for item in items]
         return asdict(found[0][0]) if found and all(found) else None
 
     def _transport_row(self, day: Day) -> dict[str, Any] | None:
         if vehicle(day.text("transportation")) == "flight":
-            flight = self.sandbox.flight(flight_number(day))
+            flight = self.listings.flight(flight_number(day))
             return asdict(flight) | {"mode": "flight"} if flight else None
-        leg = ground_leg(day, self.sandbox)
+        leg = ground_leg(day, self.listings)
         return asdict(leg) if leg else None
 
     def _submit(self, text: str) -> Step | None:
@@ -148,7 +161,7 @@ class TravelPlanner:
             plan = json.loads(text)
         except (ValueError, RecursionError):
             return None
-        verdict = evaluate(self._task, plan, self.sandbox)
+        verdict = evaluate(self._task, plan, self.listings)
         return Step("The itinerary is handed in.", score=float(verdict.final), done=True)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from procllm.domains.base import Instance, Verdict, cumulative
-from procllm.domains.blocks.request import Problem
+from procllm.domains.base import AnswerVerdict, Instance, cumulative
+from procllm.domains.blocks.request import StackProblem
 from worlds.blocksworld.state import Action, State
 
 # Names in an answer -> the simulator's, and how many blocks follow.
@@ -32,9 +32,9 @@ class Ran(NamedTuple):
     fault: str = ""
 
 
-def check(instance: Instance, answer: str) -> Verdict:
+def check(instance: Instance, answer: str) -> AnswerVerdict:
     """The parts of Blocks World: "format", "plan runs", "goal". It is right whatever the other blocks do (§5)."""
-    problem: Problem = instance.problem
+    problem: StackProblem = instance.problem
     try:
         plan = read_plan(answer, problem.start.blocks)
     except BadPlan as fault:
@@ -97,7 +97,7 @@ def _held(state: State) -> str:
     return "nothing" if state.holding is None else f"the {state.holding} block"
 
 
-def missing(problem: Problem, state: State) -> str:
+def missing(problem: StackProblem, state: State) -> str:
     """The first goal that does not hold in the state, in words; "" if all hold."""
     facts = state.facts()
     lacking = next((pair for pair in problem.goal if ("on", *pair) not in facts), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from procllm.domains.base import Instance
-from procllm.domains.blocks.request import Problem, worded
+from procllm.domains.blocks.request import StackProblem, worded
 from worlds.blocksworld.made import random_state
 
 COLOURS = ("black", "blue", "brown", "cyan", "gray", "green", "orange", "pink", "purple", "red", "white", "yellow")
@@ -32,7 +32,7 @@ def _instance(seed: int, b: int, h: int, number: int) -> Instance:
     return Instance(name, worded(problem), problem)
 
 
-def made_problem(b: int, h: int, random: Random) -> Problem:
+def made_problem(b: int, h: int, random: Random) -> StackProblem:
     """A start, uniform over all states of the blocks, and a stack of random blocks that is not there at the start.
 
     As in the paper's example the goal says what is on top of what, and not that its lowest block is on the table.
@@ -42,4 +42,4 @@ def made_problem(b: int, h: int, random: Random) -> Problem:
         start, stack = random_state(blocks, random), random.sample(blocks, h)
         goal = tuple(zip(stack[1:], stack, strict=False))
         if not start.facts().issuperset(("on", *pair) for pair in goal):
-            return Problem(start, goal)
+            return StackProblem(start, goal)

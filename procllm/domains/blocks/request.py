@@ -23,14 +23,14 @@ class NoProblem(ValueError):
 
 
 @dataclass(frozen=True)
-class Problem:
+class StackProblem:
     """start: with an empty hand. goal: (upper, lower) for each block that shall be on top of another, bottom up."""
 
     start: State
     goal: tuple[tuple[str, str], ...]
 
 
-def worded(problem: Problem) -> str:
+def worded(problem: StackProblem) -> str:
     """The request: initial facts tower by tower from the table up, then the goal."""
     start = (FACTS[name].format(*blocks) for name, *blocks in _facts(problem.start))
     goal = (FACTS["on"].format(*pair) for pair in problem.goal)
@@ -44,7 +44,7 @@ def _facts(state: State) -> Iterator[Fact]:
         yield "clear", tower[-1]
 
 
-def parsed(text: str) -> Problem:
+def parsed(text: str) -> StackProblem:
     """The problem that a request tells of; lines that state no fact say nothing. Raises NoProblem."""
     before, _, after = text.partition(GOAL)
     goal = tuple((fact[1], fact[2]) for fact in _read(after) if fact[0] == "on")
@@ -53,7 +53,7 @@ def parsed(text: str) -> Problem:
     if not goal or not blocks.issuperset(block for pair in goal for block in pair):
         raise NoProblem("The request names no goal for its blocks")
     try:
-        return Problem(state_of([*facts, ("handempty",)], blocks), bottom_up(goal))
+        return StackProblem(state_of([*facts, ("handempty",)], blocks), bottom_up(goal))
     except NoState as error:
         raise NoProblem(f"The request's blocks cannot stand so: {error}") from None
 

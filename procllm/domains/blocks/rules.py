@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from procllm.actions import Action, Verify, Write
 from procllm.domains.base import Instance
 from procllm.domains.blocks.checker import ACTIONS, BadPlan, check, missing, read_plan, run
-from procllm.domains.blocks.request import NoProblem, Problem, parsed
+from procllm.domains.blocks.request import NoProblem, StackProblem, parsed
 from procllm.files import ANSWER, NOTES, REQUEST
 from procllm.rules.view import Judgement, View, note, sections
 from worlds.blocksworld.state import State
@@ -76,18 +76,18 @@ def product_of(text: str) -> str | None:
     return None if found != "answer" and about_document else found
 
 
-def unstacking(problem: Problem) -> str:
+def unstacking(problem: StackProblem) -> str:
     """The lines that put every block on the table."""
     pairs = [pair for tower in problem.start.towers for pair in reversed(list(zip(tower[1:], tower, strict=False)))]
     return "\n".join(f"unstack {upper} {lower}\nput {upper}" for upper, lower in pairs) or NOTHING
 
 
-def building(problem: Problem) -> str:
+def building(problem: StackProblem) -> str:
     """The lines that build the goal from blocks that are all on the table."""
     return "\n".join(f"pick {upper}\nstack {upper} {lower}" for upper, lower in problem.goal)
 
 
-def whole(problem: Problem, known: Mapping[str, str]) -> str:
+def whole(problem: StackProblem, known: Mapping[str, str]) -> str:
     """The plan from the parts that the notes hold; they are taken as they stand, and made where there are none."""
     built = known["building"] if "building" in known else building(problem)
     return "\n".join([*steps(known.get("unstacking", "")), *steps(built)]) + "\n"
@@ -98,12 +98,12 @@ def steps(text: str) -> list[str]:
     return [line.strip() for line in text.split("\n") if LINE.fullmatch(line.strip())]
 
 
-def _judged_answer(problem: Problem, answer: str) -> Judgement:
+def _judged_answer(problem: StackProblem, answer: str) -> Judgement:
     verdict = check(Instance("", "", problem), answer)
     return Judgement(verdict.solved, verdict.reason or "The plan runs and the goal holds in the end.")
 
 
-def _judged_steps(problem: Problem, product: str, notes: Mapping[str, str]) -> Judgement:
+def _judged_steps(problem: StackProblem, product: str, notes: Mapping[str, str]) -> Judgement:
     """Carry out the steps of a section; where notes are kept otherwise, all steps outside the documents."""
     flat = State(tuple((block,) for block in problem.start.blocks))
     start = flat if product == "building" else problem.start

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from functools import cache
 
-from procllm.domains.base import Instance, Verdict, cumulative
+from procllm.domains.base import AnswerVerdict, Instance, cumulative
 from procllm.domains.recipes.book import book
-from procllm.domains.recipes.request import LONGEST, Problem, is_name
+from procllm.domains.recipes.request import LONGEST, RecipeProblem, is_name
 
 PARTS = ("format", "in the book", "can be made")
 
 
-def check(instance: Instance, answer: str) -> Verdict:
+def check(instance: Instance, answer: str) -> AnswerVerdict:
     """The parts of Recipe Generator. Case, and blanks around the name, do not matter. Never raises."""
-    problem: Problem = instance.problem
+    problem: RecipeProblem = instance.problem
     name = answer.strip()
     if fault := format_fault(name):
         return cumulative(dict.fromkeys(PARTS, fault))

@@ -6,7 +6,7 @@ from random import Random
 
 from procllm.domains.base import Instance
 from procllm.domains.recipes.book import TOOLS, all_ingredients, book
-from procllm.domains.recipes.request import Problem, worded
+from procllm.domains.recipes.request import RecipeProblem, worded
 
 EXTRA, MOST_EXTRA = 4, 99  # ingredients that are added; ids have two digits
 
@@ -30,8 +30,8 @@ def _instance(dish: str, seed: int, extra: int, number: int) -> Instance:
     return Instance(name, worded(problem), problem, {"tools": TOOLS})
 
 
-def made_problem(dish: str, extra: int, random: Random) -> Problem:
+def made_problem(dish: str, extra: int, random: Random) -> RecipeProblem:
     """What the dish needs, and `extra` other ingredients of the book, shuffled."""
     needed = book()[dish]
     others = [name for name in all_ingredients() if name not in needed]
-    return Problem(tuple(random.sample([*needed, *random.sample(others, extra)], len(needed) + extra)))
+    return RecipeProblem(tuple(random.sample([*needed, *random.sample(others, extra)], len(needed) + extra)))

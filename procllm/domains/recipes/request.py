@@ -12,23 +12,23 @@ LONGEST = 60  # characters of such a name; the book's longest has 36
 
 
 @dataclass(frozen=True)
-class Problem:
+class RecipeProblem:
     """ingredients: what the user has, in the order of the request."""
 
     ingredients: tuple[str, ...]
 
 
-def worded(problem: Problem) -> str:
+def worded(problem: RecipeProblem) -> str:
     """The request: a sentence, then an ingredient a line, as in the paper's example (C.2.2)."""
     return "\n".join([OPENING, *problem.ingredients]) + "\n"
 
 
-def parsed(text: str) -> Problem | None:
+def parsed(text: str) -> RecipeProblem | None:
     """The problem that a request tells of; None if it lists nothing. Lines that look like no name say nothing."""
     _, opening, after = text.partition(OPENING)
     lines = (line.strip() for line in (after if opening else text).split("\n"))
     ingredients = tuple(line for line in lines if is_name(line))
-    return Problem(ingredients) if ingredients else None
+    return RecipeProblem(ingredients) if ingredients else None
 
 
 def is_name(text: str) -> bool:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from procllm.actions import Action, Verify, Write
-from procllm.domains.recipes.request import Problem, is_name, parsed
+from procllm.domains.recipes.request import RecipeProblem, is_name, parsed
 from procllm.files import ANSWER, NOTES, OUTPUT, REQUEST, SOLVER
 from procllm.rules.view import Judgement, View, note, sections
 
@@ -86,7 +86,7 @@ def product_of(text: str) -> str | None:
     return None if found == "dishes" and about_document else found
 
 
-def program(problem: Problem) -> str:
+def program(problem: RecipeProblem) -> str:
     """A program that prints every dish that can be made. Ingredients stand in it as literals, and so are only text."""
     lines = "\n".join(f"    {name!r}," for name in problem.ingredients)
     return PROGRAM.format(ingredients=lines, none=NONE)
@@ -97,7 +97,7 @@ def names(text: str) -> list[str]:
     return [line.strip() for line in text.split("\n") if is_name(line.strip())]
 
 
-def _look_up(view: View, problem: Problem) -> Action:
+def _look_up(view: View, problem: RecipeProblem) -> Action:
     """Note what the program printed if that is shown, else run it."""
     printed = view.output if view.last == f"Read {OUTPUT}" else view.printed
     if NONE in printed:

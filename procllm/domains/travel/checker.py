@@ -20,8 +20,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from procllm.domains.base import Instance, Verdict, cumulative
-from procllm.domains.travel.instances import Problem
+from procllm.domains.base import AnswerVerdict, Instance, cumulative
+from procllm.domains.travel.instances import TripProblem
 from worlds.travelplanner.costs import flight_cost, night_cost
 from worlds.travelplanner.hard import forbids, has_room_type
 from worlds.travelplanner.tables import Accommodation, Flight
@@ -34,9 +34,9 @@ class _Pairs(list[tuple[str, Any]]):
     """A JSON object with its keys as often as they were written."""
 
 
-def check(instance: Instance, answer: str) -> Verdict:
+def check(instance: Instance, answer: str) -> AnswerVerdict:
     """Whether the answer's flights and accommodation are right, cumulatively in the order of Table 1. Never raises."""
-    problem: Problem = instance.problem
+    problem: TripProblem = instance.problem
     pairs = _pairs(answer)
     if isinstance(pairs, str):
         return cumulative(dict.fromkeys(PARTS, pairs))
@@ -70,7 +70,7 @@ def _text(pairs: _Pairs, key: str) -> tuple[str, str]:
 
 
 def _flight(
-    pairs: _Pairs, key: str, flights: Sequence[Flight], problem: Problem, spent: float
+    pairs: _Pairs, key: str, flights: Sequence[Flight], problem: TripProblem, spent: float
 ) -> tuple[Flight | None, str]:
     number, fault = _text(pairs, key)
     if fault:
@@ -81,7 +81,7 @@ def _flight(
     return flight, _overspent(key, spent + flight_cost(flight, problem.task.people), problem)
 
 
-def _hotel(pairs: _Pairs, problem: Problem, spent: float) -> str:
+def _hotel(pairs: _Pairs, problem: TripProblem, spent: float) -> str:
     name, fault = _text(pairs, "accommodation")
     if fault:
         return fault
@@ -93,7 +93,7 @@ def _hotel(pairs: _Pairs, problem: Problem, spent: float) -> str:
     return "" if "" in faults else faults[0]
 
 
-def _unsuitable(place: Accommodation, problem: Problem, spent: float) -> str:
+def _unsuitable(place: Accommodation, problem: TripProblem, spent: float) -> str:
     """Why the place does not suit the request; "" if it does."""
     task, nights = problem.task, problem.nights
     if task.room_type and not has_room_type(place, task.room_type):
@@ -105,7 +105,7 @@ def _unsuitable(place: Accommodation, problem: Problem, spent: float) -> str:
     return _overspent("accommodation", spent + night_cost(place, task.people) * nights, problem)
 
 
-def _overspent(key: str, spent: float, problem: Problem) -> str:
+def _overspent(key: str, spent: float, problem: TripProblem) -> str:
     budget = problem.task.budget
     return "" if spent <= budget else f"{key}: with it the trip costs ${spent:,.0f}, and the budget is ${budget:,}."
 

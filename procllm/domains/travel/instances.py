@@ -3,8 +3,8 @@
 The paper has 43 and its text does not determine them. Taken here: 3 days in one city; the flights of both days are
 all known; the request allows flying; a flight each way and an accommodation that suits it exist within the budget.
 Official data: 60 requests go to one city; 49 have known flights both ways, 44 of these allow flying, 42 have a flight
-each way, and 39 can be solved. A made sandbox has 15 requests to one city, and 1 to 8 of them can be solved, by seed;
-more are drawn from the same sandbox in the same way until there are as many as of the official ones, or as asked for.
+each way, and 39 can be solved. Made listings have 15 requests to one city, and 1 to 8 of them can be solved, by seed;
+more are drawn from the same listings in the same way until there are as many as of the official ones, or as asked for.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from procllm.domains.travel.toolbox import tools_folder
 from worlds import travelplanner
 from worlds.travelplanner.costs import flight_cost, night_cost
 from worlds.travelplanner.hard import forbids, has_room_type
-from worlds.travelplanner.listings import Sandbox
+from worlds.travelplanner.listings import Listings
 from worlds.travelplanner.tables import Accommodation, Flight
 from worlds.travelplanner.tasks import TripTask
 
@@ -32,7 +32,7 @@ DAYS, OFFICIAL = 3, 39
 
 
 @dataclass(frozen=True)
-class Problem:
+class TripProblem:
     """A request with the rows that can answer it.
 
     departing, returning: the flights of the route on the first and on the last day; accommodations: all of the
@@ -63,27 +63,27 @@ def instances(count: int = 0, seed: int = 0, data: str = "auto") -> list[Instanc
     """The first `count` instances, at most all of them; 0 for as many as official data has. A larger count adds some
     at the end.
 
-    data: "auto" (official where present, else made), "official" or "made"; seed: of the made sandbox only, which has
+    data: "auto" (official where present, else made), "official" or "made"; seed: of the made listings only, which have
     as many as are asked for. Raises MissingData if official data is asked for and absent.
     """
     if count < 0:
         raise ValueError(f"count={count}; give 0 for all, or how many")
-    loaded = travelplanner.load(data, seed)
-    if loaded.data == "official":
-        problems = [problem_of(task, loaded.sandbox) for task in loaded.tasks["validation"]]
+    world = travelplanner.load(data, seed)
+    if world.data == "official":
+        problems = [problem_of(task, world.listings) for task in world.tasks("validation")]
         chosen = [problem for problem in problems if problem and solvable(problem)]
         prefix, tools = "travel-validation", _official_tools(official_data())
         return [_instance(f"{prefix}-{p.task.idx:03d}", p, tools) for p in (chosen[:count] if count else chosen)]
-    made = islice(_made(seed, loaded), count or OFFICIAL)
+    made = islice(_made(seed, world), count or OFFICIAL)
     tools = _made_tools(seed)
     return [_instance(f"travel-made-s{seed:03d}-{place:03d}", problem, tools) for place, problem in enumerate(made)]
 
 
-def funnel(tasks: Sequence[TripTask], sandbox: Sandbox) -> Funnel:
+def funnel(tasks: Sequence[TripTask], listings: Listings) -> Funnel:
     """How the requests of a split are narrowed down to those that are used."""
     single = [task for task in tasks if is_single(task)]
-    known = [task for task in single if flights_known(task, sandbox)]
-    flying = [problem for task in known if (problem := problem_of(task, sandbox))]
+    known = [task for task in single if flights_known(task, listings)]
+    flying = [problem for task in known if (problem := problem_of(task, listings))]
     existing = [problem for problem in flying if problem.departing and problem.returning]
     return Funnel(len(single), len(known), len(flying), len(existing), sum(map(solvable, existing)))
 
@@ -93,22 +93,22 @@ def is_single(task: TripTask) -> bool:
     return task.days == DAYS and task.visiting_city_number == 1
 
 
-def flights_known(task: TripTask, sandbox: Sandbox) -> bool:
+def flights_known(task: TripTask, listings: Listings) -> bool:
     """Whether every flight there is, out on the first day and back on the last, is in the table."""
     out, back = task.dates[0], task.dates[-1]
-    return sandbox.knows_flights(task.org, task.dest, out) and sandbox.knows_flights(task.dest, task.org, back)
+    return listings.knows_flights(task.org, task.dest, out) and listings.knows_flights(task.dest, task.org, back)
 
 
-def problem_of(task: TripTask, sandbox: Sandbox) -> Problem | None:
+def problem_of(task: TripTask, listings: Listings) -> TripProblem | None:
     """The problem that a request poses; None if it has several cities or unknown flights, or rules flying out."""
-    if not is_single(task) or not flights_known(task, sandbox) or task.transportation == "no flight":
+    if not is_single(task) or not flights_known(task, listings) or task.transportation == "no flight":
         return None
-    departing = sandbox.flights(task.org, task.dest, task.dates[0])
-    returning = sandbox.flights(task.dest, task.org, task.dates[-1])
-    return Problem(task, departing, returning, sandbox.accommodations(task.dest))
+    departing = listings.flights(task.org, task.dest, task.dates[0])
+    returning = listings.flights(task.dest, task.org, task.dates[-1])
+    return TripProblem(task, departing, returning, listings.accommodations(task.dest))
 
 
-def solvable(problem: Problem) -> bool:
+def solvable(problem: TripProblem) -> bool:
     """Whether the cheapest flights and the cheapest suitable accommodation are within the budget."""
     task = problem.task
     nightly = [
@@ -124,22 +124,22 @@ def solvable(problem: Problem) -> bool:
     return sum(map(min, fares)) + min(nightly) * problem.nights <= task.budget
 
 
-def _instance(identity: str, problem: Problem, tools: Path) -> Instance:
+def _instance(identity: str, problem: TripProblem, tools: Path) -> Instance:
     return Instance(identity, problem.task.goal.strip() + "\n", problem, {"tools": tools})
 
 
-def _made(seed: int, loaded: travelplanner.Loaded) -> Iterator[Problem]:
-    """The made split's problems, then ever more of the same sandbox."""
+def _made(seed: int, world: travelplanner.TravelPlanner) -> Iterator[TripProblem]:
+    """The made split's problems, then ever more of the same listings."""
     from worlds.travelplanner.made import LEVELS, made_task
 
-    for task in loaded.tasks["validation"]:
-        if (problem := problem_of(task, loaded.sandbox)) and solvable(problem):
+    for task in world.tasks("validation"):
+        if (problem := problem_of(task, world.listings)) and solvable(problem):
             yield problem
     for number in numbers():
         # The first place of each level is a trip to one city.
         level = number % len(LEVELS)
-        task = made_task(loaded.sandbox, Random(f"procllm travel {seed} {number}"), "validation", level, len(LEVELS))
-        problem = problem_of(replace(task, idx=number), loaded.sandbox)
+        task = made_task(world.listings, Random(f"procllm travel {seed} {number}"), "validation", level, len(LEVELS))
+        problem = problem_of(replace(task, idx=number), world.listings)
         if problem and solvable(problem):
             yield problem
 
@@ -154,15 +154,15 @@ def _official_tools(folder: Path) -> Path:
 
 @lru_cache(maxsize=16)
 def _made_tools(seed: int) -> Path:
-    """Every row of the made sandbox, found by its searches."""
+    """Every row of the made listings, found by its searches."""
     from datetime import timedelta
     from itertools import permutations
 
     from worlds.travelplanner.made import DAYS as MADE_DAYS
-    from worlds.travelplanner.made import FIRST_DAY, made_sandbox
+    from worlds.travelplanner.made import FIRST_DAY, made_listings
 
-    sandbox = made_sandbox(seed)
-    cities = [city for state in sandbox.states for city in sandbox.cities(state)]
+    listings = made_listings(seed)
+    cities = [city for state in listings.states for city in listings.cities(state)]
     dates = [str(FIRST_DAY + timedelta(day)) for day in range(MADE_DAYS)]
-    flights = [row for pair in permutations(cities, 2) for date in dates for row in sandbox.flights(*pair, date)]
-    return tools_folder(flights, [row for city in cities for row in sandbox.accommodations(city)])
+    flights = [row for pair in permutations(cities, 2) for date in dates for row in listings.flights(*pair, date)]
+    return tools_folder(flights, [row for city in cities for row in listings.accommodations(city)])

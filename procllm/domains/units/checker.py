@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from procllm.domains.base import Instance, Verdict, cumulative
-from procllm.domains.units.request import SIDES, Problem
+from procllm.domains.base import AnswerVerdict, Instance, cumulative
+from procllm.domains.units.request import SIDES, MovementProblem
 
 KEYS = ("unit_id", "action_type", "location")
 SHOWN = 60  # characters of an offender that a reason repeats
@@ -29,9 +29,9 @@ class Move(NamedTuple):
     location: str
 
 
-def check(instance: Instance, answer: str) -> Verdict:
+def check(instance: Instance, answer: str) -> AnswerVerdict:
     """The parts of Unit Movement: "format", "moves", "surrounded"."""
-    problem: Problem = instance.problem
+    problem: MovementProblem = instance.problem
     try:
         moves = read_moves(answer)
     except BadAnswer as fault:
@@ -76,7 +76,7 @@ def _shown(value: Any) -> str:
     return text if len(text) <= SHOWN else text[:SHOWN] + "…"
 
 
-def after(problem: Problem, moves: Iterable[Move]) -> dict[str, str]:
+def after(problem: MovementProblem, moves: Iterable[Move]) -> dict[str, str]:
     """Where each unit is after the turn; one without a move stays. Raises BadAnswer for a move that cannot be done."""
     ordered: dict[str, str] = {}
     for unit, location in moves:
@@ -90,13 +90,13 @@ def after(problem: Problem, moves: Iterable[Move]) -> dict[str, str]:
     return {unit: ordered.get(unit, place) for unit, place in problem.units.items()}
 
 
-def held(problem: Problem, places: Iterable[str]) -> list[str]:
+def held(problem: MovementProblem, places: Iterable[str]) -> list[str]:
     """The neighbours of the target with enough units. places: where each unit is."""
     count = Counter(places)
     return [place for place in problem.neighbours if count[place] >= problem.need]
 
 
-def _exposed(problem: Problem, places: dict[str, str]) -> str:
+def _exposed(problem: MovementProblem, places: dict[str, str]) -> str:
     """What is lacking for the target to be surrounded, in words; "" if nothing is."""
     count, enough = Counter(places.values()), held(problem, places.values())
     if len(enough) >= SIDES:
@@ -110,7 +110,7 @@ def along_edges(instance: Instance, answer: str) -> float:
 
     NaN for an answer without moves, or with one that cannot be done.
     """
-    problem: Problem = instance.problem
+    problem: MovementProblem = instance.problem
     try:
         moves = read_moves(answer)
         after(problem, moves)

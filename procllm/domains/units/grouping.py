@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import islice, permutations
 from typing import NamedTuple
 
-from procllm.domains.units.request import SIDES, Problem
+from procllm.domains.units.request import SIDES, MovementProblem
 
 LINE = re.compile(r"group ([1-3]) goes to (\w+): (\w+(?:, \w+)*)")
 TRIED = 10_000  # ways to send groups to places; four places have 24
@@ -22,7 +22,7 @@ class Group(NamedTuple):
     units: tuple[str, ...]
 
 
-def grouped(problem: Problem) -> list[Group]:
+def grouped(problem: MovementProblem) -> list[Group]:
     """Three groups, each sent where most of its units get along one edge; no two go to the same place."""
     groups = _by_call_sign(problem)
     near = [Counter(place for unit in units for place in problem.network[problem.units[unit]]) for units in groups]
@@ -31,7 +31,7 @@ def grouped(problem: Problem) -> list[Group]:
     return [Group(*each) for each in zip(range(1, SIDES + 1), best, map(tuple, groups), strict=True)]
 
 
-def _by_call_sign(problem: Problem) -> list[list[str]]:
+def _by_call_sign(problem: MovementProblem) -> list[list[str]]:
     """The units by what stands before their number; in three equal parts if that makes no three groups of the size."""
     groups: dict[str, list[str]] = {}
     for unit in problem.units:
@@ -54,7 +54,7 @@ def read_groups(text: str) -> list[Group] | None:
     return groups if [group.number for group in groups] == [1, 2, 3] else None
 
 
-def fault_of(groups: Sequence[Group], problem: Problem) -> str:
+def fault_of(groups: Sequence[Group], problem: MovementProblem) -> str:
     """What keeps the groups from reaching the goal, in words; "" if nothing does."""
     placed = Counter(unit for group in groups for unit in group.units)
     if unknown := next((unit for unit in placed if unit not in problem.units), None):

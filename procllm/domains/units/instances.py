@@ -19,7 +19,7 @@ from itertools import combinations
 from random import Random
 
 from procllm.domains.base import Instance
-from procllm.domains.units.request import Problem, worded
+from procllm.domains.units.request import MovementProblem, worded
 
 SECTIONS, OUTER = 4, 3  # neighbours of the target, and outer places of each
 OCCUPIED = 3  # sections with units
@@ -61,7 +61,7 @@ def _instance(seed: int, n: int, k: int, edges: int, number: int) -> Instance:
     random = Random(f"procllm {name}")
     network = made_network(random, edges)
     target = next(iter(network))
-    problem = Problem(target, k, _placed(target, network, n, random), network)
+    problem = MovementProblem(target, k, _placed(target, network, n, random), network)
     return Instance(name, worded(problem), problem)
 
 

@@ -7,7 +7,7 @@ from itertools import permutations, product
 from math import cos, hypot, pi, sin
 from typing import NamedTuple
 
-from procllm.domains.units.request import Problem
+from procllm.domains.units.request import MovementProblem
 
 NEAR, FAR = 1.15, 2.4  # radius of the neighbours' ring and of the outer places'
 SPREAD = 0.5  # angle between the outer places of a section
@@ -35,7 +35,7 @@ def around(radius: float, angle: float) -> Point:
     return Point(radius * sin(angle), radius * cos(angle))
 
 
-def sections_of(problem: Problem) -> dict[str, tuple[str, ...]]:
+def sections_of(problem: MovementProblem) -> dict[str, tuple[str, ...]]:
     """Each neighbour of the target with its outer places."""
     taken = {problem.target, *problem.neighbours}
     sections = {}
@@ -45,14 +45,14 @@ def sections_of(problem: Problem) -> dict[str, tuple[str, ...]]:
     return sections
 
 
-def edges_of(problem: Problem) -> Iterator[Edge]:
+def edges_of(problem: MovementProblem) -> Iterator[Edge]:
     """Each edge once."""
     order = {place: number for number, place in enumerate(problem.network)}
     for place, beside in problem.network.items():
         yield from ((place, other) for other in beside if order[place] < order[other])
 
 
-def arranged(problem: Problem) -> dict[str, tuple[str, ...]]:
+def arranged(problem: MovementProblem) -> dict[str, tuple[str, ...]]:
     """The sections, and the outer places in each, in the order that makes edges between outer places shortest."""
     sections = sections_of(problem)
     outer = {place for places in sections.values() for place in places}
@@ -77,7 +77,7 @@ def _length(sections: Sections, edges: Sequence[Edge]) -> int:
     return sum(min(span, len(slot) - span) for span in spans)
 
 
-def points_of(problem: Problem, sections: Sections) -> dict[str, Point]:
+def points_of(problem: MovementProblem, sections: Sections) -> dict[str, Point]:
     """Place -> point."""
     points = {problem.target: Point(0.0, 0.0)}
     for number, (neighbour, outer) in enumerate(sections.items()):

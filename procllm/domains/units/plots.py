@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from procllm.domains.units.checker import after, held, read_moves
 from procllm.domains.units.layout import FAR, NEAR, Point, arranged, bend, edges_of, points_of
-from procllm.domains.units.request import SIDES, Problem
+from procllm.domains.units.request import SIDES, MovementProblem
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +23,7 @@ PLACE, RIM = 0.07, 0.34  # radius of an empty place; from a neighbour to its nam
 WIDE, HIGH = FAR + 1.1, FAR + 0.55  # half the page
 
 
-def draw(problem: Problem, answer: str | None = None) -> Figure:
+def draw(problem: MovementProblem, answer: str | None = None) -> Figure:
     """The places on rings around the target, and how many units are at each before and after the answer's moves.
 
     answer: as the checker reads it; None draws the start alone. Raises BadAnswer for moves that cannot be done.
@@ -48,7 +48,7 @@ def draw(problem: Problem, answer: str | None = None) -> Figure:
     return figure
 
 
-def _title(problem: Problem, places: Mapping[str, str] | None) -> str:
+def _title(problem: MovementProblem, places: Mapping[str, str] | None) -> str:
     title = f"Surround {problem.target}: {problem.need} or more units at {SIDES} of the places next to it"
     if places is None:
         return title
@@ -65,7 +65,7 @@ def _draw_sections(axes: Axes, count: int) -> None:
         axes.add_patch(Wedge((0, 0), FAR + 0.1, middle - half + 1.5, middle + half - 1.5, color=SHADE, linewidth=0))
 
 
-def _draw_edges(axes: Axes, problem: Problem, points: Mapping[str, Point]) -> None:
+def _draw_edges(axes: Axes, problem: MovementProblem, points: Mapping[str, Point]) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
@@ -74,7 +74,7 @@ def _draw_edges(axes: Axes, problem: Problem, points: Mapping[str, Point]) -> No
         axes.add_patch(PathPatch(curve, facecolor="none", edgecolor=EDGE, linewidth=1.2, zorder=1))
 
 
-def _draw_moves(axes: Axes, problem: Problem, points: Mapping[str, Point], places: Mapping[str, str]) -> None:
+def _draw_moves(axes: Axes, problem: MovementProblem, points: Mapping[str, Point], places: Mapping[str, str]) -> None:
     """An arrow for the units that go from one place to another, as wide as they are many; dashed if along no edge."""
     from matplotlib.patches import FancyArrowPatch
 
@@ -89,7 +89,9 @@ def _draw_moves(axes: Axes, problem: Problem, points: Mapping[str, Point], place
         axes.add_patch(arrow)
 
 
-def _draw_places(axes: Axes, problem: Problem, points: Mapping[str, Point], places: Mapping[str, str] | None) -> None:
+def _draw_places(
+    axes: Axes, problem: MovementProblem, points: Mapping[str, Point], places: Mapping[str, str] | None
+) -> None:
     """A dot for each place, a star for the target, and discs with how many units are there before and after."""
     enough = held(problem, places.values()) if places else []
     for place, point in points.items():
@@ -104,7 +106,7 @@ def _draw_places(axes: Axes, problem: Problem, points: Mapping[str, Point], plac
     axes.plot(0, 0, marker="*", markersize=26, color=INK, markeredgecolor="white", zorder=4)
 
 
-def _there(problem: Problem, place: str, places: Mapping[str, str] | None) -> dict[str, int]:
+def _there(problem: MovementProblem, place: str, places: Mapping[str, str] | None) -> dict[str, int]:
     """Colour -> how many units are at a place before and after, where there are any."""
     both = {BEFORE: problem.units, AFTER: places or {}}
     counts = {color: sum(at == place for at in where.values()) for color, where in both.items()}
@@ -127,7 +129,9 @@ def _disc(axes: Axes, at: Point, radius: float, color: str, rim: str) -> None:
     axes.add_patch(Circle(at, radius, facecolor=color, edgecolor=rim, linewidth=2 if rim == INK else 1.2, zorder=4))
 
 
-def _draw_names(axes: Axes, problem: Problem, points: Mapping[str, Point], places: Mapping[str, str] | None) -> None:
+def _draw_names(
+    axes: Axes, problem: MovementProblem, points: Mapping[str, Point], places: Mapping[str, str] | None
+) -> None:
     for place, point in points.items():
         inner = point.radius < (NEAR + FAR) / 2
         at, side = _name_inside(point) if inner else _name_outside(point, _half(_there(problem, place, places)))
@@ -152,7 +156,7 @@ def _name_outside(point: Point, half: float) -> tuple[Point, str]:
     return Point(point.x + side * (half + 0.08), point.y * 1.05), "left" if side > 0 else "right"
 
 
-def _draw_call_signs(axes: Axes, problem: Problem, points: Mapping[str, Point]) -> None:
+def _draw_call_signs(axes: Axes, problem: MovementProblem, points: Mapping[str, Point]) -> None:
     """Under a neighbour's name, how many units of which call sign start in its section."""
     for neighbour in problem.neighbours:
         near = (unit for unit, place in problem.units.items() if place in problem.network[neighbour])
@@ -170,7 +174,7 @@ def _write(axes: Axes, at: Point, text: str, side: str, **look: Any) -> None:
     axes.text(*at, text, ha=side, va="center", zorder=6, path_effects=outline, **look)
 
 
-def _draw_legend(figure: Figure, problem: Problem, moved: bool) -> None:
+def _draw_legend(figure: Figure, problem: MovementProblem, moved: bool) -> None:
     from matplotlib.lines import Line2D
 
     def disc(color: str, rim: str, label: str) -> Line2D:

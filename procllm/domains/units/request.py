@@ -22,7 +22,7 @@ class NoProblem(ValueError):
 
 
 @dataclass(frozen=True)
-class Problem:
+class MovementProblem:
     """target: to be surrounded. need: units at each of three places next to it. units: unit -> where it is.
 
     network: place -> the places next to it; every edge stands at both its ends.
@@ -39,7 +39,7 @@ class Problem:
         return self.network[self.target]
 
 
-def worded(problem: Problem) -> str:
+def worded(problem: MovementProblem) -> str:
     """The request: the goal, a line a unit, a line a place."""
     units = [UNIT.format(unit, place) for unit, place in problem.units.items()]
     places = [f"{place} - {list(beside)}" for place, beside in problem.network.items()]
@@ -47,7 +47,7 @@ def worded(problem: Problem) -> str:
     return "\n".join(["Goal:", *goal, "", "Units:", *units, "", "Network (location - next to it):", *places]) + "\n"
 
 
-def parsed(text: str) -> Problem:
+def parsed(text: str) -> MovementProblem:
     """The problem that a request tells of; other lines say nothing, of two that disagree the first counts.
 
     Raises NoProblem.
@@ -61,7 +61,7 @@ def parsed(text: str) -> Problem:
         raise NoProblem("The request states no goal")
     network = {place: tuple(re.findall(r"\w+", beside)) for place, beside in reversed(places)}
     ordered = {place: network[place] for place, _ in places}
-    problem = Problem(goals[0][0], int(needs[0][0]), _first(units), ordered)
+    problem = MovementProblem(goals[0][0], int(needs[0][0]), _first(units), ordered)
     _refuse_impossible(problem)
     return problem
 
@@ -73,7 +73,7 @@ def _first(pairs: list[tuple[str, ...]]) -> dict[str, str]:
     return found
 
 
-def _refuse_impossible(problem: Problem) -> None:
+def _refuse_impossible(problem: MovementProblem) -> None:
     """Places that are named have a line, an edge stands at both ends, and there are enough sides and units."""
     network = problem.network
     lost = [place for place in (problem.target, *problem.units.values()) if place not in network]

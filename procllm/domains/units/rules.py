@@ -10,7 +10,7 @@ from procllm.actions import Action, Verify, Write
 from procllm.domains.base import Instance
 from procllm.domains.units.checker import BadAnswer, check, read_moves
 from procllm.domains.units.grouping import Group, fault_of, grouped, read_groups, written
-from procllm.domains.units.request import NoProblem, Problem, parsed
+from procllm.domains.units.request import MovementProblem, NoProblem, parsed
 from procllm.files import ANSWER, NOTES, REQUEST
 from procllm.rules.view import Judgement, View, note, sections
 
@@ -134,7 +134,7 @@ def _judged_group(number: int, groups: Sequence[Group] | None, notes: Mapping[st
     return Judgement(True, f"Each of the {len(expected)} units of group {number} moves to {place}.")
 
 
-def _judged_moves(problem: Problem, answer: str) -> Judgement:
+def _judged_moves(problem: MovementProblem, answer: str) -> Judgement:
     verdict = check(Instance("", "", problem), answer)
     return Judgement(verdict.solved, f"{verdict.reason}." if verdict.reason else "The target is surrounded.")
 

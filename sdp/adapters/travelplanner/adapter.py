@@ -10,9 +10,9 @@ from typing import Any
 
 from lab.models.backbone import Backbone
 from lab.models.parsing import MalformedAnswer
-from sdp.adapters.travelplanner import rules  # noqa: F401  (registers the rules engine's answers)
+from sdp.adapters.travelplanner import noise, rules  # noqa: F401  (registers what answers offline)
 from sdp.adapters.travelplanner.options import (
-    Listings,
+    Catalogue,
     Option,
     Options,
     attraction_options,
@@ -44,8 +44,8 @@ from sdp.adapters.travelplanner.trip import (
 )
 from sdp.adapters.travelplanner.undo import frugal, undoing_tail
 from sdp.adapters.travelplanner.validators import REOPEN, Report, fault
-from sdp.operators import Predicate, Verdict
-from sdp.trajectory import Attempt, Trajectory
+from sdp.operators import Verdict
+from sdp.trajectory import Attempt, Predicate, Trajectory
 from worlds.travelplanner.tasks import TripTask
 from worlds.travelplanner.world import TravelPlanner
 
@@ -91,7 +91,7 @@ class TravelPlannerAdapter:
 
     task: TripTask
     world: TravelPlanner
-    listings: Listings
+    catalogue: Catalogue
     backbone: Backbone
     policy: Policy = Policy()
 
@@ -150,20 +150,20 @@ class TravelPlannerAdapter:
         undone = sum(predicate.kind == REOPEN for predicate in plan)
         if undone >= self.policy.undo or not _cornered(rest[0], trajectory):
             return rest
-        tail = undoing_tail(self.listings, state, rest, self.policy.every_meal)
+        tail = undoing_tail(self.catalogue, state, rest, self.policy.every_meal)
         return rest if tail is None else tail
 
     def _options(self, state: TripState, target: Predicate, slot: str) -> Options:
         if target.kind in TRANSPORT:
-            options = transport_options(self.listings, state, target)
+            options = transport_options(self.catalogue, state, target)
         elif target.kind == STAY:
-            options = stay_options(self.listings, state, target)
+            options = stay_options(self.catalogue, state, target)
         elif target.kind == MEALS_OF_DAY:
-            options = meal_options(self.listings, state, target, slot)
+            options = meal_options(self.catalogue, state, target, slot)
         else:
-            options = attraction_options(self.listings, state, target)
+            options = attraction_options(self.catalogue, state, target)
         if target.about.get("frugal"):
-            options = frugal(self.listings, state, target, options, self.policy.every_meal)
+            options = frugal(self.catalogue, state, target, options, self.policy.every_meal)
         return cap(options, state.cuisines_missing)
 
     def _select(
@@ -193,8 +193,8 @@ class TravelPlannerAdapter:
     def _choose_route(self) -> Route:
         task = self.task
         # Some cities share their name with a state; only trips of 3 days name a city.
-        found = (task.dest,) if task.days == 3 else self.listings.sandbox.cities(task.dest)
-        candidates = [_candidate(self.listings, task, city) for city in found if city != task.org]
+        found = (task.dest,) if task.days == 3 else self.catalogue.listings.cities(task.dest)
+        candidates = [_candidate(self.catalogue, task, city) for city in found if city != task.org]
         answer = self.backbone.ask(
             CITIES, trip=_trip_text(task, ()), count=task.visiting_city_number, candidates=candidates
         )
@@ -241,17 +241,17 @@ def _cornered(target: Predicate, trajectory: Trajectory) -> bool:
     return target.kind == BUDGET or any(attempt.action and attempt.action["note"] for attempt in here)
 
 
-def _candidate(listings: Listings, task: TripTask, city: str) -> Candidate:
+def _candidate(catalogue: Catalogue, task: TripTask, city: str) -> Candidate:
     """What the search tools say of a city, before any plan."""
     route = even_route(task, (city,) * task.visiting_city_number)
     state = TripState(task, route)
-    there = ways(listings, Leg(1, task.dates[0], task.org, city), state)
-    back = ways(listings, Leg(task.days, task.dates[-1], city, task.org), state)
+    there = ways(catalogue, Leg(1, task.dates[0], task.org, city), state)
+    back = ways(catalogue, Leg(task.days, task.dates[-1], city, task.org), state)
     stay = next(p for p in state_plan(task, route, False) if p.kind == STAY)
-    stays = stay_options(listings, state, stay).options
+    stays = stay_options(catalogue, state, stay).options
     return Candidate(
         city=city, there=_least(there), back=_least(back), stay=_least(stays),
-        restaurants=len(listings.restaurants(city)), attractions=len(listings.attractions(city)),
+        restaurants=len(catalogue.restaurants(city)), attractions=len(catalogue.attractions(city)),
     )  # fmt: skip
 
 

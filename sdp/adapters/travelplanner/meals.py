@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from sdp.adapters.travelplanner.options import Listings, place_text
+from sdp.adapters.travelplanner.options import Catalogue, place_text
 from sdp.adapters.travelplanner.trip import MEALS_OF_DAY, TripState, slots_of, state_plan
 from worlds.travelplanner.itinerary import MEALS
 from worlds.travelplanner.menus import Menu, cheapest_menus
@@ -20,7 +20,7 @@ class Meals(NamedTuple):
     texts: Mapping[str, frozenset[str]]
 
 
-def cheapest_meals(listings: Listings, state: TripState, every_meal: bool) -> Meals | None:
+def cheapest_meals(catalogue: Catalogue, state: TripState, every_meal: bool) -> Meals | None:
     """The cheapest restaurants for all meals that must still be chosen and all cuisines not yet had; None if none do.
 
     Exact: optional meals are only eaten for a cuisine, so the ways to share the meals out between the cities are few.
@@ -29,7 +29,7 @@ def cheapest_meals(listings: Listings, state: TripState, every_meal: bool) -> Me
     shares = meals_by_city(state, every_meal)
     menus = []
     for position, stop in enumerate(state.route):
-        rows = [row for row in listings.restaurants(stop.city) if place_text(row) not in used]
+        rows = [row for row in catalogue.restaurants(stop.city) if place_text(row) not in used]
         menus.append(cheapest_menus(rows, wanted, max(share[position] for share in shares)))
     found = [menu for share in shares if (menu := _combined(share, menus, len(wanted)))]
     if not found:

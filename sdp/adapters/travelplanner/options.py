@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sdp.adapters.travelplanner.trip import Decision, Leg, TripState, legs, route_of
-from sdp.operators import Predicate
+from sdp.trajectory import Predicate
 from worlds.travelplanner.costs import flight_cost, ground_cost, meal_cost, night_cost
 from worlds.travelplanner.hard import FORBIDDEN_WORDS, forbids, has_room_type
 from worlds.travelplanner.itinerary import MEALS, name_and_city
-from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Sandbox
+from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Listings
 
 CAP = 30
-SANDBOX, LOCAL, MODE, UNIQUE, AFFORDABLE = (
+LISTINGS, LOCAL, MODE, UNIQUE, AFFORDABLE = (
     "sandbox membership", "local constraints", "transport-mode consistency", "trip-wide uniqueness", "affordability",
 )  # fmt: skip
 FLIGHT = "flight"
@@ -49,7 +49,7 @@ def sift(candidates: Iterable[Option], stages: Sequence[Stage], what: str) -> Op
     """Apply the filters in sequence; sort what is left by cost."""
     left = list(candidates)
     if not left:
-        return Options((), f"{SANDBOX}: the listings hold no {what}")
+        return Options((), f"{LISTINGS}: the listings hold no {what}")
     for name, keep in stages:
         kept = [option for option in left if keep(option)]
         if not kept:
@@ -70,24 +70,24 @@ def cap(options: Options, wanted: Sequence[str] = (), size: int = CAP) -> Option
     return Options(tuple(option for option in options.options if option in shown), options.diagnostic)
 
 
-class Listings:
-    """The sandbox as an adapter uses it: rows found through the search tools, as texts that read back as these rows.
+class Catalogue:
+    """The listings as an adapter uses them: rows found through the search tools, as texts that read back as these rows.
 
     A row is left out if the evaluator would take its text for another row, or not find it at all. Holds no trip.
     """
 
-    def __init__(self, sandbox: Sandbox) -> None:
-        self.sandbox = sandbox
+    def __init__(self, listings: Listings) -> None:
+        self.listings = listings
         self._known: dict[tuple[str, str], tuple[Any, ...]] = {}
 
     def stays(self, city: str) -> tuple[Any, ...]:
-        return self._rows("stays", city, self.sandbox.accommodations, self.sandbox.accommodations_named)
+        return self._rows("stays", city, self.listings.accommodations, self.listings.accommodations_named)
 
     def restaurants(self, city: str) -> tuple[Any, ...]:
-        return self._rows("restaurants", city, self.sandbox.restaurants, self.sandbox.restaurants_named)
+        return self._rows("restaurants", city, self.listings.restaurants, self.listings.restaurants_named)
 
     def attractions(self, city: str) -> tuple[Any, ...]:
-        return self._rows("attractions", city, self.sandbox.attractions, self.sandbox.attractions_named, "\n;")
+        return self._rows("attractions", city, self.listings.attractions, self.listings.attractions_named, "\n;")
 
     def _rows(
         self, what: str, city: str, search: Callable[..., Any], named: Callable[..., Any], unwritable: str = "\n"
@@ -103,7 +103,7 @@ def place_text(row: Any) -> str:
     return f"{row.name.strip()}, {row.city}"
 
 
-def transport_options(listings: Listings, state: TripState, target: Predicate) -> Options:
+def transport_options(catalogue: Catalogue, state: TripState, target: Predicate) -> Options:
     """Flights of the day and drives, for one leg."""
     leg = Leg(*(target.about[name] for name in ("day", "date", "org", "dest")))
     rest = [
@@ -112,16 +112,16 @@ def transport_options(listings: Listings, state: TripState, target: Predicate) -
     others = {d.mode for d in state.decisions if d.mode and d.day != leg.day}
     stages = (
         (LOCAL, lambda option: allowed(option, state)),
-        (MODE, lambda option: _consistent(option.mode, others) and _goes_on(listings, state, option.mode, rest)),
+        (MODE, lambda option: _consistent(option.mode, others) and _goes_on(catalogue, state, option.mode, rest)),
         (AFFORDABLE, _affordable(state, [(leg.day, "transportation")])),
     )
-    return sift(ways(listings, leg, state), stages, f"transport from {leg.org} to {leg.dest} on {leg.date}")
+    return sift(ways(catalogue, leg, state), stages, f"transport from {leg.org} to {leg.dest} on {leg.date}")
 
 
-def stay_options(listings: Listings, state: TripState, target: Predicate) -> Options:
+def stay_options(catalogue: Catalogue, state: TripState, target: Predicate) -> Options:
     """One place for all nights in a city."""
     days, task = target.about["days"], state.task
-    rows = {place_text(row): row for row in listings.stays(target.about["city"])}
+    rows = {place_text(row): row for row in catalogue.stays(target.about["city"])}
     candidates = [_stay(row, days, task.people) for row in rows.values()]
     stages = (
         (LOCAL, lambda option: _suits(rows[option.decisions[0].text], state, len(days))),
@@ -130,11 +130,11 @@ def stay_options(listings: Listings, state: TripState, target: Predicate) -> Opt
     return sift(candidates, stages, f"{len(days)} nights in {target.about['city']}")
 
 
-def meal_options(listings: Listings, state: TripState, target: Predicate, slot: str) -> Options:
+def meal_options(catalogue: Catalogue, state: TripState, target: Predicate, slot: str) -> Options:
     """Restaurants for one meal."""
     day = target.about["day"]
     used = state.reopen([(day, slot)]).used(MEALS)
-    rows = [row for city in target.about["cities"] for row in listings.restaurants(city)]
+    rows = [row for city in target.about["cities"] for row in catalogue.restaurants(city)]
     stages = (
         (UNIQUE, lambda option: option.decisions[0].text not in used),
         (AFFORDABLE, _affordable(state, [(day, slot)])),
@@ -142,29 +142,29 @@ def meal_options(listings: Listings, state: TripState, target: Predicate, slot: 
     return sift((_meal(row, day, slot, state) for row in rows), stages, f"{slot} on day {day}")
 
 
-def attraction_options(listings: Listings, state: TripState, target: Predicate) -> Options:
+def attraction_options(catalogue: Catalogue, state: TripState, target: Predicate) -> Options:
     """Attractions for a day; they cost nothing."""
     day = target.about["day"]
     used = {d.text.rstrip(";") for d in state.decisions if d.slot == "attraction" and d.day != day}
-    rows = [row for city in target.about["cities"] for row in listings.attractions(city)]
+    rows = [row for city in target.about["cities"] for row in catalogue.attractions(city)]
     # The closing semicolon matters: the evaluator does not read what none closes.
     candidates = [Option(place_text(row), (Decision(day, "attraction", f"{place_text(row)};"),), 0.0) for row in rows]
     stages = ((UNIQUE, lambda option: option.label not in used),)
     return sift(candidates, stages, f"an attraction on day {day}")
 
 
-def ways(listings: Listings, leg: Leg, state: TripState) -> list[Option]:
+def ways(catalogue: Catalogue, leg: Leg, state: TripState) -> list[Option]:
     """Every way of travelling a leg, before any filter but the first."""
-    people, sandbox = state.task.people, listings.sandbox
+    people, listings = state.task.people, catalogue.listings
     found = []
-    for flight in sandbox.flights(leg.org, leg.dest, leg.date):
-        if sandbox.flight(flight.number) != flight:
+    for flight in listings.flights(leg.org, leg.dest, leg.date):
+        if listings.flight(flight.number) != flight:
             continue  # the evaluator would price another row of that number
         text = (f"Flight Number: {flight.number}, from {leg.org} to {leg.dest}, "
                 f"Departure Time: {flight.departs}, Arrival Time: {flight.arrives}")  # fmt: skip
         found.append(_way(leg, text, flight_cost(flight, people), FLIGHT))
     for mode, word in ((SELF_DRIVING, "Self-driving"), (TAXI, "Taxi")):
-        drive = sandbox.ground(leg.org, leg.dest, mode)
+        drive = listings.ground(leg.org, leg.dest, mode)
         if drive is not None:
             text = f"{word}, from {leg.org} to {leg.dest}, Duration: {drive.duration}, Distance: {drive.distance}"
             found.append(_way(leg, text, ground_cost(drive, people), mode))
@@ -204,10 +204,11 @@ def _consistent(mode: str, others: set[str]) -> bool:
     return not others or (mode == SELF_DRIVING) == (SELF_DRIVING in others)
 
 
-def _goes_on(listings: Listings, state: TripState, mode: str, rest: Iterable[Leg]) -> bool:
+def _goes_on(catalogue: Catalogue, state: TripState, mode: str, rest: Iterable[Leg]) -> bool:
     """Whether each leg still to be decided can be travelled in a way that goes with `mode`."""
     return all(
-        any(allowed(way, state) and _consistent(way.mode, {mode}) for way in ways(listings, leg, state)) for leg in rest
+        any(allowed(way, state) and _consistent(way.mode, {mode}) for way in ways(catalogue, leg, state))
+        for leg in rest
     )
 
 

@@ -1,9 +1,8 @@
-"""The two questions that TravelPlanner's operators ask a model, and their plausible wrong answers."""
+"""The two questions that TravelPlanner's operators ask a model."""
 
 from __future__ import annotations
 
 from functools import cache
-from random import Random
 from typing import Literal
 
 from pydantic import Field, create_model
@@ -55,14 +54,6 @@ def selection_of(count: int) -> type[Selection]:
     return create_model("Selection", __base__=Selection, choice=(numbers, about))
 
 
-def wrong_selection(fields: SelectFields, answer: Selection, random: Random) -> Selection:
-    """As small models go wrong: another option of the list, or as often a number that is not on it."""
-    others = [option.number for option in fields.options if option.number != answer.choice]
-    if others and random.random() < 0.5:
-        return Selection(choice=random.choice(others))
-    return Selection(choice=len(fields.options) + random.randint(1, 9))
-
-
 SELECT = Prompt(
     name="sdp.travelplanner.select",
     version="1",
@@ -102,7 +93,6 @@ Rejected {{ "%d times" % failure.times if failure.times > 1 else "before" }}: {{
 """,
     fields=SelectFields,
     answer=Selection,
-    corrupt=wrong_selection,
     narrow=lambda fields: selection_of(len(fields.options)),
 )
 
@@ -135,12 +125,6 @@ class Cities(AnswerModel):
     cities: list[str] = Field(description="names of the cities to visit, in the order of travel")
 
 
-def wrong_cities(fields: CitiesFields, answer: Cities, random: Random) -> Cities:
-    """Other cities of the same list."""
-    names = [candidate.city for candidate in fields.candidates]
-    return Cities(cities=random.sample(names, min(fields.count, len(names))))
-
-
 CITIES = Prompt(
     name="sdp.travelplanner.cities",
     version="1",
@@ -161,5 +145,4 @@ Choose {{ count }} different cities, in the order of travel, from:
 """,
     fields=CitiesFields,
     answer=Cities,
-    corrupt=wrong_cities,
 )

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from sdp.operators import Predicate
+from sdp.trajectory import Predicate
 from worlds.travelplanner.itinerary import MEALS
 from worlds.travelplanner.tasks import TripTask
 from worlds.travelplanner.world import blank_draft

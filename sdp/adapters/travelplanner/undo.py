@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import combinations, pairwise
 
 from sdp.adapters.travelplanner.meals import cheapest_meals
-from sdp.adapters.travelplanner.options import Listings, Options, allowed, stay_options, ways
+from sdp.adapters.travelplanner.options import Catalogue, Options, allowed, stay_options, ways
 from sdp.adapters.travelplanner.trip import (
     MEALS_OF_DAY,
     OUTBOUND,
@@ -29,14 +29,14 @@ from sdp.adapters.travelplanner.trip import (
     state_plan,
 )
 from sdp.adapters.travelplanner.validators import REOPEN
-from sdp.operators import Predicate
+from sdp.trajectory import Predicate
 from worlds.travelplanner.listings import SELF_DRIVING
 
 NEVER = float("inf")
 
 
 def undoing_tail(
-    listings: Listings, state: TripState, tail: Sequence[Predicate], every_meal: bool
+    catalogue: Catalogue, state: TripState, tail: Sequence[Predicate], every_meal: bool
 ) -> tuple[Predicate, ...] | None:
     """A frugal plan tail that first opens again what costs more than it must; None if no other tail can help.
 
@@ -44,11 +44,11 @@ def undoing_tail(
     """
     if tail[0].kind == OUTBOUND:
         state = replace(state, route=route_of(tail[0]))
-    route = _cheapest_route(listings, state, every_meal)
+    route = _cheapest_route(catalogue, state, every_meal)
     if route is None:
         return None
     done = [p for p in state_plan(state.task, state.route, every_meal) if slots_of(p) and _decided(state, p)]
-    again = done if route != state.route else [p for p in done if _may_save(listings, state, p)]
+    again = done if route != state.route else [p for p in done if _may_save(catalogue, state, p)]
     kept = [p for p in done if p not in again]
     ahead = tuple(_frugal(p) for p in state_plan(state.task, route, every_meal) if p not in kept)
     if again:
@@ -56,14 +56,14 @@ def undoing_tail(
     return None if ahead == tuple(tail) else ahead
 
 
-def frugal(listings: Listings, state: TripState, target: Predicate, options: Options, every_meal: bool) -> Options:
+def frugal(catalogue: Catalogue, state: TripState, target: Predicate, options: Options, every_meal: bool) -> Options:
     """Of the options for a frugal predicate, those of a cheapest trip; for transport, in the trip's cheapest mode."""
     left = list(options.options)
     if target.kind in TRANSPORT:
-        by_car = cheapest_by_car(listings, state, route_of(target))
+        by_car = cheapest_by_car(catalogue, state, route_of(target))
         left = [option for option in left if (option.mode == SELF_DRIVING) == by_car] or left
     if target.kind == MEALS_OF_DAY:
-        menu = cheapest_meals(listings, state, every_meal)
+        menu = cheapest_meals(catalogue, state, every_meal)
         here = (menu.texts.get(city, ()) for city in target.about["cities"]) if menu else ()
         # The city that is left today comes first: what the menu has there cannot be eaten later.
         texts = next(filter(None, here), ())
@@ -74,27 +74,27 @@ def frugal(listings: Listings, state: TripState, target: Predicate, options: Opt
     return Options(tuple(option for option in left if option.cost == least), options.diagnostic)
 
 
-def cheapest_by_car(listings: Listings, state: TripState, route: Route) -> bool:
+def cheapest_by_car(catalogue: Catalogue, state: TripState, route: Route) -> bool:
     """Whether driving oneself all the way costs less than flights and taxis, or is the only way."""
-    return _transport_cost(listings, state, route, True) < _transport_cost(listings, state, route, False)
+    return _transport_cost(catalogue, state, route, True) < _transport_cost(catalogue, state, route, False)
 
 
-def _transport_cost(listings: Listings, state: TripState, route: Route, by_car: bool) -> float:
-    return sum(min(_costs(listings, state, leg, by_car), default=NEVER) for leg in legs(state.task, route))
+def _transport_cost(catalogue: Catalogue, state: TripState, route: Route, by_car: bool) -> float:
+    return sum(min(_costs(catalogue, state, leg, by_car), default=NEVER) for leg in legs(state.task, route))
 
 
-def _costs(listings: Listings, state: TripState, leg: Leg, by_car: bool) -> list[float]:
+def _costs(catalogue: Catalogue, state: TripState, leg: Leg, by_car: bool) -> list[float]:
     """Costs of the ways that the query allows, by car or not."""
-    found = ways(listings, leg, state)
+    found = ways(catalogue, leg, state)
     return [way.cost for way in found if allowed(way, state) and (way.mode == SELF_DRIVING) == by_car]
 
 
-def _cheapest_route(listings: Listings, state: TripState, every_meal: bool) -> Route | None:
+def _cheapest_route(catalogue: Catalogue, state: TripState, every_meal: bool) -> Route | None:
     """The same cities with the nights spread so that the trip costs least, as they are if nothing costs less.
 
     None if no spread can be had at any price.
     """
-    cost = {route: _route_cost(listings, state, route, every_meal) for route in _spreads(state)}
+    cost = {route: _route_cost(catalogue, state, route, every_meal) for route in _spreads(state)}
     best = min(cost, key=lambda route: (cost[route], route != state.route))
     return best if cost[best] < NEVER else None
 
@@ -108,29 +108,29 @@ def _spreads(state: TripState) -> Iterator[Route]:
         )
 
 
-def _route_cost(listings: Listings, state: TripState, route: Route, every_meal: bool) -> float:
+def _route_cost(catalogue: Catalogue, state: TripState, route: Route, every_meal: bool) -> float:
     """The least that a trip on a route can cost, in dollars; infinite if a part of it cannot be had."""
     empty = TripState(replace(state.task, budget=NEVER), route)
     stays = (p for p in state_plan(state.task, route, every_meal) if p.kind == STAY)
-    cost = min(_transport_cost(listings, empty, route, by_car) for by_car in (True, False))
-    cost += sum(min((o.cost for o in stay_options(listings, empty, p).options), default=NEVER) for p in stays)
-    if cost == NEVER or any(len(listings.attractions(stop.city)) < stop.nights - 1 for stop in route):
+    cost = min(_transport_cost(catalogue, empty, route, by_car) for by_car in (True, False))
+    cost += sum(min((o.cost for o in stay_options(catalogue, empty, p).options), default=NEVER) for p in stays)
+    if cost == NEVER or any(len(catalogue.attractions(stop.city)) < stop.nights - 1 for stop in route):
         return NEVER
-    menu = cheapest_meals(listings, empty, every_meal)
+    menu = cheapest_meals(catalogue, empty, every_meal)
     return cost + menu.cost if menu else NEVER
 
 
-def _may_save(listings: Listings, state: TripState, target: Predicate) -> bool:
+def _may_save(catalogue: Catalogue, state: TripState, target: Predicate) -> bool:
     if target.kind == MEALS_OF_DAY:
         return True  # which meals are cheapest depends on all of them, so they are decided anew together
     spent = sum(d.cost for d in state.decisions if (d.day, d.slot) in set(slots_of(target)))
     if target.kind == STAY:
-        return spent > min((option.cost for option in stay_options(listings, state, target).options), default=spent)
+        return spent > min((option.cost for option in stay_options(catalogue, state, target).options), default=spent)
     if target.kind in TRANSPORT:
-        by_car = cheapest_by_car(listings, state, route_of(target))
+        by_car = cheapest_by_car(catalogue, state, route_of(target))
         leg = next(leg for leg in legs(state.task, route_of(target)) if leg.day == target.about["day"])
         return (SELF_DRIVING in state.modes) != by_car or spent > min(
-            _costs(listings, state, leg, by_car), default=spent
+            _costs(catalogue, state, leg, by_car), default=spent
         )
     return False
 

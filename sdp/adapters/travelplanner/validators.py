@@ -18,7 +18,7 @@ from sdp.adapters.travelplanner.trip import (
     STAY,
     Decision,
 )
-from sdp.operators import Predicate
+from sdp.trajectory import Predicate
 from worlds.travelplanner.hard import FORBIDDEN_WORDS, forbids, has_room_type
 from worlds.travelplanner.itinerary import MEALS
 from worlds.travelplanner.tables import Accommodation

@@ -23,7 +23,7 @@ class Compared(NamedTuple):
 
     read: frozenset[Fact]
     true: frozenset[Fact]
-    not_understood: tuple[str, ...] = ()
+    unparsed: tuple[str, ...] = ()
 
 
 class Fidelity(NamedTuple):
@@ -34,7 +34,7 @@ class Fidelity(NamedTuple):
     f1: float
     true_facts: int
     steps: int
-    not_understood: int
+    unparsed: int
 
 
 def facts(known: Iterable[Entity]) -> frozenset[Fact]:
@@ -48,7 +48,7 @@ def fidelity(steps: Sequence[Compared]) -> Fidelity:
     read, true = (sum(len(getattr(step, side)) for step in steps) for side in ("read", "true"))
     if not true:
         raise ValueError("no step has a true fact: nothing to score the rules against")
-    unread = sum(len(step.not_understood) for step in steps)
+    unread = sum(len(step.unparsed) for step in steps)
     return Fidelity(right / max(1, read), right / true, 2 * right / (read + true), true, len(steps), unread)
 
 

@@ -75,7 +75,7 @@ def _episode(world: AlfWorld, task: HouseholdTask, actions: list[str | None], se
             reading = language.read(known, action, state["feedback"])
             known = reading.known
             read = _counted(known)
-            yield Compared(read, simulator.true(action, state["feedback"], read), reading.not_understood)
+            yield Compared(read, simulator.true(action, state["feedback"], read), reading.unparsed)
             action = following if following is not None else chance.choice(state["admissible_commands"])
             if action:
                 state, _, _ = game.step(action)

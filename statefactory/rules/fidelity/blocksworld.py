@@ -34,11 +34,11 @@ def played(task: BlocksTask, actions: Iterable[str]) -> Iterator[Compared]:
     with load("made", count=1) as world:
         read, state = named("blocksworld").read, task.problem.start
         reading = read((), "", world.reset(task).text)
-        yield Compared(facts(reading.known), true(state), reading.not_understood)
+        yield Compared(facts(reading.known), true(state), reading.unparsed)
         for action in actions:
             state = _after(state, action)
             reading = read(reading.known, action, world.step(action).text)
-            yield Compared(facts(reading.known), true(state), reading.not_understood)
+            yield Compared(facts(reading.known), true(state), reading.unparsed)
 
 
 def true(state: State) -> frozenset[Fact]:

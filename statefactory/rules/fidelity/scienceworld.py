@@ -31,7 +31,7 @@ def compared(games: int = 0, seed: int = 0, file: Path = SAMPLE) -> Iterator[Com
         record = json.loads(line)
         known = from_facts((identity, Attribute(name, value)) for identity, name, value in record["before"])
         reading = read(known, record["action"], record["observation"])
-        yield Compared(facts(reading.known), _given(record["facts"]), reading.not_understood)
+        yield Compared(facts(reading.known), _given(record["facts"]), reading.unparsed)
 
 
 def _given(rows: list[list[str]]) -> frozenset[Fact]:

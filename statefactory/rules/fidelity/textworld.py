@@ -67,7 +67,7 @@ def played(task: QuestTask, plan: Iterable[str], steps: int, random: Random | No
             known = reading.known
             told.see(action, text, Simulated(state["facts"]))
             stated = {fact for fact in facts(known) if fact[1] not in NO_FACTS}
-            yield Compared(frozenset(stated), told.true(), reading.not_understood)
+            yield Compared(frozenset(stated), told.true(), reading.unparsed)
             action = next(plan, "")
             if random and not action and step < steps:
                 action = random.choice(state["admissible_commands"])

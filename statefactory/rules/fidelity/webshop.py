@@ -46,9 +46,9 @@ def compared(games: int = 0, seed: int = 0, path: Path = CHECKED) -> Iterator[Co
         page = json.loads(line)
         known = known if page["session"] == session else ()
         session = page["session"]
-        known, not_understood = webshop.read(known, page["action"], page["observation"])
+        known, unparsed = webshop.read(known, page["action"], page["observation"])
         true = {(who, name, value) for who, said in page["state"].items() for name, value in said.items()}
-        yield Compared(_without_talk(known, page["wanted"]), frozenset(true), not_understood)
+        yield Compared(_without_talk(known, page["wanted"]), frozenset(true), unparsed)
 
 
 def visits(games: int, seed: int = 0, data: str = "made") -> Iterator[Compared]:
@@ -76,21 +76,21 @@ def _random(world: Any, random: Random) -> Iterator[str]:
 
 def _visit(world: Any, task: Any, actions: Iterable[str]) -> Iterator[Compared]:
     step = world.reset(task)
-    known, not_understood = webshop.read((), "", step.text)
-    yield _compared(world, known, step.facts, not_understood)
+    known, unparsed = webshop.read((), "", step.text)
+    yield _compared(world, known, step.facts, unparsed)
     for action in actions:
         step = world.step(action)
-        known, not_understood = webshop.read(known, action, step.text)
-        yield _compared(world, known, step.facts, not_understood)
+        known, unparsed = webshop.read(known, action, step.text)
+        yield _compared(world, known, step.facts, unparsed)
 
 
-def _compared(world: Any, known: Entities, said: Mapping[str, Any], not_understood: tuple[str, ...]) -> Compared:
+def _compared(world: Any, known: Entities, said: Mapping[str, Any], unparsed: tuple[str, ...]) -> Compared:
     product = world.catalogue.by_asin.get(said.get("product"))
     true = _true(product, said)
     about = {"agent", _title(product) if product else ""}
     names = {name for _, name, _ in true} | {"location", "looking-at"}
     read = {fact for fact in facts(known) if fact[0] in about and fact[1] in names}
-    return Compared(frozenset(read), true, not_understood)
+    return Compared(frozenset(read), true, unparsed)
 
 
 def _true(product: Any, said: Mapping[str, Any]) -> frozenset[Fact]:

@@ -41,11 +41,11 @@ def read(known: Sequence[Entity], action: str, observation: str) -> Reading:
     """What is known after an action and the page that it led to."""
     shown = page(observation)
     if shown.kind == "unknown":
-        return Reading(tuple(known), shown.not_understood)
+        return Reading(tuple(known), shown.unparsed)
     facts: Known = {e.identity: {a.name: a.value for a in e.attributes} for e in known}
     agent = facts.setdefault(AGENT, {})
     READERS[shown.kind](facts, agent, shown, action)
-    return Reading(tuple(entity(name, attributes) for name, attributes in facts.items()), shown.not_understood)
+    return Reading(tuple(entity(name, attributes) for name, attributes in facts.items()), shown.unparsed)
 
 
 def _search(facts: Known, agent: dict[str, str], shown: Page, action: str) -> None:

@@ -48,7 +48,7 @@ class Page(NamedTuple):
     rating: str = ""
     options: tuple[Option, ...] = ()
     texts: tuple[str, ...] = ()
-    not_understood: tuple[str, ...] = ()
+    unparsed: tuple[str, ...] = ()
 
 
 class Line(NamedTuple):
@@ -67,15 +67,15 @@ def page(observation: str) -> Page:
     lines = _without_instruction([_line(text) for text in observation.split("\n") if text.strip()])
     refused = tuple(line.text for line in lines if OTHER_END.match(line.text))
     shown = _page([line for line in lines if line.text not in refused])
-    return shown._replace(not_understood=(*shown.not_understood, *refused))
+    return shown._replace(unparsed=(*shown.unparsed, *refused))
 
 
 def _page(lines: list[Line]) -> Page:
     buttons = {line.button for line in lines}
     if not buttons & FIXED:
-        return Page("unknown", not_understood=tuple(line.text for line in lines))
+        return Page("unknown", unparsed=tuple(line.text for line in lines))
     if "Search" in buttons:
-        return Page("search", not_understood=_foreign(lines, "WebShop"))
+        return Page("search", unparsed=_foreign(lines, "WebShop"))
     if "Buy Now" in buttons:
         return _item(lines)
     number = next((found for found in (NUMBER.match(line.text) for line in lines) if found), None)
@@ -83,7 +83,7 @@ def _page(lines: list[Line]) -> Page:
         return _results(lines, number)
     texts = tuple(line.text for line in lines if not line.button)
     foreign = tuple(line.text for line in lines if line.button and line.button not in FIXED)
-    return Page("text", texts=tuple(text for text in texts if text != NOTHING), not_understood=foreign)
+    return Page("text", texts=tuple(text for text in texts if text != NOTHING), unparsed=foreign)
 
 
 def _line(text: str) -> Line:
@@ -115,7 +115,7 @@ def _results(lines: list[Line], number: re.Match[str]) -> Page:
             foreign.append(line.text)
         else:
             said.append(line.text)
-    return Page("results", number[1], number[2], tuple(listed), not_understood=tuple(foreign))
+    return Page("results", number[1], number[2], tuple(listed), unparsed=tuple(foreign))
 
 
 def _listed(said: list[str] | None, foreign: list[str]) -> list[Listed]:
@@ -147,7 +147,7 @@ def _item(lines: list[Line]) -> Page:
             options.append(Option(line.text, (), ""))
         else:
             foreign.append(line.text)
-    return Page("item", title=title, price=price, rating=rating, options=tuple(options), not_understood=tuple(foreign))
+    return Page("item", title=title, price=price, rating=rating, options=tuple(options), unparsed=tuple(foreign))
 
 
 def _offered(options: list[Option], line: Line, foreign: list[str]) -> list[Option]:

@@ -10,10 +10,11 @@ from random import Random
 
 import pytest
 
-from asking import ASK, SHELVES
+from asking import ASK, SHELVES, place
 from lab.machine.paths import ROOT
 from lab.models.backbone import Backbone
 from lab.models.connect import connect
+from lab.models.noise import NoNoise
 from lab.models.prompts import Prompt
 from lab.models.rules import NoRule, rule
 from lab.results.statistics import wilson
@@ -79,9 +80,11 @@ def test_a_prompt_without_a_rule_says_how_to_register_one(prompt: Prompt) -> Non
         connect("rules").ask(replace(prompt, name="tests.other"), box=1)
 
 
-def test_noise_without_a_corrupt_function_says_so(prompt: Prompt) -> None:
-    with pytest.raises(NoRule, match=r"tests\.place has no `corrupt`.*rules@0"):
-        connect("rules@0").ask(replace(prompt, corrupt=None), box=1)
+def test_noise_that_nobody_has_defined_says_how_to(prompt: Prompt) -> None:
+    quiet = replace(prompt, name="tests.quiet")
+    rule(quiet)(place)
+    with pytest.raises(NoNoise, match=r"tests\.quiet.*@lab\.models\.noise\.corruption"):
+        connect("rules@0").ask(quiet, box=1)
 
 
 def test_a_second_rule_for_a_prompt_is_refused(prompt: Prompt) -> None:

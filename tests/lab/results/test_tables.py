@@ -11,6 +11,7 @@ import pytest
 from lab.machine.faults import MissingData
 from lab.results import tables
 from lab.results.exports import latex, markdown
+from lab.results.outcomes import Outcomes
 
 
 @pytest.fixture
@@ -76,19 +77,19 @@ def test_published_stands_beside_measured_and_every_row_says_its_evidence(publis
 
     made = tables.table(
         [
-            tables.rate_row("SDP", "rules", "pass %", 1, 4),
+            tables.rate_row("SDP", "rules", "pass %", 1, 4, outcomes=Outcomes(4, failed=1)),
             tables.mean_row("SDP", "rules", "F1", [0.5, 0.5]),
             tables.rate_row("New", "rules@0.7", "pass %", 4, 4, evidence="simulated"),
         ]
     )
     shown = tables.side_by_side(pd.concat([made, tables.published("Table 2", paper="sdp")]), ["pass %", "F1"])
     assert shown.values.tolist() == [
-        ["SDP", "Gemini", "published", "–", "93.8", "–"],
-        ["SDP", "rules", "measured", "2–4", "25.0 [4.6, 69.9]", "0.5 [0.5, 0.5]"],
-        ["New", "rules@0.7", "simulated", "4", "100.0 [51.0, 100.0]", "–"],
-        ["ReAct", "Gemini", "published", "–", "12-18", "–"],
-        ["ReAct", "–", "published", "–", "–", "–"],
-        ["TDP", "Gemini", "published", "–", "25%", "–"],
+        ["SDP", "Gemini", "published", "–", "–", "–", "93.8", "–"],
+        ["SDP", "rules", "measured", "2–4", "1", "0", "25.0 [4.6, 69.9]", "0.5 [0.5, 0.5]"],
+        ["New", "rules@0.7", "simulated", "4", "–", "–", "100.0 [51.0, 100.0]", "–"],
+        ["ReAct", "Gemini", "published", "–", "–", "–", "12-18", "–"],
+        ["ReAct", "–", "published", "–", "–", "–", "–", "–"],
+        ["TDP", "Gemini", "published", "–", "–", "–", "25%", "–"],
     ]
 
 
@@ -133,3 +134,18 @@ def test_a_name_that_leads_out_of_the_figures_is_refused(tmp_path: Path, monkeyp
     monkeypatch.setenv("LAB_FIGURES", str(tmp_path / "figures"))
     with pytest.raises(ValueError, match="leads out of"):
         tables.write(tables.table([]), "../elsewhere")
+
+
+def test_what_was_not_measured_bounds_the_value() -> None:
+    made = tables.table(
+        [
+            tables.rate_row("SDP", "rules", "pass %", 6, 8, outcomes=Outcomes(8, 1, 2)),
+            tables.mean_row("SDP", "rules", "F1", [0.5, 1.0], outcomes=Outcomes(2, 0, 2), top=1.0),
+            tables.mean_row("SDP", "rules", "steps", [3, 5], outcomes=Outcomes(2, 0, 2)),
+        ]
+    )
+    assert made["bound_low"].tolist()[:2] == [60.0, 0.375] and made["bound_high"].tolist()[:2] == [80.0, 0.875]
+    assert made["bound_low"].isna().tolist() == [False, False, True], "steps have no highest value"
+    (shown,) = tables.side_by_side(made, ["pass %", "F1"]).to_dict("records")
+    assert (shown["n"], shown["failed"], shown["not measured"]) == ("2–8", "0–1", "2")
+    assert shown["pass %"].endswith("(with all measured: 60.0 to 80.0)")

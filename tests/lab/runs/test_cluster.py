@@ -17,12 +17,11 @@ import pytest
 import dask_cluster
 from asking import episodes, manifest
 from dask_cluster import DaskCluster
+from lab.machine.faults import MissingData, Unavailable
+from lab.machine.paths import ROOT
 from lab.runs import cluster
-from lab.machine.faults import Unavailable
 from lab.runs.cluster import NoCluster
 from lab.runs.execution import Played, play_all
-from lab.machine.faults import MissingData
-from lab.machine.paths import ROOT
 from lab.runs.run import Run
 
 pytest.importorskip("distributed", reason=f"Dask is not installed: {cluster.INSTALL}")

@@ -15,9 +15,9 @@ from asking import QUESTIONS, episodes, manifest, play
 from chat_server import ChatServer
 from lab.__main__ import main
 from lab.models.connect import connect
+from lab.models.replay import MissingRun
 from lab.runs.estimate import NothingToMultiply, UnknownPrice, estimate, lines
 from lab.runs.execution import play_all
-from lab.models.replay import MissingRun
 from lab.runs.run import Episode, Run
 
 PRICES = "priced: {input: 2.0, output: 10.0}\n"

@@ -18,11 +18,10 @@ import pytest
 import chat_server as chat
 from asking import QUESTIONS, episodes, manifest, play
 from chat_server import ChatServer
-from lab.models.connect import connect
-from lab.machine.faults import Unavailable
-from lab.runs.execution import Interrupted, Played, play_all
-from lab.machine.faults import BackendDied
+from lab.machine.faults import BackendDied, Unavailable
 from lab.machine.paths import ROOT
+from lab.models.connect import connect
+from lab.runs.execution import Interrupted, Played, play_all
 from lab.runs.run import Run
 
 PATHS = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'support'}"}

@@ -15,10 +15,10 @@ import chat_server as chat
 import kills
 from asking import ASK, episodes, manifest, play, run_rules
 from chat_server import ChatServer
-from lab.models.connect import connect
-from lab.models.cache import AnswerCache, CacheUnusable
-from lab.runs.execution import play_all
 from lab.machine.files import append_durably, write_atomically
+from lab.models.cache import AnswerCache, CacheUnusable
+from lab.models.connect import connect
+from lab.runs.execution import play_all
 from lab.runs.run import Run, RunNotWritten
 
 TASKS, FEW = 60, 6

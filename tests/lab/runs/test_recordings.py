@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from chat_server import ChatServer, Request, Response, answer
+from lab.models.replay import RecordingMiss
 from lab.runs import budget, recordings
 from lab.runs.budget import Budget, BudgetSpent
-from lab.models.replay import RecordingMiss
 from sdp.adapters.travelplanner.prompts import SELECT
 from sdp.experiments import table2
 from sdp.experiments.travelplanner import Results, Setup, collect

@@ -21,7 +21,7 @@ from procllm.domains import domain
 from procllm.domains.base import Instance
 from procllm.domains.recipes.book import TABLE, TOOLS, all_ingredients, book
 from procllm.domains.recipes.instances import EXTRA, instances
-from procllm.domains.recipes.request import LONGEST, OPENING, Problem, is_name, parsed, worded
+from procllm.domains.recipes.request import LONGEST, OPENING, RecipeProblem, is_name, parsed, worded
 from procllm.domains.recipes.rules import NONE, SKILL, product_of, program
 from procllm.files import ANSWER, ERRORS, NOTES, OUTPUT, PRINTED, REQUEST, SOLVER, SPECIFICATION
 from procllm.files import TOOLS as TOOLS_FILE
@@ -184,7 +184,7 @@ def test_numbers_that_the_book_does_not_allow_are_refused(count: int, extra: int
 
 @given(st.lists(st.sampled_from(all_ingredients()), min_size=1, unique=True))
 def test_a_request_reads_back(ingredients: list[str]) -> None:
-    problem = Problem(tuple(ingredients))
+    problem = RecipeProblem(tuple(ingredients))
     assert parsed(worded(problem)) == problem and worded(problem).startswith(OPENING)
 
 
@@ -300,12 +300,12 @@ def test_the_program_prints_exactly_the_dishes_that_can_be_made() -> None:
     for extra in (0, 40):
         instance = some(3, extra)
         assert sandboxed(program(instance.problem)).split() == "\n".join(right(instance)).split()
-    assert sandboxed(program(Problem(("Garlic", "Soap")))) == f"{NONE}\n"
+    assert sandboxed(program(RecipeProblem(("Garlic", "Soap")))) == f"{NONE}\n"
 
 
 @given(st.text(max_size=60))
 def test_an_ingredient_is_only_text_in_the_program(name: str) -> None:
-    code = compile(program(Problem((name, "Garlic"))), "solver.py", "exec")
+    code = compile(program(RecipeProblem((name, "Garlic"))), "solver.py", "exec")
     assert name in code.co_consts or (name, "Garlic") in code.co_consts
 
 

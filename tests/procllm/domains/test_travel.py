@@ -75,12 +75,12 @@ def test_another_seed_gives_other_requests() -> None:
 
 
 def test_the_made_split_itself_has_few_requests_that_can_be_solved() -> None:
-    found = [funnel(loaded.tasks["validation"], loaded.sandbox) for loaded in map(made_data, range(3))]
+    found = [funnel(world.tasks("validation"), world.listings) for world in map(made_data, range(3))]
     assert {(row.single, row.known) for row in found} == {(15, 15)}
     assert [row.solvable for row in found] == [4, 1, 2]
 
 
-def made_data(seed: int) -> travelplanner.Loaded:
+def made_data(seed: int) -> travelplanner.TravelPlanner:
     return travelplanner.load("made", seed)
 
 
@@ -558,8 +558,8 @@ def test_rules_solve_every_third_made_request() -> None:
 @pytest.mark.official
 @needs_official
 def test_thirty_nine_official_requests_are_left() -> None:
-    loaded = travelplanner.load("official")
-    assert funnel(loaded.tasks["validation"], loaded.sandbox) == (60, 49, 44, 42, 39)
+    world = travelplanner.load("official")
+    assert funnel(world.tasks("validation"), world.listings) == (60, 49, 44, 42, 39)
     chosen = instances(data="official")
     assert len(chosen) == 39 and chosen[0].id == "travel-validation-003"
     assert instances(5, data="official") == chosen[:5]
@@ -569,8 +569,8 @@ def test_thirty_nine_official_requests_are_left() -> None:
 @pytest.mark.official
 @needs_official
 def test_every_official_request_to_one_city_is_read_right() -> None:
-    loaded = travelplanner.load("official")
-    single = [task for split in loaded.tasks.values() for task in split if task.days == 3]
+    world = travelplanner.load("official")
+    single = [task for split in world.splits for task in world.tasks(split) if task.days == 3]
     assert len(single) == 75
     assert [task.id for task in single if trip(task.goal) != trip_of(task)] == []
 

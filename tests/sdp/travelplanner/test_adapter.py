@@ -21,7 +21,7 @@ from lab.models.connect import connect
 from lab.models.prompts import Prompt
 from lab.models.usage import Call
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
-from sdp.adapters.travelplanner.options import Listings
+from sdp.adapters.travelplanner.options import Catalogue
 from sdp.adapters.travelplanner.prompts import SELECT, Candidate, Cities, CitiesFields, Selection
 from sdp.adapters.travelplanner.rules import nearest
 from sdp.adapters.travelplanner.trip import (
@@ -41,11 +41,11 @@ from sdp.adapters.travelplanner.trip import (
 )
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Trajectory
-from travel_episodes import LISTINGS, SANDBOX_0, TASKS, Picking, by_days, delivered, plan_for, play, played
+from travel_episodes import CATALOGUE, LISTINGS_0, TASKS, Picking, by_days, delivered, plan_for, play, played
 from worlds.travelplanner.costs import plan_bill
 from worlds.travelplanner.evaluator import evaluate
 from worlds.travelplanner.itinerary import MEALS, days_read
-from worlds.travelplanner.listings import Sandbox
+from worlds.travelplanner.listings import Listings
 from worlds.travelplanner.rates import rates
 from worlds.travelplanner.strict import strict_faults
 from worlds.travelplanner.tasks import TripTask, load_tasks
@@ -95,7 +95,7 @@ def certified_states(task: TripTask, trajectory: Trajectory) -> Iterator[TripSta
 def test_the_running_cost_is_the_evaluators_bill_at_every_certified_step(number: int, keep: float, undo: int) -> None:
     task, trajectory = TASKS[number], played(number, f"rules@{keep}", undo)
     for value, state in zip(trajectory.states, certified_states(task, trajectory), strict=True):
-        bill = plan_bill(days_read(itinerary(state), task.days), task.people, SANDBOX_0).total
+        bill = plan_bill(days_read(itinerary(state), task.days), task.people, LISTINGS_0).total
         assert state.cost == value["cost"] == bill <= task.budget
 
 
@@ -113,8 +113,8 @@ def test_a_certified_goal_is_a_final_pass_and_an_honest_plan() -> None:
     for number, task in enumerate(TASKS):
         trajectory = played(number, "rules@0.7", 1)
         plan = delivered(task, trajectory)
-        assert evaluate(task, plan, SANDBOX_0).final == trajectory.reached_goal
-        assert not trajectory.reached_goal or strict_faults(task, plan, SANDBOX_0) == []
+        assert evaluate(task, plan, LISTINGS_0).final == trajectory.reached_goal
+        assert not trajectory.reached_goal or strict_faults(task, plan, LISTINGS_0) == []
 
 
 def test_certified_decisions_only_ever_grow_without_undoing() -> None:
@@ -136,7 +136,7 @@ def test_the_submitted_itinerary_is_the_delivered_plan() -> None:
             return super().step(action)
 
     task = by_days(3)
-    adapter = TravelPlannerAdapter(task, Desk(SANDBOX_0, {}), LISTINGS, connect("rules"))
+    adapter = TravelPlannerAdapter(task, Desk(LISTINGS_0, {}), CATALOGUE, connect("rules"))
     trajectory = run_episode(task.id, adapter)
     assert trajectory.reached_goal
     assert json.loads(submitted[-1].removeprefix("Submit[").removesuffix("]")) == delivered(task, trajectory)
@@ -149,9 +149,9 @@ def meals_on(plan: Sequence[dict[str, Any]], day: int) -> list[str]:
 def test_where_money_runs_out_travel_days_give_up_meals_and_the_last_day_first() -> None:
     task = next(task for task in TASKS if task.days == 5 and not task.cuisines)
     rich = delivered(task, play(replace(task, budget=10**6)))
-    cost = plan_bill(days_read(rich, 5), task.people, SANDBOX_0).total
+    cost = plan_bill(days_read(rich, 5), task.people, LISTINGS_0).total
     assert [len(meals_on(rich, day)) for day in range(1, 6)] == [3] * 5
-    last_dinner = sum(plan_bill(days_read([rich[4]], 5), task.people, SANDBOX_0).charges[-1][3:])
+    last_dinner = sum(plan_bill(days_read([rich[4]], 5), task.people, LISTINGS_0).charges[-1][3:])
     poorer = play(replace(task, budget=int(cost - last_dinner)))
     assert poorer.reached_goal
     counts = [len(meals_on(delivered(task, poorer), day)) for day in range(1, 6)]
@@ -160,9 +160,9 @@ def test_where_money_runs_out_travel_days_give_up_meals_and_the_last_day_first()
 
 def test_a_citys_only_attraction_is_kept_for_the_day_that_needs_one() -> None:
     task = replace(by_days(3), budget=10**6)
-    sandbox = copy.copy(SANDBOX_0)
-    sandbox._attractions = {task.dest: SANDBOX_0.attractions(task.dest)[:1]}
-    trajectory = play(task, sandbox=sandbox, listings=Listings(sandbox))
+    listings = copy.copy(LISTINGS_0)
+    listings._attractions = {task.dest: LISTINGS_0.attractions(task.dest)[:1]}
+    trajectory = play(task, listings=listings, catalogue=Catalogue(listings))
     assert trajectory.reached_goal
     assert [day["attraction"] == EMPTY for day in delivered(task, trajectory)] == [True, False, True]
 
@@ -171,7 +171,7 @@ def test_every_meal_asks_for_the_meals_of_travel_days_too() -> None:
     task = replace(by_days(5), budget=10**6)
     plan = delivered(task, play(task, policy=Policy(every_meal=True)))
     assert all(len(meals_on(plan, day)) == 3 for day in range(1, 6))
-    broke = plan_bill(days_read(plan, 5), task.people, SANDBOX_0).total - 1
+    broke = plan_bill(days_read(plan, 5), task.people, LISTINGS_0).total - 1
     tight = play(replace(task, budget=int(broke)), policy=Policy(every_meal=True))
     assert not tight.reached_goal or len(meals_on(delivered(task, tight), 5)) == 3
 
@@ -199,23 +199,23 @@ def test_a_number_that_is_no_option_never_raises(choice: int) -> None:
 def test_without_validate_bad_choices_are_certified_and_the_evaluator_finds_them() -> None:
     task = by_days(3)
     trajectory = play(task, Picking(off=0.5), loop=Settings(validate=False))
-    assert trajectory.reached_goal and not evaluate(task, delivered(task, trajectory), SANDBOX_0).final
+    assert trajectory.reached_goal and not evaluate(task, delivered(task, trajectory), LISTINGS_0).final
 
 
 def test_propose_may_choose_the_cities() -> None:
     trajectories = [play(task, policy=Policy(cities="propose")) for task in TASKS]
     for task, trajectory in zip(TASKS, trajectories, strict=True):
         assert trajectory.plans[0].cost.calls == 1 and trajectory.states[0]["route"] == []
-        assert evaluate(task, delivered(task, trajectory), SANDBOX_0).final == trajectory.reached_goal
+        assert evaluate(task, delivered(task, trajectory), LISTINGS_0).final == trajectory.reached_goal
     assert sum(trajectory.reached_goal for trajectory in trajectories) >= 45
 
 
 def test_a_trip_to_a_city_that_is_named_like_a_state_goes_to_the_city() -> None:
     task = by_days(3)
     states = {task.dest: task.dest, "Othertown": task.dest, task.org: "Elsewhere"}
-    named = Sandbox((), (), (), (), (), states)
+    named = Listings((), (), (), (), (), states)
     picking = Picking()
-    adapter = TravelPlannerAdapter(task, TravelPlanner(named, {}), Listings(named), picking, Policy(cities="propose"))
+    adapter = TravelPlannerAdapter(task, TravelPlanner(named, {}), Catalogue(named), picking, Policy(cities="propose"))
     adapter.propose(adapter.start()[0], adapter.start()[1], ())
     assert [candidate.city for candidate in picking.asked[0]["candidates"]] == [task.dest]
 
@@ -255,19 +255,19 @@ def test_realize_reads_only_what_its_prompt_names() -> None:
 
 @official
 def test_the_rules_engine_passes_on_official_queries_and_an_undoing_replan_on_all() -> None:
-    sandbox = Sandbox.load(DATA)
-    listings = Listings(sandbox)
+    listings = Listings.load(DATA)
+    catalogue = Catalogue(listings)
     validation = [task for task in load_tasks("validation", DATA) if task.level != "easy"]
     tasks = [*validation, *load_tasks("train", DATA)]
     assert len(validation) == 120 and len(tasks) == 165
-    trajectories = [play(task, sandbox=sandbox, listings=listings) for task in tasks]
+    trajectories = [play(task, listings=listings, catalogue=catalogue) for task in tasks]
     plans = [delivered(task, trajectory) for task, trajectory in zip(tasks, trajectories, strict=True)]
-    verdicts = [evaluate(task, plan, sandbox) for task, plan in zip(tasks, plans, strict=True)]
+    verdicts = [evaluate(task, plan, listings) for task, plan in zip(tasks, plans, strict=True)]
     assert [verdict.final for verdict in verdicts] == [trajectory.reached_goal for trajectory in trajectories]
     for task, plan, verdict in zip(tasks, plans, verdicts, strict=True):
-        assert not verdict.final or strict_faults(task, plan, sandbox) == []
+        assert not verdict.final or strict_faults(task, plan, listings) == []
     found = rates(verdicts, tasks)
     assert found.delivery.percent == 100 and found.final.percent >= 96
     assert found.hard_micro.percent >= 98 and found.hard_macro.percent >= 96
     stuck = [task for task, trajectory in zip(tasks, trajectories, strict=True) if not trajectory.reached_goal]
-    assert all(play(t, policy=Policy(undo=1), sandbox=sandbox, listings=listings).reached_goal for t in stuck)
+    assert all(play(t, policy=Policy(undo=1), listings=listings, catalogue=catalogue).reached_goal for t in stuck)

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from sdp.adapters.travelplanner.options import (
     AFFORDABLE,
     CAP,
+    LISTINGS,
     LOCAL,
     MODE,
-    SANDBOX,
     UNIQUE,
-    Listings,
+    Catalogue,
     Option,
     Options,
     attraction_options,
@@ -36,9 +36,9 @@ from sdp.adapters.travelplanner.trip import (
     even_route,
 )
 from sdp.loop import Settings
-from sdp.operators import Predicate
-from travel_episodes import LISTINGS, SANDBOX_0, TASKS, Picking, by_days, plan_for, play
-from worlds.travelplanner.listings import SELF_DRIVING, Sandbox
+from sdp.trajectory import Predicate
+from travel_episodes import CATALOGUE, LISTINGS_0, TASKS, Picking, by_days, plan_for, play
+from worlds.travelplanner.listings import SELF_DRIVING, Listings
 from worlds.travelplanner.tables import Distance, Flight, Restaurant
 from worlds.travelplanner.tasks import TripTask
 
@@ -92,26 +92,28 @@ def target_of(task: TripTask, kind: str) -> Predicate:
 
 def test_a_place_that_is_listed_nowhere_is_left_out_by_sandbox_membership() -> None:
     nowhere = replace(target_of(FREE, STAY), about={**target_of(FREE, STAY).about, "city": "Nowhere"})
-    assert stay_options(LISTINGS, state_of(FREE), nowhere).diagnostic.startswith(SANDBOX)
+    assert stay_options(CATALOGUE, state_of(FREE), nowhere).diagnostic.startswith(LISTINGS)
 
 
 def test_wishes_that_no_place_meets_are_named_as_local_constraints() -> None:
     task = replace(FREE, room_type="shared room")
-    dorms = [row for row in SANDBOX_0.accommodations(task.ref_cities[0]) if row.room_type == "Shared room"]
-    crowded = Sandbox((), [replace(row, minimum_nights=9) for row in dorms], (), (), (), {})
-    assert dorms and stay_options(Listings(crowded), state_of(task), target_of(task, STAY)).diagnostic.startswith(LOCAL)
+    dorms = [row for row in LISTINGS_0.accommodations(task.ref_cities[0]) if row.room_type == "Shared room"]
+    crowded = Listings((), [replace(row, minimum_nights=9) for row in dorms], (), (), (), {})
+    assert dorms and stay_options(Catalogue(crowded), state_of(task), target_of(task, STAY)).diagnostic.startswith(
+        LOCAL
+    )
 
 
 def test_a_car_left_at_home_is_named_as_mode_consistency() -> None:
     task = next(t for t in TASKS if t.days == 3 and _drives(replace(t, transportation=None)))
     driving = Decision(1, "transportation", "Self-driving, from A to B", 0.0, SELF_DRIVING)
     without_cars = replace(task, transportation="no self-driving", budget=10**6)
-    options = transport_options(LISTINGS, state_of(without_cars, driving), target_of(without_cars, RETURN))
+    options = transport_options(CATALOGUE, state_of(without_cars, driving), target_of(without_cars, RETURN))
     assert options.options == () and options.diagnostic.startswith(MODE)
 
 
 def _drives(task: TripTask) -> bool:
-    options = transport_options(LISTINGS, state_of(replace(task, budget=10**6)), target_of(task, RETURN)).options
+    options = transport_options(CATALOGUE, state_of(replace(task, budget=10**6)), target_of(task, RETURN)).options
     return len({o.mode for o in options}) > 1
 
 
@@ -120,30 +122,30 @@ def test_a_car_is_not_taken_out_where_it_cannot_be_driven_back() -> None:
     org, city = task.org, task.ref_cities[0]
     home = Flight("F2", 90, "08:00", "09:00", "1 hours 0 minutes", task.dates[-1], city, org, 1.0)
     one_way = [Distance(org, city, "5 hours", "500 km"), Distance(city, org, "", "")]
-    listings = Listings(Sandbox([home], (), (), (), one_way, {}))
-    offered = transport_options(listings, state_of(task), target_of(task, OUTBOUND)).options
+    catalogue = Catalogue(Listings([home], (), (), (), one_way, {}))
+    offered = transport_options(catalogue, state_of(task), target_of(task, OUTBOUND)).options
     assert [option.mode for option in offered] == ["taxi"]
 
 
 def test_restaurants_that_were_all_visited_are_named_as_uniqueness() -> None:
     target = target_of(FREE, MEALS_OF_DAY)
-    rows = LISTINGS.restaurants(target.about["cities"][0])
+    rows = CATALOGUE.restaurants(target.about["cities"][0])
     visited = [Decision(9, f"meal {n}", f"{row.name}, {row.city}") for n, row in enumerate(rows)]
     state = state_of(FREE, *(replace(decision, slot="lunch") for decision in visited))
-    assert meal_options(LISTINGS, state, target, "dinner").diagnostic.startswith(UNIQUE)
+    assert meal_options(CATALOGUE, state, target, "dinner").diagnostic.startswith(UNIQUE)
 
 
 def test_attractions_that_were_all_visited_are_named_as_uniqueness() -> None:
     target = target_of(FREE, SIGHTS_OF_DAY)
-    rows = LISTINGS.attractions(target.about["cities"][0])
+    rows = CATALOGUE.attractions(target.about["cities"][0])
     seen = state_of(FREE, *(Decision(9, "attraction", f"{row.name}, {row.city};") for row in rows))
-    assert attraction_options(LISTINGS, seen, target).diagnostic.startswith(UNIQUE)
+    assert attraction_options(CATALOGUE, seen, target).diagnostic.startswith(UNIQUE)
 
 
 def test_an_empty_purse_is_named_as_affordability_with_the_cheapest_price() -> None:
     poor = replace(FREE, budget=0)
-    options = meal_options(LISTINGS, state_of(poor), target_of(poor, MEALS_OF_DAY), "lunch")
-    cheapest = min(row.average_cost for row in LISTINGS.restaurants(poor.ref_cities[0])) * poor.people
+    options = meal_options(CATALOGUE, state_of(poor), target_of(poor, MEALS_OF_DAY), "lunch")
+    cheapest = min(row.average_cost for row in CATALOGUE.restaurants(poor.ref_cities[0])) * poor.people
     assert options.diagnostic.startswith(AFFORDABLE) and f"the cheapest costs ${cheapest:,}" in options.diagnostic
 
 
@@ -160,12 +162,14 @@ def test_a_flight_whose_number_means_another_row_to_the_evaluator_is_not_offered
 
     leg = target_of(FREE, OUTBOUND).about
     rows = [flight(900, "Elsewhere", "Farwick"), flight(10, leg["org"], leg["dest"])]
-    options = transport_options(Listings(Sandbox(rows, (), (), (), (), {})), state_of(FREE), target_of(FREE, OUTBOUND))
-    assert options.options == () and options.diagnostic.startswith(SANDBOX)
+    options = transport_options(
+        Catalogue(Listings(rows, (), (), (), (), {})), state_of(FREE), target_of(FREE, OUTBOUND)
+    )
+    assert options.options == () and options.diagnostic.startswith(LISTINGS)
 
 
 def test_a_restaurant_whose_name_another_one_contains_is_offered_once_and_only_if_it_is_found_first() -> None:
     names = (("Oven Bar", 9), ("Oven", 5), ("Oven Bar", 9))
     rows = [Restaurant(name, "Farwick", ("Tea",), cost, 4.0) for name, cost in names]
-    listings = Listings(Sandbox((), (), rows, (), (), {}))
-    assert [row.name for row in listings.restaurants("Farwick")] == ["Oven Bar"]
+    catalogue = Catalogue(Listings((), (), rows, (), (), {}))
+    assert [row.name for row in catalogue.restaurants("Farwick")] == ["Oven Bar"]

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from lab.models.backbone import Answer
 from lab.models.prompts import Prompt
 from sdp.adapters.travelplanner.adapter import Policy
-from sdp.adapters.travelplanner.options import Listings
+from sdp.adapters.travelplanner.options import Catalogue
 from sdp.adapters.travelplanner.trip import Stop, TripState, even_route
 from sdp.adapters.travelplanner.undo import _cheapest_route, _route_cost
 from sdp.adapters.travelplanner.validators import REOPEN
-from travel_episodes import LISTINGS, SANDBOX_0, TASKS, Picking, by_days, delivered, play, played, reopened
+from travel_episodes import CATALOGUE, LISTINGS_0, TASKS, Picking, by_days, delivered, play, played, reopened
 from worlds.travelplanner.evaluator import evaluate
 from worlds.travelplanner.expert import solve
-from worlds.travelplanner.made import made_sandbox, made_tasks
+from worlds.travelplanner.made import made_listings, made_tasks
 from worlds.travelplanner.strict import strict_faults
 
 
@@ -39,7 +39,7 @@ def test_a_start_that_spent_too_much_is_repaired_by_undoing() -> None:
     assert not play(task, Picking(dearest=True)).reached_goal
     trajectory = play(task, Picking(dearest=True), Policy(undo=1))
     assert trajectory.reached_goal and len(reopened(trajectory)) == 1
-    assert evaluate(task, delivered(task, trajectory), SANDBOX_0).final
+    assert evaluate(task, delivered(task, trajectory), LISTINGS_0).final
 
 
 def test_the_state_shrinks_at_the_undoing_step_and_nowhere_else() -> None:
@@ -77,14 +77,14 @@ def test_a_slip_of_the_model_alone_undoes_nothing() -> None:
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_one_undoing_solves_every_made_query_however_badly_it_began(seed: int) -> None:
-    sandbox = made_sandbox(seed)
-    listings = Listings(sandbox)
+    listings = made_listings(seed)
+    catalogue = Catalogue(listings)
     for task in (*made_tasks(seed, "validation"), *made_tasks(seed, "train")):
         for engine in ("rules", Picking(seed, dearest=True)):
-            trajectory = play(task, engine, Policy(undo=1), sandbox=sandbox, listings=listings)
+            trajectory = play(task, engine, Policy(undo=1), listings=listings, catalogue=catalogue)
             assert trajectory.reached_goal, (task.id, engine, trajectory.attempts[-1].reason)
             plan = delivered(task, trajectory)
-            assert evaluate(task, plan, sandbox).final and strict_faults(task, plan, sandbox) == []
+            assert evaluate(task, plan, listings).final and strict_faults(task, plan, listings) == []
 
 
 @settings(max_examples=30, deadline=None)
@@ -92,8 +92,8 @@ def test_one_undoing_solves_every_made_query_however_badly_it_began(seed: int) -
 def test_the_undoing_lookahead_finds_the_experts_cost(number: int) -> None:
     task = TASKS[number]
     state = TripState(task, even_route(task, task.ref_cities))
-    route = _cheapest_route(LISTINGS, state, every_meal=False)
-    assert _route_cost(LISTINGS, state, route, every_meal=False) == solve(task, SANDBOX_0, task.ref_cities).cost
+    route = _cheapest_route(CATALOGUE, state, every_meal=False)
+    assert _route_cost(CATALOGUE, state, route, every_meal=False) == solve(task, LISTINGS_0, task.ref_cities).cost
 
 
 @settings(max_examples=30, deadline=None)
@@ -103,8 +103,8 @@ def test_undoing_solves_a_query_exactly_when_its_budget_is_no_less_than_the_leas
 ) -> None:
     task = TASKS[number]
     state = TripState(task, even_route(task, task.ref_cities))
-    route = _cheapest_route(LISTINGS, state, every_meal)
-    least = _route_cost(LISTINGS, state, route, every_meal)
+    route = _cheapest_route(CATALOGUE, state, every_meal)
+    least = _route_cost(CATALOGUE, state, route, every_meal)
     trajectory = play(replace(task, budget=int(least) - over), policy=Policy(undo=1, every_meal=every_meal))
     assert trajectory.reached_goal == (over == 0)
 
@@ -112,9 +112,9 @@ def test_undoing_solves_a_query_exactly_when_its_budget_is_no_less_than_the_leas
 def test_a_place_that_takes_no_guests_for_so_few_nights_has_the_nights_spread_anew() -> None:
     task = replace(by_days(7), house_rule=None, room_type=None, transportation=None, cuisines=(), budget=10**6)
     city = task.ref_cities[0]
-    rows = [row for c in task.ref_cities for row in SANDBOX_0.accommodations(c)]
+    rows = [row for c in task.ref_cities for row in LISTINGS_0.accommodations(c)]
     rows = [replace(row, minimum_nights=3 if row.city == city else 1) for row in rows]
-    longer = copy.copy(SANDBOX_0)
+    longer = copy.copy(LISTINGS_0)
     longer._accommodations = {c: tuple(row for row in rows if row.city == c) for c in task.ref_cities}
-    trajectory = play(task, policy=Policy(undo=1), sandbox=longer, listings=Listings(longer))
+    trajectory = play(task, policy=Policy(undo=1), listings=longer, catalogue=Catalogue(longer))
     assert trajectory.reached_goal and Stop(*trajectory.states[-1]["route"][0]) == Stop(city, 3)

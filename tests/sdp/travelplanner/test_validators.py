@@ -23,8 +23,9 @@ from sdp.adapters.travelplanner.trip import (
     itinerary,
     legs,
 )
-from sdp.operators import Predicate, Verdict
-from travel_episodes import LISTINGS, SANDBOX_0, TASKS, plan_for
+from sdp.operators import Verdict
+from sdp.trajectory import Predicate
+from travel_episodes import CATALOGUE, LISTINGS_0, TASKS, plan_for
 from worlds.travelplanner.itinerary import MEALS
 from worlds.travelplanner.tasks import TripTask
 from worlds.travelplanner.world import TravelPlanner
@@ -34,7 +35,7 @@ WISHES = {"house_rule": None, "room_type": None, "transportation": None, "cuisin
 
 def modes_of_legs(task: TripTask) -> list[set[str]]:
     state = TripState(task, even_route(task, task.ref_cities))
-    return [{way.mode for way in ways(LISTINGS, leg, state)} for leg in legs(task, state.route)]
+    return [{way.mode for way in ways(CATALOGUE, leg, state)} for leg in legs(task, state.route)]
 
 
 TASK = next(
@@ -54,20 +55,20 @@ def target(kind: str, task: TripTask = TASK, **about: Any) -> Predicate:
 
 def validated(predicate: Predicate, *decisions: Decision, task: TripTask = TASK, before: TripState = START) -> Verdict:
     """Put decisions to the desk as Realize would, and validate its report."""
-    world = TravelPlanner(SANDBOX_0, {})
+    world = TravelPlanner(LISTINGS_0, {})
     world.reset(task)
-    adapter = TravelPlannerAdapter(task, world, LISTINGS, connect("rules"))
+    adapter = TravelPlannerAdapter(task, world, CATALOGUE, connect("rules"))
     draft = itinerary(replace(before, task=task).decide(decisions))
     return adapter.validate([predicate], adapter.act(Choice(decisions, draft, submit=predicate.kind == RENDER)))
 
 
 def way(day: int, mode: str) -> Decision:
     leg = next(leg for leg in legs(TASK, START.route) if leg.day == day)
-    return next(option for option in ways(LISTINGS, leg, START) if option.mode == mode).decisions[0]
+    return next(option for option in ways(CATALOGUE, leg, START) if option.mode == mode).decisions[0]
 
 
 def meals(day: int, city: str = CITY, first: int = 0) -> list[Decision]:
-    rows = LISTINGS.restaurants(city)[first:]
+    rows = CATALOGUE.restaurants(city)[first:]
     return [Decision(day, meal, place_text(row)) for meal, row in zip(MEALS, rows, strict=False)]
 
 
@@ -79,8 +80,8 @@ def test_good_choices_are_certified() -> None:
 def test_transport_of_another_route_or_date_is_rejected() -> None:
     back = replace(way(5, "taxi"), day=1)
     assert "does not go from" in validated(target(OUTBOUND), back).reason
-    flight = SANDBOX_0.flights(TASK.org, CITY, TASK.dates[0])[0]
-    every_day = [d for n in range(1, 32) for d in SANDBOX_0.flights(TASK.org, CITY, f"2031-05-{n:02d}")]
+    flight = LISTINGS_0.flights(TASK.org, CITY, TASK.dates[0])[0]
+    every_day = [d for n in range(1, 32) for d in LISTINGS_0.flights(TASK.org, CITY, f"2031-05-{n:02d}")]
     late = next(row for row in every_day if row.date != flight.date)
     text = f"Flight Number: {late.number}, from {TASK.org} to {CITY}, Departure Time: 08:00, Arrival Time: 09:00"
     assert f"on {TASK.dates[0]}" in validated(target(OUTBOUND), Decision(1, "transportation", text)).reason
@@ -108,7 +109,7 @@ def stay_of(row: Any) -> list[Decision]:
 
 
 def test_places_that_do_not_suit_are_rejected() -> None:
-    rows = LISTINGS.stays(CITY)
+    rows = CATALOGUE.stays(CITY)
     rule = next(row for row in rows if "No pets" in row.house_rules)
     task = replace(TASK, house_rule="pets")
     assert "does not allow pets" in validated(target(STAY, task), *stay_of(rule), task=task).reason
@@ -121,9 +122,9 @@ def test_places_that_do_not_suit_are_rejected() -> None:
 
 def test_places_of_another_city_are_rejected() -> None:
     for kind, decisions in (
-        (STAY, stay_of(LISTINGS.stays(OTHER)[0])),
+        (STAY, stay_of(CATALOGUE.stays(OTHER)[0])),
         (MEALS_OF_DAY, meals(2, OTHER)),
-        (SIGHTS_OF_DAY, [Decision(2, "attraction", f"{place_text(LISTINGS.attractions(OTHER)[0])};")]),
+        (SIGHTS_OF_DAY, [Decision(2, "attraction", f"{place_text(CATALOGUE.attractions(OTHER)[0])};")]),
     ):
         predicate = target(kind) if kind == STAY else target(kind, day=2)
         assert "is not in the listings" in validated(predicate, *decisions).reason
@@ -136,7 +137,7 @@ def test_what_was_visited_before_is_rejected() -> None:
     before = START.decide(once)
     again = [replace(once[0], day=1), *meals(1, first=3)[1:]]
     assert "is in the itinerary already" in validated(target(MEALS_OF_DAY, day=1), *again, before=before).reason
-    zoo = Decision(1, "attraction", f"{place_text(LISTINGS.attractions(CITY)[0])};")
+    zoo = Decision(1, "attraction", f"{place_text(CATALOGUE.attractions(CITY)[0])};")
     seen = validated(target(SIGHTS_OF_DAY, day=2), replace(zoo, day=2), before=START.decide([zoo]))
     assert "is in the itinerary already" in seen.reason
 

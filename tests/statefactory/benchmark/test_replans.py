@@ -38,7 +38,7 @@ def test_a_problem_without_a_plan_is_an_error_that_names_it() -> None:
     task = TASKS[0]
     first, second, *_ = task.problem.start.blocks
     impossible = (("on", first, second), ("on", second, first))
-    problem = blocksworld.Problem(task.problem.start, impossible)
+    problem = blocksworld.BlocksProblem(task.problem.start, impossible)
     with pytest.raises(NoSolution, match="blocksworld-odd"):
         shortest(BLOCKS, SimpleNamespace(id="blocksworld-odd", problem=problem), (), ())
 

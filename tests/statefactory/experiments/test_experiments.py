@@ -15,7 +15,7 @@ import pytest
 
 import chat_server as chat
 from chat_server import ChatServer, Request, Response
-from lab.models.connect import connect
+from lab.models.connect import connect, connected
 from lab.models.replay import MissingRun, RecordingMiss
 from lab.runs import budget, recordings
 from lab.runs.budget import Budget, BudgetSpent
@@ -112,7 +112,7 @@ def test_a_run_is_what_extraction_and_routing_give_by_themselves(hashed: HashedE
     results = run(SHORT, tmp_path)
     for (_, pair, of), one in zip(scoring.rewards(results, "statefactory"), results.pairs["blocksworld"], strict=True):
         assert pair == one
-        traces = [extract(predictions.backbone_of("rules"), r.goal_description, r.actions, r.observations)
+        traces = [extract(connected("rules"), r.goal_description, r.actions, r.observations)
                   for r in pair.rows]  # fmt: skip
         assert of.tolist() == np.concatenate([trace_rewards(trace, HASHED) for trace in traces]).tolist()
 
@@ -196,8 +196,9 @@ def test_a_failed_episode_counts_as_rewards_of_0(hashed: HashedEmbedder, tmp_pat
     assert results.counts("statefactory") == {
         "steps": sum(len(pair.shaped) for pair in results.pairs["blocksworld"]),
         "failed": 1,
-        "unreadable": 0,
-        "not understood": 0,
+        "not measured": 0,
+        "malformed": 0,
+        "unparsed": 0,
     }
     assert table1.accounts(results)["failed"].tolist() == [1]
     assert scoring.rows(results, "statefactory")[0]["n"] == 2, "it stays in the denominator"
@@ -371,7 +372,7 @@ def test_a_judge_that_talks_rubbish_fails_no_episode_and_is_counted(
     server.behave(lambda request: chat.says("Rather well, I think."))
     results = run(replace(SHORT, engine="model-b", methods=("judge_intuitive",), limit=1), tmp_path)
     counts = results.counts("judge_intuitive")
-    assert (counts["failed"], counts["unreadable"]) == (0, counts["steps"])
+    assert (counts["failed"], counts["malformed"]) == (0, counts["steps"])
 
 
 def test_a_spent_budget_keeps_whole_pairs_and_the_run_goes_on_from_there(
@@ -381,9 +382,9 @@ def test_a_spent_budget_keeps_whole_pairs_and_the_run_goes_on_from_there(
     allow(monkeypatch, Budget(calls=2 * CALLS + 1))
     part = run(setup, tmp_path)
     assert len(part.pairs["blocksworld"]) == 1
-    assert len(part.episodes) == 3, "the half of a pair is kept, and not scored"
-    assert len(predicted(part)) == 1
+    assert len(part.episodes) == 2 and len(predicted(part)) == 1
     before = (tmp_path / "run" / "episodes.jsonl").read_bytes()
+    assert before.count(b"\n") == 3, "the half of a pair is kept, and not scored"
     allow(monkeypatch, Budget())
     whole = run(setup, tmp_path)
     assert len(whole.pairs["blocksworld"]) == 2
@@ -427,30 +428,31 @@ def test_a_recording_of_a_part_is_replayed_as_that_part(
     assert predicted(served) == predicted(part)
 
 
-def in_one_process(monkeypatch: pytest.MonkeyPatch, runs: Path) -> None:
+def in_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers would know nothing of what a test has moved elsewhere."""
-    monkeypatch.setattr("lab.runs.episodes.ROOT", runs)
     monkeypatch.setattr(table1, "collect", partial(collect, workers=1))
 
 
 def test_replayed_rows_are_those_that_were_saved_and_name_their_recording(
     wanted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    in_one_process(monkeypatch, tmp_path)
+    in_one_process(monkeypatch)
     played = run(replace(SHORT, engine="model-g"), tmp_path, "played")
     table1.record(played)
-    assert table1.recorded_names() == ["first"]
+    assert Setup.recorded() == ["first"]
     rows = table1.replayed(["first"])
     assert rows["value"].tolist() == scoring.frame(played)["value"].tolist()
     assert rows["source"].tolist() == ["recording first, made data"]
-    (took,) = {tuple(line) for line in table1.recorded()[["recording", "episodes"]].itertuples(index=False)}
-    assert took == ("first", 4)
+    (took,) = {
+        tuple(line) for line in recordings.usage(Setup.method)[["recording", "episodes"]].itertuples(index=False)
+    }
+    assert took == ("first", "4 of 4")
 
 
 def test_a_recording_that_no_longer_fits_is_shown_as_it_was_saved(
     wanted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    in_one_process(monkeypatch, tmp_path)
+    in_one_process(monkeypatch)
     played = run(replace(SHORT, engine="model-h"), tmp_path, "played")
     table1.record(played)
     other = modules("object_attribute")
@@ -544,7 +546,6 @@ def test_table_14_sets_the_oracles_goal_beside_the_own_one(hashed: HashedEmbedde
 def test_table_16_has_a_row_for_every_engine(
     hashed: HashedEmbedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lab.runs.episodes.ROOT", tmp_path)
     table = ablations.backbone_rows(ablations.backbones(SHORT, ["rules", "rules@0.5"], workers=1))
     assert table["backbone"].tolist() == ["rules", "rules@0.5"]
     assert table["evidence"].tolist() == ["measured", "simulated"]
@@ -594,7 +595,7 @@ def test_a_recorded_row_comes_out_of_the_recorded_answers() -> None:
     backbone = connect(f"replay:{name}")
     pairs = sorted(build("blocksworld", "made", 0, show_progress=False).pairs(), key=lambda p: (len(p.shaped), p.task))
     found = distances(pairs[:2], StateFactory(backbone))
-    rows = recordings.rows(predictions.METHOD)
+    rows = recordings.rows(Setup.method)
     saved = rows[(rows["method"] == "StateFactory") & (rows["metric"] == scores.metric("blocksworld"))]
     assert saved["n"].tolist() == [2]
     assert found.mean() == pytest.approx(saved["value"].item(), abs=1e-4)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from lab.results import tables
-from lab.runs import episodes
+from lab.runs import run
 from lab.runs.run import RunBusy
-from statefactory.benchmark import Built, build
+from statefactory.benchmark import Built, build, build_all, data_of
 from statefactory.benchmark.domains import BY_NAME
 from statefactory.benchmark.labels import RULES, Padding
 from statefactory.experiments import scores, statistics, table3
@@ -43,9 +43,9 @@ def test_overall_is_there_once_all_domains_are() -> None:
 def test_the_build_is_described(built: dict[str, Built]) -> None:
     table = table3.build_table(built)
     assert table.loc[0, "pairs"] == 12 and table.loc[0, "data"] == "made"
-    assert table3.data_of(built) == "made"
+    assert data_of(built) == "made"
     with pytest.raises(ValueError, match="build them together"):
-        table3.data_of({})
+        data_of({})
     assert table3.printed(built) is None
 
 
@@ -95,6 +95,6 @@ def test_a_domain_that_another_process_builds_is_waited_for(monkeypatch: pytest.
             raise came
         return came
 
-    monkeypatch.setattr(table3, "build", build)
-    monkeypatch.setattr(episodes, "BUSY_PAUSE", 0.0)
-    assert table3.build_all("made", domains=("blocksworld",)) == {"blocksworld": "built"}
+    monkeypatch.setattr("statefactory.benchmark.build.build", build)
+    monkeypatch.setattr(run, "BUSY_PAUSE", 0.0)
+    assert build_all("made", domains=("blocksworld",)) == {"blocksworld": "built"}

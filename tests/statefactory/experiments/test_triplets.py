@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import chat_server as chat
 from chat_server import ChatServer, Request, Response
+from lab.models.connect import connected
 from lab.models.parsing import MalformedAnswer
 from lab.runs import budget, recordings
 from lab.runs.budget import Budget, BudgetSpent
@@ -116,7 +117,7 @@ PROBE = Probe("The place of cup is on the table.", "The status of door is shut."
 
 def test_a_paraphrase_is_the_models(server: ChatServer) -> None:
     server.behave(in_other_words)
-    triplet = paraphrased(predictions.backbone_of("para-a"), PROBE)
+    triplet = paraphrased(connected("para-a"), PROBE)
     assert triplet == Triplet(PROBE.anchor, f"It is so: {PROBE.anchor}", PROBE.negative)
     assert PROBE.negative not in server.requests[0].text
 
@@ -124,14 +125,14 @@ def test_a_paraphrase_is_the_models(server: ChatServer) -> None:
 @pytest.mark.parametrize("said", ["the place of CUP is on the table", "", " . "])
 def test_a_sentence_that_is_only_repeated_is_asked_for_again(server: ChatServer, said: str) -> None:
     server.script(chat.answer({"paraphrase": said}), chat.answer({"paraphrase": "A cup stands there."}))
-    assert paraphrased(predictions.backbone_of(f"para-b{len(said)}"), PROBE).positive == "A cup stands there."
+    assert paraphrased(connected(f"para-b{len(said)}"), PROBE).positive == "A cup stands there."
     assert "use other words" in server.requests[1].text
 
 
 def test_a_model_that_repeats_it_once_more_has_no_paraphrase(server: ChatServer) -> None:
     server.behave(repeats)
     with pytest.raises(MalformedAnswer, match="use other words"):
-        paraphrased(predictions.backbone_of("para-c"), PROBE)
+        paraphrased(connected("para-c"), PROBE)
     assert server.count == 2
 
 
@@ -194,7 +195,7 @@ def test_a_model_says_each_probe_in_other_words_once(extracted: Results, server:
     wanted = triplets.probes_of(extracted, 3, 0, "statefactory")
     found = {triplet for of in made.triplets.values() for triplet in of}
     assert found == {Triplet(p.anchor, f"It is so: {p.anchor}", p.negative) for p in wanted.values()}
-    assert (made.backbone, made.unreadable, list(made.triplets)) == ("para-d", 0, ["webshop", "blocksworld"])
+    assert (made.backbone, made.outcomes().failed, list(made.triplets)) == ("para-d", 0, ["webshop", "blocksworld"])
     assert collect(extracted, "para-d").triplets == made.triplets
     assert server.count == asked > 0
 
@@ -220,14 +221,14 @@ def test_probes_that_are_only_repeated_are_left_out_and_counted(extracted: Resul
     server.behave(lambda request: repeats(request) if "block" in sentence_of(request) else in_other_words(request))
     made = collect(extracted, "para-f")
     assert list(made.triplets) == ["webshop"]
-    assert made.unreadable == 3
+    assert made.outcomes().failed == 3
     assert triplets.accuracy_rows(made, "hashed")[0]["n"] == len(made.triplets["webshop"])
 
 
 def test_without_a_readable_paraphrase_there_is_no_accuracy(extracted: Results, server: ChatServer) -> None:
     server.behave(repeats)
     made = collect(extracted, "para-g")
-    assert made.triplets == {} and made.unreadable > 0
+    assert made.triplets == {} and made.outcomes().failed > 0
     assert triplets.accuracy_rows(made, "hashed") == []
     assert triplets.accuracy_by_domain(made, ["hashed"]).empty and triplets.sample(made, "hashed").empty
 
@@ -249,7 +250,7 @@ def test_recorded_paraphrases_are_served_without_the_model(
     asked = server.count
     served = collect(extracted, f"replay:{tmp_path / 'recordings' / 'first'}", name="served")
     assert server.count == asked
-    assert (served.triplets, served.unreadable) == (made.triplets, made.unreadable)
+    assert (served.triplets, served.outcomes().failed) == (made.triplets, made.outcomes().failed)
     assert served.backbone == "para-h"
 
 
@@ -260,7 +261,7 @@ def test_a_spent_budget_keeps_the_triplets_that_were_made(
     allowed = Budget(calls=2)
     monkeypatch.setattr(budget, "of_environment", lambda: allowed)
     part = collect(extracted, "para-i")
-    assert sum(map(len, part.triplets.values())) == len(part.tasks) == 2
+    assert sum(map(len, part.triplets.values())) == len(part.episodes) == 2
     monkeypatch.setattr(budget, "of_environment", lambda: Budget(calls=0))
     with pytest.raises(BudgetSpent, match="budget of 0 model calls"):
         collect(extracted, "para-j", name="nothing")

@@ -90,7 +90,7 @@ def told(*observations: str, goal: str = "") -> tuple[Entity, ...]:
     known: tuple[Entity, ...] = ()
     for observation in observations:
         reading = language.read(known, "", observation)
-        assert reading.not_understood == ()
+        assert reading.unparsed == ()
         known = language.relevant(goal, reading.known) if goal else reading.known
     return known
 
@@ -155,7 +155,7 @@ def test_a_known_place_is_kept_where_a_vaguer_one_is_told() -> None:
 ])  # fmt: skip
 def test_a_sentence_that_is_not_of_the_grammar_is_reported_and_the_rest_is_read(sentence: str) -> None:
     reading = language.read((), "look", f"You arrive at desk 1. {sentence} You are not carrying anything.")
-    assert reading.not_understood == (sentence,)
+    assert reading.unparsed == (sentence,)
     assert plain(reading.known) == {"agent": {"location": "at desk 1", "holding": "nothing"}}
 
 
@@ -308,7 +308,7 @@ def made_steps() -> list[Compared]:
 def test_the_reading_of_made_unseen_games_is_faithful(made_steps: list[Compared]) -> None:
     score = fidelity(made_steps)
     assert score.f1 >= ENOUGH
-    assert score.not_understood == 0
+    assert score.unparsed == 0
     assert score.steps > 80
 
 
@@ -318,7 +318,7 @@ def test_the_reading_of_made_unseen_games_is_faithful(made_steps: list[Compared]
 def test_the_reading_of_released_unseen_games_is_faithful(games: int) -> None:
     score = fidelity(list(compared_world("alfworld", games, seed=games)))
     assert score.f1 >= ENOUGH
-    assert score.not_understood == 0
+    assert score.unparsed == 0
 
 
 def test_the_comparison_notices_a_reader_that_misses_what_was_taken(

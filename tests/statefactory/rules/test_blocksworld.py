@@ -32,7 +32,7 @@ def known_of(text: str) -> dict[str, Entity]:
 
 def test_every_clause_of_an_observation_is_read() -> None:
     reading = blocksworld.read((), "", START)
-    assert reading.not_understood == ()
+    assert reading.unparsed == ()
     assert set(reading.known) == {
         entity("blue block", {"top": "clear", "position": "blue on red"}),
         entity("orange block", {"top": "clear", "position": "orange on table"}),
@@ -67,7 +67,7 @@ def test_foreign_text_is_reported_and_keeps_what_was_known() -> None:
 
 def test_a_clause_in_no_form_is_reported_beside_those_that_are_read() -> None:
     reading = blocksworld.read((), "", "the red block is clear, the red block is very heavy")
-    assert reading.not_understood == ("the red block is very heavy",)
+    assert reading.unparsed == ("the red block is very heavy",)
     assert reading.known[0] == entity("red block", {"top": "clear"})
 
 
@@ -124,7 +124,7 @@ def test_what_is_read_is_what_the_simulator_has() -> None:
     score = fidelity(list(compared("blocksworld", games=12, seed=3)))
     assert score.f1 >= 0.99
     assert score.true_facts > 1000
-    assert score.not_understood == 0
+    assert score.unparsed == 0
 
 
 @pytest.mark.official
@@ -138,7 +138,7 @@ def test_planbench_goals_and_states_are_read_whole() -> None:
     for task in world.tasks("test")[:100]:
         assert blocksworld.is_goal(task.goal)
         assert sum(len(e.attributes) for e in blocksworld.blueprint(task.goal)) == len(task.problem.goal)
-        assert not blocksworld.read((), "", world.reset(task).text).not_understood
+        assert not blocksworld.read((), "", world.reset(task).text).unparsed
 
 
 attribute = st.builds(Attribute, st.text(max_size=9), st.text(max_size=9))

@@ -12,8 +12,8 @@ OPEN, SHUT, LOCKED, HERE = (
 )  # fmt: skip
 
 
-def step(read: list[Fact], true: list[Fact], *not_understood: str) -> Compared:
-    return Compared(frozenset(read), frozenset(true), not_understood)
+def step(read: list[Fact], true: list[Fact], *unparsed: str) -> Compared:
+    return Compared(frozenset(read), frozenset(true), unparsed)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -40,7 +40,7 @@ def test_precision_recall_and_f1_are_of_all_facts_of_all_steps() -> None:
     assert found.precision == pytest.approx(2 / 3)  # of OPEN, HERE, and a wrong SHUT
     assert found.recall == pytest.approx(2 / 5)
     assert found.f1 == pytest.approx(1 / 2)  # 2 * 2 / (3 + 5)
-    assert (found.true_facts, found.steps, found.not_understood) == (5, 2, 1)
+    assert (found.true_facts, found.steps, found.unparsed) == (5, 2, 1)
 
 
 def test_a_reader_of_everything_is_perfect_and_one_of_nothing_scores_nothing() -> None:

@@ -68,7 +68,7 @@ def after(*steps: tuple[str, str], goal: str = "", known: Iterable[Entity] = ())
     known = tuple(known)
     for action, observation in steps:
         reading = textworld.read(known, action, observation)
-        assert reading.not_understood == ()
+        assert reading.unparsed == ()
         known = textworld.relevant(goal, reading.known) if goal else reading.known
     return {entity.identity: entity for entity in known}
 
@@ -150,9 +150,9 @@ def test_refusals_points_and_looks_are_understood_and_state_nothing(answer: str)
 
 def test_a_sentence_in_no_form_is_reported_and_the_others_are_read() -> None:
     reading = textworld.read((), "look", ROOM + " The ceiling sheds purple snow.\nGlorp.")
-    assert reading.not_understood == ("the ceiling sheds purple snow", "glorp")
+    assert reading.unparsed == ("the ceiling sheds purple snow", "glorp")
     assert facts(reading.known) == facts(after(("look", ROOM)).values())
-    assert textworld.read((), "go", "You arrive at fridge 1. The fridge 1 is closed.").not_understood
+    assert textworld.read((), "go", "You arrive at fridge 1. The fridge 1 is closed.").unparsed
 
 
 # Each begins as a sentence of the game does.
@@ -186,7 +186,7 @@ def test_a_sentence_that_only_begins_like_the_games_is_not_understood(sentence: 
 )
 def test_words_after_a_sentence_of_the_game_make_it_another(sentence: str, word: str) -> None:
     text = f"{sentence.rstrip('.?')} because the {word} is angry."
-    assert textworld.read((), "wait", text).not_understood
+    assert textworld.read((), "wait", text).unparsed
 
 
 @pytest.mark.parametrize(
@@ -207,8 +207,8 @@ def test_what_a_thing_is_already_is_a_fact(sentence: str, name: str, value: str)
 @pytest.mark.parametrize("room", ["kitchen", "spare room", "bar", "dish-pit"])
 def test_a_greeting_is_of_the_room_of_its_title(room: str) -> None:
     text = f"-= {{}} =-\nOf every {room} you could have walked into, you had to walk into a typical one.\n\n"
-    assert textworld.read((), "look", text.format(room.title())).not_understood == ()
-    assert textworld.read((), "look", text.format("Attic")).not_understood != ()
+    assert textworld.read((), "look", text.format(room.title())).unparsed == ()
+    assert textworld.read((), "look", text.format("Attic")).unparsed != ()
 
 
 def test_every_sentence_of_made_pairs_is_understood() -> None:
@@ -218,7 +218,7 @@ def test_every_sentence_of_made_pairs_is_understood() -> None:
             for step in row.trajectory:
                 reading = textworld.read(known, step.action, step.observation)
                 known = reading.known
-                assert reading.not_understood == ()
+                assert reading.unparsed == ()
 
 
 def test_nothing_is_read_from_the_quest_before_the_first_room() -> None:
@@ -375,7 +375,7 @@ def test_what_is_read_is_what_the_engine_has() -> None:
     score = fidelity(list(compared("textworld", games=4, seed=2)))
     assert score.f1 >= 0.97
     assert score.true_facts > 1000
-    assert score.not_understood == 0
+    assert score.unparsed == 0
 
 
 names = st.sampled_from(["key", "attic", "you", "chest", "first room, to the south", "recipe", "x"])

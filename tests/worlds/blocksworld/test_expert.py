@@ -18,7 +18,7 @@ from worlds.blocksworld import BlocksTask, from_pddl, load
 from worlds.blocksworld.checks import checks
 from worlds.blocksworld.expert import Expert, check
 from worlds.blocksworld.planner import MissingPlanner, lengths, shortest_plan
-from worlds.blocksworld.problem import Problem
+from worlds.blocksworld.problem import BlocksProblem
 from worlds.blocksworld.pyperplan_process import pyperplan_plan
 from worlds.blocksworld.state import Action, State
 
@@ -54,7 +54,7 @@ def test_plans_are_shortest_for_every_kind_of_goal_and_start(data: st.DataObject
     away = distances(start)
     end = data.draw(st.sampled_from(sorted(away, key=repr)))
     goal = tuple(data.draw(st.lists(st.sampled_from(sorted(end.facts())), min_size=1, unique=True)))
-    problem = Problem(start, goal)
+    problem = BlocksProblem(start, goal)
     shortest = min(steps for state, steps in away.items() if problem.solved_by(state))
     plan = shortest_plan(problem)
     assert plan is not None and len(plan) == shortest
@@ -64,7 +64,7 @@ def test_plans_are_shortest_for_every_kind_of_goal_and_start(data: st.DataObject
 @given(states(largest=5))
 @settings(max_examples=30, deadline=None)
 def test_nothing_is_done_where_the_goal_holds(state: State) -> None:
-    assert shortest_plan(Problem(state, tuple(sorted(state.facts())))) == ()
+    assert shortest_plan(BlocksProblem(state, tuple(sorted(state.facts())))) == ()
 
 
 def contradiction() -> BlocksTask:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from towers import states
 from worlds.base import EpisodeOver
 from worlds.blocksworld import BlocksTask, BlocksWorld, from_pddl, load
-from worlds.blocksworld.problem import DOMAIN, Problem, problem_of
+from worlds.blocksworld.problem import DOMAIN, BlocksProblem, problem_of
 from worlds.blocksworld.state import Action, ImpossibleAction, NoState, State, state_of
 from worlds.blocksworld.wording import (
     COLOURS,
@@ -97,14 +97,14 @@ def test_no_text_raises_or_moves_a_block_unless_it_is_valid(state: State, data: 
 
 def solved_world(state: State) -> tuple[BlocksWorld, BlocksTask]:
     """A world, and a task whose goal one block's place already fulfils."""
-    problem = Problem(state, (sorted(state.facts())[0],))
+    problem = BlocksProblem(state, (sorted(state.facts())[0],))
     return load("made"), BlocksTask("blocksworld-solved", problem.goal_text, problem)
 
 
 @given(states(), st.data())
 def test_a_problem_survives_pddl(state: State, data: st.DataObject) -> None:
     goal = tuple(data.draw(st.permutations(sorted(state.facts()))))
-    problem = Problem(state, goal)
+    problem = BlocksProblem(state, goal)
     assert from_pddl(problem.to_pddl()) == problem
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from travel_episodes import SANDBOX_0, TASKS, by_days, delivered, play
+from travel_episodes import LISTINGS_0, TASKS, by_days, delivered, play
 from worlds.travelplanner.costs import plan_bill
 from worlds.travelplanner.itinerary import SLOTS, days_read
 from worlds.travelplanner.listings import SELF_DRIVING
@@ -18,7 +18,7 @@ from worlds.travelplanner.world import TravelPlanner, blank_draft
 
 
 def desk(task: TripTask | None = None) -> TravelPlanner:
-    world = TravelPlanner(SANDBOX_0, {"validation": TASKS})
+    world = TravelPlanner(LISTINGS_0, {"validation": TASKS})
     world.reset(task or by_days(5))
     return world
 
@@ -68,7 +68,7 @@ def test_endless_nesting_is_refused(deep: str) -> None:
 
 
 def test_a_desk_without_a_task_says_so() -> None:
-    world = TravelPlanner(SANDBOX_0, {})
+    world = TravelPlanner(LISTINGS_0, {})
     assert world.step("CitySearch[x]").text == "No task is open at this desk." and world.step("x").done
 
 
@@ -81,38 +81,38 @@ def test_the_searches_tell_what_the_tables_hold() -> None:
     task = by_days(5)
     world, city = desk(task), task.ref_cities[0]
     flights = world.step(f"FlightSearch[{task.org}, {city}, {task.dates[0]}]")
-    assert len(flights.facts["rows"]) == len(SANDBOX_0.flights(task.org, city, task.dates[0]))
-    assert world.step(f"CitySearch[{task.dest}]").facts["cities"] == list(SANDBOX_0.cities(task.dest))
+    assert len(flights.facts["rows"]) == len(LISTINGS_0.flights(task.org, city, task.dates[0]))
+    assert world.step(f"CitySearch[{task.dest}]").facts["cities"] == list(LISTINGS_0.cities(task.dest))
     restaurants = world.step(f"RestaurantSearch[{city}]")
-    assert len(restaurants.text.split("\n")) == len(restaurants.facts["rows"]) == len(SANDBOX_0.restaurants(city))
+    assert len(restaurants.text.split("\n")) == len(restaurants.facts["rows"]) == len(LISTINGS_0.restaurants(city))
     assert "Nothing is listed" in world.step("AttractionSearch[Nowhere]").text
 
 
 def test_the_desk_resolves_transport_as_the_evaluator_does() -> None:
     task = by_days(5)
     draft, city = blank_draft(task), task.ref_cities[0]
-    row = next(r for r in SANDBOX_0.restaurants(city))
+    row = next(r for r in LISTINGS_0.restaurants(city))
     draft[0] |= {"current_city": f"from {task.org} to {city}", "lunch": f"{row.name}, {row.city}"}
     draft[0]["transportation"] = f"Self-driving, from {task.org}(home) to {city}(there), by car"
     request = {"slots": [[1, "transportation"], [1, "lunch"], [9, "lunch"]], "draft": draft}
     facts = desk(task).step(f"Check[{json.dumps(request)}]").facts
-    drive = SANDBOX_0.ground(task.org, city, SELF_DRIVING)
+    drive = LISTINGS_0.ground(task.org, city, SELF_DRIVING)
     assert drive and facts["entries"][0]["row"]["cost"] == drive.cost
     assert facts["entries"][1]["row"]["name"] == row.name and len(facts["entries"]) == 2
-    assert facts["total"] == plan_bill(days_read(draft, task.days), task.people, SANDBOX_0).total
+    assert facts["total"] == plan_bill(days_read(draft, task.days), task.people, LISTINGS_0).total
 
 
 def test_of_several_attractions_each_must_be_listed_and_closed_by_a_semicolon() -> None:
     task = by_days(5)
     draft, city = blank_draft(task), task.ref_cities[0]
-    zoo, mill = (f"{row.name}, {city};" for row in SANDBOX_0.attractions(city)[:2])
+    zoo, mill = (f"{row.name}, {city};" for row in LISTINGS_0.attractions(city)[:2])
 
     def row(text: str) -> Any:
         draft[1] |= {"current_city": city, "attraction": text}
         request = {"slots": [[2, "attraction"]], "draft": draft}
         return desk(task).step(f"Check[{json.dumps(request)}]").facts["entries"][0]["row"]
 
-    assert row(zoo + mill)["name"] == row(zoo)["name"] == SANDBOX_0.attractions(city)[0].name
+    assert row(zoo + mill)["name"] == row(zoo)["name"] == LISTINGS_0.attractions(city)[0].name
     assert row(f"{zoo}Nothing, {city};") is None and row(zoo.removesuffix(";")) is None
 
 

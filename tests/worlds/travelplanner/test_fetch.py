@@ -16,7 +16,7 @@ from lab.machine.download import DownloadFailed, download
 from worlds.travelplanner import official
 from worlds.travelplanner.conversion import SOURCES, UnexpectedColumns, convert
 from worlds.travelplanner.expert import annotated_plans
-from worlds.travelplanner.listings import Sandbox
+from worlds.travelplanner.listings import Listings
 from worlds.travelplanner.tasks import load_tasks
 
 BODY = bytes(range(256)) * 4096
@@ -149,23 +149,23 @@ def test_converted_files_are_what_the_loaders_read(raw: Path, tmp_path: Path) ->
         "train": 1,
         "validation": 2,
     }
-    sandbox, tasks = Sandbox.load(tmp_path), load_tasks("validation", tmp_path)
+    listings, tasks = Listings.load(tmp_path), load_tasks("validation", tmp_path)
     assert [task.id for task in tasks] == ["validation-000", "validation-001"]
     assert tasks[0].cuisines == ("French", "Indian") and tasks[0].ref_cities == ("Farwick", "Midtown")
     assert tasks[0].goal == 'Homeby to two cities, "please"' and tasks[0].dates[-1] == "2031-05-05"
     assert annotated_plans(tmp_path)["train-000"][0]["current_city"] == "from Homeby to Farwick"
-    assert [row.name for row in sandbox.accommodations("Farwick")] == ["Two\nlines"]
-    assert sandbox.restaurants("Farwick")[0].cuisines == ("Tea", "French")
-    assert sandbox.ground("Homeby", "Farwick", "self-driving").cost == 57
-    assert sandbox.cities("Eastland") == ("Farwick", "Midtown") and official.present(tmp_path / "travelplanner")
+    assert [row.name for row in listings.accommodations("Farwick")] == ["Two\nlines"]
+    assert listings.restaurants("Farwick")[0].cuisines == ("Tea", "French")
+    assert listings.ground("Homeby", "Farwick", "self-driving").cost == 57
+    assert listings.cities("Eastland") == ("Farwick", "Midtown") and official.present(tmp_path / "travelplanner")
 
 
 def test_flights_of_usable_routes_are_kept_and_their_query_days_are_known(raw: Path, tmp_path: Path) -> None:
     convert(raw, tmp_path / "travelplanner", QUIET)
-    sandbox = Sandbox.load(tmp_path)
-    assert sandbox.flight("F1") and sandbox.flight("F2") and sandbox.flight("F3") is None
-    assert sandbox.knows_flights("Midtown", "Farwick", "2031-05-03")
-    assert not sandbox.knows_flights("Elsewhere", "Nowhere", "2031-05-01")
+    listings = Listings.load(tmp_path)
+    assert listings.flight("F1") and listings.flight("F2") and listings.flight("F3") is None
+    assert listings.knows_flights("Midtown", "Farwick", "2031-05-03")
+    assert not listings.knows_flights("Elsewhere", "Nowhere", "2031-05-01")
 
 
 def test_a_file_of_another_shape_is_refused_by_name(raw: Path, tmp_path: Path) -> None:

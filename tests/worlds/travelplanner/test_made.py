@@ -17,8 +17,8 @@ from worlds.travelplanner.costs import plan_bill
 from worlds.travelplanner.evaluator import evaluate
 from worlds.travelplanner.expert import solve, splits
 from worlds.travelplanner.itinerary import days_read
-from worlds.travelplanner.listings import Sandbox
-from worlds.travelplanner.made import made_sandbox, made_tasks
+from worlds.travelplanner.listings import Listings
+from worlds.travelplanner.made import made_listings, made_tasks
 from worlds.travelplanner.menus import cheapest_menus, mask_of
 from worlds.travelplanner.rates import rates
 from worlds.travelplanner.strict import strict_faults
@@ -30,21 +30,21 @@ DATA = Path(os.environ.get("LAB_DATA") or "nowhere")
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_every_made_query_has_an_honest_plan_within_its_budget(seed: int) -> None:
-    sandbox = made_sandbox(seed)
+    listings = made_listings(seed)
     tasks = [*made_tasks(seed, "train"), *made_tasks(seed, "validation")]
     verdicts = []
     for task in tasks:
-        solution = solve(task, sandbox, task.ref_cities)
-        assert solution.feasible and strict_faults(task, solution.plan, sandbox) == [], task.id
-        assert plan_bill(days_read(solution.plan, task.days), task.people, sandbox).total == solution.cost
-        verdicts.append(evaluate(task, solution.plan, sandbox))
+        solution = solve(task, listings, task.ref_cities)
+        assert solution.feasible and strict_faults(task, solution.plan, listings) == [], task.id
+        assert plan_bill(days_read(solution.plan, task.days), task.people, listings).total == solution.cost
+        verdicts.append(evaluate(task, solution.plan, listings))
     assert rates(verdicts, tasks).final.percent == 100
 
 
 def test_made_queries_are_stable_and_cover_levels_and_lengths() -> None:
     tasks = made_tasks(3, "validation")
     made_tasks.cache_clear()
-    made_sandbox.cache_clear()
+    made_listings.cache_clear()
     assert made_tasks(3, "validation") == tasks
     assert [task.id for task in tasks] == [f"made-validation-{idx:03d}" for idx in range(45)]
     assert {(task.level, task.days) for task in tasks} == set(product(("easy", "medium", "hard"), (3, 5, 7)))
@@ -55,27 +55,27 @@ def test_made_queries_are_stable_and_cover_levels_and_lengths() -> None:
 
 
 def test_two_seeds_give_different_worlds() -> None:
-    assert made_sandbox(0).states != made_sandbox(1).states
+    assert made_listings(0).states != made_listings(1).states
     assert made_tasks(0, "train")[0].goal != made_tasks(1, "train")[0].goal
 
 
 def test_the_made_world_has_the_difficulties_of_the_official_one() -> None:
-    sandbox = made_sandbox(0)
-    cities = [city for state in sandbox.states for city in sandbox.cities(state)]
+    listings = made_listings(0)
+    cities = [city for state in listings.states for city in listings.cities(state)]
     legs = [(org, dest) for org in cities for dest in cities if org != dest]
-    rooms = [room for city in cities for room in sandbox.accommodations(city)]
-    assert any(not sandbox.flights(*leg, "2031-05-10") for leg in legs)
-    assert any(sandbox.ground(*leg, "taxi") is None for leg in legs)
+    rooms = [room for city in cities for room in listings.accommodations(city)]
+    assert any(not listings.flights(*leg, "2031-05-10") for leg in legs)
+    assert any(listings.ground(*leg, "taxi") is None for leg in legs)
     assert any(room.minimum_nights > 2 for room in rooms) and any("," in room.name for room in rooms)
     assert {room.room_type for room in rooms} == {"Entire home/apt", "Private room", "Shared room"}
 
 
 @pytest.mark.skipif(not (DATA / "travelplanner").exists(), reason="LAB_DATA names no TravelPlanner data")
 def test_made_cities_are_not_those_of_the_official_data() -> None:
-    official = Sandbox.load(DATA)
+    official = Listings.load(DATA)
     for seed in range(20):
-        sandbox = made_sandbox(seed)
-        names = {*sandbox.states, *(city for state in sandbox.states for city in sandbox.cities(state))}
+        listings = made_listings(seed)
+        names = {*listings.states, *(city for state in listings.states for city in listings.cities(state))}
         assert not any(official.state_of(name) or official.cities(name) for name in names)
 
 
@@ -95,15 +95,15 @@ def test_days_are_spread_in_every_way() -> None:
     assert [[stay.nights for stay in stays] for stays in splits(5, ("a", "b"))] == [[1, 3], [2, 2], [3, 1]]
     task = made_tasks(0, "train")[0]
     with pytest.raises(ValueError, match="do not fit"):
-        solve(task, made_sandbox(0), ["a", "b", "c"])
+        solve(task, made_listings(0), ["a", "b", "c"])
 
 
 def test_a_query_over_its_budget_says_what_the_cheapest_plan_costs() -> None:
     task = made_tasks(0, "train")[0]
-    cost = solve(task, made_sandbox(0), task.ref_cities).cost
+    cost = solve(task, made_listings(0), task.ref_cities).cost
     tight, short = replace(task, budget=cost), replace(task, budget=cost - 1)
-    assert solve(tight, made_sandbox(0), task.ref_cities).feasible
-    poor = solve(short, made_sandbox(0), task.ref_cities)
+    assert solve(tight, made_listings(0), task.ref_cities).feasible
+    poor = solve(short, made_listings(0), task.ref_cities)
     assert not poor.feasible and poor.plan is None and poor.cost == cost
 
 

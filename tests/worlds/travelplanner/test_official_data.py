@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from worlds.travelplanner.costs import plan_bill
-from worlds.travelplanner.evaluator import Verdict, evaluate
+from worlds.travelplanner.evaluator import PlanVerdict, evaluate
 from worlds.travelplanner.expert import annotated_plans, solve
 from worlds.travelplanner.itinerary import days_read
-from worlds.travelplanner.listings import Sandbox
+from worlds.travelplanner.listings import Listings
 from worlds.travelplanner.rates import rates
 from worlds.travelplanner.strict import strict_faults
 from worlds.travelplanner.tables import read_accommodations
@@ -67,14 +67,14 @@ EXAMPLE_FLIGHT = "F3633413"
 class Bounds:
     """Verdicts on a run's plans with unknown flights failing and passing."""
 
-    low: list[Verdict]
-    high: list[Verdict]
+    low: list[PlanVerdict]
+    high: list[PlanVerdict]
     plans: list[object]
 
 
 @pytest.fixture(scope="module")
-def sandbox() -> Sandbox:
-    return Sandbox.load(DATA)
+def listings() -> Listings:
+    return Listings.load(DATA)
 
 
 @pytest.fixture(scope="module")
@@ -83,15 +83,15 @@ def validation() -> list[TripTask]:
 
 
 @pytest.fixture(scope="module")
-def runs(sandbox: Sandbox, validation: list[TripTask]) -> dict[tuple[str, str], Bounds]:
+def runs(listings: Listings, validation: list[TripTask]) -> dict[tuple[str, str], Bounds]:
     plans: dict[tuple[str, str], dict[int, object]] = defaultdict(dict)
     with gzip.open(PLANS, "rt", encoding="utf-8") as lines:
         for record in map(json.loads, lines):
             plans[record["backbone"], record["method"]][record["idx"] - 1] = record["plan"]
 
-    def judge(run: dict[int, object], unknown: str) -> list[Verdict]:
+    def judge(run: dict[int, object], unknown: str) -> list[PlanVerdict]:
         return [
-            evaluate(task, run[task.idx], sandbox, unknown_flights=unknown, parties_rule="before 2024-04-26")
+            evaluate(task, run[task.idx], listings, unknown_flights=unknown, parties_rule="before 2024-04-26")
             for task in validation
         ]
 
@@ -110,15 +110,15 @@ def published_rates() -> dict[tuple[str, str, str], float]:
         }
 
 
-def test_the_tables_have_the_official_numbers_of_rows(sandbox: Sandbox) -> None:
-    assert sum(len(sandbox.cities(state)) for state in sandbox.states) == 312
+def test_the_tables_have_the_official_numbers_of_rows(listings: Listings) -> None:
+    assert sum(len(listings.cities(state)) for state in listings.states) == 312
     assert len(read_accommodations(DATA / "travelplanner")) == 4285
     assert len(load_tasks("train", DATA)) == 45 and len(load_tasks("validation", DATA)) == 180
 
 
-def test_the_annotated_train_plans_score_100_on_every_rate(sandbox: Sandbox) -> None:
+def test_the_annotated_train_plans_score_100_on_every_rate(listings: Listings) -> None:
     tasks, plans = load_tasks("train", DATA), annotated_plans(DATA)
-    verdicts = [evaluate(task, plans[task.id], sandbox) for task in tasks]
+    verdicts = [evaluate(task, plans[task.id], listings) for task in tasks]
     for denominators in ("stated", "official"):
         result = rates(verdicts, tasks, denominators)
         for name in METRICS.values():
@@ -126,7 +126,7 @@ def test_the_annotated_train_plans_score_100_on_every_rate(sandbox: Sandbox) -> 
 
 
 def test_both_denominators_agree_on_whole_splits(validation: list[TripTask]) -> None:
-    nothing = [Verdict(False, {}, {})] * len(validation)
+    nothing = [PlanVerdict(False, {}, {})] * len(validation)
     assert rates(nothing, validation, "stated").hard_micro.n == 420
     assert rates(nothing, validation, "official").hard_micro.n == 420
 
@@ -149,7 +149,7 @@ def test_published_rates_lie_between_unknown_flights_failing_and_passing(
     assert outside == OUTSIDE
 
 
-def stopped_checks(verdicts: list[Verdict]) -> int:
+def stopped_checks(verdicts: list[PlanVerdict]) -> int:
     """Checks at which the official program stops: their publisher must have judged those plans in another way."""
     return sum(
         check.reason == verdict.error for verdict in verdicts if verdict.error for check in verdict.commonsense.values()
@@ -171,28 +171,28 @@ def test_medium_and_hard_queries_leave_nothing_to_bounds_but_the_example_flight(
 
 
 def test_every_train_medium_and_hard_query_has_an_honest_plan_through_its_reference_cities(
-    sandbox: Sandbox, validation: list[TripTask]
+    listings: Listings, validation: list[TripTask]
 ) -> None:
     tasks = load_tasks("train", DATA) + [task for task in validation if task.level != "easy"]
     assert len(tasks) == 165
     for task in tasks:
-        solution = solve(task, sandbox, task.ref_cities)
+        solution = solve(task, listings, task.ref_cities)
         assert solution.feasible, (task.id, solution.cost, task.budget)
-        assert evaluate(task, solution.plan, sandbox).final, task.id
-        assert strict_faults(task, solution.plan, sandbox) == [], task.id
+        assert evaluate(task, solution.plan, listings).final, task.id
+        assert strict_faults(task, solution.plan, listings) == [], task.id
 
 
-def test_no_annotated_plan_is_cheaper_than_the_exact_search_for_its_cities(sandbox: Sandbox) -> None:
+def test_no_annotated_plan_is_cheaper_than_the_exact_search_for_its_cities(listings: Listings) -> None:
     plans = annotated_plans(DATA)
     for task in load_tasks("train", DATA):
         if task.id == "train-041":  # its sights are in another city than its day, which an honest plan may not do
             continue
         days = days_read(plans[task.id], task.days)
         cities = list(dict.fromkeys(day.cities[-1] for day in days[:-1]))
-        assert solve(task, sandbox, cities).cost <= plan_bill(days, task.people, sandbox).total, task.id
+        assert solve(task, listings, cities).cost <= plan_bill(days, task.people, listings).total, task.id
 
 
-def test_only_one_annotated_plan_has_what_an_honest_reader_objects_to(sandbox: Sandbox) -> None:
+def test_only_one_annotated_plan_has_what_an_honest_reader_objects_to(listings: Listings) -> None:
     plans = annotated_plans(DATA)
-    faulty = [task.id for task in load_tasks("train", DATA) if strict_faults(task, plans[task.id], sandbox)]
+    faulty = [task.id for task in load_tasks("train", DATA) if strict_faults(task, plans[task.id], listings)]
     assert faulty == ["train-041"]  # day 4 sees San Angelo and day 5 Houston, from a hotel in San Antonio

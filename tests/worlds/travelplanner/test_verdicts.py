@@ -1,4 +1,4 @@
-"""TravelPlanner's evaluator, rates and strict reader on a hand-made sandbox of two states."""
+"""TravelPlanner's evaluator, rates and strict reader on hand-made listings of two states."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worlds.travelplanner.costs import plan_bill
-from worlds.travelplanner.evaluator import Verdict, evaluate
+from worlds.travelplanner.evaluator import PlanVerdict, evaluate
 from worlds.travelplanner.itinerary import SLOTS, before_parenthesis, days_read, name_and_city, route_in
-from worlds.travelplanner.listings import Sandbox
+from worlds.travelplanner.listings import Listings
 from worlds.travelplanner.rates import Rate, rates
 from worlds.travelplanner.strict import strict_faults
 from worlds.travelplanner.tables import Accommodation, Attraction, Distance, Flight, Restaurant
@@ -53,8 +53,8 @@ def flight(number: str, org: str, dest: str, date: str) -> Flight:
 
 
 @pytest.fixture(scope="module")
-def sandbox() -> Sandbox:
-    return Sandbox(
+def listings() -> Listings:
+    return Listings(
         flights=[flight("F1", "Homeby", "Farwick", "2031-05-01"), flight("F2", "Farwick", "Homeby", "2031-05-03")],
         accommodations=[
             place("Old Loft"),
@@ -118,32 +118,32 @@ def changed(number: int, **fields: Any) -> list[dict[str, Any]]:
     return plan
 
 
-def reason(plan: Any, name: str, sandbox: Sandbox, task: TripTask = TASK, **rules: Any) -> str | None:
+def reason(plan: Any, name: str, listings: Listings, task: TripTask = TASK, **rules: Any) -> str | None:
     """Why a check failed; None if it did not."""
-    return evaluate(task, plan, sandbox, **rules).failures.get(name)
+    return evaluate(task, plan, listings, **rules).failures.get(name)
 
 
-def test_a_good_plan_passes_both_readers(sandbox: Sandbox) -> None:
-    verdict = evaluate(TASK, good_plan(), sandbox)
+def test_a_good_plan_passes_both_readers(listings: Listings) -> None:
+    verdict = evaluate(TASK, good_plan(), listings)
     assert verdict.final and verdict.error is None and verdict.failures == {}
-    assert strict_faults(TASK, good_plan(), sandbox) == []
+    assert strict_faults(TASK, good_plan(), listings) == []
 
 
-def test_the_bill_counts_seats_meals_and_units_for_everyone(sandbox: Sandbox) -> None:
-    bill = plan_bill(days_read(good_plan(), 3), TASK.people, sandbox)
+def test_the_bill_counts_seats_meals_and_units_for_everyone(listings: Listings) -> None:
+    bill = plan_bill(days_read(good_plan(), 3), TASK.people, listings)
     assert [charge.dollars for charge in bill.charges] == [300, 200, 60, 60, 60, 200, 300]
     assert "costs $1,180, $180 over the budget of $1,000" in reason(
-        good_plan(), "valid_cost", sandbox, replace(TASK, budget=1000)
+        good_plan(), "valid_cost", listings, replace(TASK, budget=1000)
     )
 
 
-def test_drives_are_charged_by_vehicle_in_whole_dollars(sandbox: Sandbox) -> None:
+def test_drives_are_charged_by_vehicle_in_whole_dollars(listings: Listings) -> None:
     plan = changed(1, transportation="Self-driving, from Homeby to Farwick")
     plan[2]["transportation"] = "Self-driving, from Farwick to Homeby"
-    charges = plan_bill(days_read(plan, 3), TASK.people, sandbox).charges
+    charges = plan_bill(days_read(plan, 3), TASK.people, listings).charges
     assert (charges[0].dollars, charges[-1].dollars) == (2 * 55, 2 * 4)
     plan[2]["transportation"] = "Taxi, from Farwick to Homeby"
-    assert plan_bill(days_read(plan, 3), TASK.people, sandbox).charges[-1].dollars == 2 * 99
+    assert plan_bill(days_read(plan, 3), TASK.people, listings).charges[-1].dollars == 2 * 99
 
 
 @pytest.mark.parametrize(
@@ -166,82 +166,82 @@ def test_drives_are_charged_by_vehicle_in_whole_dollars(sandbox: Sandbox) -> Non
     ],
 )
 def test_each_failure_names_what_is_wrong(
-    sandbox: Sandbox, number: int, fields: dict[str, Any], name: str, words: str
+    listings: Listings, number: int, fields: dict[str, Any], name: str, words: str
 ) -> None:
-    assert words in reason(changed(number, **fields), name, sandbox)
+    assert words in reason(changed(number, **fields), name, listings)
 
 
-def test_text_after_the_last_semicolon_is_only_seen_by_the_strict_reader(sandbox: Sandbox) -> None:
+def test_text_after_the_last_semicolon_is_only_seen_by_the_strict_reader(listings: Listings) -> None:
     plan = changed(2, attraction="Zoo, Farwick;Palace of Nothing")
-    assert evaluate(TASK, plan, sandbox).final
-    assert any("semicolon" in fault for fault in strict_faults(TASK, plan, sandbox))
+    assert evaluate(TASK, plan, listings).final
+    assert any("semicolon" in fault for fault in strict_faults(TASK, plan, listings))
 
 
-def test_null_counts_as_present_officially_but_not_strictly(sandbox: Sandbox) -> None:
+def test_null_counts_as_present_officially_but_not_strictly(listings: Listings) -> None:
     plan = changed(2, lunch=None)
-    assert evaluate(TASK, plan, sandbox).final
-    assert strict_faults(TASK, plan, sandbox) == ["day 2: lunch is missing or not text"]
+    assert evaluate(TASK, plan, listings).final
+    assert strict_faults(TASK, plan, listings) == ["day 2: lunch is missing or not text"]
 
 
-def test_a_part_of_a_name_is_enough_officially_and_takes_the_first_row(sandbox: Sandbox) -> None:
+def test_a_part_of_a_name_is_enough_officially_and_takes_the_first_row(listings: Listings) -> None:
     plan = changed(2, breakfast="Fork, Farwick")
-    assert evaluate(TASK, plan, sandbox).final
-    assert any("exact name" in fault for fault in strict_faults(TASK, plan, sandbox))
+    assert evaluate(TASK, plan, listings).final
+    assert any("exact name" in fault for fault in strict_faults(TASK, plan, listings))
 
 
-def test_a_name_that_fits_several_rows_escapes_minimum_nights(sandbox: Sandbox) -> None:
+def test_a_name_that_fits_several_rows_escapes_minimum_nights(listings: Listings) -> None:
     plan = changed(1, accommodation="Twin Room, Farwick")
     plan[1]["accommodation"] = "Twin Room, Farwick"
-    assert evaluate(TASK, plan, sandbox).final
-    assert any("asks for 9" in fault for fault in strict_faults(TASK, plan, sandbox))
+    assert evaluate(TASK, plan, listings).final
+    assert any("asks for 9" in fault for fault in strict_faults(TASK, plan, listings))
 
 
-def test_a_flight_of_another_day_passes_officially_only(sandbox: Sandbox) -> None:
+def test_a_flight_of_another_day_passes_officially_only(listings: Listings) -> None:
     later = replace(TASK, dates=("2031-06-01", "2031-06-02", "2031-06-03"))
-    assert evaluate(later, good_plan(), sandbox).final
-    assert sum("no flight of 2031-06" in fault for fault in strict_faults(later, good_plan(), sandbox)) == 2
+    assert evaluate(later, good_plan(), listings).final
+    assert sum("no flight of 2031-06" in fault for fault in strict_faults(later, good_plan(), listings)) == 2
 
 
-def test_three_days_may_officially_go_anywhere(sandbox: Sandbox) -> None:
+def test_three_days_may_officially_go_anywhere(listings: Listings) -> None:
     elsewhere = replace(TASK, dest="Midtown")
-    assert evaluate(elsewhere, good_plan(), sandbox).final
-    assert any("is not the destination Midtown" in fault for fault in strict_faults(elsewhere, good_plan(), sandbox))
+    assert evaluate(elsewhere, good_plan(), listings).final
+    assert any("is not the destination Midtown" in fault for fault in strict_faults(elsewhere, good_plan(), listings))
 
 
-def test_unknown_flights_pass_only_where_they_might_exist(sandbox: Sandbox) -> None:
+def test_unknown_flights_pass_only_where_they_might_exist(listings: Listings) -> None:
     unknown_back = changed(3, transportation="Flight Number: F7, from Farwick to Homeby")
     known_out = changed(1, transportation="Flight Number: F7, from Homeby to Farwick")
     check = "is_valid_information_in_sandbox"
-    assert reason(unknown_back, check, sandbox) is not None
-    assert evaluate(TASK, unknown_back, sandbox, unknown_flights="pass").final
-    assert reason(known_out, check, sandbox, unknown_flights="pass") is not None
+    assert reason(unknown_back, check, listings) is not None
+    assert evaluate(TASK, unknown_back, listings, unknown_flights="pass").final
+    assert reason(known_out, check, listings, unknown_flights="pass") is not None
 
 
-def test_the_parties_rule_once_never_failed(sandbox: Sandbox) -> None:
+def test_the_parties_rule_once_never_failed(listings: Listings) -> None:
     plan = changed(1, accommodation="Dorm, Farwick")
     task = replace(TASK, house_rule="parties")
-    assert "parties" in reason(plan, "valid_room_rule", sandbox, task)
-    assert reason(plan, "valid_room_rule", sandbox, task, parties_rule="before 2024-04-26") is None
+    assert "parties" in reason(plan, "valid_room_rule", listings, task)
+    assert reason(plan, "valid_room_rule", listings, task, parties_rule="before 2024-04-26") is None
     assert "smoking" in reason(
-        plan, "valid_room_rule", sandbox, replace(TASK, house_rule="smoking"), parties_rule="before 2024-04-26"
+        plan, "valid_room_rule", listings, replace(TASK, house_rule="smoking"), parties_rule="before 2024-04-26"
     )
 
 
-def test_cuisines_count_away_from_the_origin_until_its_first_meal_of_a_day(sandbox: Sandbox) -> None:
+def test_cuisines_count_away_from_the_origin_until_its_first_meal_of_a_day(listings: Listings) -> None:
     task = replace(TASK, cuisines=("French", "Italian"))
-    assert "Italian" in reason(changed(3, dinner="Home Table, Homeby"), "valid_cuisine", sandbox, task)
-    assert reason(good_plan(), "valid_cuisine", sandbox, replace(TASK, cuisines=("French", "Indian"))) is None
+    assert "Italian" in reason(changed(3, dinner="Home Table, Homeby"), "valid_cuisine", listings, task)
+    assert reason(good_plan(), "valid_cuisine", listings, replace(TASK, cuisines=("French", "Indian"))) is None
 
 
-def test_room_type_and_transportation_wishes(sandbox: Sandbox) -> None:
-    assert "entire room" in reason(good_plan(), "valid_room_type", sandbox, replace(TASK, room_type="entire room"))
-    assert reason(good_plan(), "valid_room_type", sandbox, replace(TASK, room_type="not shared room")) is None
+def test_room_type_and_transportation_wishes(listings: Listings) -> None:
+    assert "entire room" in reason(good_plan(), "valid_room_type", listings, replace(TASK, room_type="entire room"))
+    assert reason(good_plan(), "valid_room_type", listings, replace(TASK, room_type="not shared room")) is None
     grounded = replace(TASK, transportation="no flight")
-    assert "no flight" in reason(good_plan(), "valid_transportation", sandbox, grounded)
+    assert "no flight" in reason(good_plan(), "valid_transportation", listings, grounded)
 
 
-def test_hard_constraints_wait_for_a_complete_and_real_plan(sandbox: Sandbox) -> None:
-    verdict = evaluate(replace(TASK, house_rule="pets"), changed(2, lunch="-"), sandbox)
+def test_hard_constraints_wait_for_a_complete_and_real_plan(listings: Listings) -> None:
+    verdict = evaluate(replace(TASK, house_rule="pets"), changed(2, lunch="-"), listings)
     assert verdict.hard["valid_cost"].passed is None and "not judged" in verdict.hard["valid_cost"].reason
     assert verdict.hard["valid_room_rule"].passed is None and verdict.hard["valid_cuisine"] is None
 
@@ -257,34 +257,34 @@ def test_hard_constraints_wait_for_a_complete_and_real_plan(sandbox: Sandbox) ->
     ],
 )
 def test_where_the_official_program_stops_the_plan_fails_with_an_error(
-    sandbox: Sandbox, number: int, fields: dict[str, Any]
+    listings: Listings, number: int, fields: dict[str, Any]
 ) -> None:
-    verdict = evaluate(TASK, changed(number, **fields), sandbox)
+    verdict = evaluate(TASK, changed(number, **fields), listings)
     assert not verdict.final and f"day {number}" in verdict.error
     assert verdict.hard["valid_cost"].passed is None
 
 
 @pytest.mark.parametrize("key", ["current_city", "transportation"])
-def test_a_missing_key_that_stops_the_official_program_is_an_error(sandbox: Sandbox, key: str) -> None:
+def test_a_missing_key_that_stops_the_official_program_is_an_error(listings: Listings, key: str) -> None:
     plan = good_plan()
     del plan[1][key]
-    assert key in evaluate(TASK, plan, sandbox).error
+    assert key in evaluate(TASK, plan, listings).error
 
 
-def test_an_undelivered_plan_fails_everything_without_error(sandbox: Sandbox) -> None:
+def test_an_undelivered_plan_fails_everything_without_error(listings: Listings) -> None:
     for nothing in (None, [], {}, ""):
-        verdict = evaluate(TASK, nothing, sandbox)
+        verdict = evaluate(TASK, nothing, listings)
         assert not verdict.delivered and not verdict.final and verdict.error is None
         assert len(verdict.failures) == 8
 
 
-def test_days_beyond_the_trip_are_not_read(sandbox: Sandbox) -> None:
-    assert evaluate(TASK, [*good_plan(), {}, {"current_city": 5}], sandbox).final
+def test_days_beyond_the_trip_are_not_read(listings: Listings) -> None:
+    assert evaluate(TASK, [*good_plan(), {}, {"current_city": 5}], listings).final
 
 
-def test_rates_count_plans_and_constraints(sandbox: Sandbox) -> None:
+def test_rates_count_plans_and_constraints(listings: Listings) -> None:
     tasks = [TASK, replace(TASK, house_rule="pets")]
-    verdicts = [evaluate(task, good_plan(), sandbox) for task in tasks]
+    verdicts = [evaluate(task, good_plan(), listings) for task in tasks]
     result = rates(verdicts, tasks)
     assert result.hard_micro == Rate(2, 3) and result.final == Rate(1, 2) and result.commonsense_micro == Rate(16, 16)
     assert rates(verdicts, tasks, "official").hard_micro == Rate(2, 105)
@@ -294,10 +294,10 @@ def test_rates_count_plans_and_constraints(sandbox: Sandbox) -> None:
         rates(verdicts[:1], [replace(TASK, split="made-train")], "official")
 
 
-def test_roads_of_a_day_or_without_distance_do_not_exist(sandbox: Sandbox) -> None:
-    assert sandbox.ground("Homeby", "Midtown", "taxi") is None and sandbox.ground("Midtown", "Homeby", "taxi") is None
+def test_roads_of_a_day_or_without_distance_do_not_exist(listings: Listings) -> None:
+    assert listings.ground("Homeby", "Midtown", "taxi") is None and listings.ground("Midtown", "Homeby", "taxi") is None
     with pytest.raises(ValueError, match="self-driving"):
-        sandbox.ground("Homeby", "Farwick", "bicycle")
+        listings.ground("Homeby", "Farwick", "bicycle")
 
 
 @pytest.mark.parametrize(
@@ -362,8 +362,8 @@ plans = st.one_of(anything, st.lists(days, max_size=5))
 
 @settings(max_examples=200, deadline=None)
 @given(plan=plans)
-def test_no_plan_crashes_either_reader(sandbox: Sandbox, plan: Any) -> None:
-    check_readers(sandbox, plan)
+def test_no_plan_crashes_either_reader(listings: Listings, plan: Any) -> None:
+    check_readers(listings, plan)
 
 
 @settings(max_examples=200, deadline=None)
@@ -372,19 +372,19 @@ def test_no_plan_crashes_either_reader(sandbox: Sandbox, plan: Any) -> None:
     removed=st.lists(st.tuples(st.integers(0, 2), keys), max_size=2),
 )
 def test_no_damage_to_a_good_plan_crashes_either_reader(
-    sandbox: Sandbox, changes: list[tuple[int, str, Any]], removed: list[tuple[int, str]]
+    listings: Listings, changes: list[tuple[int, str, Any]], removed: list[tuple[int, str]]
 ) -> None:
     plan = copy.deepcopy(good_plan())
     for index, key, value in changes:
         plan[index][key] = value
     for index, key in removed:
         plan[index].pop(key, None)
-    check_readers(sandbox, plan)
+    check_readers(listings, plan)
 
 
-def check_readers(sandbox: Sandbox, plan: Any) -> None:
+def check_readers(listings: Listings, plan: Any) -> None:
     task = replace(TASK, house_rule="pets", cuisines=("French",), room_type="private room", transportation="no flight")
-    verdict = evaluate(task, plan, sandbox, unknown_flights="pass")
-    assert isinstance(verdict, Verdict) and verdict.delivered == bool(plan)
+    verdict = evaluate(task, plan, listings, unknown_flights="pass")
+    assert isinstance(verdict, PlanVerdict) and verdict.delivered == bool(plan)
     assert not (verdict.error and verdict.final)
-    assert all(isinstance(fault, str) and fault for fault in strict_faults(task, plan, sandbox))
+    assert all(isinstance(fault, str) and fault for fault in strict_faults(task, plan, listings))

@@ -1,0 +1,35 @@
+"""What becomes of an episode: scored, failed by the agent, or not measured because the machine failed.
+
+    scored         it ran to its end, and its result is scored
+    failed         the agent failed it: malformed or refused answers, a prompt that fits no context; it scores 0
+    not measured   the endpoint, a world, the sandbox or the operating system failed; it is no result at all
+
+The first two count. What was not measured is played again the next time the run is opened. Until then it stands beside
+the headline, which it bounds: what the value would be if all of it had scored 0, and if all of it had scored 1.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Outcomes(NamedTuple):
+    """How the episodes behind a number came out. n: those that count. failed: those of them that the agent failed."""
+
+    n: int
+    failed: int = 0
+    not_measured: int = 0
+
+    def bounds(self, total: float, n: int, top: float = 1.0) -> tuple[float, float] | None:
+        """The lowest and the highest mean that what was not measured leaves open; None where there is none.
+
+        total, n: the sum of the scores that count, and how many they are. top: the highest score; the lowest is 0.
+        """
+        if not self.not_measured:
+            return None
+        everything = n + self.not_measured
+        return total / everything, (total + top * self.not_measured) / everything
+
+    def __str__(self) -> str:
+        scored = self.n - self.failed
+        return f"{scored} scored, {self.failed} failed, {self.not_measured} not measured"

@@ -1,0 +1,290 @@
+"""The harness of every experiment: what to play is the paper's, and how it is played, kept and accounted is here.
+
+A paper fills in an `Experiment`: its tasks, how one episode is played, which of its own settings make two runs the same.
+`collect` does the rest, for all alike: connect the engine, open or resume the run and wait while another process writes
+it, play on threads, processes or a cluster within a budget, keep accounts and answers, replay a recording with the
+settings it was made with, and tell what was scored, failed and not measured.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, get_type_hints
+
+from lab.machine import progress
+from lab.machine.paths import runs_folder
+from lab.models import engines
+from lab.models.backbone import Backbone, Ledger
+from lab.models.connect import connected
+from lab.models.usage import by_operator, summed
+from lab.results.outcomes import Outcomes
+from lab.runs import budget, recordings
+from lab.runs.execution import Played, play_all
+from lab.runs.run import Episode, Manifest, Run, folder_for, when_free
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+THREADS = 8  # at a time with an endpoint, which is waited for
+NOT_KEPT = {"kept": False}  # metadata of a field that does not make two runs different
+MODELS = ("endpoint", "local")  # kinds of engines whose answers are worth keeping
+
+T = TypeVar("T")
+
+
+class ReplayMismatch(ValueError):
+    """A setting was asked for that a recording was not made with."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment(ABC):
+    """One method on some tasks, answered by one engine.
+
+    Subclasses are frozen dataclasses that add the settings of their paper; they are sent to worker processes.
+
+    engine: see `lab.models.engines`. data: "auto" (official where present, else made), "official" or "made". limit: how
+    many tasks, spread evenly; 0 for all. seed: of made data and of noise.
+    """
+
+    engine: str = "rules"
+    data: str = "auto"
+    limit: int = 0
+    seed: int = 0
+
+    method: ClassVar[str]  # what is run; recordings are found by it
+    packages: ClassVar[tuple[str, ...]]  # of the suite, whose source code the results depend on
+    selection: ClassVar[tuple[str, ...]] = ("data", "limit")  # settings that say which tasks; a recording decides them
+    processes: ClassVar[int] = 2  # at a time by default where rules answer
+
+    @abstractmethod
+    def tasks(self) -> Sequence[str]:
+        """Ids of the tasks, in the order in which they are played. Raises ValueError if there are none."""
+
+    @abstractmethod
+    def play(self, task: str, ledger: Ledger) -> Any:
+        """Play one episode; returns its result, JSON. Raises MalformedAnswer and its like where the agent fails."""
+
+    def decided(self) -> Self:
+        """The same with everything decided that depends on what is on this machine: data, domains."""
+        return self
+
+    def group(self, task: str) -> str:
+        """What a task is compared within: of a run that was stopped, only groups that are whole are shown."""
+        return task
+
+    @property
+    def condition(self) -> str:
+        """A few words for the run's folder and progress line: the data, and each setting that is not the default."""
+        return " ".join([self.data, *_differences(self)])
+
+    def parameters(self) -> dict[str, Any]:
+        """What makes two runs different besides engine, tasks and code, and what a replay adopts; JSON."""
+        from pydantic_core import to_jsonable_python
+
+        kept = (each.name for each in fields(self) if each.metadata.get("kept", True))
+        return {name: to_jsonable_python(getattr(self, name)) for name in kept if name != "engine"}
+
+    def resolved(self) -> Self:
+        """The same as it is played: with the recorded settings of a replay, or the seed in a noisy engine's string.
+
+        Raises what `lab.models.connect.connect` raises, and ReplayMismatch.
+        """
+        if engines.parse(self.engine).kind == "replay":
+            return self._as_recorded(connected(self.engine).parameters).decided()
+        return replace(self, engine=engines.seeded(self.engine, self.seed)).decided()
+
+    @classmethod
+    def recorded(cls) -> list[str]:
+        """The recordings of this method."""
+        return recordings.names(cls.method)
+
+    def answered_by(self, engine: str) -> Self:
+        """The same with another engine."""
+        return replace(self, engine=engine)
+
+    def _as_recorded(self, recorded: Mapping[str, Any]) -> Self:
+        """The recording's settings in place of those left at their defaults and of those that select tasks."""
+        from pydantic import TypeAdapter
+
+        hints, ours = get_type_hints(type(self)), {each.name: each for each in fields(self)}
+        known = {
+            name: TypeAdapter(hints[name]).validate_python(recorded[name]) for name in recorded.keys() & ours.keys()
+        }
+        for name, there in known.items():
+            each, asked = ours[name], getattr(self, name)
+            default = each.default_factory() if each.default_factory is not MISSING else each.default
+            if name not in self.selection and asked not in (there, default):
+                raise ReplayMismatch(
+                    f"{self.engine} was recorded with {name}={there!r}, not {asked!r}; drop that setting, or record a "
+                    "run with it"
+                )
+        return replace(self, **known)
+
+
+S = TypeVar("S", bound=Experiment)
+
+
+@dataclass(frozen=True)
+class Results(Generic[S]):
+    """What a run came to. setup: as it was played. backbone: what stands beside each number.
+
+    episodes: those that count, scored or failed by the agent, by task in the run's order. not_measured: task -> why, of
+    those that the machine kept from being played. usage: task -> what its episode took, by operator.
+    """
+
+    setup: S
+    backbone: str
+    episodes: Mapping[str, Episode]
+    not_measured: Mapping[str, str]
+    usage: Mapping[str, Any]
+    folder: Path
+
+    @property
+    def evidence(self) -> str:
+        """ "simulated" where noise stood in for a model's skill, else "measured"."""
+        return engines.parse(self.backbone).evidence
+
+    @property
+    def by_rules(self) -> bool:
+        """Whether rules answered, also where what they answered is replayed."""
+        return engines.parse(self.backbone).kind == "rules"
+
+    def outcomes(self, tasks: Iterable[str] | None = None, unit: Callable[[str], str] = str) -> Outcomes:
+        """How the episodes came out, all or those of these tasks.
+
+        unit: task -> what is counted, where a number's n counts something of several episodes, a pair, say.
+        """
+        wanted = [*self.episodes, *self.not_measured] if tasks is None else list(tasks)
+        counted = {unit(task) for task in wanted if task in self.episodes}
+        failed = {unit(task) for task in wanted if task in self.episodes and self.episodes[task].failed}
+        return Outcomes(len(counted), len(failed), len({unit(task) for task in wanted if task in self.not_measured}))
+
+
+R = TypeVar("R", bound=Results[Any])
+
+
+def collect(
+    setup: Experiment, into: Callable[..., R] = Results, workers: int = 0, cluster: str = "", *, run: str = "",
+    record: bool | None = None, show_progress: bool = True,
+) -> R:  # fmt: skip
+    """Play what the run does not have yet, and give the whole run as `into`, a `Results` or a subclass of it.
+
+    workers: how many episodes at a time; 0 for 8 threads with an endpoint, one at a time with a local model, processes
+    with rules. cluster: the address of a Dask scheduler, "tcp://host:8786" (see lab/runs/cluster.py); workers=0 is then
+    every thread that it has. run: a folder (a name goes under `runs/`) in place of one that is named after notebook,
+    engine and condition. record: keep the answers for `replay:`; by default only a model's.
+    A run that another process writes is waited for. Where the budget of `lab record` is spent, the results are those of
+    the finished groups.
+    Raises ManifestMismatch if the folder holds another experiment, BudgetSpent if nothing was finished, Unavailable
+    where nothing answers, and what the experiment raises.
+    """
+    setup = setup.resolved()
+    backbone, kind = connected(setup.engine), engines.parse(setup.engine).kind
+    tasks = held_by(backbone, setup.tasks())
+    address = getattr(backbone, "address", "rules")
+    manifest = Manifest.of(setup.method, setup.engine, address, setup.parameters(), tasks, setup.packages)
+    folder = runs_folder() / run if run else folder_for(manifest, setup.condition)
+    episode = partial(play_booked, setup, kind in MODELS if record is None else record)
+    crew = workers or (0 if cluster else {"endpoint": THREADS, "local": 1}.get(kind, setup.processes))
+    with when_free(lambda: Run(folder, manifest)) as opened:
+        spent = None
+        try:
+            backend = "threading" if kind == "endpoint" else "loky"
+            play_all(opened, episode, crew, backend, show_progress, cluster, setup.condition)
+        except budget.BudgetSpent as error:
+            spent = error
+        episodes, not_measured = _by_group(setup, tasks, opened)
+        if spent and not episodes:
+            raise spent
+        if spent:
+            progress.note(str(spent))
+        return into(setup, backbone.engine.label, episodes, not_measured, opened.usage(), folder)
+
+
+def play_booked(setup: Experiment, record: bool, task: str) -> Played:
+    """Play one episode with a ledger of its own, within the budget of `lab record`.
+
+    record: keep the answers. Raises BudgetSpent before the work, and what the work raises, with its accounts attached
+    (see `lab.runs.execution`).
+    """
+    allowed = budget.of_environment()
+    allowed.check()
+    ledger = Ledger(connected(setup.engine), record)
+    try:
+        result = setup.play(task, ledger)
+    except Exception as error:
+        error.played = Played(None, by_operator(ledger.calls), ledger.recorded)
+        raise
+    finally:
+        allowed.book(sum(not call.cached for call in ledger.calls))
+    return Played(result, by_operator(ledger.calls), ledger.recorded)
+
+
+def spread(items: Sequence[T], limit: int) -> list[T]:
+    """`limit` of the items, evenly over their order; 0 for all."""
+    count = min(limit, len(items)) or len(items)
+    return [items[number * len(items) // count] for number in range(count)]
+
+
+def held_by(backbone: Backbone, tasks: Sequence[str]) -> list[str]:
+    """The tasks that a recording holds, where one is replayed; of any other backbone, all."""
+    held = set(getattr(backbone, "tasks", ()))
+    return [task for task in tasks if task in held] or list(tasks)
+
+
+def costs(
+    results: Results[Any], by: Callable[[str], Mapping[str, str]] = lambda task: {}, **about: str
+) -> pd.DataFrame:
+    """Calls, tokens and money by operator, how each answer was read, and, for a model, the seconds it took.
+
+    by: task -> the columns that its episode is counted under. about: columns that all rows share.
+    """
+    import pandas as pd
+
+    groups: dict[tuple[tuple[str, str], ...], list[Mapping[str, Any]]] = {}
+    for task in results.episodes:
+        groups.setdefault(tuple(by(task).items()), []).append(results.usage.get(task) or {})
+    lines = [
+        {**about, **dict(columns), "backbone": results.backbone, "evidence": results.evidence, "operator": operator}
+        | summed([used[operator] for used in usages if operator in used], not results.by_rules)
+        for columns, usages in groups.items()
+        for operator in sorted({operator for used in usages for operator in used})
+    ]
+    return pd.DataFrame(lines)
+
+
+def record(results: Results[Any], rows: pd.DataFrame, usage: pd.DataFrame) -> None:
+    """Save a run as a recording, if `python -m lab record` runs the notebook. usage: its `costs`."""
+    recordings.save(results.folder, rows, usage, list(results.episodes))
+
+
+def _differences(settings: Any) -> list[str]:
+    """The settings that are not at their defaults, in words: "undo=3", "-Validate" for one that is switched off."""
+    found = []
+    for each in fields(settings):
+        value = getattr(settings, each.name)
+        if each.name in ("engine", "data", "limit") or value == each.default or not each.metadata.get("kept", True):
+            continue
+        if is_dataclass(value):
+            found += _differences(value)
+        elif isinstance(value, bool):
+            found.append(each.name if value else f"-{each.name.title()}")
+        else:
+            found.append(f"{each.name}={','.join(map(str, value)) if isinstance(value, tuple) else value}")
+    return found
+
+
+def _by_group(setup: Experiment, tasks: Sequence[str], run: Run) -> tuple[dict[str, Episode], dict[str, str]]:
+    """The episodes of groups of which all are there, and why none is of groups that the machine kept from being whole.
+
+    Groups that are torn for another reason, a budget that was spent, are in neither.
+    """
+    torn = {setup.group(task) for task in tasks if task not in run.episodes}
+    faulty = {setup.group(task): why for task, why in run.not_measured.items()}
+    groups = {task: setup.group(task) for task in tasks}
+    episodes = {task: run.episodes[task] for task, group in groups.items() if group not in torn}
+    return episodes, {task: faulty[group] for task, group in groups.items() if group in faulty}

@@ -1,0 +1,311 @@
+"""The harness: an experiment is played, resumed, shared, stopped, recorded and replayed, and every outcome is counted."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from asking import ASK, Asking, manifest, place
+from chat_server import ChatServer, answer, says
+from lab.machine import paths
+from lab.models.connect import connected
+from lab.models.rules import Rules
+from lab.results.outcomes import Outcomes
+from lab.runs import budget, recordings, run
+from lab.runs.budget import Budget, BudgetSpent
+from lab.runs.experiment import ReplayMismatch, collect, costs, record, spread
+from lab.runs.run import Episode, ManifestMismatch, Run, folder_for, read_lines, when_free
+
+SHELF = {"shelf": 3, "why": "box"}
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Runs and recordings of a test are its own."""
+    monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setattr(run, "BUSY_PAUSE", 0.02)
+    monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path / "recordings"))
+
+
+@pytest.fixture
+def allowed(monkeypatch: pytest.MonkeyPatch) -> Budget:
+    """The budget of the test; without limits as long as it sets none."""
+    held = Budget()
+    monkeypatch.setattr(budget, "of_environment", lambda: held)
+    return held
+
+
+# --- playing ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_experiment_is_its_episodes_in_the_order_of_its_tasks(workers: int) -> None:
+    results = collect(Asking(), workers=workers, show_progress=False)
+    assert list(results.episodes) == ["000", "001", "002"]
+    assert results.episodes["001"].result == {"shelves": [place(ASK.fill(box=box)).shelf for box in (3, 4, 5)]}
+    assert (results.backbone, results.evidence, results.by_rules) == ("rules", "measured", True)
+    assert results.outcomes() == Outcomes(3, failed=0, not_measured=0)
+
+
+def test_a_second_look_plays_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = collect(Asking(), show_progress=False)
+    monkeypatch.setattr(Asking, "play", lambda *_: pytest.fail("it was played before"))
+    assert collect(Asking(), workers=1, show_progress=False).episodes == first.episodes
+
+
+def test_noise_is_simulated_and_seeded() -> None:
+    runs = [collect(Asking(engine="rules@0.3", count=8, seed=seed), show_progress=False) for seed in (0, 1)]
+    assert [run.evidence for run in runs] == ["simulated"] * 2
+    assert [run.setup.engine for run in runs] == ["rules@0.3", "rules@0.3?seed=1"]
+    assert runs[0].episodes != runs[1].episodes
+
+
+def test_another_experiment_in_a_named_folder_is_refused_and_not_waited_for() -> None:
+    collect(Asking(), run="mine", show_progress=False)
+    with pytest.raises(ManifestMismatch):
+        collect(Asking(count=4), run="mine", show_progress=False)
+
+
+@pytest.mark.parametrize(("limit", "chosen"), [(0, [0, 1, 2, 3, 4, 5, 6]), (3, [0, 2, 4]), (9, [0, 1, 2, 3, 4, 5, 6])])
+def test_a_limit_is_spread_evenly(limit: int, chosen: list[int]) -> None:
+    assert spread(range(7), limit) == chosen
+
+
+# --- folders ------------------------------------------------------------------------------------------------------
+
+
+def test_a_folder_says_notebook_engine_condition_and_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("LAB_NOTEBOOK", "1_sdp/table6_ablation.ipynb")
+    folder = collect(Asking(engine="rules@0.8", questions=1), show_progress=False).folder
+    assert folder.parent == tmp_path / "runs" / "table6_ablation"
+    assert folder.name.startswith("rules@0.8 made questions=1 n=3 ") and len(folder.name.split()[-1]) == 6
+
+
+def test_a_second_notebook_shares_the_folder_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    folders = []
+    for notebook in ("first", "second"):
+        monkeypatch.setenv("LAB_NOTEBOOK", notebook)
+        folders.append(collect(Asking(), show_progress=False).folder)
+    assert folders[0] == folders[1] and folders[0].parent.name == "first"
+
+
+def test_without_a_notebook_the_method_names_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("LAB_NOTEBOOK", "JPY_SESSION_NAME"):
+        monkeypatch.delenv(name, raising=False)
+    assert folder_for(manifest(2), "").parent == tmp_path / "runs" / "asking"
+    assert paths.notebook_name() == ""
+
+
+def test_names_of_models_are_safe_in_a_folders_name(tmp_path: Path) -> None:
+    name = folder_for(manifest(2, engine="org/model:8b?temperature=0.01&seed=3"), "../../etc").name
+    assert "/" not in name and not set("?&:*|<>\"'") & set(name)
+
+
+# --- a run that another process writes ----------------------------------------------------------------------------
+
+
+def test_who_finds_a_run_busy_says_so_once_waits_and_goes_on_with_what_is_there_then(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = Run(tmp_path / "run", manifest(2))
+    task = other.pending()[0]
+    found: list[list[str]] = []
+
+    def wait() -> None:
+        with when_free(lambda: Run(tmp_path / "run", manifest(2))) as run:
+            found.append(run.pending())
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    time.sleep(0.2)
+    assert found == [] and waiting.is_alive()
+    other.append(Episode(task, {}))
+    other.close()
+    waiting.join(10)
+    assert len(found) == 1 and task not in found[0]
+    assert capsys.readouterr().err.count("waiting: ") == 1
+
+
+def test_experiments_at_the_same_time_share_one_run() -> None:
+    found = []
+    threads = [
+        threading.Thread(target=lambda: found.append(collect(Asking(count=6), show_progress=False))) for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(found) == 3 and len({json.dumps([e.result for e in each.episodes.values()]) for each in found}) == 1
+    assert len(read_lines(found[0].folder / "episodes.jsonl")) == 6
+
+
+# --- outcomes -----------------------------------------------------------------------------------------------------
+
+
+def test_what_the_agent_fails_counts_and_says_why() -> None:
+    results = collect(Asking(wrong=("001",)), show_progress=False)
+    assert results.outcomes() == Outcomes(3, failed=1, not_measured=0)
+    assert "ZeroDivisionError in 001" in str(results.episodes["001"].error)
+
+
+@pytest.mark.parametrize("fault", ["BackendDied", "OSError", "MemoryError"])
+def test_what_the_machine_fails_is_not_measured_and_played_again(fault: str) -> None:
+    broken = Asking(count=4, wrong=("002",), fault=fault)
+    results = collect(broken, run="mine", show_progress=False)
+    # Its partner of the group was measured, and cannot be compared.
+    assert list(results.episodes) == ["000", "001"] and list(results.not_measured) == ["002", "003"]
+    assert results.outcomes() == Outcomes(2, failed=0, not_measured=2)
+    assert results.outcomes(unit=broken.group) == Outcomes(1, failed=0, not_measured=1)
+    assert "002" not in {line["task"] for line in read_lines(results.folder / "episodes.jsonl")}
+    assert fault in results.not_measured["002"]
+
+
+def test_a_run_with_faults_ends_as_one_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    calm = collect(Asking(count=4), run="calm", workers=1, show_progress=False)
+    right = Asking.play
+    monkeypatch.setattr(Asking, "play", lambda self, task, ledger: (_ for _ in ()).throw(OSError("gone")))
+    assert collect(Asking(count=4), run="mended", workers=1, show_progress=False).outcomes() == Outcomes(0, 0, 4)
+    monkeypatch.setattr(Asking, "play", right)
+    mended = collect(Asking(count=4), run="mended", workers=1, show_progress=False)
+    assert mended.outcomes() == calm.outcomes()
+    assert (mended.folder / "episodes.jsonl").read_bytes() == (calm.folder / "episodes.jsonl").read_bytes()
+
+
+def test_a_fault_that_passes_at_once_leaves_no_trace_in_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    right, seen = Asking.play, set()
+
+    def once(self: Asking, task: str, ledger: object) -> object:
+        if task not in seen:
+            seen.add(task)
+            raise OSError("the folder went")
+        return right(self, task, ledger)
+
+    monkeypatch.setattr(Asking, "play", once)
+    results = collect(Asking(), workers=1, show_progress=False)
+    assert results.outcomes() == Outcomes(3) and not (results.folder / "faults.jsonl").exists()
+
+
+def test_a_server_that_gives_up_on_a_request_is_no_failure_of_the_agent(server: ChatServer) -> None:
+    server.behave(lambda request: answer(SHELF) if "Box 0" in request.text else says("", status=500))
+    setup = Asking(engine="gives-up?patience=0.2", questions=1)
+    results = collect(setup, workers=1, show_progress=False)
+    assert results.outcomes() == Outcomes(0, failed=0, not_measured=3)
+
+
+def test_bounds_say_what_was_left_open() -> None:
+    assert Outcomes(8).bounds(6, 8) is None
+    assert Outcomes(8, 1, 2).bounds(6, 8) == (0.6, 0.8)
+    assert Outcomes(8, 1, 2).bounds(600, 8, 100) == (60.0, 80.0)
+    assert str(Outcomes(8, 1, 2)) == "7 scored, 1 failed, 2 not measured"
+
+
+# --- accounts and the budget --------------------------------------------------------------------------------------
+
+
+def test_calls_are_accounted_by_operator_and_group(server: ChatServer) -> None:
+    server.behave(lambda request: answer(SHELF))
+    results = collect(Asking(engine="accounts-a", count=4, questions=2), show_progress=False)
+    table = costs(results, lambda task: {"half": results.setup.group(task)}, run="mine")
+    assert list(table.columns[:5]) == ["run", "half", "backbone", "evidence", "operator"]
+    assert table["calls"].tolist() == [4, 4] and table["tokens in"].sum() == 8 * 7
+
+
+def test_an_episode_that_fails_keeps_its_accounts(server: ChatServer) -> None:
+    server.script(answer(SHELF), says("no"), says("no"))
+    results = collect(Asking(engine="accounts-b", count=1, questions=2), workers=1, show_progress=False)
+    assert results.outcomes() == Outcomes(1, failed=1)
+    assert results.usage["000"]["realize"]["paths"] == {"schema": 1, "malformed": 1}
+    assert [line["path"] for line in read_lines(results.folder / "answers.jsonl")] == ["schema", "malformed"]
+
+
+def test_an_answer_cut_at_max_tokens_is_counted_apart_and_the_remedy_is_named(server: ChatServer) -> None:
+    server.behave(lambda request: says('{"shelf": 3, "why": "beca', finish_reason="length"))
+    results = collect(Asking(engine="cut-off?max_tokens=12", count=1, questions=1), workers=1, show_progress=False)
+    assert "max_tokens=12" in str(results.episodes["000"].error) and "larger" in str(results.episodes["000"].error)
+    assert costs(results)["truncated"].tolist() == [2]
+    assert "shorter" not in str(server.requests[-1].body)
+
+
+def test_calls_are_booked_and_the_next_episode_does_not_begin_beyond_them(server: ChatServer, allowed: Budget) -> None:
+    allowed.calls = 3
+    server.behave(lambda request: answer(SHELF))
+    setup = Asking(engine="budget-a", count=6, questions=2)
+    results = collect(setup, workers=1, show_progress=False)
+    assert allowed.made == 4, "an episode that has begun is played to its end"
+    assert list(results.episodes) == ["000", "001"] and not results.not_measured
+    allowed.calls = None
+    assert len(collect(setup, workers=1, show_progress=False).episodes) == 6
+
+
+def test_a_budget_without_a_whole_group_is_an_error(server: ChatServer, allowed: Budget) -> None:
+    allowed.calls = 1
+    server.behave(lambda request: answer(SHELF))
+    with pytest.raises(BudgetSpent, match=r"1 model calls is spent \(3 were made\)"):
+        collect(Asking(engine="budget-b", count=6), workers=1, show_progress=False)
+
+
+def test_answers_from_the_cache_cost_nothing(server: ChatServer, allowed: Budget) -> None:
+    server.behave(lambda request: answer(SHELF))
+    for name in ("one", "two"):
+        collect(Asking(engine="budget-c"), run=name, workers=1, show_progress=False)
+    assert allowed.made == server.count == 9
+
+
+def test_minutes_are_held_too(allowed: Budget) -> None:
+    allowed.minutes = 0.0
+    with pytest.raises(BudgetSpent, match="0 minutes is spent"):
+        collect(Asking(), workers=1, show_progress=False)
+
+
+# --- recordings ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def recorded(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A recording of an experiment with settings of its own."""
+    server.behave(lambda request: answer(SHELF))
+    results = collect(Asking(engine="recorded-a", questions=2, seed=4), workers=1, show_progress=False)
+    monkeypatch.setenv(recordings.WANTED, "mine")
+    record(results, pd.DataFrame([{"metric": "shelves", "value": 1.0}]), costs(results))
+    return "mine"
+
+
+def test_a_replay_adopts_the_settings_of_its_recording(recorded: str, server: ChatServer) -> None:
+    asked = server.count
+    results = collect(Asking(engine=f"replay:{recorded}"), show_progress=False)
+    assert (results.setup.questions, results.setup.seed, results.backbone) == (2, 4, "recorded-a")
+    assert len(results.episodes) == 3 and server.count == asked
+    assert Asking.recorded() == ["mine"]
+
+
+def test_a_setting_that_was_not_recorded_is_refused_by_name(recorded: str) -> None:
+    with pytest.raises(ReplayMismatch, match=r"replay:mine was recorded with questions=2, not 1"):
+        collect(Asking(engine=f"replay:{recorded}", questions=1), show_progress=False)
+
+
+def test_a_recording_says_what_it_took(recorded: str) -> None:
+    (line,) = recordings.usage("asking").to_dict("records")
+    assert (line["recording"], line["episodes"], line["calls"]) == ("mine", "3 of 3", 6)
+
+
+# --- the backbone -------------------------------------------------------------------------------------------------
+
+
+def test_an_engine_is_connected_once_an_address(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = connected("connected-a")
+    assert connected("connected-a") is first
+    with ChatServer(lambda request: answer({"shelf": 8, "why": "elsewhere"})) as elsewhere:
+        monkeypatch.setenv("OPENAI_BASE_URL", elsewhere.address)
+        assert connected("connected-a").ask(ASK, box=1).value.shelf == 8
+    assert server.count == 0
+
+
+def test_rules_need_no_address() -> None:
+    assert isinstance(connected("rules"), Rules)
+    assert replace(Asking(), engine="rules").resolved().engine == "rules"
