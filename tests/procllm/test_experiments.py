@@ -14,11 +14,10 @@ from lab.models.rules import NoRule
 from lab.results import tables
 from lab.runs import recordings
 from lab.runs.budget import BudgetSpent
-from lab.runs.execution import Played
 from lab.runs.run import Episode
 from procllm.conditions import EXTENDED, HUMAN, LLM, NONE
 from procllm.domains import NAMES, domain
-from procllm.experiments import episodes, figure3, figure4, llm_networks, read_loops, scores, subtasks, table1
+from procllm.experiments import figure3, figure4, llm_networks, read_loops, scores, subtasks, table1
 from procllm.experiments.episodes import MADE_BY, Problems, Results, Setup, collect, network
 from procllm.generation import make
 from procllm.network import TOP
@@ -147,16 +146,15 @@ def test_a_failed_episode_is_no_success_and_stays_in_every_count(tmp_path: Path)
 def test_a_run_that_was_stopped_shows_only_instances_that_all_conditions_finished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    played = []
+    played, right = [], Setup.play
 
-    def until_spent(*about: object) -> Played:
+    def until_spent(self: Setup, task: str, ledger: object) -> object:
         if len(played) == 3:
             raise BudgetSpent("the budget is spent")
-        played.append(about)
-        return episodes._play_one(*about)
+        played.append(task)
+        return right(self, task, ledger)
 
-    monkeypatch.setattr(episodes, "_play_one", episodes._play, raising=False)
-    monkeypatch.setattr(episodes, "_play", until_spent)
+    monkeypatch.setattr(Setup, "play", until_spent)
     frame = run(SMALL, tmp_path).frame
     assert len(played) == 3 and len(frame) == 2 and frame["instance"].nunique() == 1
 

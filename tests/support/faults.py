@@ -134,6 +134,7 @@ class Outcome:
     """A campaign's run, the server's books, and what was said meanwhile. stops: how often the run had to be resumed."""
 
     results: list[Episode]
+    not_measured: dict[str, str]
     usage: dict[str, Any]
     books: list[Booked]
     cached: list[dict[str, Any]]
@@ -143,22 +144,29 @@ class Outcome:
     faults: list[str] = field(default_factory=list)
 
 
+class Once(Run):
+    """A run that plays no episode again that was not measured, so that each is in the accounts once."""
+
+    def pending(self) -> list[str]:
+        return [task for task in super().pending() if task not in self.not_measured]
+
+
 def campaign(folder: Path, episodes: int, seed: int, workers: int, patience: float) -> Outcome:
-    """Play the episodes on threads against a troubled server until each has a result or an error."""
+    """Play the episodes on threads against a troubled server until each is scored, failed or not measured."""
     troubled, said, began, stops = Troubled(seed), io.StringIO(), time.monotonic(), 0
     with ChatServer(troubled) as server, patch.object(endpoint, "LONGEST_WAIT", WAIT), redirect_stderr(said):
         with patch.dict(os.environ, {"OPENAI_BASE_URL": server.address}):
             backbone = connect(f"small?patience={patience}&timeout={TIMEOUT}", cache=AnswerCache(folder / "a.sqlite"))
-        with Run(folder / "run", manifest(episodes, "small", server.address)) as run:
+        with Once(folder / "run", manifest(episodes, "small", server.address)) as run:
             while run.pending():
                 try:
                     play_all(run, partial(play, backbone=backbone), workers, "threading")
                 except Unavailable:
                     stops += 1
-            results, usage = run.results(), run.usage()
+            results, usage, not_measured = run.results(), run.usage(), dict(run.not_measured)
     books = [troubled.books[number] for number in sorted(troubled.books)]
     cached = cached_values(folder / "a.sqlite")
-    outcome = Outcome(results, usage, books, cached, said.getvalue(), time.monotonic() - began, stops)
+    outcome = Outcome(results, not_measured, usage, books, cached, said.getvalue(), time.monotonic() - began, stops)
     outcome.faults = disagreements(outcome, episodes)
     return outcome
 
@@ -206,7 +214,11 @@ def disagreements(outcome: Outcome, episodes: int) -> list[str]:
     right = sum(times for path, times in expected(outcome.books).items() if path in RIGHT)
     mine, theirs = totals(outcome.usage), expected(outcome.books)
     checks = {
-        f"{len(outcome.results)} of {episodes} episodes are there": len(outcome.results) == episodes,
+        f"{len(outcome.results)} episodes and {len(outcome.not_measured)} faults are there, of {episodes}": len(
+            outcome.results
+        )
+        + len(outcome.not_measured)
+        == episodes,
         f"{len(outcome.usage)} of {episodes} have accounts": len(outcome.usage) == episodes,
         f"the run counts {dict(mine)}, the server {dict(theirs)}": +mine == +theirs,
         "an episode has neither a result nor an error, or both": all(

@@ -101,11 +101,12 @@ def die(task: str, folder: Path, deaths: int) -> Played:
     return Played({"tries": tries + 1})
 
 
-@pytest.mark.parametrize(("deaths", "tries", "failed"), [(0, 1, False), (1, 2, False), (2, 2, True), (9, 2, True)])
-def test_a_backend_that_died_is_given_one_more_try(tmp_path: Path, deaths: int, tries: int, failed: bool) -> None:
+@pytest.mark.parametrize(("deaths", "tries", "measured"), [(0, 1, True), (1, 2, True), (2, 2, False), (9, 2, False)])
+def test_a_backend_that_died_is_given_one_more_try(tmp_path: Path, deaths: int, tries: int, measured: bool) -> None:
     with Run(tmp_path / "run", manifest(1)) as run:
-        (episode,) = play_all(run, partial(die, folder=tmp_path, deaths=deaths), show_progress=False)
-    assert episode.failed == failed
+        play_all(run, partial(die, folder=tmp_path, deaths=deaths), show_progress=False)
+        assert (list(run.episodes), list(run.not_measured)) == ((["000"], []) if measured else ([], ["000"]))
+        assert run.pending() == ([] if measured else ["000"])
     assert len(list(tmp_path.glob("000-*"))) == tries
 
 

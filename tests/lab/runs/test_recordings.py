@@ -45,7 +45,9 @@ def test_a_recording_is_served_without_the_model(wanted: Path, tmp_path: Path, s
     asked = server.count
     served = run(tmp_path, "served", f"replay:{wanted}")
     assert server.count == asked > 0
-    assert [episode.result for episode in served.episodes] == [episode.result for episode in played.episodes]
+    assert [episode.result for episode in served.episodes.values()] == [
+        episode.result for episode in played.episodes.values()
+    ]
 
 
 def test_replaying_plays_what_was_recorded_and_stops_at_a_request_that_was_not(
@@ -87,8 +89,8 @@ def test_a_notebook_shows_recorded_rows_beside_the_measured_ones(wanted: Path, t
     row = whole.query("backbone == 'model-d' and metric == 'Final Pass Rate'").iloc[0]
     assert (row["evidence"], row["n"]) == ("measured", 3)
     assert row["source"].startswith("recording first, http://127.0.0.1")
-    took = table2.recorded().iloc[0]
-    assert (took["recording"], took["queries"], took["operator"]) == ("first", "3 of 3", "realize")
+    took = recordings.usage(Setup.method).iloc[0]
+    assert (took["recording"], took["episodes"], took["operator"]) == ("first", "3 of 3", "realize")
 
 
 def test_outside_of_lab_record_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +106,7 @@ def test_a_spent_budget_keeps_what_was_finished_and_the_run_goes_on_from_there(
     part = run(tmp_path, "played", "model-e")
     assert len(part.tasks) == len(part.episodes) == 1
     table2.record(part)
-    assert table2.recorded().iloc[0]["queries"] == "1 of 3"
+    assert recordings.usage(Setup.method).iloc[0]["episodes"] == "1 of 3"
     allow(monkeypatch, Budget())
     assert len(run(tmp_path, "played", "model-e").tasks) == 3
 

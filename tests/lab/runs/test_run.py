@@ -20,7 +20,7 @@ from asking import manifest, run_rules
 from chat_server import ChatServer
 from lab.machine.files import append_durably, write_atomically
 from lab.machine.paths import ROOT
-from lab.runs.run import Episode, Manifest, ManifestMismatch, Run, RunBusy, read_lines
+from lab.runs.run import Episode, Manifest, ManifestMismatch, Run, RunBusy, folder_for, read_lines
 
 PATHS = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'support'}"}
 TASKS = 40
@@ -90,11 +90,21 @@ def test_the_same_experiment_said_in_other_json_is_the_same(tmp_path: Path) -> N
     Run(tmp_path, replace(about, parameters={"limit": float("nan"), "size": (1, 2)}, surroundings={})).close()
 
 
-def test_experiments_that_differ_have_different_folder_names() -> None:
+def test_experiments_that_differ_have_different_folders() -> None:
     abouts = [manifest(3), manifest(4), manifest(3, "rules@0.5"), manifest(3, budget=1), manifest(3, budget=2)]
-    names = {about.name() for about in abouts}
-    assert len(names) == len(abouts) and manifest(3).name() in names
-    assert not any("/" in manifest(1, "meta/Llama:3?x=1").name() for _ in "x")
+    folders = {folder_for(about, "") for about in abouts}
+    assert len(folders) == len(abouts) and folder_for(manifest(3), "") in folders
+
+
+def test_a_fault_stays_pending_until_its_episode_is_there(tmp_path: Path) -> None:
+    with Run(tmp_path, manifest(2)) as run:
+        run.append_fault("000", "the disk is gone")
+    with Run(tmp_path, manifest(2)) as run:
+        assert run.pending() == ["000", "001"] and run.not_measured == {"000": "the disk is gone"}
+        run.append(Episode("000", {}))
+        assert run.pending() == ["001"] and run.not_measured == {}
+    with Run(tmp_path, manifest(2)) as run:
+        assert run.not_measured == {}
 
 
 def test_task_ids_that_repeat_are_refused() -> None:

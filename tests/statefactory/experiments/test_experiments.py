@@ -341,7 +341,7 @@ def wanted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: ChatServer, 
     """As `lab record` sets it up; the folder of the recording."""
     server.behave(model)
     monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path / "data" / "recordings"))
-    monkeypatch.setattr("lab.models.replay.ROOT", tmp_path)
+    monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv(recordings.WANTED, "first")
     return tmp_path / "data" / "recordings" / "first"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from random import Random
 
@@ -95,6 +96,8 @@ def test_a_domain_that_another_process_builds_is_waited_for(monkeypatch: pytest.
             raise came
         return came
 
-    monkeypatch.setattr("statefactory.benchmark.build.build", build)
+    monkeypatch.setattr(
+        sys.modules["statefactory.benchmark.build"], "build", build
+    )  # the package has a function `build`
     monkeypatch.setattr(run, "BUSY_PAUSE", 0.0)
     assert build_all("made", domains=("blocksworld",)) == {"blocksworld": "built"}
