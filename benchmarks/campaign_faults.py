@@ -38,7 +38,8 @@ def table(outcome: Outcome) -> str:
     """The figures as Markdown."""
     mine, failed = totals(outcome.usage), sum(episode.failed for episode in outcome.results)
     rows = {
-        "episodes: scored / failed / not measured": f"{len(outcome.results) - failed} / {failed} / {len(outcome.not_measured)}",
+        "episodes: scored / failed": f"{len(outcome.results) - failed} / {failed}",
+        "episodes not measured": len(outcome.not_measured),
         "stops and resumptions": outcome.stops,
         "seconds": f"{outcome.seconds:.0f}",
         "requests that the server got": len(outcome.books),

@@ -47,5 +47,5 @@ def choose_data(data: str, present: bool, what: str) -> str:
 
 
 def notebook_name() -> str:
-    """The stem of the notebook that runs in this process: `LAB_NOTEBOOK` from our runner, else Jupyter's word, else ""."""
+    """The stem of the notebook that this process runs: from our runner, else from Jupyter; "" outside of notebooks."""
     return Path(os.environ.get("LAB_NOTEBOOK") or os.environ.get("JPY_SESSION_NAME") or "").stem

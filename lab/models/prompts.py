@@ -42,10 +42,11 @@ class Prompt:
 
     name: dotted, unique (`sdp.travelplanner.realize`). version: changed whenever the wording or the fields change,
     since recordings are kept under it. operator: whose tokens and seconds these are (`realize`). system, template:
-    Jinja text over the fields. fields, answer: pydantic models. narrow(fields) -> a subclass of `answer` for these very fields, where what
-    may be answered depends on them (the numbers of a list, say); the same fields must give the same class.
-    shorten(fields, characters_over) -> the fields one notch shorter, or None when nothing more may go: what is cut
-    where the prompt does not fit an engine's `context` (lab/models/context.py). The template must show that it was cut.
+    Jinja text over the fields. fields, answer: pydantic models. narrow(fields) -> a subclass of `answer` for these very
+    fields, where what may be answered depends on them (the numbers of a list, say); the same fields must give the same
+    class. shorten(fields, characters_over) -> the fields one notch shorter, or None when nothing more may go: what is
+    cut where the prompt does not fit an engine's `context` (lab/models/context.py). The template must show that it was
+    cut.
     """
 
     name: str

@@ -51,7 +51,7 @@ class Rules:
         self._seed = engine.options.get("seed", 0)
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
-        """Raises NoRule if nothing is registered for the prompt, NoNoise likewise, WrongFields for fields it does not have."""
+        """Raises NoRule or NoNoise if nothing is registered for the prompt, WrongFields for fields it does not have."""
         filled = prompt.fill(**fields)
         value, path = _answer(prompt, filled), "rules"
         if self.engine.keep < 1.0:
@@ -75,7 +75,7 @@ def _answer(prompt: Prompt, fields: Fields) -> AnswerModel:
         function = _rules[prompt.name]
     except KeyError:
         raise NoRule(
-            f"No rule answers prompt {prompt.name}. Register one with @lab.models.rules.rule(PROMPT), or use a model as "
-            "engine"
+            f"No rule answers prompt {prompt.name}. Register one with @lab.models.rules.rule(PROMPT), or use "
+            "a model as engine"
         ) from None
     return function(fields)

@@ -22,7 +22,7 @@ from lab.machine.paths import ROOT
 from lab.notebooks.documents import NotebookError, name_of, read
 
 GRACE = 10.0  # seconds that a stopped worker gets to shut its kernel down
-FOLDER_VARIABLES = ("LAB_DATA", "LAB_CACHE", "LAB_FIGURES")
+FOLDER_VARIABLES = ("LAB_DATA", "LAB_CACHE", "LAB_FIGURES", "LAB_RUNS", "LAB_RECORDINGS")
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def _start(job: Job, timeout: float | None, environment: Mapping[str, str], erro
         stdout=subprocess.PIPE,
         stderr=errors,
         text=True,
-        env=environment,
+        env={**environment, "LAB_NOTEBOOK": job.name},  # names the folders of its runs
         start_new_session=True,  # a Ctrl-C in the terminal comes to us, and we stop the workers in order
     )
     order = {"source": str(job.source), "output": str(job.output), "partial": str(job.partial), "timeout": timeout}

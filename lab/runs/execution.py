@@ -19,8 +19,8 @@ from lab.machine.secrets import redact
 from lab.models.retries import EndpointError
 from lab.runs.run import Episode, Run
 
-# OSError, MemoryError: the machine refused something (a full disk, a file that went). No agent acts on the machine itself;
-# what its program does in the sandbox is a result of that program.
+# OSError, MemoryError: the machine refused something (a full disk, a file that went). No agent acts on the machine; what
+# its program does in the sandbox is a result of that program.
 OF_THE_MACHINE = (BackendDied, EndpointError, OSError, MemoryError)
 TRACEBACK_LINES = 12  # enough to find the place, short enough to read in a table
 
@@ -60,8 +60,8 @@ def play_all(
     workers: how many at a time; 1 stays in this process. 0 is 1, and on a cluster every thread that it has.
     backend: joblib's, "loky" (processes; rules compute) or "threading" (endpoints wait). cluster: in place of it, the
     address of a Dask scheduler, "tcp://host:8786". title: of the progress line; by default the run's method.
-    An episode that raises is recorded with its error as failed, or, if the error is the machine's, as not measured; such
-    a one stays pending, and is played again the next time.
+    An episode that raises is recorded with its error as failed. If the error is the machine's, it is not measured: it
+    stays pending, and is played again the next time.
     Raises Interrupted on Ctrl-C, after closing what was under way, and Unavailable where what answers, its data or the
     cluster is not there, since every further episode would fail alike.
     """

@@ -1,9 +1,9 @@
-"""The harness of every experiment: what to play is the paper's, and how it is played, kept and accounted is here.
+"""The harness of every experiment: an experiment says what is played, and this module how.
 
-A paper fills in an `Experiment`: its tasks, how one episode is played, which of its own settings make two runs the same.
-`collect` does the rest, for all alike: connect the engine, open or resume the run and wait while another process writes
-it, play on threads, processes or a cluster within a budget, keep accounts and answers, replay a recording with the
-settings it was made with, and tell what was scored, failed and not measured.
+A paper subclasses `Experiment`: its settings, its tasks, and how one episode is played. `collect` does the rest, for
+all papers alike: connect the engine, open or resume the run, wait while another process writes to it, play on threads,
+processes or a cluster within a budget, keep usage and answers, replay a recording with the settings it was made with,
+and count what was scored, failed and not measured (see `lab.results.outcomes`).
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ def rows(method: str) -> pd.DataFrame:
 
 
 def usage(method: str) -> pd.DataFrame:
-    """What every recording of a run method took, by operator; with its episodes of those planned, model file and date."""
+    """What every recording of a run method took, by operator, with its number of episodes, model file and date."""
     import pandas as pd
 
     found = [_usage(name, about) for name, about in manifests().items() if about["method"] == method]

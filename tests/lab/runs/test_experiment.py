@@ -1,4 +1,4 @@
-"""The harness: an experiment is played, resumed, shared, stopped, recorded and replayed, and every outcome is counted."""
+"""The harness: experiments are played, resumed, shared, stopped, recorded and replayed; every outcome is counted."""
 
 from __future__ import annotations
 

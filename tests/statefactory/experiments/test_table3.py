@@ -96,8 +96,7 @@ def test_a_domain_that_another_process_builds_is_waited_for(monkeypatch: pytest.
             raise came
         return came
 
-    monkeypatch.setattr(
-        sys.modules["statefactory.benchmark.build"], "build", build
-    )  # the package has a function `build`
+    # By sys.modules, since the package's attribute `build` is the function.
+    monkeypatch.setattr(sys.modules["statefactory.benchmark.build"], "build", build)
     monkeypatch.setattr(run, "BUSY_PAUSE", 0.0)
     assert build_all("made", domains=("blocksworld",)) == {"blocksworld": "built"}
