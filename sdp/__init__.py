@@ -1,5 +1,20 @@
 """SDP, the State-Centric Decision Process: commit to a predicate, act, certify it, repair the plan locally.
 
-`loop` is Algorithm 1; `operators` what an adapter fills; `trajectory` the certified artifact of §3.3; `mdp` Table 1 as
-code; `markov` an empirical test of Proposition 1; `ablation` §4.3 and Appendix C; `adapters` one module per benchmark.
+A reader of the method begins with `sdp.loop` (Algorithm 1) and `sdp.operators` (what a benchmark fills in); `sdp.mdp`
+turns trajectories into the objects of Table 1, `sdp.ablation` removes mechanisms, `sdp.choices` lists what the paper
+leaves open. `sdp.adapters` has a folder a benchmark, `sdp.experiments` a file a table. `dir(sdp)` is what a user needs.
 """
+
+from lab.lazy import front_door
+
+PLACES = {
+    "Adapter": "sdp.operators",
+    "Attempt": "sdp.trajectory",
+    "Predicate": "sdp.trajectory",
+    "Settings": "sdp.loop",
+    "Trajectory": "sdp.trajectory",
+    "Transition": "sdp.trajectory",
+    "Verdict": "sdp.operators",
+    "run_episode": "sdp.loop",
+}
+__getattr__, __dir__ = front_door(__name__, PLACES)

@@ -71,7 +71,8 @@ def run_episode(
     plan = log.plan("propose", _build_plan(adapter, settings, state, goal), start=0)  # L.2-3
     if plan[-1:] != (goal,):
         return log.trajectory("malformed plan")
-    cursor, r, failures = 0, 0, ()  # L.4
+    cursor, r = 0, 0  # L.4
+    failures: tuple[Attempt, ...] = ()
     while cursor < len(plan):  # L.5
         if log.steps >= settings.step_cap:
             return log.trajectory("step cap")
@@ -158,9 +159,12 @@ class _Log:
     """Collects the trajectory of a running episode; operators only ever get the frozen copy that `trajectory` gives."""
 
     def __init__(self, task: str, goal: Predicate, settings: Settings, ledger: Ledger | None, state: Any) -> None:
-        self._about = {"task": task, "goal": goal, "settings": asdict(settings)}
+        self._task, self._goal, self._settings = task, goal, asdict(settings)
         self._ledger, self._booked = ledger, 0
-        self._states, self._plans, self._attempts, self._transitions = [plain(state)], [], [], []
+        self._states = [plain(state)]
+        self._plans: list[Plan] = []
+        self._attempts: list[Attempt] = []
+        self._transitions: list[Transition] = []
 
     @property
     def steps(self) -> int:
@@ -184,7 +188,8 @@ class _Log:
 
     def trajectory(self, end: str = "running") -> Trajectory:
         return Trajectory(
-            **self._about, states=tuple(self._states), plans=tuple(self._plans), attempts=tuple(self._attempts),
+            task=self._task, goal=self._goal, settings=self._settings,
+            states=tuple(self._states), plans=tuple(self._plans), attempts=tuple(self._attempts),
             transitions=tuple(self._transitions), end=end,
         )  # fmt: skip
 

@@ -52,8 +52,9 @@ def markov_test(
     import numpy as np
 
     rows = [row for trajectory in trajectories for row in _rows(trajectory, prefix)]
-    group, past, following = (_codes(column) for column in zip(*rows, strict=True)) if rows else ([],) * 3
-    keep = _met_in_two_ways(group, past) if len(rows) else np.zeros(0, dtype=bool)
+    columns = [_codes(column) for column in zip(*rows, strict=True)] if rows else [np.zeros(0, dtype=int)] * 3
+    group, past, following = columns
+    keep = _met_in_two_ways(group, past) if rows else np.zeros(0, dtype=bool)
     if not keep.any():
         raise ValueError("No certified state with its plan tail was reached by two different prefixes; give more runs")
     group, past, following = group[keep], past[keep], following[keep]

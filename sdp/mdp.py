@@ -100,13 +100,21 @@ def credit(trajectories: Sequence[Trajectory]) -> pd.DataFrame:
 
 
 def _credit(trajectory: Trajectory) -> list[tuple[Any, ...]]:
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     rejected = Counter((attempt.state, attempt.target) for attempt in trajectory.attempts if attempt.k == 0)
     for attempt in (trajectory.attempts[transition.attempt] for transition in trajectory.transitions):
         plan = trajectory.plans[attempt.plan].predicates
         for position in range(attempt.position, attempt.position + attempt.k):
             target = plan[position]
-            about = (trajectory.task, position, target.text, target.kind, True, attempt.k, 1 / attempt.k)
+            about: tuple[Any, ...] = (
+                trajectory.task,
+                position,
+                target.text,
+                target.kind,
+                True,
+                attempt.k,
+                1 / attempt.k,
+            )
             tried = position == attempt.position  # the others came with it
             rows.append((*about, attempt.step, rejected[attempt.state, attempt.target] if tried else 0))
     plan, last = trajectory.plans[-1].predicates, len(trajectory.states) - 1

@@ -25,8 +25,8 @@ def draw_trajectory(trajectory: Trajectory, width: int = 90) -> Figure:
     for attempt in trajectory.attempts:
         covered = trajectory.plans[attempt.plan].predicates[attempt.position : attempt.position + max(attempt.k, 1)]
         heights = [rows[predicate.text] for predicate in covered]
-        style = {"color": CERTIFIED, "marker": "o"} if attempt.k else {"color": REJECTED, "marker": "x"}
-        axes.plot([attempt.step] * len(heights), heights, linewidth=3, markevery=[0], **style)
+        color, marker = (CERTIFIED, "o") if attempt.k else (REJECTED, "x")
+        axes.plot([attempt.step] * len(heights), heights, linewidth=3, markevery=[0], color=color, marker=marker)
     for step in replan_steps(trajectory):
         axes.axvline(step - 0.5, color=REPLANNED, linestyle="--", linewidth=1)
     axes.set_yticks(range(len(rows)), [_short(text, width) for text in rows], fontsize="x-small")

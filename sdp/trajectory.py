@@ -111,7 +111,8 @@ class Trajectory:
     @property
     def cost(self) -> Cost:
         """Calls and tokens of the whole episode."""
-        return sum((part.cost for part in (*self.plans, *self.attempts)), Cost())
+        costs = [*(plan.cost for plan in self.plans), *(attempt.cost for attempt in self.attempts)]
+        return sum(costs, Cost())
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; `from_json` gives an equal trajectory. States, actions and observations are not copied."""

@@ -21,8 +21,8 @@ class Call:
     no usable answer has "malformed", and one whose server gave up on it "failed". tokens_in, tokens_out: as the server
     counted them, re-asks included. seconds: wall time, waiting included. usd: None where the model's price or the
     tokens are unknown. cached: it came from the cache and was free. retries: requests that brought no reply. cut: the
-    prompt did not fit the engine's `context` and was shortened (lab/models/context.py). truncated: answers, of the first and
-    the re-ask, that ended at `max_tokens`.
+    prompt did not fit the engine's `context` and was shortened (lab/models/context.py). truncated: answers that
+    ended at `max_tokens`, the first and the re-ask.
     """
 
     operator: str

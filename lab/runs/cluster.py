@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ class Expected:
 
 def stream(
     job: Job[T], tasks: Sequence[str], cluster: str, at_once: int, expected: Expected, died: Died[T]
-) -> Iterator[T]:
+) -> Generator[T]:
     """What `job` gives for each task, as it ends; a task whose worker died is done again by another one.
 
     at_once: how many tasks at a time; 0 for every thread that the cluster has or comes to have. died: task, why -> what
@@ -88,7 +88,9 @@ def _connect(cluster: str) -> Any:
         ) from None
 
 
-def _finished(client: Any, job: Job[T], tasks: Sequence[str], at_once: int, cluster: str, died: Died[T]) -> Iterator[T]:
+def _finished(
+    client: Any, job: Job[T], tasks: Sequence[str], at_once: int, cluster: str, died: Died[T]
+) -> Generator[T]:
     from distributed import as_completed
 
     left = iter(tasks)

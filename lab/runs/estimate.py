@@ -118,8 +118,8 @@ def _share(operator: str, episodes: Sequence[Any], rates: Mapping[str, float]) -
     columns = {name: [_sum(_operators(episode), name) for episode in episodes] for name in COUNTED}
     pairs = zip(columns["tokens_in"], columns["tokens_out"], strict=True)
     usd = bootstrap_mean([(into * rates["input"] + out * rates["output"]) / 1e6 for into, out in pairs])
-    means = [sum(column) / len(episodes) for column in columns.values()]
-    return Share(operator, *means, usd, _seconds(episodes))
+    means = {name: sum(column) / len(episodes) for name, column in columns.items()}
+    return Share(operator, **means, usd=usd, seconds=_seconds(episodes))
 
 
 def _seconds(episodes: Sequence[Any]) -> Interval | None:

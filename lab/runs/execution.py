@@ -7,7 +7,7 @@ import os
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
@@ -19,9 +19,10 @@ from lab.machine.secrets import redact
 from lab.models.retries import EndpointError
 from lab.runs.run import Episode, Run
 
-# OSError, MemoryError: the machine refused something (a full disk, a file that went). No agent acts on the machine; what
-# its program does in the sandbox is a result of that program.
+# OSError, MemoryError: the machine refused something (a full disk, a file that went). No agent acts on the machine;
+# what its program does in the sandbox is a result of that program.
 OF_THE_MACHINE = (BackendDied, EndpointError, OSError, MemoryError)
+ACCOUNTS = "played"  # attribute of an episode's error: what the episode took until then, a `Played`
 TRACEBACK_LINES = 12  # enough to find the place, short enough to read in a table
 
 
@@ -94,7 +95,7 @@ def _kept(run: Run) -> str:
     return f"{len(run.episodes)} of {len(run.manifest.tasks)} episodes are in {run.folder}; run again to resume"
 
 
-def _stream(run: Run, play: Play, tasks: list[str], workers: int, backend: str, cluster: str) -> Iterator[Ended]:
+def _stream(run: Run, play: Play, tasks: list[str], workers: int, backend: str, cluster: str) -> Generator[Ended]:
     if cluster and tasks:
         yield from _on_cluster(play, tasks, workers, cluster, run.manifest.address)
     elif workers in (0, 1) or len(tasks) <= 1:
@@ -103,7 +104,7 @@ def _stream(run: Run, play: Play, tasks: list[str], workers: int, backend: str, 
         yield from _on_workers(play, tasks, workers, backend)
 
 
-def _on_cluster(play: Play, tasks: list[str], workers: int, cluster: str, address: str) -> Iterator[Ended]:
+def _on_cluster(play: Play, tasks: list[str], workers: int, cluster: str, address: str) -> Generator[Ended]:
     from lab.runs.cluster import Expected, stream
 
     # -1 means all to joblib.
@@ -114,7 +115,7 @@ def _workers_died(task: str, why: str) -> Ended:
     return Fault(task, why), Played(None)
 
 
-def _on_workers(play: Play, tasks: list[str], workers: int, backend: str) -> Iterator[Ended]:
+def _on_workers(play: Play, tasks: list[str], workers: int, backend: str) -> Generator[Ended]:
     from joblib import Parallel, delayed
 
     jobs = (delayed(_play_in_worker)(play, task, backend, os.getpid()) for task in tasks)
@@ -184,5 +185,5 @@ def _told(error: Exception) -> str:
 
 def _accounts(error: Exception) -> Played:
     """What an episode took that raised; its accounts came with the error."""
-    played = getattr(error, "played", None)
+    played = getattr(error, ACCOUNTS, None)
     return played if isinstance(played, Played) else Played(None)

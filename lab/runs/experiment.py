@@ -23,7 +23,7 @@ from lab.models.connect import connected
 from lab.models.usage import by_operator, summed
 from lab.results.outcomes import Outcomes
 from lab.runs import budget, recordings
-from lab.runs.execution import Played, play_all
+from lab.runs.execution import ACCOUNTS, Played, play_all
 from lab.runs.run import Episode, Manifest, Run, folder_for, when_free
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 THREADS = 8  # at a time with an endpoint, which is waited for
 NOT_KEPT = {"kept": False}  # metadata of a field that does not make two runs different
+NOT_TOLD = {"told": False}  # of one that does, and that nobody wants to read in a folder's name
 MODELS = ("endpoint", "local")  # kinds of engines whose answers are worth keeping
 
 T = TypeVar("T")
@@ -94,7 +95,7 @@ class Experiment(ABC):
         Raises what `lab.models.connect.connect` raises, and ReplayMismatch.
         """
         if engines.parse(self.engine).kind == "replay":
-            return self._as_recorded(connected(self.engine).parameters).decided()
+            return self._as_recorded(recorded_parameters(connected(self.engine))).decided()
         return replace(self, engine=engines.seeded(self.engine, self.seed)).decided()
 
     @classmethod
@@ -168,10 +169,10 @@ R = TypeVar("R", bound=Results[Any])
 
 
 def collect(
-    setup: Experiment, into: Callable[..., R] = Results, workers: int = 0, cluster: str = "", *, run: str = "",
+    setup: Experiment, into: Callable[..., R], workers: int = 0, cluster: str = "", *, run: str = "",
     record: bool | None = None, show_progress: bool = True,
 ) -> R:  # fmt: skip
-    """Play what the run does not have yet, and give the whole run as `into`, a `Results` or a subclass of it.
+    """Play what the run does not have yet, and give the whole run as `into`: `Results`, or a paper's subclass of it.
 
     workers: how many episodes at a time; 0 for 8 threads with an endpoint, one at a time with a local model, processes
     with rules. cluster: the address of a Dask scheduler, "tcp://host:8786" (see lab/runs/cluster.py); workers=0 is then
@@ -217,7 +218,8 @@ def play_booked(setup: Experiment, record: bool, task: str) -> Played:
     try:
         result = setup.play(task, ledger)
     except Exception as error:
-        error.played = Played(None, by_operator(ledger.calls), ledger.recorded)
+        # An exception takes any attribute; a class of our own around it would hide which error it was.
+        setattr(error, ACCOUNTS, Played(None, by_operator(ledger.calls), ledger.recorded))
         raise
     finally:
         allowed.book(sum(not call.cached for call in ledger.calls))
@@ -228,6 +230,11 @@ def spread(items: Sequence[T], limit: int) -> list[T]:
     """`limit` of the items, evenly over their order; 0 for all."""
     count = min(limit, len(items)) or len(items)
     return [items[number * len(items) // count] for number in range(count)]
+
+
+def recorded_parameters(backbone: Backbone) -> Mapping[str, Any]:
+    """The settings that a recording was made with; of any other backbone, none."""
+    return getattr(backbone, "parameters", {})
 
 
 def held_by(backbone: Backbone, tasks: Sequence[str]) -> list[str]:
@@ -267,7 +274,7 @@ def _differences(settings: Any) -> list[str]:
     found = []
     for each in fields(settings):
         value = getattr(settings, each.name)
-        if each.name in ("engine", "data", "limit") or value == each.default or not each.metadata.get("kept", True):
+        if each.name in ("engine", "data", "limit") or value == each.default or each.metadata:
             continue
         if is_dataclass(value):
             found += _differences(value)

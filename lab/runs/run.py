@@ -217,7 +217,8 @@ class Run:
 def folder_for(manifest: Manifest, condition: str) -> Path:
     """The folder of an experiment: `runs/NOTEBOOK/ENGINE CONDITION n=COUNT HASH`.
 
-    Outside of notebooks the run's method takes the notebook's place. It is named after the notebook that plays it first; others that play the same experiment share it.
+    It is named after the notebook that plays it first; others that play the same experiment share it. Outside of
+    notebooks the run's method takes the notebook's place.
     """
     runs = runs_folder()
     words = [_plain(manifest.engine), _plain(condition), f"n={len(manifest.tasks)}", manifest.digest[:6]]

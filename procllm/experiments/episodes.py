@@ -172,7 +172,7 @@ def _outcome(trajectory: Trajectory | None) -> dict[str, Any]:
     if trajectory is None:
         missing = {"iterations": float("nan")} | dict.fromkeys(COUNTED, 0)  # nobody knows how far it came
         return {"success": False, "right": False, "ended": "failed"} | missing
-    outcomes = [step.outcome for step in trajectory.steps]
+    outcomes: list[str] = [step.outcome for step in trajectory.steps]
     return {
         "success": trajectory.success,
         "right": trajectory.verdict.solved,

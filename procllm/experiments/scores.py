@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lab.results import plots, tables
 from lab.results.exports import EMPTY
@@ -43,7 +43,7 @@ def success_rows(runs: Iterable[Results]) -> list[tables.Row]:
     ]  # fmt: skip
 
 
-def _about(condition: str, run: Results) -> dict[str, str]:
+def _about(condition: str, run: Results) -> dict[str, Any]:
     source = f"this run, networks of {run.setup.maker}" if condition == LLM else "this run"
     return {"evidence": run.evidence, "source": source}
 

@@ -10,6 +10,7 @@ from lab.results import tables
 from lab.runs import experiment, recordings
 from sdp.adapters.travelplanner.adapter import Policy
 from sdp.experiments.travelplanner import Results, Setup, collect
+from worlds.travelplanner.rates import Denominators
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,19 +65,20 @@ def collect_policies(results: Results, workers: int = 0, cluster: str = "") -> d
     return {PAPER: results} | runs
 
 
-def rows(method: str, results: Results, source: str, denominators: str = "stated") -> list[tables.Row]:
+def rows(method: str, results: Results, source: str, denominators: Denominators = "stated") -> list[tables.Row]:
     """The six rates of a run as rows of a results table."""
-    rates, about = results.rates(denominators), {"evidence": results.evidence, "source": source}
+    rates, about = results.rates(denominators), (results.evidence, source)
     # The micro rates and the official ones are over other things than queries, which alone can be not measured.
     of_queries = ("delivery", "commonsense_macro", "hard_macro", "final") if denominators == "stated" else ()
     counted = {name: results.outcomes() for name in of_queries}
-    return [
-        tables.rate_row(method, results.backbone, title, *getattr(rates, name), **about, outcomes=counted.get(name))
-        for name, title in METRICS.items()
-    ]
+    found = []
+    for name, title in METRICS.items():
+        passes, n = getattr(rates, name)
+        found.append(tables.rate_row(method, results.backbone, title, passes, n, *about, counted.get(name)))
+    return found
 
 
-def frame(results: Mapping[str, Results], sample: str = "", denominators: str = "stated") -> pd.DataFrame:
+def frame(results: Mapping[str, Results], sample: str = "", denominators: Denominators = "stated") -> pd.DataFrame:
     """A results table with a method a run. sample: what the runs were made on, for the column `source`."""
     return tables.table(
         row for name, run in results.items() for row in rows(name, run, f"this run, {sample or name}", denominators)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any, ClassVar
 
 from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.runs import experiment
-from lab.runs.experiment import Experiment, spread
+from lab.runs.experiment import NOT_TOLD, Experiment, spread
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
 from sdp.adapters.travelplanner.options import Catalogue
 from sdp.adapters.travelplanner.trip import itinerary, state_from_json
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Trajectory
 from worlds.travelplanner import PlanVerdict, Rates, TravelPlanner, TripTask, evaluate, load, rates, strict_faults
+from worlds.travelplanner.rates import Denominators
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +32,7 @@ class Setup(Experiment):
     levels: tuple[str, ...] = ("medium", "hard")
     policy: Policy = Policy()
     settings: Settings = Settings()
-    trajectories: bool = True
+    trajectories: bool = field(default=True, metadata=NOT_TOLD)
 
     method: ClassVar[str] = "sdp-travelplanner"
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "sdp")
@@ -114,7 +115,7 @@ class Results(experiment.Results[Setup]):
         """Task id -> 1.0 for a final pass, else 0.0; what paired comparisons take."""
         return {task.id: float(v.final) for task, v in zip(self.tasks, self.verdicts, strict=True)}
 
-    def rates(self, denominators: str = "stated") -> Rates:
+    def rates(self, denominators: Denominators = "stated") -> Rates:
         """The six rates over these tasks, or over the official fixed denominators."""
         return rates(self.verdicts, self.tasks, denominators)
 

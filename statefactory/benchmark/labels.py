@@ -13,6 +13,8 @@ from typing import Literal, NamedTuple
 
 MOST_RANDOM_STEPS = 3  # Appendix A.1: k is between 0 and 3
 
+Sides = Literal["both", "cut", "before", "none"]  # of a positive, that random steps are added at
+
 
 class Padding(NamedTuple):
     """How many random steps stand before and after the expert's."""
@@ -33,7 +35,7 @@ class Rule:
     known: what the paper or its code states. fitted: what was chosen, and what it was fitted to.
     """
 
-    sides: Literal["both", "cut", "before", "none"]
+    sides: Sides
     expert: Literal["linear", "native"]
     after: Literal["kept", "native", "zero"]
     negative: Literal["zero", "native"]

@@ -10,7 +10,7 @@ from lab.results import tables
 from statefactory.embeddings import known
 from statefactory.experiments import scores, scoring, triplets
 from statefactory.experiments.predictions import Results, Setup, collect
-from statefactory.experiments.scoring import STANDARD, Scoring
+from statefactory.experiments.scoring import STANDARD, Goal, Scoring
 from statefactory.routing import OFFICIAL
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ LEVELS = {
     "object_centric": "Object-Centric States (Nested)",
     "statefactory": "Object-Attribute States (Ours)",
 }
-GOALS = {"offline": "Offline (Oracle Goal State)", "online": "Online (Dynamic Goal State)"}
-TASK_GOALS = {"offline_task": "Offline, the task's own objects"}  # a third row, of ours
+GOALS: dict[Goal, str] = {"offline": "Offline (Oracle Goal State)", "online": "Online (Dynamic Goal State)"}
+TASK_GOALS: dict[Goal, str] = {"offline_task": "Offline, the task's own objects"}  # a third row, of ours
 # Table 15's embeddings, and the paper's spelling where it is another.
 EMBEDDINGS = {
     "nli-distilroberta-base-v2": "nli-distilroberta-base-v2",

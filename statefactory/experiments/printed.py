@@ -6,8 +6,8 @@ suite's ALFWorld, its expert and its labels against the paper's own data.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from statefactory.benchmark.domains import PRINTED_GAMES
 from statefactory.benchmark.labels import RULES, Padding
@@ -70,7 +70,8 @@ def replay(world: ListingWorld, expert: Expert) -> pd.DataFrame:
     """
     import pandas as pd
 
-    games = {task.game: task for task in world.tasks("train")}
+    tasks: Sequence[Any] = world.tasks("train")  # ALFWorld's, which name their game
+    games = {task.game: task for task in tasks}
     rows = []
     for table, (game, steps) in TABLES.items():
         if game not in games:

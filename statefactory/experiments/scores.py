@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lab.results import tables
 from lab.results.outcomes import Outcomes
@@ -39,7 +39,8 @@ def rows(
 
     outcomes: domain -> how its pairs came out. A distance is at most 1.
     """
-    known, about = outcomes or {}, {"evidence": evidence, "source": source}
+    known: Mapping[str, Outcomes] = outcomes or {}
+    about: dict[str, Any] = {"evidence": evidence, "source": source}
     found = [
         tables.mean_row(method, backbone, metric(name), values, **about, outcomes=known.get(name), top=1.0)
         for name, values in distances.items()

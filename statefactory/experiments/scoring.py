@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+Goal = Literal["online", "offline", "offline_task"]
 A_BATCH = 1024  # texts; between two batches a stopped run has lost nothing
 
 
@@ -40,7 +41,7 @@ class Scoring:
 
     embedding: str = DEFAULT
     convention: Convention = PAPER
-    goal: Literal["online", "offline", "offline_task"] = "online"
+    goal: Goal = "online"
     ignored: tuple[str, ...] = ()
 
 
@@ -166,7 +167,9 @@ def _of_row(results: Results, method: str, domain: str, pair: Pair, row: Row, sc
         return np.zeros(len(row.trajectory))
     goal = None if scoring.goal == "online" else _reached(results, method, domain, pair.positive, scoring)
     trace = (
-        replace(trace, goals=tuple(_without(of, scoring.ignored) for of in trace.goals)) if scoring.ignored else trace
+        replace(trace, goals=tuple(_without(_objects(of), scoring.ignored) for of in trace.goals))
+        if scoring.ignored
+        else trace
     )
     return trace_rewards(trace, embedder_of(scoring.embedding), scoring.convention, goal)
 
@@ -177,9 +180,19 @@ def _reached(results: Results, method: str, domain: str, positive: Row, scoring:
     if trace is None:
         return ()
     last = max((number for number, step in enumerate(positive.trajectory) if step.reward.is_expert), default=-1)
-    named = {entity.identity for entity in trace.goals[last]} if scoring.goal == "offline_task" else set()
-    kept = tuple(entity for entity in trace.states[last] if entity.identity in named)
+    if scoring.goal != "offline_task":
+        return trace.states[last]
+    named = {entity.identity for entity in _objects(trace.goals[last])}
+    kept = tuple(entity for entity in _objects(trace.states[last]) if entity.identity in named)
     return kept or trace.states[last]
+
+
+def _objects(state: State) -> tuple[Entity, ...]:
+    """The state's objects. Raises TypeError at the levels of sentences, which have none."""
+    found = tuple(entity for entity in state if isinstance(entity, Entity))
+    if len(found) != len(state):
+        raise TypeError("this scoring is of objects with attributes; use the method 'statefactory' or 'sentences'")
+    return found
 
 
 def _without(goal: tuple[Entity, ...], names: tuple[str, ...]) -> tuple[Entity, ...]:

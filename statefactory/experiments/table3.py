@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from statefactory.benchmark import Built, Pair, build
 from statefactory.benchmark.domains import BY_NAME
-from statefactory.benchmark.labels import MOST_RANDOM_STEPS, Padding, Rule
+from statefactory.benchmark.labels import MOST_RANDOM_STEPS, Padding, Rule, Sides
 from statefactory.benchmark.opened import close_all, opened
 from statefactory.experiments import scores
 from statefactory.experiments.monotonic import (
@@ -34,7 +34,7 @@ NEAR = ("scienceworld",)
 # Built in seconds; and their experts' plans hang on the random steps before.
 REBUILT = ("blocksworld", "webshop")
 # What `statefactory.benchmark.labels.Rule.sides` may be.
-PADDINGS = {
+PADDINGS: dict[Sides, str] = {
     "none": "no random steps",
     "before": "all before",
     "cut": "both ends, those after cut off",

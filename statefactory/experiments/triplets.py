@@ -96,8 +96,10 @@ def collect(
     if engines.parse(engine).kind == "rules":
         raise ValueError("triplets want a model's paraphrases; give engine=local, a model's name or replay:RECORDING")
     probes = probes_of(extracted, each, seed, predictor)
-    about = {"extracted": extracted.folder.name, "each": each, "predictor": predictor, "probes": probes}
-    setup = Setup(engine=engine, data=extracted.setup.data, seed=seed, **about)
+    setup = Setup(
+        engine=engine, data=extracted.setup.data, seed=seed, extracted=extracted.folder.name, each=each,
+        predictor=predictor, probes=probes,
+    )  # fmt: skip
     return experiment.collect(setup, Paraphrased, workers, cluster, **options)
 
 

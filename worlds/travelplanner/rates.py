@@ -13,6 +13,8 @@ from worlds.travelplanner.tasks import TripTask
 # The official script divides by these, however many plans it was given: (plans, hard constraints).
 OFFICIAL_DENOMINATORS = {"train": (45, 105), "validation": (180, 420)}
 
+Denominators = Literal["stated", "official"]  # the tasks that were played, or the benchmark's fixed counts
+
 
 class Rate(NamedTuple):
     """`passed` of `n`."""
@@ -37,9 +39,7 @@ class Rates:
     final: Rate
 
 
-def rates(
-    verdicts: Sequence[PlanVerdict], tasks: Sequence[TripTask], denominators: Literal["stated", "official"] = "stated"
-) -> Rates:
+def rates(verdicts: Sequence[PlanVerdict], tasks: Sequence[TripTask], denominators: Denominators = "stated") -> Rates:
     """The rates of verdicts on tasks, in the same order.
 
     denominators: "stated" counts the tasks given and the hard constraints that their queries set; "official" uses the

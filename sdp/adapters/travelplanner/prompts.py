@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, create_model
 
@@ -49,7 +49,7 @@ class Selection(AnswerModel):
 @cache
 def selection_of(count: int) -> type[Selection]:
     """A selection that is one of 1 to `count`."""
-    numbers = Literal[tuple(range(1, count + 1))]
+    numbers: Any = Literal[tuple(range(1, count + 1))]  # made at run time, which no type checker can follow
     about = Field(description=f"the number of the option you choose, 1 to {count}")
     return create_model("Selection", __base__=Selection, choice=(numbers, about))
 

@@ -110,7 +110,8 @@ def _spreads(state: TripState) -> Iterator[Route]:
 
 def _route_cost(catalogue: Catalogue, state: TripState, route: Route, every_meal: bool) -> float:
     """The least that a trip on a route can cost, in dollars; infinite if a part of it cannot be had."""
-    empty = TripState(replace(state.task, budget=NEVER), route)
+    # Infinity is no int, and compares like one.
+    empty = TripState(replace(state.task, budget=NEVER), route)  # type: ignore[arg-type]
     stays = (p for p in state_plan(state.task, route, every_meal) if p.kind == STAY)
     cost = min(_transport_cost(catalogue, empty, route, by_car) for by_car in (True, False))
     cost += sum(min((o.cost for o in stay_options(catalogue, empty, p).options), default=NEVER) for p in stays)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from sdp.adapters.travelplanner.trip import (
     BETWEEN,
@@ -23,7 +23,8 @@ from worlds.travelplanner.hard import FORBIDDEN_WORDS, forbids, has_room_type
 from worlds.travelplanner.itinerary import MEALS
 from worlds.travelplanner.tables import Accommodation
 
-About, Facts = Mapping[str, Any], Mapping[str, Any]
+About: TypeAlias = Mapping[str, Any]  # of a predicate
+Facts: TypeAlias = Mapping[str, Any]  # of the desk's report
 
 
 @dataclass(frozen=True, slots=True)

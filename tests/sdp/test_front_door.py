@@ -1,0 +1,29 @@
+"""`import sdp` and `import lab` show what a user needs, and load nothing heavy."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import lab
+import sdp
+
+
+@pytest.mark.parametrize("package", [lab, sdp], ids=["lab", "sdp"])
+def test_each_name_of_the_front_door_resolves(package: object) -> None:
+    assert dir(package) and all(getattr(package, name) is not None for name in dir(package))
+
+
+def test_a_name_that_is_not_there_is_answered_with_those_that_are() -> None:
+    with pytest.raises(AttributeError, match=r"'sdp' has no attribute 'Agent'; it has Adapter, .*run_episode"):
+        _ = sdp.Agent
+
+
+@pytest.mark.parametrize("package", ["lab", "sdp"])
+def test_the_front_door_opens_nothing_heavy(package: str) -> None:
+    heavy = ("pandas", "scipy", "torch", "openai", "matplotlib", "pydantic")
+    code = f"import sys, {package}; dir({package}); print([name for name in {heavy} if name in sys.modules])"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told.strip() == "[]"
