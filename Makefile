@@ -9,7 +9,7 @@ READY := $(VENV)/.installed
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: reproduce test lab bench benchmark check-notebooks notebooks clean
+.PHONY: reproduce test lint lab bench benchmark check-notebooks notebooks clean
 .DEFAULT_GOAL := reproduce
 
 # Execute every notebook offline, draw figures/, and hold the numbers against notebooks/expected.yaml.
@@ -18,6 +18,12 @@ reproduce: $(READY)
 
 test: $(READY)
 	$(RUN) pytest -q -n $(JOBS) -p no:benchmark
+
+# Style, imports and types; settings are in pyproject.toml.
+lint: $(READY)
+	$(RUN) ruff format --check .
+	$(RUN) ruff check .
+	$(RUN) mypy
 
 # Open JupyterLab in the folder of notebooks.
 lab: $(READY)
@@ -39,7 +45,7 @@ notebooks: $(READY)
 	$(RUN) lab run --in-place --jobs $(JOBS)
 
 clean:
-	rm -rf $(VENV) build *.egg-info .pytest_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 
 $(READY): requirements.txt pyproject.toml
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null || { \

@@ -166,11 +166,8 @@ def _of_row(results: Results, method: str, domain: str, pair: Pair, row: Row, sc
     if trace is None:  # a failed episode predicts nothing, and is counted by `Results.counts`
         return np.zeros(len(row.trajectory))
     goal = None if scoring.goal == "online" else _reached(results, method, domain, pair.positive, scoring)
-    trace = (
-        replace(trace, goals=tuple(_without(_objects(of), scoring.ignored) for of in trace.goals))
-        if scoring.ignored
-        else trace
-    )
+    if scoring.ignored:
+        trace = replace(trace, goals=tuple(_without(_objects(of), scoring.ignored) for of in trace.goals))
     return trace_rewards(trace, embedder_of(scoring.embedding), scoring.convention, goal)
 
 

@@ -22,6 +22,7 @@ from lab.machine.paths import ROOT
 from lab.runs import cluster
 from lab.runs.cluster import NoCluster
 from lab.runs.execution import Played, play_all
+from lab.runs.experiment import Experiment, Results, collect
 from lab.runs.run import Run
 
 pytest.importorskip("distributed", reason=f"Dask is not installed: {cluster.INSTALL}")
@@ -130,7 +131,7 @@ def test_a_run_goes_on_after_its_scheduler_died(tmp_path: Path, undisturbed: lis
         began = time.monotonic()
         with pytest.raises(NoCluster, match="was lost; start it and its workers again") as caught:
             on_cluster(tmp_path / "run", first.address)
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 30
     kept = len(lines(tmp_path / "run"))
     assert 10 <= kept < TASKS
     assert f"{kept} of {TASKS} episodes are in {tmp_path / 'run'}; run again to resume" in caught.value.__notes__
@@ -139,12 +140,12 @@ def test_a_run_goes_on_after_its_scheduler_died(tmp_path: Path, undisturbed: lis
     assert lines(tmp_path / "run") == undisturbed
 
 
-def test_an_episode_that_ends_every_worker_it_meets_fails_alone(tmp_path: Path) -> None:
+def test_an_episode_that_ends_every_worker_it_meets_is_not_measured_alone(tmp_path: Path) -> None:
     twice = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
     with DaskCluster(tmp_path / "workers", workers=3, **twice) as own, Run(tmp_path / "run", manifest(12)) as run:
         results = play_all(run, end_the_worker_at_005, 1, show_progress=False, cluster=own.address)
-    assert [episode.task for episode in results if episode.failed] == ["005"]
-    assert "BackendDied: 2 workers died while they played 005" in results[5].error
+    assert list(run.not_measured) == ["005"] and len(results) == 11 and not any(e.failed for e in results)
+    assert "2 workers died while they played 005" in run.not_measured["005"]
 
 
 def end_the_worker_at_005(task: str) -> Played:
@@ -248,3 +249,35 @@ def test_ctrl_c_keeps_what_was_finished_and_cancels_the_rest(tmp_path: Path, sha
     with Client(shared.address, set_as_default=False) as client:
         known = client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
     assert kept < TASKS / 2 and known == 0
+
+
+# --- the papers' experiments --------------------------------------------------------------------------------------
+
+
+def sdp_setup() -> Experiment:
+    from sdp.experiments.travelplanner import Setup
+
+    return Setup(engine="rules@0.8", data="made", limit=4)
+
+
+def statefactory_setup() -> Experiment:
+    from statefactory.experiments.predictions import Setup
+
+    return Setup(data="made", domains=("blocksworld",), limit=2)
+
+
+def procllm_setup() -> Experiment:
+    from procllm.experiments.episodes import Setup
+    from procllm.experiments.figure3 import problems
+
+    return Setup(engine="rules@0.8", problems=problems(2, [(3, 2)], []))
+
+
+@pytest.mark.parametrize("make", [sdp_setup, statefactory_setup, procllm_setup])
+def test_an_experiment_of_each_paper_gives_the_same_file_on_a_cluster(
+    tmp_path: Path, shared: DaskCluster, make: Callable[[], Experiment]
+) -> None:
+    here = collect(make(), Results, workers=1, run=str(tmp_path / "here"), show_progress=False)
+    there = collect(make(), Results, cluster=shared.address, run=str(tmp_path / "there"), show_progress=False)
+    assert sorted(lines(tmp_path / "here")) == sorted(lines(tmp_path / "there")) and len(here.episodes) >= 4
+    assert there.episodes == here.episodes and not there.not_measured
