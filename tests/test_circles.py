@@ -58,7 +58,7 @@ def circles(graph: Graph) -> list[list[str]]:
         except CycleError as error:
             circle = error.args[1][::-1]  # graphlib goes from what is imported to the importer
             found.append(circle)
-            graph = {name: graph[name] - set(circle) for name in graph.keys() - set(circle)}
+            graph = {name: graph[name] - set(circle) for name in sorted(graph.keys() - set(circle))}
 
 
 def test_no_module_imports_itself_by_way_of_others() -> None:

@@ -103,7 +103,7 @@ class Endpoint:
         known = self.cache.get(request)
         if known is not None:
             return self._from_cache(question, request, known, started)
-        with self.cache.claim(request, self._patience + self._timeout) as known:
+        with self.cache.single_flight(request, self._patience + self._timeout) as known:
             if known is not None:
                 return self._from_cache(question, request, known, started)
             return self._from_server(question, request, sample, started)
