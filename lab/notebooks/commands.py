@@ -1,4 +1,4 @@
-"""What `python -m lab run`, `check` and `reproduce` do, after their arguments are parsed."""
+"""The commands on notebooks: what `python -m lab run`, `record`, `check` and `reproduce` do with parsed arguments."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT, recordings_folder
 from lab.models.engines import parse
 from lab.notebooks import expected
-from lab.notebooks.documents import FOLDER, TRIALS, NotebookError, committed, locate, name_of
+from lab.notebooks.documents import FOLDER, TRIALS, NotebookError, committed, locate, name_of, read
 from lab.notebooks.execute import Job, Outcome, execute
+from lab.notebooks.parameters import declared, resolve
 from lab.results import figures
 from lab.runs import budget, recordings
-
-ANSWERERS = ("engine", "paraphraser", "maker")  # parameters of notebooks that say who answers prompts
 
 
 def run(
@@ -34,8 +33,6 @@ def run(
     in_place: refresh the committed notebooks and `figures/` instead; only with the default parameters.
     Raises NotebookError, before anything runs, for a wrong name, parameter or value.
     """
-    from lab.notebooks.parameters import resolve
-
     if in_place and (given or out):
         raise NotebookError("--in-place refreshes the committed notebooks with their defaults; drop -p and --out")
     notebooks = locate(names) if names or not in_place else committed()
@@ -55,14 +52,16 @@ def record(
 ) -> int:
     """Execute a notebook on a real model and let it save a recording; 0 if it did, else 1.
 
-    Stopped by its budget, by Ctrl-C or by a fault, it goes on where it was when it is called again: the run folder
-    keeps the finished episodes, the cache the answers. Raises NotebookError without a model's engine.
+    After its budget is spent, Ctrl-C or a fault, the same call resumes: the run folder keeps the finished episodes, the
+    cache the answers. Raises NotebookError unless some engine of the notebook is a model.
     """
-    named = {name: text for name, text in given if name in ANSWERERS} or {"engine": "rules"}
-    models = [text for text in named.values() if parse(text).kind in ("endpoint", "local")]
+    (path,) = locate([notebook])
+    chosen = _engines(path, given)
+    models = [text for text in chosen.values() if parse(text).kind in ("endpoint", "local")]
     if not models:
-        told = ", ".join(f"{name}={text!r}" for name, text in named.items())
-        raise NotebookError(f"{told} is no model; record one with -p engine local, or a model's name")
+        told = ", ".join(f"{one}={text!r}" for one, text in chosen.items()) or "it has no parameter for an engine"
+        first = next(iter(chosen), "engine")
+        raise NotebookError(f"{notebook} runs no model: {told}; record one with -p {first} local, or a model's name")
     engine = models[0]
     slug = "".join(c if c.isalnum() or c in ".-" else "-" for c in engine.partition("?")[0])
     title = name or f"{Path(notebook).stem}-{slug}"
@@ -106,6 +105,14 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
     """Rows of text as columns of equal width."""
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
+def _engines(path: Path, given: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """The notebook's parameters that choose an engine, and their values: those given first, then the defaults."""
+    parameters = declared(read(path), name_of(path))
+    values = resolve([path], given)
+    values |= {name: one.default for name, one in parameters.items() if name not in values}
+    return {name: value for name, value in values.items() if parameters[name].chooses_engine and value}
 
 
 def _execute(

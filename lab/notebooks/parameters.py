@@ -2,6 +2,8 @@
 
 A notebook declares them in its cell tagged `parameters`, one typed assignment a line, its help in the trailing comment:
     limit: int = 20  # tasks per split
+A text whose default is an offline engine (rules, replay:RUN, local), or whose help begins with "who", is an engine:
+    engine: str = "rules"  # who answers the prompts
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lab.models import engines
 from lab.notebooks.documents import NotebookError, name_of, read, tags
 
 if TYPE_CHECKING:
@@ -28,6 +31,18 @@ class Parameter(NamedTuple):
     annotation: str
     default: Any
     help: str
+
+    @property
+    def chooses_engine(self) -> bool:
+        """Whether its value is an engine string: the default is rules, replay or local, or the help begins "who"."""
+        if self.annotation.removesuffix(" | None") != "str":
+            return False
+        try:
+            # Any other word parses as an endpoint's model: such a default cannot tell an engine from another text.
+            offline = engines.parse(self.default or "").kind != "endpoint"
+        except engines.BadEngine:
+            offline = False
+        return offline or self.help.lower().startswith("who ")
 
     def __str__(self) -> str:
         return f"{self.name}: {self.annotation} = {self.default!r}  # {self.help}"
