@@ -53,7 +53,8 @@ class Ledger:
             self._book(prompt, error.call, error.request, str(error))
             raise
         except Exception as error:
-            self.calls += [error.call] if isinstance(getattr(error, "call", None), Call) else []
+            if isinstance(call := getattr(error, "call", None), Call):
+                self.calls.append(call)
             raise
         if self.record and not answer.request:
             request = self.backbone.request(prompt, sample=sample, **fields)

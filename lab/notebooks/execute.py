@@ -157,7 +157,7 @@ def _run(job: Job, board: _Board, cells: int, timeout: float | None, environment
             board.leave(job.name)
             # Its end tells a worker that outlived us to stop.
             with contextlib.suppress(BrokenPipeError):
-                worker.stdin.close()
+                _pipe(worker.stdin).close()
         if failure is None:
             failure = f"the worker process ended with status {worker.returncode}: {_last_line(errors)}"
     _settle(job, failure)
@@ -177,8 +177,7 @@ def _start(job: Job, timeout: float | None, environment: Mapping[str, str], erro
     order = {"source": str(job.source), "output": str(job.output), "partial": str(job.partial), "timeout": timeout}
     # A worker that is already gone says so by its missing events, and no other notebook should suffer.
     with contextlib.suppress(BrokenPipeError):
-        worker.stdin.write(json.dumps({**order, "parameters": dict(job.parameters)}) + "\n")
-        worker.stdin.flush()
+        print(json.dumps({**order, "parameters": dict(job.parameters)}), file=worker.stdin, flush=True)
     return worker
 
 
@@ -188,7 +187,7 @@ def _follow(worker: subprocess.Popen[str], board: _Board, cells: int) -> str | N
     cells: of the notebook; those that never ran count as done in the end, and an injected one does not count.
     """
     failure, counted = None, 0
-    for line in worker.stdout:
+    for line in _pipe(worker.stdout):
         event = json.loads(line)
         if "end" in event and counted < cells:
             counted += 1
@@ -196,6 +195,11 @@ def _follow(worker: subprocess.Popen[str], board: _Board, cells: int) -> str | N
         failure = "" if event.get("done") else event.get("failed", failure)
     board.advance(cells - counted)
     return failure
+
+
+def _pipe(stream: IO[str] | None) -> IO[str]:
+    assert stream is not None, "a worker is started with pipes"
+    return stream
 
 
 def _settle(job: Job, failure: str) -> None:

@@ -109,9 +109,10 @@ def bars_with_intervals(
 def one_legend(figure: Figure) -> None:
     """One legend above the panels in place of theirs; what has one name must look the same in all."""
     handles: dict[str, Any] = {}
-    for axes in (axes for axes in figure.axes if axes.get_legend()):
-        handles |= {name: handle for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}
-        axes.get_legend().remove()
+    for axes in figure.axes:
+        if legend := axes.get_legend():
+            handles |= {name: handle for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}
+            legend.remove()
     if handles:
         figure.legend(handles.values(), handles, loc="outside upper center", ncols=len(handles))
 
