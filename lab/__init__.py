@@ -22,4 +22,5 @@ PLACES = {
     "rule": "lab.models.rules",
     "run_untrusted": "lab.sandbox",
 }
+# Lazily, so that `import lab` stays under half a second (tests/test_imports.py).
 __getattr__, __dir__ = front_door(__name__, PLACES)

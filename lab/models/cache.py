@@ -35,12 +35,13 @@ def default_path() -> Path:
 
 
 def canonical(value: Any) -> str:
-    """The one JSON text of a value, whatever the order of its keys."""
+    """Canonical JSON of a value: the same text whatever the order of its keys."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def key_of(request: Any) -> str:
     """sha256 of a request's canonical JSON, as hex."""
+    # A lone surrogate, from a badly decoded file, is no UTF-8; a key is to be had of such fields too.
     return hashlib.sha256(canonical(request).encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -141,8 +142,8 @@ class AnswerCache(Database):
 
 
 def _prepared(path: Path, schema: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
-    connection.execute("PRAGMA journal_mode = WAL")
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)  # None: each statement commits
+    connection.execute("PRAGMA journal_mode = WAL")  # readers do not wait while another process writes
     # An answer lost with the machine's power is asked again; a commit need not wait for the disk.
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(schema)

@@ -41,6 +41,7 @@ def run(
     drawn = figures.folder() if in_place or os.environ.get("LAB_FIGURES") else out / "figures"
     outcomes = _execute(notebooks, values, out, drawn, side_by_side, timeout)
     if in_place:
+        # At the end, and only those that succeeded: a failing notebook keeps its last good outputs.
         for outcome in outcomes:
             if not outcome.failure:
                 write_atomically(outcome.job.source, outcome.job.output.read_bytes())
@@ -66,9 +67,11 @@ def record(
     slug = "".join(c if c.isalnum() or c in ".-" else "-" for c in engine.partition("?")[0])
     title = name or f"{Path(notebook).stem}-{slug}"
     limits = {budget.CALLS: calls, budget.MINUTES: minutes, recordings.WANTED: title}
+    # By the environment, since it is the notebook's kernel, a process of its own, that plays and saves.
     os.environ.update({variable: str(value) for variable, value in limits.items() if value is not None})
     made, since = recordings_folder() / title / recordings.MANIFEST, time.time()
     failed = run([notebook], given, TRIALS / "recordings" / title, side_by_side=1)
+    # An earlier recording of the same name may lie there: only a manifest written since counts.
     if not made.exists() or made.stat().st_mtime < since:
         print(f"{notebook} saved no recording{' since it failed' if failed else ': none of its cells does'}")
         return 1
@@ -77,7 +80,7 @@ def record(
 
 
 def reproduce(side_by_side: int = 2, timeout: float | None = None) -> int:
-    """Execute every notebook with its defaults, refresh `figures/`, and hold the numbers against expected.yaml.
+    """Execute every notebook with its defaults, refresh `figures/`, and compare the numbers with expected.yaml.
 
     The committed notebooks stay as they are; executed copies go to `runs/notebooks/`. 0 if all came out, else 1.
     """
@@ -119,6 +122,7 @@ def _execute(
     notebooks: Sequence[Path], values: dict[str, Any], out: Path, drawn: Path, side_by_side: int, timeout: float | None
 ) -> list[Outcome]:
     jobs = [Job(path, out / f"{name_of(path)}.ipynb", values) for path in notebooks]
+    # Else a figure that is reported no more would pass with the number of an earlier run.
     expected.forget((job.name for job in jobs), drawn)
     return execute(jobs, side_by_side, timeout, drawn)
 

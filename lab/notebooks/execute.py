@@ -1,4 +1,4 @@
-"""Executing notebooks side by side, each in a process of its own, so that none can take another down."""
+"""Parallel execution of notebooks, each in a worker process of its own, so that a crash stays alone."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Outcome(NamedTuple):
 
 
 class _Board:
-    """What the threads share: the running workers, the progress bar, and whether all is to stop."""
+    """State shared by the threads: the running workers, the progress bar, and whether all are to stop."""
 
     def __init__(self, bar: Any) -> None:
         self._bar = bar
@@ -98,7 +98,7 @@ class _Board:
 def execute(
     jobs: Sequence[Job], side_by_side: int = 2, timeout: float | None = None, figures: Path | None = None
 ) -> list[Outcome]:
-    """Execute every job, whatever happens to the others; outcomes come in the order of the jobs.
+    """Execute every job, also after another has failed; outcomes come in the order of the jobs.
 
     timeout: seconds for one notebook. figures: where the notebooks write their figures, else `figures/`.
     A job's output appears whole or not at all; a failed job leaves NAME.failed.ipynb beside it.
@@ -113,7 +113,7 @@ def execute(
             futures = {pool.submit(_run, job, board, cells[job.source], timeout, environment): job for job in jobs}
             try:
                 done = {futures[future].output: _say(future.result()) for future in as_completed(futures)}
-            except BaseException:
+            except BaseException:  # Ctrl-C, too, which is no Exception
                 pool.shutdown(wait=False, cancel_futures=True)
                 board.stop()
                 raise
@@ -131,13 +131,14 @@ def _refuse_clashes(jobs: Sequence[Job]) -> None:
 
 
 def _environment(figures: Path | None) -> dict[str, str]:
-    """A kernel works in its notebook's folder, so folders given relative to this one are made absolute."""
+    """The workers' environment. Relative folders are made absolute, since a kernel works in its notebook's folder."""
     environment = dict(os.environ)
     if figures:
         environment["LAB_FIGURES"] = str(figures)
     for name in FOLDER_VARIABLES:
         if environment.get(name):
             environment[name] = str(Path(environment[name]).resolve())
+    # First on the path: a notebook uses the code of its own checkout, whichever is installed.
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), environment.get("PYTHONPATH")]))
     # The order of a printed set would otherwise change from run to run.
     environment.setdefault("PYTHONHASHSEED", "0")
@@ -147,6 +148,7 @@ def _environment(figures: Path | None) -> dict[str, str]:
 def _run(job: Job, board: _Board, cells: int, timeout: float | None, environment: Mapping[str, str]) -> Outcome:
     started = time.monotonic()
     job.output.parent.mkdir(parents=True, exist_ok=True)
+    # A file, not a pipe: nobody reads it meanwhile, and a full pipe would block the worker.
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
         worker = _start(job, timeout, environment, errors)
         try:

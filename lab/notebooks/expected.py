@@ -66,7 +66,8 @@ def report(figure: str, value: Value | None, *, notebook: str, data: str) -> Non
             f"figure {figure!r} of {notebook} came out as {value}; report None if this data cannot give it"
         )
     results = {name: entry._asdict() for name, entry in reported(notebook).items()}
-    results[figure] = {"value": _plain(value), "data": data}
+    plain = getattr(value, "item", lambda: value)()  # JSON cannot hold numpy's numbers
+    results[figure] = {"value": plain, "data": data}
     text = json.dumps(results, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
     write_atomically(path_of(f"results/{notebook}", ".json"), text.encode("utf-8"))
 
@@ -115,11 +116,6 @@ def judge(
             if (notebook, figure) not in known:
                 verdicts.append(FigureVerdict(notebook, figure, "", str(entry.value), "NOTE", "not in expected.yaml"))
     return verdicts
-
-
-def _plain(value: Any) -> Value | None:
-    """numpy's numbers as Python's, which JSON can hold."""
-    return value.item() if hasattr(value, "item") else value
 
 
 def _expectation(entry: Any, path: Path) -> Expectation:

@@ -67,7 +67,7 @@ def declared(notebook: NotebookNode, where: str) -> dict[str, Parameter]:
 
 
 def resolve(notebooks: Sequence[Path], given: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Check `-p name text` pairs against every notebook and turn the texts into typed values; the last of a name wins.
+    """Validate `-p name text` pairs against every notebook and parse them into typed values; the last of a name wins.
 
     Raises NotebookError before anything runs: for a name that no notebook or only some of them declare, and for a
     text that is not of the declared type.
@@ -83,7 +83,7 @@ def resolve(notebooks: Sequence[Path], given: Sequence[tuple[str, str]]) -> dict
 
 
 def parse(text: str, parameter: Parameter) -> Any:
-    """One value from the command line: the text itself for a `str`, else read as YAML and held against the type.
+    """Parse one value from the command line: the text itself for a `str`, else YAML of the declared type.
 
     Raises NotebookError if it is of another type.
     """
@@ -93,8 +93,9 @@ def parse(text: str, parameter: Parameter) -> Any:
     if optional and text.strip().lower() in ("none", "null", "~", ""):
         return None
     if wanted is str:
-        return text
+        return text  # not YAML, which would read the text `no` as false and 0.70 as a number
     try:
+        # YAML 1.1 reads 1e-3, without a point, as a text.
         value = float(text) if wanted is float else yaml.safe_load(text)
     except (ValueError, yaml.YAMLError):
         value = text
@@ -106,6 +107,7 @@ def parse(text: str, parameter: Parameter) -> Any:
 
 def _comments(source: str) -> dict[int, str]:
     """Line number -> the text of the comment that ends the line."""
+    # Tokens, not a search for "#", which may stand in a string.
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     return {token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT}
 

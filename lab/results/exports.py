@@ -62,8 +62,7 @@ def latex(frame: pd.DataFrame) -> str:
     """A `tabular` with the rules of the booktabs package; every special character escaped."""
     import pandas as pd
 
-    # pandas lays the table out. Its own escape="latex" would leave brackets and dashes as they are, and numbers would be
-    # in its format: hence texts that are escaped here.
+    # pandas lays the table out; the texts are escaped before, since its escape="latex" leaves brackets and dashes.
     header, *rows = [[cell.translate(LATEX) for cell in line] for line in _texts(frame)]
     columns = "".join("r" if right else "l" for right in _right_aligned(frame))
     return pd.DataFrame(rows, columns=header).style.hide(axis="index").to_latex(column_format=columns, hrules=True)

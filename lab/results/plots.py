@@ -1,4 +1,4 @@
-"""One look for every figure, a few charts that notebooks share, and saving with the same bytes every time."""
+"""Plots: one style for every figure, charts that notebooks share, and byte-identical saving."""
 
 from __future__ import annotations
 
@@ -94,8 +94,10 @@ def bars_with_intervals(
     groups = _groups(frame[hue], colors) if hue else [(None, _colors([y])[0][1])]
     width = 0.8 / len(groups)
     for place, (name, color) in enumerate(groups):
+        # Reindexed: a category that this group lacks becomes a gap, and bars stay above their own label.
         bars = (frame if name is None else frame[frame[hue] == name]).set_index(x).reindex(categories)
         at = np.arange(len(categories)) + (place - (len(groups) - 1) / 2) * width
+        # Rounding can put a bound on the wrong side of its value, and matplotlib rejects negative lengths.
         whiskers = np.clip([bars[y] - bars[low], bars[high] - bars[y]], 0, None)
         axes.bar(at, bars[y], width * 0.92, color=color, label=None if name is None else str(name))
         axes.errorbar(at, bars[y], whiskers, fmt="none", ecolor="0.25", elinewidth=1.2, capsize=3)
