@@ -71,6 +71,7 @@ class Engine:
 def seeded(text: str, seed: int) -> str:
     """The engine string with the seed of its noise; without noise, or with a seed of its own, it stays as it is."""
     engine = parse(text)
+    # Only noise is drawn here: a rule draws nothing, and a model's seed is a sampling option of its server.
     return f"{text}?seed={seed}" if engine.noisy and "seed" not in engine.options and seed else text
 
 
@@ -116,6 +117,7 @@ def _probability(head: str) -> float:
 
 def _options(tail: str, allowed: Mapping[str, type]) -> dict[str, Any]:
     options: dict[str, Any] = {}
+    # Blank values are kept, so that `temperature=` is an error and not passed over.
     for name, value in parse_qsl(tail, keep_blank_values=True):
         if name not in allowed:
             raise BadEngine(f"Unknown engine option {name!r}; this engine takes: {', '.join(allowed)}")

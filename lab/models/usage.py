@@ -111,7 +111,7 @@ def summed(parts: Sequence[Mapping[str, Any]], timed: bool = True) -> dict[str, 
 
 def price(model: str, tokens_in: int, tokens_out: int) -> float | None:
     """Dollars for a call, from the price file (dollars per million tokens); None if the model is not in it."""
-    rates = prices(str(price_file())).get(model)
+    rates = prices(str(price_file())).get(model)  # by path: LAB_PRICES may change between two cells
     if rates is None:
         return None
     return (tokens_in * rates["input"] + tokens_out * rates["output"]) / 1e6

@@ -113,7 +113,7 @@ def judge(
     known = {(entry.notebook, entry.figure) for entry in entries}
     for notebook, figures in results.items():
         for figure, entry in figures.items():
-            if (notebook, figure) not in known:
+            if (notebook, figure) not in known:  # said, so that a new figure is not left without an expectation
                 verdicts.append(FigureVerdict(notebook, figure, "", str(entry.value), "NOTE", "not in expected.yaml"))
     return verdicts
 

@@ -107,6 +107,7 @@ def table(rows: Iterable[Row]) -> pd.DataFrame:
     rows = list(rows)
     extra = [name for name in (rows[0] if rows else {}) if name not in COLUMNS]
     frame = pd.DataFrame(rows, columns=[*COLUMNS, *extra])
+    # Counts too: numpy has no empty integer, and published rows have no n.
     frame[NUMBERS] = frame[NUMBERS].astype(float)
     return frame
 
