@@ -36,7 +36,7 @@ def test_each_different_request_reaches_the_server_once(benchmark: Any, tmp_path
     assert requests.total() == len(requests) == fresh == len(texts) == DISTINCT
 
 
-def test_a_hit_stays_within_its_limit_while_claims_are_held(benchmark: Any, tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_hit_stays_within_its_limit_while_locks_are_held(benchmark: Any, tmp_path: Path, monkeypatch: Any) -> None:
     from asking import ASK
     from lab.models.connect import connect
 
@@ -46,7 +46,7 @@ def test_a_hit_stays_within_its_limit_while_claims_are_held(benchmark: Any, tmp_
     kept = {"text": '{"shelf": 3, "why": "free"}', "path": "schema", "tokens_in": 7, "tokens_out": 3}
     for box in range(DISTINCT):
         cache.put(model.request(ASK, box=box), kept)
-    with cache.claim("a" * 64, 1.0):
+    with cache.single_flight("a" * 64, 1.0):
         benchmark.pedantic(lambda: model.ask(ASK, box=7), rounds=2000, warmup_rounds=20)
     ratio = benchmark.stats.stats.median / LIMIT
     benchmark.extra_info.update(limit_ms=LIMIT * 1000, part_of_the_limit=round(ratio, 3))

@@ -1,4 +1,4 @@
-"""What any experiment on language agents needs, in wings; it knows no world and no paper.
+"""The library under every experiment: models, runs, statistics, notebooks; it knows no world and no paper.
 
     lab.models      who answers prompts: endpoints, a local model, rules, recordings; the cache, and what answers took
     lab.runs        the harness of experiments: runs that resume, workers and clusters, outcomes, recordings, budgets
@@ -22,4 +22,5 @@ PLACES = {
     "rule": "lab.models.rules",
     "run_untrusted": "lab.sandbox",
 }
+# Lazily, so that `import lab` stays under half a second (tests/test_imports.py).
 __getattr__, __dir__ = front_door(__name__, PLACES)

@@ -1,4 +1,4 @@
-"""The command line: python -m lab run | record | estimate | check | reproduce | doctor | data | model."""
+"""The command line, `python -m lab COMMAND`: parses the arguments and calls what `lab.overview` lists."""
 
 from __future__ import annotations
 
@@ -8,13 +8,21 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
+from typing import TypeAlias
 
+from lab import overview
+
+Do = Callable[[argparse.Namespace], int]
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 WRONG_USE = 2  # argparse's own exit status for arguments that make no sense
 INTERRUPTED = 130  # a shell's exit status after Ctrl-C
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out one command; 0 if all went well, 1 if something failed or is off, 2 for a wrong request."""
+    """Carry out one command; 0 if all went well, 1 if something failed or is off, 2 for a wrong request.
+
+    Without arguments it prints the map of the commands.
+    """
     options = _parser().parse_args(arguments)
     signal.signal(signal.SIGTERM, _interrupt)
     try:
@@ -33,56 +41,69 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m lab", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    run = _notebook_command(commands, "run", _run, "execute notebooks with papermill")
-    run.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help="a file, or a name such as 1_sdp/table2")
-    help_p = "a parameter for every notebook named; may be repeated"
-    two = {"nargs": 2, "action": "append", "default": [], "metavar": ("NAME", "VALUE"), "dest": "given"}
-    run.add_argument("-p", **two, help=help_p)
+    parser = argparse.ArgumentParser(
+        prog="python -m lab",
+        usage="python -m lab COMMAND ...",
+        description="\n".join(overview.lines()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(do=_overview)
+    # argparse's own list of commands is left out: the description has them in groups.
+    commands = parser.add_subparsers(prog=parser.prog, metavar="COMMAND", help=argparse.SUPPRESS)
+    run = _notebook_command(commands, "run", _run)
+    run.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help="a file, or a name such as 0_tour")
+    _add_parameters(run)
     run.add_argument("--out", type=Path, help="folder for executed copies and figures (default: runs/notebooks)")
     help_in_place = "refresh the committed notebooks and figures/; all notebooks if none is named"
     run.add_argument("--in-place", action="store_true", help=help_in_place)
-    record = commands.add_parser("record", help="run a notebook on a model, and keep its answers for `replay:`")
+    record = _command(commands, "record", _record)
     record.add_argument("notebook", metavar="NOTEBOOK")
-    record.add_argument("-p", **two, help=help_p)
+    _add_parameters(record)
     record.add_argument("--name", help="of the recording under data/recordings/ (default: from notebook and engine)")
     record.add_argument("--calls", type=int, help="begin no further episode after so many paid model calls")
     record.add_argument("--minutes", type=float, help="begin no further episode after so many minutes")
-    record.set_defaults(do=_record)
-    check = _notebook_command(commands, "check", _check, "find committed notebooks that are out of form or stale")
+    check = _notebook_command(commands, "check", _check)
     check.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help="default: all")
-    _notebook_command(commands, "reproduce", _reproduce, "execute every notebook and check the expected figures")
-    estimate = commands.add_parser("estimate", help="what more episodes like a run's would cost with a priced model")
+    _notebook_command(commands, "reproduce", _reproduce)
+    estimate = _command(commands, "estimate", _estimate)
     estimate.add_argument("run", metavar="RUN", help="a run folder, or a name in runs/")
     estimate.add_argument("--model", required=True, help="a model of data/prices.yaml, or of LAB_PRICES")
     estimate.add_argument("--episodes", type=_count, default=10_000, metavar="N", help="how many (default: 10000)")
     estimate.add_argument("--workers", type=_count, default=1, metavar="N", help="how many at a time (default: 1)")
-    estimate.set_defaults(do=_estimate)
-    doctor = commands.add_parser("doctor", help="what is missing on this machine, and the line that installs it")
-    doctor.set_defaults(do=_doctor)
-    data = commands.add_parser("data", help="official benchmark data").add_subparsers(required=True, metavar="COMMAND")
-    data.add_parser("list", help="which datasets there are, and which are here").set_defaults(do=_data_list)
-    fetch = data.add_parser("fetch", help="download and convert a dataset")
-    fetch.add_argument("name")
-    fetch.set_defaults(do=_data_fetch)
-    model = commands.add_parser("model", help="small models for the engine `local` and for embeddings")
-    weights = model.add_subparsers(required=True, metavar="COMMAND")
-    weights.add_parser("list", help="which models there are, and which are here").set_defaults(do=_model_list)
-    get = weights.add_parser("get", help="download a model")
-    get.add_argument("name")
-    get.set_defaults(do=_model_get)
+    _command(commands, "doctor", _doctor)
+    data = commands.add_parser("data").add_subparsers(required=True, metavar="COMMAND")
+    _command(data, "data list", _data_list)
+    _command(data, "data fetch", _data_fetch).add_argument("name", metavar="NAME")
+    model = commands.add_parser("model").add_subparsers(required=True, metavar="COMMAND")
+    _command(model, "model list", _model_list)
+    _command(model, "model get", _model_get).add_argument("name", metavar="NAME")
     return parser
 
 
-def _notebook_command(
-    commands: argparse._SubParsersAction, name: str, do: object, help: str
-) -> argparse.ArgumentParser:
-    command = commands.add_parser(name, help=help)
-    command.add_argument("--jobs", type=int, default=2, metavar="N", help="notebooks side by side (default: 2)")
-    command.add_argument("--timeout", type=float, metavar="SECONDS", help="for one notebook (default: none)")
+def _command(commands: Commands, name: str, do: Do) -> argparse.ArgumentParser:
+    about = overview.ABOUT[name]
+    command = commands.add_parser(name.split()[-1], help=about, description=about)
     command.set_defaults(do=do)
     return command
+
+
+def _notebook_command(commands: Commands, name: str, do: Do) -> argparse.ArgumentParser:
+    command = _command(commands, name, do)
+    command.add_argument("--jobs", type=int, default=2, metavar="N", help="notebooks side by side (default: 2)")
+    command.add_argument("--timeout", type=float, metavar="SECONDS", help="for one notebook (default: none)")
+    return command
+
+
+def _add_parameters(command: argparse.ArgumentParser) -> None:
+    about = "a parameter for every notebook named; may be repeated"
+    command.add_argument(
+        "-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), dest="given", help=about
+    )
+
+
+def _overview(options: argparse.Namespace) -> int:
+    print("\n".join(overview.lines()))
+    return 0
 
 
 def _run(options: argparse.Namespace) -> int:

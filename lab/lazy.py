@@ -1,4 +1,4 @@
-"""A package's front door: names that are imported when they are first used."""
+"""Lazy public names of a package (PEP 562): each is imported when it is first used."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def front_door(package: str, places: Mapping[str, str]) -> tuple[Callable[[str],
         if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}; it has {', '.join(sorted(places))}")
         value = getattr(import_module(places[name]), name)
-        setattr(sys.modules[package], name, value)
+        setattr(sys.modules[package], name, value)  # __getattr__ is asked for missing names only: once a name
         return value
 
     return lookup, lambda: sorted(places)

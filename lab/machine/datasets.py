@@ -1,4 +1,4 @@
-"""Official benchmark data: which datasets there are, whether they are here, and fetching them.
+"""Registry of official benchmark data: which datasets there are, whether they are here, and fetching them.
 
 A world registers its dataset in pyproject.toml, group `lab.datasets`: name = "module:DATASET".
 """
@@ -22,7 +22,7 @@ class UnknownDataset(ValueError):
 
 
 class UnexpectedData(ValueError):
-    """What was fetched is not what it should be; the message names it and what to do."""
+    """A fetched file fails its check (checksum, count or form); the message names it and what to do."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Dataset:
     """One dataset. Both functions get its folder, `official_data() / name`.
 
     about: one line saying what it is and how large. present: whether all that the code reads is in the folder.
-    fetch: download, check and convert into the folder, saying what it does through its second argument; it can be
-    stopped and called again.
+    fetch: download, check and convert into the folder, reporting progress through its second argument; an interrupted
+    fetch resumes when it is called again.
     """
 
     name: str
@@ -47,6 +47,7 @@ class Dataset:
 def registered() -> dict[str, Dataset]:
     """All datasets by name. Raises ImportError, naming the entry point, if one cannot be loaded."""
     found = {}
+    # By entry points: worlds lie above this library, and it must not import them by name.
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         try:
             found[entry.name] = entry.load()
@@ -72,6 +73,7 @@ def fetch(name: str, report: Report) -> Path:
     else:
         dataset.folder.mkdir(parents=True, exist_ok=True)
         dataset.fetch(dataset.folder, report)
+        # Asked again: a conversion may pass and still leave out what the code reads.
         if not dataset.present(dataset.folder):
             raise RuntimeError(
                 f"{name} was fetched, but {dataset.folder} still lacks a part of it; remove it and try again"

@@ -1,4 +1,4 @@
-"""What each part needs on this machine, what is missing, and the line that installs it.
+"""The doctor: checks what each part needs on this machine, and says which line installs what is missing.
 
 A part registers its checks in pyproject.toml, group `lab.doctor`: name = "module:function", a function without
 arguments that returns a list of `Check`.
@@ -26,7 +26,7 @@ ROOMY = 2e9  # bytes; an environment with every benchmark's data takes about as 
 
 
 class Check(NamedTuple):
-    """One thing looked at. fix: the line to type if it is not ok. optional: the offline engine works without it."""
+    """The result of one check. fix: the line to type if it is not ok. optional: the offline engine works without it."""
 
     what: str
     ok: bool
@@ -77,7 +77,7 @@ def _python() -> Check:
 def pins(requirements: Path = ROOT / "requirements.txt") -> dict[str, str]:
     """Package name -> pinned version, from a requirements file.
 
-    Passed over are lines of another kind, and packages that are for another machine (`; sys_platform == "linux"`).
+    Skips lines of another kind, and packages whose marker excludes this machine (`; sys_platform == "linux"`).
     """
     from packaging.markers import Marker
 
@@ -88,7 +88,7 @@ def pins(requirements: Path = ROOT / "requirements.txt") -> dict[str, str]:
 
 
 def _packages() -> list[Check]:
-    """Packages that lack, the optional ones apart, and those that are there in another version than the pinned one."""
+    """Missing packages, required and optional ones apart, and those installed in another version than pinned."""
     pinned = pins()
     installed = {name: _installed(name) for name in pinned}
     absent = sorted(name for name, found in installed.items() if found is None)
@@ -121,6 +121,7 @@ def _installed(name: str) -> str | None:
 
 
 def _suite() -> Check:
+    # Entry points are read from the installed package: without it no world has checks or data sets to show.
     found = _installed("explicit-state")
     return Check("the suite is installed", found is not None, found or "", "python -m pip install -e .")
 
@@ -189,6 +190,7 @@ def _cache() -> Check:
     fix = "set LAB_CACHE to a file in a folder that you may write to"
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        # Tried, not read from permission bits, which do not bind root and mean little on network folders.
         with tempfile.TemporaryFile(dir=folder):
             return Check("answer cache can be written", True, str(default_path()))
     except OSError as error:

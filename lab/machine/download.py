@@ -1,4 +1,4 @@
-"""Downloading a large file so that an interruption costs only what was in flight."""
+"""Resumable downloads of large files over HTTP."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LINES = 10  # of progress
 
 
 class DownloadFailed(OSError):
-    """A file could not be had after several tries; the message names the address and what to do."""
+    """A download failed after all its tries; the message names the address and what to do."""
 
 
 def download(
@@ -31,11 +31,11 @@ def download(
     pause: float = 2.0,
     patience: float = SECONDS_WITHOUT_DATA,
 ) -> None:
-    """Fetch `url` into `target`, going on where an earlier try or call stopped.
+    """Fetch `url` into `target`, resuming where an earlier try or call stopped.
 
     The bytes gather in `target` + ".part", which becomes `target` once it has the length that the server states.
     tries: connections without any progress before giving up; pause: seconds between them; patience: seconds without
-    data before a connection counts as broken. A large file tells how far it is. Raises DownloadFailed.
+    data before a connection counts as broken. Progress of a large file is reported. Raises DownloadFailed.
     """
     part = target.with_name(f"{target.name}.part")
     part.parent.mkdir(parents=True, exist_ok=True)
@@ -48,11 +48,12 @@ def download(
                 return
             problem: Exception = EOFError(f"the connection ended after {size_of(part):,} bytes")
         except urllib.error.HTTPError as error:
-            if error.code < 500 and error.code not in (408, 429):
+            if error.code < 500 and error.code not in (408, 429):  # a time-out and a rate limit pass; others do not
                 raise DownloadFailed(f"{url} answers {error.code} {error.reason}; did the address move?") from error
             problem = error
         except (OSError, http.client.HTTPException) as error:
             problem = error
+        # Progress resets the count: on a line that breaks every few seconds a large file still arrives.
         left = tries if size_of(part) > had else left - 1
         report(f"{target.name}: {problem}; going on from {size_of(part):,} bytes")
         time.sleep(pause if left else 0)
@@ -75,7 +76,7 @@ def fetch_once(url: str, target: Path, report: Report) -> None:
 
 
 def transfer(url: str, part: Path, report: Report, patience: float) -> bool:
-    """One connection's worth of bytes; whether the file is complete after it."""
+    """Append what one connection brings to `part`; True if the file is complete after it."""
     start = size_of(part)
     request = urllib.request.Request(url, headers={"Range": f"bytes={start}-"} if start else {})
     try:
@@ -84,23 +85,22 @@ def transfer(url: str, part: Path, report: Report, patience: float) -> bool:
         if error.code == 416 and start and error.headers.get("Content-Range", "").endswith(f"/{start}"):
             return True  # every byte was already here
         if error.code == 416:
-            part.unlink(missing_ok=True)
+            part.unlink(missing_ok=True)  # longer than the file now is: it changed at its source, so start over
             return False
         raise
     with response:
-        resumed = response.status == 206
-        total = stated_length(response.headers.get("Content-Length"), start if resumed else 0)
+        resumed = response.status == 206  # a server without ranges sends 200 and the file from its start
+        done = start if resumed else 0
+        length = response.headers.get("Content-Length")
+        total = None if length is None else int(length) + done
         with open(part, "ab" if resumed else "wb") as file:
-            copy(response, file, start if resumed else 0, total or 0, report)
+            copy(response, file, done, total or 0, report)
+    # Checked here, since urllib takes a connection that closes early for the end of the file.
     return total is None or size_of(part) == total
 
 
-def stated_length(content_length: str | None, offset: int) -> int | None:
-    return None if content_length is None else int(content_length) + offset
-
-
 def copy(source: BinaryIO, target: BinaryIO, done: int, total: int, report: Report) -> None:
-    """All bytes of `source` behind `target`'s; done and total, in bytes, are for the lines of progress."""
+    """Append `source` to `target`; done and total, in bytes, are for the lines of progress."""
     said = done
     while chunk := source.read(CHUNK):
         target.write(chunk)

@@ -1,4 +1,4 @@
-"""Faults of the machine, which are never an agent's: what stops a run, and what is worth another try.
+"""Exceptions for faults of the machine, never an agent's: those that stop a run, and those worth a retry.
 
 `lab.results.outcomes` says what becomes of an episode that meets one.
 """

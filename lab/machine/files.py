@@ -1,4 +1,4 @@
-"""Writing files so that a reader never sees half of one, and what is written stays."""
+"""Atomic and durable writes: a reader never sees half a file, and what was written survives a crash."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from pathlib import Path
 def write_atomically(path: Path, data: bytes) -> None:
     """Write through a temporary file in the same folder, fsync, rename; on any failure the old file stays."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    # In the same folder: a rename is atomic only within one file system.
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
+        os.chmod(temporary, 0o644)  # mkstemp gives 0600, which nobody else on a shared machine could read
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
@@ -44,7 +45,7 @@ def _append(file: int, data: bytes) -> None:
     size = os.fstat(file).st_size
     try:
         while data:
-            data = data[os.write(file, data) :]
+            data = data[os.write(file, data) :]  # a disk that is almost full takes a part and raises at the next
         os.fsync(file)
     except BaseException:
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Where things lie: the repository's folders, and the data folder that `LAB_DATA` names."""
+"""Paths: the repository's folders, and those that environment variables name in their place."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from lab.machine.faults import MissingData
 
+# In each function below `or`, not a default: an empty variable, as scripts export it, counts as unset.
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -47,5 +48,8 @@ def choose_data(data: str, present: bool, what: str) -> str:
 
 
 def notebook_name() -> str:
-    """The stem of the notebook that this process runs: from our runner, else from Jupyter; "" outside of notebooks."""
+    """The stem of the notebook that runs in this process, "" outside of one.
+
+    `LAB_NOTEBOOK` comes from our runner, `JPY_SESSION_NAME` from Jupyter's server.
+    """
     return Path(os.environ.get("LAB_NOTEBOOK") or os.environ.get("JPY_SESSION_NAME") or "").stem

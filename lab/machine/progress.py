@@ -1,4 +1,4 @@
-"""The progress line of a run, and a way for anything inside it to say why it waits."""
+"""The progress bar of a run, and notes beside it that say why the run waits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _lock = threading.Lock()
 @contextmanager
 def bar(total: int, title: str, done: int = 0, show: bool = True) -> Iterator[Any]:
     """A tqdm bar; `note` writes beside the innermost one. done: how much of `total` an earlier session did."""
-    from tqdm.auto import tqdm
+    from tqdm.auto import tqdm  # a widget in a notebook, which normalising takes out; a line in a terminal
 
     line = tqdm(total=total, desc=title, initial=done, disable=not show, dynamic_ncols=True, file=sys.stderr)
     _active.append(line)

@@ -1,4 +1,4 @@
-"""Keys come from the environment only; whatever is written or raised goes through `redact` first."""
+"""Redaction of secrets. Keys come from the environment only; what is written or raised goes through `redact` first."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import re
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 SECRET_NAMES = re.compile(r"(API_?KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
+# Keys as OpenAI, Hugging Face, Groq and xAI shape them, headers, and what stands before the @ of an address.
 KEY_SHAPED = re.compile(
     r"\b(sk|pk|hf|gsk|xai)[-_][A-Za-z0-9_\-]{16,}|\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=\-]{8,}|(?<=://)[^/\s@]+(?=@)"
 )
+# Proxies in both spellings, as clients read them; a password may stand in any of these.
 ADDRESS_NAMES = ("OPENAI_BASE_URL", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
 HIDDEN = "[hidden]"
 

@@ -1,4 +1,4 @@
-"""What a result was made with: the suite's own sources, the git commit, the installed packages."""
+"""Provenance of a result: a hash of the suite's own sources, the git commit, the versions of installed packages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def code_hash(packages: Iterable[str]) -> str:
     return _hash_of(tuple(sorted(packages)))
 
 
-@cache
+@cache  # once a process: what was imported stays as it was, whatever is edited meanwhile
 def _hash_of(packages: tuple[str, ...]) -> str:
     digest = hashlib.sha256()
     for path in sorted(file for package in packages for file in (ROOT / package).rglob("*.py")):
@@ -30,6 +30,7 @@ def git_commit() -> str:
     """The commit of the checkout, with `+` where files differ from it; "unknown" outside git."""
     try:
         commit = _git("rev-parse", "HEAD")
+        # Untracked files do not count: a run's own outputs would mark all later runs as made with changed code.
         return commit + ("+" if _git("status", "--porcelain", "--untracked-files=no") else "")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"

@@ -1,4 +1,4 @@
-"""Backbones: whatever answers prompts. `backbone.ask(prompt, **fields) -> Answer` is the only way to reach a model."""
+"""The backbone protocol: `backbone.ask(prompt, **fields) -> Answer` is the only way to reach a model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lab.models.usage import Call
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A typed answer and what it took. request: the hash of the whole request, the key of caches and recordings."""
+    """A typed answer and its cost. request: the hash of the whole request, the key of caches and recordings."""
 
     value: Any
     call: Call
@@ -32,10 +32,10 @@ class Backbone(Protocol):
 
 
 class Ledger:
-    """A backbone that remembers the calls made through it: the accounts of one episode.
+    """A backbone that wraps another and keeps the calls made through it: the accounts of one episode.
 
-    A failed call is booked as well: an exception that carries a `call` attribute adds it before it goes on.
-    record: keep every answer and every malformed one, in the form that `replay:` serves.
+    A failed call is booked as well: it comes as the attribute `call` of the exception.
+    record: keep every answer, malformed ones included, in the form that `replay:` serves.
     """
 
     def __init__(self, backbone: Backbone, record: bool = False) -> None:
@@ -50,11 +50,13 @@ class Ledger:
         try:
             answer = self.backbone.ask(prompt, sample=sample, **fields)
         except MalformedAnswer as error:
-            self._book(prompt, error.call, error.request, str(error))
+            self._book(prompt, error.call, error.request, str(error))  # a replay has to fail where the model failed
             raise
         except Exception as error:
-            self.calls += [error.call] if isinstance(getattr(error, "call", None), Call) else []
+            if isinstance(call := getattr(error, "call", None), Call):
+                self.calls.append(call)
             raise
+        # Rules give no request hash, since it takes a rendering that only a recording needs.
         if self.record and not answer.request:
             request = self.backbone.request(prompt, sample=sample, **fields)
             answer = replace(answer, request=request, text=answer.value.model_dump_json())
@@ -79,8 +81,10 @@ def request_of(
     """Everything that an answer depends on; its hash is the key of the cache and of recordings."""
     return {
         "address": address,
+        # `rules@0.7` differs from `rules` in no option: of such engines the whole string counts.
         "model": engine.name if engine.kind in ("endpoint", "local") else engine.text,
         "messages": messages,
+        # Longer patience or more threads ask the same question, and must not void a recording.
         "sampling": {
             name: engine.options[name] for name in sorted(engine.options) if name not in engines.OF_THE_MACHINE
         },

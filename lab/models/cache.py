@@ -1,4 +1,7 @@
-"""A cache of answers in SQLite: JSON values under a hash of the whole request, safe for many threads and processes."""
+"""SQLite cache of model answers: JSON under a hash of the whole request, safe for many threads and processes.
+
+Answers are cached, so an interrupted run resumes where it stopped, and no answer is paid for twice.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,14 @@ from typing import Any
 from lab.machine import progress
 from lab.machine.faults import Unavailable
 from lab.machine.paths import ROOT
-from lab.models.single_flight import claimed
+from lab.models.single_flight import single_flight
 
-_inherited: list[sqlite3.Connection] = []
+_inherited: list[sqlite3.Connection] = []  # a parent's connections, kept from the garbage collector, which closes them
 BUSY_SECONDS = 60.0  # how long a writer waits for another process's write before it gives up
 
 
 class CacheUnusable(Unavailable):
-    """The cache's file cannot be opened or read. No answer is asked for then, since it could not be found again."""
+    """The cache file cannot be opened or read. Stops the run before an answer is paid for that could not be kept."""
 
 
 def default_path() -> Path:
@@ -32,12 +35,13 @@ def default_path() -> Path:
 
 
 def canonical(value: Any) -> str:
-    """The one JSON text of a value, whatever the order of its keys."""
+    """Canonical JSON of a value: the same text whatever the order of its keys."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def key_of(request: Any) -> str:
     """sha256 of a request's canonical JSON, as hex."""
+    # A lone surrogate, from a badly decoded file, is no UTF-8; a key is to be had of such fields too.
     return hashlib.sha256(canonical(request).encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -57,13 +61,13 @@ class Database:
             self._local.connection = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path}  # a worker process opens its own connection
+        return {"path": self.path}  # connections cannot be pickled: a worker process opens its own
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["path"])
+        Database.__init__(self, state["path"])
 
     def _connection(self) -> sqlite3.Connection:
-        # SQLite connections must not cross a fork, where even closing one can harm the file: a child keeps it, unused.
+        # SQLite forbids connections across a fork, where even closing one can harm the file: a child keeps it, unused.
         if getattr(self._local, "connection", None) is not None and self._local.pid != os.getpid():
             _inherited.append(self._local.connection)
             self._local.connection = None
@@ -88,7 +92,7 @@ class Database:
 class AnswerCache(Database):
     """Request hash -> JSON value.
 
-    What cannot be read raises CacheUnusable; what cannot be written is said in the progress line, and not lost.
+    A failed read raises CacheUnusable; a failed write is reported in the progress line, and the caller has its answer.
     """
 
     SCHEMA = """CREATE TABLE IF NOT EXISTS answers
@@ -109,20 +113,21 @@ class AnswerCache(Database):
         return None if row is None else json.loads(row[0])
 
     @contextmanager
-    def claim(self, key: str, seconds: float) -> Iterator[Any | None]:
-        """For a key that `get` did not know: its value by now, or None, and then the right to ask while this lasts.
+    def single_flight(self, key: str, seconds: float) -> Iterator[Any | None]:
+        """After a miss of `get`: yield the value if it is there by now, else None to the one caller that is to ask.
 
-        Of all threads and processes one has it; the others wait here for its answer, at most `seconds`, and the next
-        of them gets it if there is none.
+        Of all threads and processes one gets None; the others wait here for its answer, at most `seconds`. If it
+        leaves without one, the next caller gets None.
         """
-        with claimed(self.path.with_name(f"{self.path.name}.claims"), key, lambda: self.get(key), seconds) as value:
+        locks = self.path.with_name(f"{self.path.name}.locks")
+        with single_flight(locks, key, lambda: self.get(key), seconds) as value:
             yield value
 
     def put(self, key: str, value: Any) -> Any:
-        """Keep `value` under `key` and return what is there now.
+        """Insert `value` unless `key` is there, and return what is there now.
 
-        The first value stays, so that all who asked the same at the same time see one answer. On a full disk it is
-        not kept: an answer that was paid for is worth more to the one who asked than its copy here.
+        The first value stays, so that concurrent identical requests see one answer. A write that fails, on a full disk
+        say, raises nothing: the caller's answer is paid for, and worth more than its copy here.
         """
         row = (key, json.dumps(value), time.time())
         try:
@@ -137,8 +142,8 @@ class AnswerCache(Database):
 
 
 def _prepared(path: Path, schema: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
-    connection.execute("PRAGMA journal_mode = WAL")
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)  # None: each statement commits
+    connection.execute("PRAGMA journal_mode = WAL")  # readers do not wait while another process writes
     # An answer lost with the machine's power is asked again; a commit need not wait for the disk.
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(schema)

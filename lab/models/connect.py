@@ -1,4 +1,4 @@
-"""From an engine string to the backbone behind it."""
+"""Connecting: from an engine string to the backbone behind it."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ def connect(engine: str, **settings: Any) -> Backbone:
     MissingRun if `replay:` names a folder without recorded answers, MissingLocal if `local` lacks its package or model.
     """
     choice = engines.parse(engine)
+    # Imported by kind: an offline run loads neither the client of endpoints nor llama.cpp.
     if choice.kind == "rules":
         from lab.models.rules import Rules
 

@@ -1,6 +1,6 @@
-"""An engine's `context`: a prompt that does not fit is cut by the prompt's own rule, the same way wherever it is asked.
+"""Truncation: a prompt that exceeds the engine's `context` is shortened by its own rule, `Prompt.shorten`.
 
-Endpoints and replays both ask through `asked`, and so a recording of cut prompts replays.
+Endpoints and replays both render through `asked`, so truncated prompts have the same request hash, and replay.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class PromptTooLong(ValueError):
 
 
 class Asked(NamedTuple):
-    """A prompt as it goes to a model. cut: it was shortened to fit."""
+    """A rendered prompt, ready to be sent. cut: it was truncated to fit the context."""
 
     prompt: Prompt
     messages: Messages
@@ -47,7 +47,7 @@ def _fitted(prompt: Prompt, fields: Fields, engine: Engine) -> tuple[Fields, Mes
     messages = prompt.render(fields)
     while prompt.shorten and (over := _characters_over(messages, engine, CUT_AT)) > 0:
         shorter = prompt.shorten(fields, over)
-        if shorter is None or shorter == fields:
+        if shorter is None or shorter == fields:  # a rule that frees nothing would be asked for ever
             break
         fields, messages = shorter, prompt.render(shorter)
     if _characters_over(messages, engine, REFUSED_AT) > 0:
@@ -56,9 +56,10 @@ def _fitted(prompt: Prompt, fields: Fields, engine: Engine) -> tuple[Fields, Mes
 
 
 def _characters_over(messages: Messages, engine: Engine, characters_a_token: float) -> int:
-    """How many characters do not fit; 0 or less if all do, or if the engine states no context."""
+    """By how many characters the messages exceed the context; 0 or less if they fit, or if none is stated."""
     if "context" not in engine.options:
         return 0
+    # Servers count question and answer together against the context.
     tokens = engine.options["context"] - engine.options.get("max_tokens", 0)
     return _length(messages) - int(tokens * characters_a_token)
 

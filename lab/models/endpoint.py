@@ -1,4 +1,4 @@
-"""Any model at an OpenAI-compatible address: render, look in the cache, call with retries, parse, re-ask once."""
+"""Client of OpenAI-compatible endpoints: render, look up the cache, call with retries, parse, re-ask once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DEFAULT_CACHE: Any = object()
 
 
 class MissingKey(Unavailable):
-    """An endpoint was chosen, and the environment says neither where it is nor how to get in."""
+    """An endpoint was chosen, and the environment has neither an address nor a key for it."""
 
 
 class BadAddress(ValueError):
@@ -40,15 +40,15 @@ class RefusedAnswer(MalformedAnswer):
 
 
 class TruncatedAnswer(MalformedAnswer):
-    """The answer ended at the limit of tokens before it was whole; the message names the setting that raises it."""
+    """The answer was truncated at the token limit; the message names the setting that raises it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One completion. fault: why its text cannot be an answer at all (empty, cut off), else "".
+    """One completion. fault: why its text cannot be an answer (empty, truncated, refused), else "".
 
-    counted: the server said how many tokens. schema: it was asked to keep to the schema. truncated: it ended at the
-    limit of tokens.
+    counted: the server reported token counts. schema: the request had the JSON schema. truncated: it ended at the token
+    limit.
     """
 
     text: str
@@ -62,7 +62,7 @@ class Reply:
 
 @dataclass(slots=True)
 class Exchange:
-    """What went to and fro for one question. sample: as in `ask`. unanswered: requests that brought no reply."""
+    """The replies to one question, re-ask included. sample: as in `ask`. unanswered: requests without a reply."""
 
     sample: int = 0
     replies: list[Reply] = field(default_factory=list)
@@ -72,13 +72,13 @@ class Exchange:
 class Endpoint:
     """A model behind the chat-completions protocol, temperature 0 unless the engine string says otherwise (A.1).
 
-    Safe for threads and picklable; the key is read from the environment where the call is made and kept nowhere.
+    Thread-safe and picklable; the API key is read from the environment where the call is made, and stored nowhere.
     """
 
     def __init__(
         self, engine: Engine, address: str, cache: AnswerCache | None, base_url: Callable[[], str] | None = None
     ) -> None:
-        """address: what keys and manifests hold. base_url: asked at the first call where the server really is."""
+        """address: for cache keys and manifests. base_url: if given, gives the real address at the first request."""
         self.engine = engine
         self._base_url = base_url
         self.address = clean_address(address)
@@ -103,7 +103,7 @@ class Endpoint:
         known = self.cache.get(request)
         if known is not None:
             return self._from_cache(question, request, known, started)
-        with self.cache.claim(request, self._patience + self._timeout) as known:
+        with self.cache.single_flight(request, self._patience + self._timeout) as known:
             if known is not None:
                 return self._from_cache(question, request, known, started)
             return self._from_server(question, request, sample, started)
@@ -144,7 +144,7 @@ class Endpoint:
     def _with_remedy(
         self, error: MalformedAnswer | EndpointError, exchange: Exchange
     ) -> MalformedAnswer | EndpointError:
-        """The error, or in its place what the user can do about an answer that was cut off, also at the re-ask."""
+        """The error; for an answer truncated at the re-ask too, one that says which option raises the limit."""
         if isinstance(error, EndpointError) or not (exchange.replies and exchange.replies[-1].truncated):
             return error
         limit = self.engine.options.get("max_tokens")
@@ -157,7 +157,7 @@ class Endpoint:
         try:
             return _read(reply, prompt)
         except RefusedAnswer:
-            raise
+            raise  # shown its own refusal, a model would be pressed to answer; it counts as refused instead
         except MalformedAnswer as error:
             shown = [
                 {"role": "assistant", "content": reply.text or "(nothing)"},

@@ -1,4 +1,4 @@
-"""Engine strings: what a user types to choose who answers the prompts.
+"""Engine strings: the grammar of what a user types to choose the backbone.
 
     rules                       hand-written functions of the prompt's fields
     rules@0.7                   the same, each answer kept with probability 0.7, else a plausible wrong one
@@ -71,6 +71,7 @@ class Engine:
 def seeded(text: str, seed: int) -> str:
     """The engine string with the seed of its noise; without noise, or with a seed of its own, it stays as it is."""
     engine = parse(text)
+    # Only noise is drawn here: a rule draws nothing, and a model's seed is a sampling option of its server.
     return f"{text}?seed={seed}" if engine.noisy and "seed" not in engine.options and seed else text
 
 
@@ -83,21 +84,19 @@ def parse(text: str) -> Engine:
     if head == "local" or head.startswith("local:"):
         return _local(text, head, tail)
     if head.startswith("replay:"):
-        return _replay(text, head.removeprefix("replay:"), tail)
+        run = head.removeprefix("replay:")
+        if not run or tail:  # the recording's own engine has the options: others would miss all of its requests
+            raise BadEngine(f"Engine {text!r}: write 'replay:' and the folder of a run, without options")
+        return Engine(text, "replay", run)
     if head == "rules" or head.startswith("rules@"):
         return Engine(text, "rules", "rules", _probability(head), _options(tail, {"seed": int}))
     return Engine(text, "endpoint", head, options=_options(tail, SAMPLING))
 
 
-def _replay(text: str, run: str, tail: str) -> Engine:
-    if not run or tail:
-        raise BadEngine(f"Engine {text!r}: write 'replay:' and the folder of a run, without options")
-    return Engine(text, "replay", run)
-
-
 def _local(text: str, head: str, tail: str) -> Engine:
     name = head.removeprefix("local").removeprefix(":") or LOCAL_MODEL
     options = LOCAL_OPTIONS | _options(tail, SAMPLING | {"threads": int})
+    # llama.cpp has meanings of its own for 0 and -1 (the model's context, no limit), which the key would not tell.
     for option in ("context", "max_tokens", "threads"):
         if options.get(option, 1) < 1:
             raise BadEngine(f"Engine option {option}={options[option]} must be at least 1")
@@ -111,13 +110,14 @@ def _probability(head: str) -> float:
         keep = float(head.removeprefix("rules@"))
     except ValueError:
         keep = -1.0
-    if not 0.0 <= keep <= 1.0:
+    if not 0.0 <= keep <= 1.0:  # NaN, which float() reads, fails this as well
         raise BadEngine(f"Engine {head!r}: after 'rules@' comes a probability between 0 and 1, such as rules@0.7")
     return keep
 
 
 def _options(tail: str, allowed: Mapping[str, type]) -> dict[str, Any]:
     options: dict[str, Any] = {}
+    # Blank values are kept, so that `temperature=` is an error and not passed over.
     for name, value in parse_qsl(tail, keep_blank_values=True):
         if name not in allowed:
             raise BadEngine(f"Unknown engine option {name!r}; this engine takes: {', '.join(allowed)}")

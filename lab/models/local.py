@@ -75,7 +75,7 @@ def served(serving: Serving) -> str:
 def stop() -> None:
     """Stop this process's servers; backbones made before are of no more use."""
     with _starting:
-        _servers.clear()
+        _servers.clear()  # llama.cpp's server stops when its last reference goes
 
 
 def _ready(model: weights.Model) -> None:
@@ -103,7 +103,7 @@ def _start(serving: Serving) -> Any:
     xllamacpp = _library()
     settings = xllamacpp.CommonParams()
     settings.model.path = str(model.path)
-    settings.hostnames, settings.port = ["127.0.0.1"], 0
+    settings.hostnames, settings.port = ["127.0.0.1"], 0  # 0: a free port, so that processes run side by side
     settings.n_ctx = serving.context
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = serving.threads
     settings.n_parallel = 1  # asks queue: two at once would share the cores, and split the context

@@ -1,6 +1,6 @@
-"""How answers go wrong under `rules@p`: plausible wrong answers, registered beside a prompt's rule.
+"""Noise of `rules@p`: functions that make plausible wrong answers, registered beside a prompt's rule.
 
-They stand apart from the prompts: a prompt is what a model is asked, and noise is the stand-in's business.
+They are no part of a prompt, which says what a model is asked; noise belongs to the stand-in for a model.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _corruptions: dict[str, Corruption] = {}
 
 
 class NoNoise(LookupError):
-    """`rules@p` was asked a prompt for which nobody says how an answer goes wrong."""
+    """`rules@p` was asked a prompt that has no corruption registered."""
 
 
 def corruption(prompt: Prompt) -> Callable[[C], C]:
-    """Register a function of (fields, answer, random) as the prompt's noise; a later one takes its place."""
+    """Register a function of (fields, answer, random) as the prompt's noise; a later one replaces it."""
 
     def register(function: C) -> C:
         _corruptions[prompt.name] = function
@@ -31,7 +31,7 @@ def corruption(prompt: Prompt) -> Callable[[C], C]:
 
 
 def corrupted(prompt: Prompt, fields: Fields, answer: AnswerModel, random: Random) -> Any:
-    """Another answer of the prompt. Raises NoNoise."""
+    """A wrong answer in place of `answer`. Raises NoNoise."""
     try:
         function = _corruptions[prompt.name]
     except KeyError:

@@ -1,4 +1,4 @@
-"""From a model's text to a typed answer: strictly, else after repair. Nothing is ever guessed beyond the JSON."""
+"""Parsing a model's text into a typed answer: strict JSON, else repaired JSON; values are never guessed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class MalformedAnswer(ValueError):
 def parse(text: str, answer: type[T]) -> tuple[T, str]:
     """Read `text` as an `answer`; returns it and the path taken, "strict" or "repaired".
 
-    What it returns reads the same after it was written as JSON, as caches and recordings do.
+    The value survives a round trip through JSON, which caches and recordings rely on.
     Raises MalformedAnswer, which says what is wrong in words that can be shown to the model.
     """
     try:

@@ -29,7 +29,7 @@ class AnswerModel(BaseModel):
 
 
 class WrongFields(ValueError):
-    """A prompt was asked with fields that it does not have, or of another type."""
+    """A prompt was given unknown fields, or values of the wrong type."""
 
 
 MOST_FAULTS = 8  # shown to a model or a reader; a list of 500 wrong items needs no 500 lines
@@ -40,13 +40,12 @@ Shorten = Callable[[Any, int], Fields | None]
 class Prompt:
     """A question to a model.
 
-    name: dotted, unique (`sdp.travelplanner.realize`). version: changed whenever the wording or the fields change,
-    since recordings are kept under it. operator: whose tokens and seconds these are (`realize`). system, template:
-    Jinja text over the fields. fields, answer: pydantic models. narrow(fields) -> a subclass of `answer` for these very
-    fields, where what may be answered depends on them (the numbers of a list, say); the same fields must give the same
-    class. shorten(fields, characters_over) -> the fields one notch shorter, or None when nothing more may go: what is
-    cut where the prompt does not fit an engine's `context` (lab/models/context.py). The template must show that it was
-    cut.
+    name: dotted, unique (`world.operator`). version: changed whenever the wording or the fields change, since
+    recordings are kept under it. operator: whose tokens and seconds these are (`realize`). system, template: Jinja text
+    over the fields. fields, answer: pydantic models. narrow(fields) -> a subclass of `answer` for these very fields,
+    where what may be answered depends on them (the numbers of a list, say); the same fields must give the same class.
+    shorten(fields, characters_over) -> the fields truncated by a step, or None when nothing more may go, for a prompt
+    that exceeds an engine's `context` (lab/models/context.py). The template must show that something was left out.
     """
 
     name: str
@@ -57,7 +56,7 @@ class Prompt:
     fields: type[Fields]
     answer: type[AnswerModel]
     narrow: Callable[[Any], type[AnswerModel]] | None = None
-    shorten: Shorten | None = field(default=None, compare=False)
+    shorten: Shorten | None = field(default=None, compare=False)  # not compared: it changes no prompt that fits
 
     def fill(self, **values: Any) -> Fields:
         """The typed fields. Raises WrongFields, naming each field that does not fit."""

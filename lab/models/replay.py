@@ -1,4 +1,4 @@
-"""The `replay:RUN` engine: a recorded run's answers, and an error for anything else."""
+"""The `replay:RUN` engine: serves the answers of a recorded run; a miss is an error."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class MissingRun(FileNotFoundError):
 
 
 class RecordingMiss(Unavailable, LookupError):
-    """A prompt was asked that the recording does not hold; no further one could be trusted, so a run stops at it."""
+    """The recording has no answer to a request. Stops the run, since later requests depend on the missing answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One recorded answer: the prompt's name and version, the answer's JSON text or the fault, and its accounts."""
+    """One recorded answer: the prompt's name and version, the answer's JSON text or the fault, and the token counts."""
 
     request: str
     prompt: str
@@ -78,9 +78,12 @@ class Replay:
         if known is None:
             raise RecordingMiss(self._why(prompt))
         tokens = known.tokens_in, known.tokens_out
+        # Booked as a cache hit: nothing was computed, and no seconds may count as the model's.
         call = Call(known.operator, prompt.name, known.path, *tokens, cached=True, cut=question.cut)
         if known.path == "malformed":
-            raise _malformed(known, call)
+            error = MalformedAnswer(known.text)
+            error.call, error.request = call, known.request
+            raise error
         return Answer(prompt.answer.model_validate_json(known.text), call, request, known.text)
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
@@ -107,7 +110,7 @@ def _answers_of(folder: Path) -> Path | None:
 
 
 def read_answers(path: Path) -> dict[str, Recorded]:
-    """All answers of a recording by request; a torn last line, left by a killed recorder, is passed over."""
+    """All answers of a recording by request; a torn last line, left by a killed recorder, is skipped."""
     answers = {}
     data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     for line in data.split(b"\n"):
@@ -115,12 +118,5 @@ def read_answers(path: Path) -> dict[str, Recorded]:
             answer = Recorded(**json.loads(line))
         except (ValueError, TypeError):
             continue
-        answers[answer.request] = answer
+        answers[answer.request] = answer  # the last one: of an episode played again, that one counted
     return answers
-
-
-def _malformed(known: Recorded, call: Call) -> MalformedAnswer:
-    error = MalformedAnswer(known.text)
-    error.call = call
-    error.request = known.request
-    return error

@@ -1,4 +1,4 @@
-"""Retries that honour Retry-After, say why they wait, and stop after a stated time."""
+"""Retries of requests: exponential backoff that honours Retry-After, with a stated limit on the total time."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _waiting: dict[int, str] = {}  # thread -> why it waits, the newest last
 
 
 class EndpointError(RuntimeError):
-    """The server could not be made to answer this request; what it said last is in the message, without keys."""
+    """A request failed for good; the message has the server's last error, with keys redacted."""
 
     call: Call = Call("unknown", "unknown", "failed")
     request: str = ""
 
 
 class EndpointUnavailable(EndpointError, Unavailable):
-    """The server answers no request at all: it is not there, or it does not let us in."""
+    """The server answers no request at all: no connection, no permission, or no quota."""
 
 
 class GaveUp(EndpointError):
@@ -38,11 +38,11 @@ class GaveUp(EndpointError):
 
 
 class BadBody(ValueError):
-    """A reply with status 200 whose body is no chat completion: cut off, or from something else on the way."""
+    """A reply with status 200 whose body is no chat completion: truncated, or written by a proxy on the way."""
 
 
 def with_retries(call: Callable[[], T], address: str, patience: float, longest: float) -> T:
-    """What `call` gives at the first try that does not fail.
+    """Call until a try succeeds, and return what it gives.
 
     patience: seconds after which no further try is started. longest: the longest wait, in seconds, where the server
     does not say how long. Raises GaveUp, EndpointUnavailable if the server was not there or took no requests, or at
@@ -71,6 +71,7 @@ def _given_up(last: Any, address: str, patience: float) -> EndpointError:
     why, asked = reason(error), retry_after(error)
     wait = f", asking to wait {asked:.0f} s" if asked else ""
     longer = " (or timeout=SECONDS for one try)" if why == "time-out" else ""
+    # A time-out is of one request: the next may be shorter. A refused connection or a rate limit is of all.
     kind = EndpointUnavailable if why in ("429", "no connection") else GaveUp
     return kind(
         f"{address} gave no answer: {why}{wait} at try {last.attempt_number}, and the patience is {patience:g} s. "
@@ -86,6 +87,7 @@ def refused(error: Any, address: str) -> EndpointError:
 
 
 def _spent(error: Any) -> bool:
+    # OpenAI sends 429 for a rate limit, which passes, and for an exhausted quota, which does not.
     return "insufficient_quota" in (error.code, error.type)
 
 
@@ -104,7 +106,7 @@ def may_pass(error: BaseException) -> bool:
 def reason(error: BaseException | None) -> str:
     """A few words on why a call failed, fit for a progress line."""
     status = getattr(error, "status_code", None)
-    if isinstance(status, int) and status != 200:
+    if isinstance(status, int) and status != 200:  # APIResponseValidationError has 200, which says nothing
         return str(status)
     return {
         "APITimeoutError": "time-out",
@@ -157,6 +159,6 @@ def _say(state: Any, address: str) -> None:
 
 
 def _unsay() -> None:
-    """This thread waits no more; the line goes on saying why another one does."""
+    """Clear this thread's note from the progress line; where another thread still waits, show its note."""
     if _waiting.pop(threading.get_ident(), None):
         progress.note(next(reversed(tuple(_waiting.values())), ""))

@@ -1,4 +1,4 @@
-"""The `rules` engine: hand-written functions of a prompt's fields, and the same with seeded noise."""
+"""The `rules` engine: answers from hand-written functions of a prompt's fields, optionally with seeded noise."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ def rule(prompt: Prompt) -> Callable[[R], R]:
 
     def register(function: R) -> R:
         known = _rules.get(prompt.name)
+        # The same function again is its module loaded a second time, as a notebook's reload does.
         if known is not None and known.__qualname__ != function.__qualname__:
             raise ValueError(f"Prompt {prompt.name} has a rule already: {known.__qualname__}")
         _rules[prompt.name] = function
@@ -42,7 +43,7 @@ class Rules:
     With keep < 1 (`rules@p`) an answer is kept with probability `keep`, else replaced by a wrong one (see
     `lab.models.noise`). corruptions: prompt name -> a function in place of the registered one.
     The draw is a function of (seed, prompt, fields, sample) alone: the same question gets the same answer in any order
-    and in any process, and lowering `keep` only ever corrupts more of the same answers.
+    and in any process, and a lower `keep` corrupts a superset of the answers.
     """
 
     def __init__(self, engine: Engine, corruptions: Mapping[str, Corruption] | None = None) -> None:
@@ -51,7 +52,7 @@ class Rules:
         self._seed = engine.options.get("seed", 0)
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
-        """Raises NoRule or NoNoise if nothing is registered for the prompt, WrongFields for fields it does not have."""
+        """Raises NoRule and NoNoise if the prompt has no rule or no corruption, WrongFields for unknown fields."""
         filled = prompt.fill(**fields)
         value, path = _answer(prompt, filled), "rules"
         if self.engine.keep < 1.0:
@@ -65,6 +66,7 @@ class Rules:
 
     def _noisy(self, prompt: Prompt, fields: Fields, value: AnswerModel, sample: int) -> tuple[AnswerModel, str]:
         random = Random(key_of([self._seed, prompt.name, fields.model_dump(mode="json"), sample]))
+        # Drawn before anything else, and whatever `keep` is: only so are corrupted answers nested across values of it.
         if random.random() < self.engine.keep:
             return value, "rules"
         return self._corruptions.get(prompt.name, partial(corrupted, prompt))(fields, value, random), "corrupted"
@@ -75,7 +77,7 @@ def _answer(prompt: Prompt, fields: Fields) -> AnswerModel:
         function = _rules[prompt.name]
     except KeyError:
         raise NoRule(
-            f"No rule answers prompt {prompt.name}. Register one with @lab.models.rules.rule(PROMPT), or use "
-            "a model as engine"
+            f"No rule answers prompt {prompt.name}. Register one with @lab.models.rules.rule(PROMPT), "
+            "or use a model as engine"
         ) from None
     return function(fields)

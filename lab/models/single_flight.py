@@ -1,7 +1,8 @@
-"""Who may ask: of all threads and processes that want one answer, the first asks and the others wait for it.
+"""Single-flight: concurrent identical requests, across threads and processes, are sent once.
 
-A claim is a lock on one byte of a file beside the cache, chosen by the key. The kernel drops it when its process dies,
-so that there is no expiry to wait for and nothing to clean up, and it takes no room on a full disk.
+Who comes first holds a lock on one byte of a file beside the cache, chosen by the request's key; the others wait for
+its answer. The kernel releases the lock when its process dies, so there is no expiry to wait for and nothing to clean
+up, and a byte range takes no room on a full disk.
 """
 
 from __future__ import annotations
@@ -17,50 +18,51 @@ from typing import Any
 
 from lab.machine import progress
 
-FIRST_NAP, LONGEST_NAP = 0.002, 0.05  # seconds between two looks at another process's claim
+FIRST_NAP, LONGEST_NAP = 0.002, 0.05  # seconds between two tries to get a lock that another process holds
 SILENT = 2.0  # seconds of waiting before the progress line says so
 
 
-class _Claimed:
-    """The claims of this process on one file, which stays open as long as there is one.
+class _LockFile:
+    """The byte locks that this process holds on one file, which stays open as long as there is one.
 
-    Closing any descriptor of the file would drop all of the process's locks on it: hence one for all threads.
+    held: offsets that a thread of this process has, or is waiting to lock against other processes.
     """
 
+    # POSIX drops all locks of a process on a file when it closes any descriptor of it: hence one for all threads.
     def __init__(self, path: Path) -> None:
-        self.places: set[int] = set()
+        self.held: set[int] = set()
         self.descriptor: int | None = None
-        with suppress(OSError):  # without it, only the threads of a process wait for each other
+        with suppress(OSError):  # without the file, only the threads of a process wait for each other
             path.parent.mkdir(parents=True, exist_ok=True)
             self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
-    def lock(self, place: int) -> bool:
-        """Whether no other process is at this place; if so, none will be until `unlock`."""
+    def lock(self, offset: int) -> bool:
+        """Try to lock one byte; True if acquired."""
         try:
             if self.descriptor is not None:
-                fcntl.lockf(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
-        except (BlockingIOError, PermissionError):  # POSIX allows either for a lock that another holds
+                fcntl.lockf(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, offset)
+        except (BlockingIOError, PermissionError):  # POSIX allows either for a lock that another process holds
             return False
-        except OSError:  # a file system without locks
+        except OSError:  # a file system without locks: asking twice is better than not asking
             return True
         return True
 
-    def unlock(self, place: int) -> None:
+    def unlock(self, offset: int) -> None:
         with suppress(OSError):
             if self.descriptor is not None:
-                fcntl.lockf(self.descriptor, fcntl.LOCK_UN, 1, place)
+                fcntl.lockf(self.descriptor, fcntl.LOCK_UN, 1, offset)
 
     def close(self) -> None:
         if self.descriptor is not None:
             os.close(self.descriptor)
 
 
-_files: dict[Path, _Claimed] = {}
+_files: dict[Path, _LockFile] = {}
 _changed = threading.Condition()
 
 
 def _forget() -> None:
-    """In a forked child: its parent's claims are not its own, and its parent's threads are not there."""
+    """In a forked child: locks are not inherited, and a condition that a parent's thread held would stay locked."""
     global _changed
     _files.clear()
     _changed = threading.Condition()
@@ -70,41 +72,43 @@ os.register_at_fork(after_in_child=_forget)
 
 
 @contextmanager
-def claimed(path: Path, key: str, known: Callable[[], Any | None], seconds: float) -> Iterator[Any | None]:
-    """Give what is known by now, or None and with it the right to ask, which nobody else has while the block lasts.
+def single_flight(path: Path, key: str, known: Callable[[], Any | None], seconds: float) -> Iterator[Any | None]:
+    """Yield the answer if it is known by now; else None, while this caller alone holds the lock of `key`.
 
-    key: hex. known: looks for the answer. seconds: after waiting so long for another's answer it is asked for anyway,
-    since a process that was stopped would hold its claim for ever.
+    path: the lock file. key: hex. known: looks the answer up. After `seconds` of waiting the caller goes on without the
+    lock, since a process that was stopped (SIGSTOP) would hold its own for ever.
     """
-    path, place, deadline = path.resolve(), int(key[:15], 16), time.monotonic() + seconds
-    if not _enter(path, place, known, deadline):
+    # 60 bits fit an off_t. Two keys with one offset would wait for each other, and no more than that.
+    path, offset, deadline = path.resolve(), int(key[:15], 16), time.monotonic() + seconds
+    if not _enter(path, offset, known, deadline):
         yield known()
         return
     try:
-        yield _alone(path, place, known, deadline)
+        yield _alone(path, offset, known, deadline)
     finally:
-        _leave(path, place)
+        _leave(path, offset)
 
 
-def _enter(path: Path, place: int, known: Callable[[], Any | None], deadline: float) -> bool:
-    """Be the only thread of this process at this place; False if the answer came first, or time is up."""
+def _enter(path: Path, offset: int, known: Callable[[], Any | None], deadline: float) -> bool:
+    """Exclude the other threads of this process, which a POSIX lock does not; False on an answer or a timeout."""
     with _changed:
-        while path in _files and place in _files[path].places:
+        while path in _files and offset in _files[path].held:
             left = deadline - time.monotonic()
             if left <= 0 or known() is not None:
                 return False
             _changed.wait(min(left, 1.0))
         if path not in _files:
-            _files[path] = _Claimed(path)
-        _files[path].places.add(place)
+            _files[path] = _LockFile(path)
+        _files[path].held.add(offset)
         return True
 
 
-def _alone(path: Path, place: int, known: Callable[[], Any | None], deadline: float) -> Any | None:
-    """Wait until no other process is at this place, or the answer is there."""
+def _alone(path: Path, offset: int, known: Callable[[], Any | None], deadline: float) -> Any | None:
+    """Exclude the other processes; returns the answer if one of them has put it into the cache meanwhile."""
     nap, began, told = FIRST_NAP, time.monotonic(), False
     try:
-        while not _files[path].lock(place) and time.monotonic() < deadline:
+        # Polled: a blocking lockf has no timeout, and the answer may come from a process that holds no lock.
+        while not _files[path].lock(offset) and time.monotonic() < deadline:
             if (value := known()) is not None:
                 return value
             if not told and time.monotonic() - began > SILENT:
@@ -118,12 +122,12 @@ def _alone(path: Path, place: int, known: Callable[[], Any | None], deadline: fl
             progress.note("")
 
 
-def _leave(path: Path, place: int) -> None:
+def _leave(path: Path, offset: int) -> None:
     with _changed:
         file = _files[path]
-        file.places.discard(place)
-        file.unlock(place)
-        if not file.places:
+        file.held.discard(offset)
+        file.unlock(offset)
+        if not file.held:
             del _files[path]
             file.close()
         _changed.notify_all()

@@ -1,4 +1,4 @@
-"""What answers took: tokens, seconds and money, by operator."""
+"""Usage accounting: tokens, seconds and money, by operator."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from lab.machine.paths import ROOT
 class Call:
     """One answered prompt.
 
-    path: how the answer was read: "rules", "corrupted", "schema", "strict", "repaired" or "reasked"; a call that gave
-    no usable answer has "malformed", and one whose server gave up on it "failed". tokens_in, tokens_out: as the server
-    counted them, re-asks included. seconds: wall time, waiting included. usd: None where the model's price or the
-    tokens are unknown. cached: it came from the cache and was free. retries: requests that brought no reply. cut: the
-    prompt did not fit the engine's `context` and was shortened (lab/models/context.py). truncated: answers that
-    ended at `max_tokens`, the first and the re-ask.
+    path: how the answer was read: "rules", "corrupted", "schema", "strict", "repaired" or "reasked"; "malformed" if no
+    usable answer came, "failed" if the request did. tokens_in, tokens_out: as the server counted them, re-asks
+    included. seconds: wall time, waiting included. usd: None where the model's price or the tokens are unknown.
+    cached: a cache hit, which is free. retries: requests without a reply. cut: the prompt exceeded the engine's
+    `context` and was truncated (lab/models/context.py). truncated: how many answers, first and re-ask, ended at
+    `max_tokens`.
     """
 
     operator: str
@@ -78,6 +78,7 @@ def _totals(calls: list[Call]) -> dict[str, float | int | None | dict[str, int]]
         "cached": sum(call.cached for call in calls),
         "retries": sum(call.retries for call in calls),
         "seconds": round(sum(call.seconds for call in calls), 6),
+        # A sum without the unknown part would look like a price.
         "usd": None if None in prices else sum(price or 0.0 for price in prices),
         "paths": paths,
     }
@@ -110,7 +111,7 @@ def summed(parts: Sequence[Mapping[str, Any]], timed: bool = True) -> dict[str, 
 
 def price(model: str, tokens_in: int, tokens_out: int) -> float | None:
     """Dollars for a call, from the price file (dollars per million tokens); None if the model is not in it."""
-    rates = prices(str(price_file())).get(model)
+    rates = prices(str(price_file())).get(model)  # by path: LAB_PRICES may change between two cells
     if rates is None:
         return None
     return (tokens_in * rates["input"] + tokens_out * rates["output"]) / 1e6

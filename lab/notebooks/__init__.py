@@ -1,1 +1,1 @@
-"""Running notebooks as experiments: checked parameters, one process each, outputs that a re-run repeats."""
+"""The notebook runner: validated parameters, one process a notebook, reproducible outputs."""

@@ -1,4 +1,4 @@
-"""Whether committed notebooks keep to the suite's form, and whether their outputs are what a re-run gives."""
+"""Checks of committed notebooks: their form, and whether their outputs are stale."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from lab.notebooks.parameters import declared
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
+# A notebook shows and the library works: what is longer belongs into a package, where tests reach it.
 MOST_DEFS = 2
 MOST_LINES = 120
 SHOWN_LINES = 8
 
 
 class Finding(NamedTuple):
-    """What is wrong with a notebook (nothing if empty), and a remark on what could not be compared."""
+    """The faults of one notebook, none if empty, and a remark on what could not be compared."""
 
     notebook: str
     faults: list[str]
@@ -33,7 +34,7 @@ class Finding(NamedTuple):
 
 
 def check(notebooks: Sequence[Path], side_by_side: int = 2, timeout: float | None = None) -> list[Finding]:
-    """Look at the form of every notebook and hold its committed outputs against those of a re-run.
+    """Check the form of every notebook, and compare its committed outputs with those of a re-run.
 
     Each notebook is executed with its defaults into a temporary folder; the checkout stays as it is.
     """
@@ -45,7 +46,7 @@ def check(notebooks: Sequence[Path], side_by_side: int = 2, timeout: float | Non
 
 
 def form(notebook: NotebookNode, name: str) -> list[str]:
-    """What in a notebook's form is not as the suite wants it."""
+    """The faults in a notebook's form."""
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     lines = sum(
         1 for cell in code for line in cell.source.splitlines() if line.strip() and not line.strip().startswith("#")
@@ -67,6 +68,7 @@ def stale_cells(committed: NotebookNode, executed: NotebookNode) -> list[str]:
     """The first cell that differs from a re-run's, with the differing lines; empty if none does."""
     if len(committed.cells) != len(executed.cells):
         return ["has another number of cells than its re-run; execute it with: make notebooks"]
+    # Normalised again, also the committed one: it may come from an earlier version of these rules.
     old, new = (normalise(notebook).cells for notebook in (committed, executed))
     for place, (left, right) in enumerate(zip(old, new, strict=True), start=1):
         if left != right:

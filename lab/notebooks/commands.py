@@ -1,4 +1,4 @@
-"""What `python -m lab run`, `check` and `reproduce` do, after their arguments are parsed."""
+"""The commands on notebooks: what `python -m lab run`, `record`, `check` and `reproduce` do with parsed arguments."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT, recordings_folder
 from lab.models.engines import parse
 from lab.notebooks import expected
-from lab.notebooks.documents import FOLDER, TRIALS, NotebookError, committed, locate, name_of
+from lab.notebooks.documents import FOLDER, TRIALS, NotebookError, committed, locate, name_of, read
 from lab.notebooks.execute import Job, Outcome, execute
+from lab.notebooks.parameters import declared, resolve
 from lab.results import figures
 from lab.runs import budget, recordings
-
-ANSWERERS = ("engine", "paraphraser", "maker")  # parameters of notebooks that say who answers prompts
 
 
 def run(
@@ -34,8 +33,6 @@ def run(
     in_place: refresh the committed notebooks and `figures/` instead; only with the default parameters.
     Raises NotebookError, before anything runs, for a wrong name, parameter or value.
     """
-    from lab.notebooks.parameters import resolve
-
     if in_place and (given or out):
         raise NotebookError("--in-place refreshes the committed notebooks with their defaults; drop -p and --out")
     notebooks = locate(names) if names or not in_place else committed()
@@ -44,6 +41,7 @@ def run(
     drawn = figures.folder() if in_place or os.environ.get("LAB_FIGURES") else out / "figures"
     outcomes = _execute(notebooks, values, out, drawn, side_by_side, timeout)
     if in_place:
+        # At the end, and only those that succeeded: a failing notebook keeps its last good outputs.
         for outcome in outcomes:
             if not outcome.failure:
                 write_atomically(outcome.job.source, outcome.job.output.read_bytes())
@@ -55,21 +53,25 @@ def record(
 ) -> int:
     """Execute a notebook on a real model and let it save a recording; 0 if it did, else 1.
 
-    Stopped by its budget, by Ctrl-C or by a fault, it goes on where it was when it is called again: the run folder
-    keeps the finished episodes, the cache the answers. Raises NotebookError without a model's engine.
+    After its budget is spent, Ctrl-C or a fault, the same call resumes: the run folder keeps the finished episodes, the
+    cache the answers. Raises NotebookError unless some engine of the notebook is a model.
     """
-    named = {name: text for name, text in given if name in ANSWERERS} or {"engine": "rules"}
-    models = [text for text in named.values() if parse(text).kind in ("endpoint", "local")]
+    (path,) = locate([notebook])
+    chosen = _engines(path, given)
+    models = [text for text in chosen.values() if parse(text).kind in ("endpoint", "local")]
     if not models:
-        told = ", ".join(f"{name}={text!r}" for name, text in named.items())
-        raise NotebookError(f"{told} is no model; record one with -p engine local, or a model's name")
+        told = ", ".join(f"{one}={text!r}" for one, text in chosen.items()) or "it has no parameter for an engine"
+        first = next(iter(chosen), "engine")
+        raise NotebookError(f"{notebook} runs no model: {told}; record one with -p {first} local, or a model's name")
     engine = models[0]
     slug = "".join(c if c.isalnum() or c in ".-" else "-" for c in engine.partition("?")[0])
     title = name or f"{Path(notebook).stem}-{slug}"
     limits = {budget.CALLS: calls, budget.MINUTES: minutes, recordings.WANTED: title}
+    # By the environment, since it is the notebook's kernel, a process of its own, that plays and saves.
     os.environ.update({variable: str(value) for variable, value in limits.items() if value is not None})
     made, since = recordings_folder() / title / recordings.MANIFEST, time.time()
     failed = run([notebook], given, TRIALS / "recordings" / title, side_by_side=1)
+    # An earlier recording of the same name may lie there: only a manifest written since counts.
     if not made.exists() or made.stat().st_mtime < since:
         print(f"{notebook} saved no recording{' since it failed' if failed else ': none of its cells does'}")
         return 1
@@ -78,7 +80,7 @@ def record(
 
 
 def reproduce(side_by_side: int = 2, timeout: float | None = None) -> int:
-    """Execute every notebook with its defaults, refresh `figures/`, and hold the numbers against expected.yaml.
+    """Execute every notebook with its defaults, refresh `figures/`, and compare the numbers with expected.yaml.
 
     The committed notebooks stay as they are; executed copies go to `runs/notebooks/`. 0 if all came out, else 1.
     """
@@ -108,10 +110,19 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
+def _engines(path: Path, given: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """The notebook's parameters that choose an engine, and their values: those given first, then the defaults."""
+    parameters = declared(read(path), name_of(path))
+    values = resolve([path], given)
+    values |= {name: one.default for name, one in parameters.items() if name not in values}
+    return {name: value for name, value in values.items() if parameters[name].chooses_engine and value}
+
+
 def _execute(
     notebooks: Sequence[Path], values: dict[str, Any], out: Path, drawn: Path, side_by_side: int, timeout: float | None
 ) -> list[Outcome]:
     jobs = [Job(path, out / f"{name_of(path)}.ipynb", values) for path in notebooks]
+    # Else a figure that is reported no more would pass with the number of an earlier run.
     expected.forget((job.name for job in jobs), drawn)
     return execute(jobs, side_by_side, timeout, drawn)
 

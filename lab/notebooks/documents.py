@@ -1,4 +1,4 @@
-"""Which notebooks there are, what they are called, and reading and writing them."""
+"""Notebook files: finding, naming, reading and writing them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class NotebookError(ValueError):
 
 def committed() -> list[Path]:
     """The notebooks of the repository in reading order; failed copies and checkpoints are none."""
-    found = FOLDER.rglob("*.ipynb")
-    return sorted(path for path in found if path.suffixes != [".failed", ".ipynb"] and not _hidden(path))
+    found = (path.relative_to(FOLDER) for path in FOLDER.rglob("*.ipynb") if path.suffixes != [".failed", ".ipynb"])
+    return sorted(FOLDER / path for path in found if not any(part.startswith(".") for part in path.parts))
 
 
 def locate(names: Iterable[str]) -> list[Path]:
@@ -60,17 +60,13 @@ def text_of(notebook: NotebookNode) -> str:
     """The one text of a valid notebook."""
     import nbformat
 
-    nbformat.validate(notebook)
+    nbformat.validate(notebook)  # nbformat.writes only logs what is invalid, and writes it all the same
     return nbformat.writes(notebook, version=4).rstrip("\n") + "\n"
 
 
 def tags(cell: NotebookNode) -> list[str]:
     """A cell's tags."""
     return cell.metadata.get("tags", [])
-
-
-def _hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.relative_to(FOLDER).parts)
 
 
 def _locate(name: str) -> Path:

@@ -1,4 +1,4 @@
-"""Executing notebooks side by side, each in a process of its own, so that none can take another down."""
+"""Parallel execution of notebooks, each in a worker process of its own, so that a crash stays alone."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Outcome(NamedTuple):
 
 
 class _Board:
-    """What the threads share: the running workers, the progress bar, and whether all is to stop."""
+    """State shared by the threads: the running workers, the progress bar, and whether all are to stop."""
 
     def __init__(self, bar: Any) -> None:
         self._bar = bar
@@ -98,7 +98,7 @@ class _Board:
 def execute(
     jobs: Sequence[Job], side_by_side: int = 2, timeout: float | None = None, figures: Path | None = None
 ) -> list[Outcome]:
-    """Execute every job, whatever happens to the others; outcomes come in the order of the jobs.
+    """Execute every job, also after another has failed; outcomes come in the order of the jobs.
 
     timeout: seconds for one notebook. figures: where the notebooks write their figures, else `figures/`.
     A job's output appears whole or not at all; a failed job leaves NAME.failed.ipynb beside it.
@@ -113,7 +113,7 @@ def execute(
             futures = {pool.submit(_run, job, board, cells[job.source], timeout, environment): job for job in jobs}
             try:
                 done = {futures[future].output: _say(future.result()) for future in as_completed(futures)}
-            except BaseException:
+            except BaseException:  # Ctrl-C, too, which is no Exception
                 pool.shutdown(wait=False, cancel_futures=True)
                 board.stop()
                 raise
@@ -131,13 +131,14 @@ def _refuse_clashes(jobs: Sequence[Job]) -> None:
 
 
 def _environment(figures: Path | None) -> dict[str, str]:
-    """A kernel works in its notebook's folder, so folders given relative to this one are made absolute."""
+    """The workers' environment. Relative folders are made absolute, since a kernel works in its notebook's folder."""
     environment = dict(os.environ)
     if figures:
         environment["LAB_FIGURES"] = str(figures)
     for name in FOLDER_VARIABLES:
         if environment.get(name):
             environment[name] = str(Path(environment[name]).resolve())
+    # First on the path: a notebook uses the code of its own checkout, whichever is installed.
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), environment.get("PYTHONPATH")]))
     # The order of a printed set would otherwise change from run to run.
     environment.setdefault("PYTHONHASHSEED", "0")
@@ -147,6 +148,7 @@ def _environment(figures: Path | None) -> dict[str, str]:
 def _run(job: Job, board: _Board, cells: int, timeout: float | None, environment: Mapping[str, str]) -> Outcome:
     started = time.monotonic()
     job.output.parent.mkdir(parents=True, exist_ok=True)
+    # A file, not a pipe: nobody reads it meanwhile, and a full pipe would block the worker.
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
         worker = _start(job, timeout, environment, errors)
         try:
@@ -157,7 +159,7 @@ def _run(job: Job, board: _Board, cells: int, timeout: float | None, environment
             board.leave(job.name)
             # Its end tells a worker that outlived us to stop.
             with contextlib.suppress(BrokenPipeError):
-                worker.stdin.close()
+                _pipe(worker.stdin).close()
         if failure is None:
             failure = f"the worker process ended with status {worker.returncode}: {_last_line(errors)}"
     _settle(job, failure)
@@ -177,8 +179,7 @@ def _start(job: Job, timeout: float | None, environment: Mapping[str, str], erro
     order = {"source": str(job.source), "output": str(job.output), "partial": str(job.partial), "timeout": timeout}
     # A worker that is already gone says so by its missing events, and no other notebook should suffer.
     with contextlib.suppress(BrokenPipeError):
-        worker.stdin.write(json.dumps({**order, "parameters": dict(job.parameters)}) + "\n")
-        worker.stdin.flush()
+        print(json.dumps({**order, "parameters": dict(job.parameters)}), file=worker.stdin, flush=True)
     return worker
 
 
@@ -188,7 +189,7 @@ def _follow(worker: subprocess.Popen[str], board: _Board, cells: int) -> str | N
     cells: of the notebook; those that never ran count as done in the end, and an injected one does not count.
     """
     failure, counted = None, 0
-    for line in worker.stdout:
+    for line in _pipe(worker.stdout):
         event = json.loads(line)
         if "end" in event and counted < cells:
             counted += 1
@@ -196,6 +197,11 @@ def _follow(worker: subprocess.Popen[str], board: _Board, cells: int) -> str | N
         failure = "" if event.get("done") else event.get("failed", failure)
     board.advance(cells - counted)
     return failure
+
+
+def _pipe(stream: IO[str] | None) -> IO[str]:
+    assert stream is not None, "a worker is started with pipes"
+    return stream
 
 
 def _settle(job: Job, failure: str) -> None:

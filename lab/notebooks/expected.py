@@ -1,6 +1,6 @@
-"""Numbers that a reproduction should show, and whether they came out.
+"""Expected figures: the numbers that a reproduction should show, and whether they came out.
 
-A notebook reports a number; `notebooks/expected.yaml` says what it should be; the runner compares the two.
+A notebook reports a number, `notebooks/expected.yaml` says what it should be, and the runner compares the two.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from lab.machine.files import write_atomically
 from lab.notebooks.documents import FOLDER
@@ -66,7 +66,8 @@ def report(figure: str, value: Value | None, *, notebook: str, data: str) -> Non
             f"figure {figure!r} of {notebook} came out as {value}; report None if this data cannot give it"
         )
     results = {name: entry._asdict() for name, entry in reported(notebook).items()}
-    results[figure] = {"value": _plain(value), "data": data}
+    plain = getattr(value, "item", lambda: value)()  # JSON cannot hold numpy's numbers
+    results[figure] = {"value": plain, "data": data}
     text = json.dumps(results, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
     write_atomically(path_of(f"results/{notebook}", ".json"), text.encode("utf-8"))
 
@@ -106,19 +107,15 @@ def judge(
     judged and this is the reason shown (other parameters than the defaults, say).
     """
     ran = [entry for entry in entries if entry.notebook in results]
+    # Most figures are stated twice, for official and for made data: only the line for the data that ran is judged.
     told = [entry for entry in ran if not _stated_for_this_data(entry, ran, results)]
     verdicts = [_verdict(entry, results[entry.notebook], failed, why_not) for entry in told]
     known = {(entry.notebook, entry.figure) for entry in entries}
     for notebook, figures in results.items():
         for figure, entry in figures.items():
-            if (notebook, figure) not in known:
+            if (notebook, figure) not in known:  # said, so that a new figure is not left without an expectation
                 verdicts.append(FigureVerdict(notebook, figure, "", str(entry.value), "NOTE", "not in expected.yaml"))
     return verdicts
-
-
-def _plain(value: Any) -> Value | None:
-    """numpy's numbers as Python's, which JSON can hold."""
-    return value.item() if hasattr(value, "item") else value
 
 
 def _expectation(entry: Any, path: Path) -> Expectation:
@@ -167,11 +164,15 @@ def _state(entry: Expectation, came: Reported | None, failed: bool, why_not: str
 
 
 def _agree(entry: Expectation, value: Value | None) -> bool:
-    numbers = all(isinstance(side, (int, float)) and not isinstance(side, bool) for side in (entry.value, value))
-    if not numbers:
-        return entry.value == value
+    wanted = entry.value
+    if not _is_number(wanted) or not _is_number(value):
+        return wanted == value
     # A tolerance written in decimals should include the value just at its edge.
-    return abs(value - entry.value) <= entry.tolerance + 1e-9 * max(1.0, abs(entry.value))
+    return abs(value - wanted) <= entry.tolerance + 1e-9 * max(1.0, abs(wanted))
+
+
+def _is_number(value: Value | None) -> TypeGuard[float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)  # True is an int in Python
 
 
 def _shown(value: Value) -> str:

@@ -1,4 +1,4 @@
-"""Outputs that a re-run repeats: what depends on the machine, the clock or the process is taken out."""
+"""Normalisation of executed notebooks: removes what depends on the machine, the clock or the process."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+# A widget's output names a model in the metadata of one session; without it, there is nothing to draw.
 WIDGET = "application/vnd.jupyter.widget-view+json"
 KEPT_CELL_METADATA = ("tags", "jupyter")
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+# Chunks that matplotlib and others fill with their version and the time; no pixel depends on them.
 PNG_TEXT = (b"tEXt", b"zTXt", b"iTXt", b"tIME")
 
 ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
 STYLER_ID = re.compile(r"\bT_[0-9a-f]{5}(?=\b|_)")
+# The kernel's process and a hash of the cell are in the file name of a warning or traceback.
 CELL_FILE = re.compile(r"/\S*/ipykernel_\d+/\d+\.py(:\d+)?")
 SVG_DATE = re.compile(r"\s*<dc:date>[^<]*</dc:date>")
 PROGRESS = re.compile(r"\r|\d+%\||\d+(it|s)/(s|it)\b|TqdmWarning|as notebook_tqdm")
@@ -40,7 +43,7 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
 
     clean = nbformat.from_dict(copy.deepcopy(notebook))
     clean.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": {"name": "python"}})
-    clean.nbformat, clean.nbformat_minor = 4, 5
+    clean.nbformat, clean.nbformat_minor = 4, 5  # 4.5 is the first to have cell ids
     count = 0
     taken: set[str] = set()
     for place, cell in enumerate(clean.cells):
@@ -90,6 +93,7 @@ def _clean_output(output: NotebookNode) -> bool:
     """Clean one output in place; False if nothing of it is worth keeping."""
     if output.output_type == "stream":
         if output.name == "stderr":
+            # tqdm and warnings of it go to stderr; other warnings are kept for the reader.
             output.text = "".join(line for line in output.text.splitlines(keepends=True) if not PROGRESS.search(line))
         output.text = _clean_text(output.text)
         return bool(output.text.strip())
@@ -149,7 +153,7 @@ def without_png_text(image: bytes) -> bytes:
     kept, at = [PNG_SIGNATURE], len(PNG_SIGNATURE)
     while at < len(image):
         (length,) = struct.unpack(">I", image[at : at + 4])
-        end = at + 12 + length
+        end = at + 12 + length  # besides its data a chunk has a length, a type and a checksum, of 4 bytes each
         if image[at + 4 : at + 8] not in PNG_TEXT:
             kept.append(image[at:end])
         at = end

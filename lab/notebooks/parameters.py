@@ -2,6 +2,8 @@
 
 A notebook declares them in its cell tagged `parameters`, one typed assignment a line, its help in the trailing comment:
     limit: int = 20  # tasks per split
+A text whose default is an offline engine (rules, replay:RUN, local), or whose help begins with "who", is an engine:
+    engine: str = "rules"  # who answers the prompts
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lab.models import engines
 from lab.notebooks.documents import NotebookError, name_of, read, tags
 
 if TYPE_CHECKING:
@@ -28,6 +31,18 @@ class Parameter(NamedTuple):
     annotation: str
     default: Any
     help: str
+
+    @property
+    def chooses_engine(self) -> bool:
+        """Whether its value is an engine string: the default is rules, replay or local, or the help begins "who"."""
+        if self.annotation.removesuffix(" | None") != "str":
+            return False
+        try:
+            # Any other word parses as an endpoint's model: such a default cannot tell an engine from another text.
+            offline = engines.parse(self.default or "").kind != "endpoint"
+        except engines.BadEngine:
+            offline = False
+        return offline or self.help.lower().startswith("who ")
 
     def __str__(self) -> str:
         return f"{self.name}: {self.annotation} = {self.default!r}  # {self.help}"
@@ -52,7 +67,7 @@ def declared(notebook: NotebookNode, where: str) -> dict[str, Parameter]:
 
 
 def resolve(notebooks: Sequence[Path], given: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Check `-p name text` pairs against every notebook and turn the texts into typed values; the last of a name wins.
+    """Validate `-p name text` pairs against every notebook and parse them into typed values; the last of a name wins.
 
     Raises NotebookError before anything runs: for a name that no notebook or only some of them declare, and for a
     text that is not of the declared type.
@@ -68,7 +83,7 @@ def resolve(notebooks: Sequence[Path], given: Sequence[tuple[str, str]]) -> dict
 
 
 def parse(text: str, parameter: Parameter) -> Any:
-    """One value from the command line: the text itself for a `str`, else read as YAML and held against the type.
+    """Parse one value from the command line: the text itself for a `str`, else YAML of the declared type.
 
     Raises NotebookError if it is of another type.
     """
@@ -78,8 +93,9 @@ def parse(text: str, parameter: Parameter) -> Any:
     if optional and text.strip().lower() in ("none", "null", "~", ""):
         return None
     if wanted is str:
-        return text
+        return text  # not YAML, which would read the text `no` as false and 0.70 as a number
     try:
+        # YAML 1.1 reads 1e-3, without a point, as a text.
         value = float(text) if wanted is float else yaml.safe_load(text)
     except (ValueError, yaml.YAMLError):
         value = text
@@ -91,6 +107,7 @@ def parse(text: str, parameter: Parameter) -> Any:
 
 def _comments(source: str) -> dict[int, str]:
     """Line number -> the text of the comment that ends the line."""
+    # Tokens, not a search for "#", which may stand in a string.
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     return {token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT}
 

@@ -1,4 +1,4 @@
-"""The process that executes one notebook with papermill; `lab.notebooks.execute` starts it and reads its events.
+"""The worker process: executes one notebook with papermill; `lab.notebooks.execute` starts it and reads its events.
 
 It reads a job as one JSON line from standard input and keeps reading: when the parent goes away, that input ends, and
 the worker stops its kernel and itself. Events go out as JSON lines: {"start": cell}, {"end": cell}, then {"done": true}
@@ -26,7 +26,7 @@ class Stop(KeyboardInterrupt):
 
 
 class Progress(NamedTuple):
-    """What the worker knows while it runs: the cell in work (counted from 1), and why it is being stopped."""
+    """Progress of the worker, in lists that signal handlers can change: the current cell (from 1), why it stops."""
 
     cell: list[int]
     reason: list[str]
@@ -50,7 +50,7 @@ def main() -> None:
 def _private_events() -> Emit:
     """Keep standard output for events alone: what papermill or a library prints goes to standard error."""
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
-    os.dup2(2, 1)
+    os.dup2(2, 1)  # of the descriptor: sys.stdout alone would not hold what compiled code prints
     return lambda event: print(json.dumps(event), file=channel, flush=True)
 
 
@@ -63,13 +63,14 @@ def _listen(progress: Progress, timeout: float | None) -> None:
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
         signal.signal(number, stop)
+    # An alarm for the whole notebook; papermill's own timeout is for each cell.
     signal.setitimer(signal.ITIMER_REAL, timeout or 0)
     threading.Thread(target=_stop_at_end_of_input, daemon=True).start()
 
 
 def _stop_at_end_of_input() -> None:
     sys.stdin.read()
-    os.kill(os.getpid(), signal.SIGTERM)
+    os.kill(os.getpid(), signal.SIGTERM)  # handlers run in the main thread only, and this is another
 
 
 def _use_this_python(folder: Path) -> None:
@@ -97,7 +98,7 @@ def _execute(job: dict[str, Any], emit: Emit, progress: Progress) -> None:
         kernel_name="python3",
         language="python",
         progress_bar=False,
-        start_timeout=120,
+        start_timeout=120,  # papermill's 60 seconds are short for two kernels that start on a busy machine
         cwd=str(Path(job["source"]).parent),
     )
     write(normalise(executed), Path(job["output"]))

@@ -1,4 +1,4 @@
-"""A table as Markdown, CSV and LaTeX files under `figures/`."""
+"""Export of a table as Markdown, CSV and LaTeX files under `figures/`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lab.results.figures import path_of
 if TYPE_CHECKING:
     import pandas as pd
 
-EMPTY = "–"
+EMPTY = "–"  # an empty cell for reading; in the CSV it stays empty
 MARKDOWN = str.maketrans({"\\": "\\\\", "|": "\\|", "\n": " ", "\r": ""})
 LATEX = str.maketrans(
     {
@@ -52,6 +52,7 @@ def write(frame: pd.DataFrame, stem: str) -> list[Path]:
 
 def markdown(frame: pd.DataFrame) -> str:
     """A GitHub table; numbers to the right, pipes escaped."""
+    # By hand: pandas' to_markdown needs tabulate, which is no dependency, and leaves pipes and line breaks as they are.
     header, *rows = [[cell.translate(MARKDOWN) for cell in line] for line in _texts(frame)]
     rule = ["---:" if right else "---" for right in _right_aligned(frame)]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in [header, rule, *rows])
@@ -59,10 +60,12 @@ def markdown(frame: pd.DataFrame) -> str:
 
 def latex(frame: pd.DataFrame) -> str:
     """A `tabular` with the rules of the booktabs package; every special character escaped."""
-    header, *rows = [" & ".join(cell.translate(LATEX) for cell in line) + r" \\" for line in _texts(frame)]
+    import pandas as pd
+
+    # pandas lays the table out; the texts are escaped before, since its escape="latex" leaves brackets and dashes.
+    header, *rows = [[cell.translate(LATEX) for cell in line] for line in _texts(frame)]
     columns = "".join("r" if right else "l" for right in _right_aligned(frame))
-    lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", header, r"\midrule", *rows, r"\bottomrule"]
-    return "\n".join([*lines, r"\end{tabular}", ""])
+    return pd.DataFrame(rows, columns=header).style.hide(axis="index").to_latex(column_format=columns, hrules=True)
 
 
 def _texts(frame: pd.DataFrame) -> list[list[str]]:

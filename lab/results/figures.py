@@ -1,4 +1,4 @@
-"""The folder that notebooks draw and tabulate into."""
+"""Paths of figures and tables that notebooks write."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def path_of(stem: str, suffix: str) -> Path:
 
     Raises ValueError if the stem leads out of the folder.
     """
-    path = folder() / f"{stem}{suffix}"
+    path = folder() / f"{stem}{suffix}"  # with_suffix would cut a stem at its last dot
     if not path.resolve().is_relative_to(folder().resolve()):
         raise ValueError(f"figure name {stem!r} leads out of {folder()}; use a plain name such as '1_sdp/table2'")
     return path

@@ -1,4 +1,4 @@
-"""What becomes of an episode: scored, failed by the agent, or not measured because the machine failed.
+"""Outcomes of episodes: scored, failed by the agent, or not measured because the machine failed.
 
     scored         it ran to its end, and its result is scored
     failed         the agent failed it: malformed or refused answers, a prompt that fits no context; it scores 0
@@ -27,6 +27,7 @@ class Outcomes(NamedTuple):
         """
         if not self.not_measured:
             return None
+        # n, not self.n: a metric may be taken over fewer episodes than were played.
         everything = n + self.not_measured
         return total / everything, (total + top * self.not_measured) / everything
 

@@ -1,4 +1,4 @@
-"""One look for every figure, a few charts that notebooks share, and saving with the same bytes every time."""
+"""Plots: one style for every figure, charts that notebooks share, and byte-identical saving."""
 
 from __future__ import annotations
 
@@ -94,8 +94,10 @@ def bars_with_intervals(
     groups = _groups(frame[hue], colors) if hue else [(None, _colors([y])[0][1])]
     width = 0.8 / len(groups)
     for place, (name, color) in enumerate(groups):
+        # Reindexed: a category that this group lacks becomes a gap, and bars stay above their own label.
         bars = (frame if name is None else frame[frame[hue] == name]).set_index(x).reindex(categories)
         at = np.arange(len(categories)) + (place - (len(groups) - 1) / 2) * width
+        # Rounding can put a bound on the wrong side of its value, and matplotlib rejects negative lengths.
         whiskers = np.clip([bars[y] - bars[low], bars[high] - bars[y]], 0, None)
         axes.bar(at, bars[y], width * 0.92, color=color, label=None if name is None else str(name))
         axes.errorbar(at, bars[y], whiskers, fmt="none", ecolor="0.25", elinewidth=1.2, capsize=3)
@@ -109,9 +111,10 @@ def bars_with_intervals(
 def one_legend(figure: Figure) -> None:
     """One legend above the panels in place of theirs; what has one name must look the same in all."""
     handles: dict[str, Any] = {}
-    for axes in (axes for axes in figure.axes if axes.get_legend()):
-        handles |= {name: handle for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}
-        axes.get_legend().remove()
+    for axes in figure.axes:
+        if legend := axes.get_legend():
+            handles |= {name: handle for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}
+            legend.remove()
     if handles:
         figure.legend(handles.values(), handles, loc="outside upper center", ncols=len(handles))
 

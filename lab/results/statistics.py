@@ -1,4 +1,4 @@
-"""Intervals for rates and means, and paired comparisons of two runs over the same tasks."""
+"""Statistics: confidence intervals of rates and means, and paired comparisons of two runs over the same tasks."""
 
 from __future__ import annotations
 
@@ -74,6 +74,7 @@ def bootstrap_mean(
     mean = float(data.mean())
     means = np.concatenate(list(_resampled_means(data, seed, resamples)))
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    # The means of equal values can all be an ulp off; an interval has to hold its estimate.
     return Interval(mean, min(float(low), mean), max(float(high), mean))
 
 

@@ -1,4 +1,4 @@
-"""The results table: numbers with their intervals and how they came to be; published beside measured."""
+"""Results tables: numbers with their intervals and evidence, published beside measured."""
 
 from __future__ import annotations
 
@@ -107,6 +107,7 @@ def table(rows: Iterable[Row]) -> pd.DataFrame:
     rows = list(rows)
     extra = [name for name in (rows[0] if rows else {}) if name not in COLUMNS]
     frame = pd.DataFrame(rows, columns=[*COLUMNS, *extra])
+    # Counts too: numpy has no empty integer, and published rows have no n.
     frame[NUMBERS] = frame[NUMBERS].astype(float)
     return frame
 
@@ -139,6 +140,7 @@ def side_by_side(results: pd.DataFrame, metrics: Sequence[str], decimals: int = 
 
     wanted = results[results["metric"].isin(metrics)]
     methods = {name: place for place, name in enumerate(dict.fromkeys(wanted["method"]))}
+    # dropna=False: published rows often name no backbone, and would vanish.
     groups = wanted.groupby(["method", "backbone", "evidence"], sort=False, dropna=False)
     ordered = sorted(groups, key=lambda group: (methods[group[0][0]], EVIDENCE.index(group[0][2])))
     rows = [_display_row(key, cells, metrics, decimals) for key, cells in ordered]

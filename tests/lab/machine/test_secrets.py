@@ -125,7 +125,8 @@ def test_a_password_in_the_address_works_and_is_kept_nowhere(
     server.behave(echoes_wrongly)
     with Run(tmp_path / "run", manifest(2, "small", backbone.address)) as run:
         results = play_all(run, partial(play, backbone=backbone), show_progress=False)
-    assert all(episode.failed for episode in results) and HIDDEN in results[0].error
+    # What a server refuses is no failure of the agent: nothing is scored, and the run keeps the reason.
+    assert not results and len(run.not_measured) == 2 and all(HIDDEN in why for why in run.not_measured.values())
     assert found(tmp_path, pickle.dumps(backbone)) == []
 
 

@@ -169,7 +169,7 @@ def test_where_the_first_asker_fails_the_next_one_asks(
 
 @contextmanager
 def holder(cache: AnswerCache, key: str) -> Iterator[Any]:
-    """Another process that has the claim and keeps it."""
+    """Another process that holds the lock and keeps it."""
     held = FORK.Event()
     process = FORK.Process(target=hold, args=(cache, key, held))
     process.start()
@@ -182,57 +182,57 @@ def holder(cache: AnswerCache, key: str) -> Iterator[Any]:
 
 
 def hold(cache: AnswerCache, key: str, held: Any) -> None:
-    with cache.claim(key, 1.0):
+    with cache.single_flight(key, 1.0):
         held.set()
         time.sleep(60)
 
 
-def seconds_to_claim(cache: AnswerCache, key: str, longest: float) -> float:
+def seconds_to_lock(cache: AnswerCache, key: str, longest: float) -> float:
     began = time.monotonic()
-    with cache.claim(key, longest) as known:
+    with cache.single_flight(key, longest) as known:
         assert known is None
         return time.monotonic() - began
 
 
-def test_the_claim_of_a_killed_process_is_taken_over_at_once(cache: AnswerCache) -> None:
+def test_the_lock_of_a_killed_process_is_taken_over_at_once(cache: AnswerCache) -> None:
     with holder(cache, KEY) as process:
         threading.Timer(0.3, process.kill).start()
-        assert 0.2 < seconds_to_claim(cache, KEY, 30) < 5
+        assert 0.2 < seconds_to_lock(cache, KEY, 30) < 5
 
 
 def test_a_stopped_process_holds_the_others_up_for_a_stated_time_only(cache: AnswerCache) -> None:
     with holder(cache, KEY) as process:
         os.kill(process.pid, signal.SIGSTOP)
-        assert 0.3 < seconds_to_claim(cache, KEY, 0.3) < 5
+        assert 0.3 < seconds_to_lock(cache, KEY, 0.3) < 5
 
 
 def test_a_thread_too_waits_for_a_stated_time_only(cache: AnswerCache) -> None:
-    with cache.claim(KEY, 1.0), ThreadPoolExecutor(1) as pool:
-        assert 0.3 < pool.submit(seconds_to_claim, cache, KEY, 0.3).result() < 5
+    with cache.single_flight(KEY, 1.0), ThreadPoolExecutor(1) as pool:
+        assert 0.3 < pool.submit(seconds_to_lock, cache, KEY, 0.3).result() < 5
 
 
 def test_whoever_asks_another_question_does_not_wait(cache: AnswerCache) -> None:
-    with holder(cache, KEY), cache.claim("c" * 64, 1.0), ThreadPoolExecutor(1) as pool:
-        assert pool.submit(seconds_to_claim, cache, OTHER, 30).result() < 1
+    with holder(cache, KEY), cache.single_flight("c" * 64, 1.0), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(seconds_to_lock, cache, OTHER, 30).result() < 1
 
 
 def test_an_answer_that_comes_while_waiting_is_taken(cache: AnswerCache) -> None:
     with holder(cache, KEY):
         threading.Timer(0.2, cache.put, (KEY, "late")).start()
-        with cache.claim(KEY, 30) as known:
+        with cache.single_flight(KEY, 30) as known:
             assert known == "late"
 
 
-def test_a_claim_survives_the_end_of_another_in_the_same_process(cache: AnswerCache) -> None:
-    with cache.claim(KEY, 1.0):
-        seconds_to_claim(cache, OTHER, 1.0)
+def test_a_lock_survives_the_end_of_another_in_the_same_process(cache: AnswerCache) -> None:
+    with cache.single_flight(KEY, 1.0):
+        seconds_to_lock(cache, OTHER, 1.0)
         child = FORK.Process(target=must_wait, args=(cache,))
         assert finish([child]) == [0]
 
 
 def must_wait(cache: AnswerCache) -> None:
-    assert seconds_to_claim(cache, KEY, 0.2) >= 0.2
-    assert seconds_to_claim(cache, OTHER, 30) < 1
+    assert seconds_to_lock(cache, KEY, 0.2) >= 0.2
+    assert seconds_to_lock(cache, OTHER, 30) < 1
 
 
 def test_the_progress_line_says_that_another_process_asks(
@@ -240,7 +240,7 @@ def test_the_progress_line_says_that_another_process_asks(
 ) -> None:
     monkeypatch.setattr("lab.models.single_flight.SILENT", 0.05)
     with holder(cache, KEY):
-        seconds_to_claim(cache, KEY, 0.3)
+        seconds_to_lock(cache, KEY, 0.3)
     assert capsys.readouterr().err == "waiting for another process that asks the same\n"
 
 

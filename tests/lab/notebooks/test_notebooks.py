@@ -16,7 +16,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from lab.__main__ import main
 from lab.machine.paths import ROOT
 from lab.notebooks import check, commands, expected
-from lab.notebooks.documents import NotebookError, read, text_of, write
+from lab.notebooks.documents import NotebookError, committed, read, text_of, write
 from lab.notebooks.execute import Job, execute
 from lab.notebooks.expected import Expectation, Reported
 from lab.notebooks.normalise import normalise, without_png_text
@@ -69,6 +69,42 @@ def test_a_value_is_read_as_its_declared_type(annotation: str, text: str, value:
 def test_a_value_of_another_type_is_refused_with_the_help(annotation: str, text: str) -> None:
     with pytest.raises(NotebookError, match=rf"parameter p got '{text}'.*p: {annotation} = None  # the help"):
         parse(text, Parameter("p", annotation, None, "the help"))
+
+
+@pytest.mark.parametrize(
+    ("line", "chooses"),
+    [
+        ('writer: str = "rules"  # of the letters', True),
+        ('writer: str = "rules@0.8?seed=1"  # of the letters', True),
+        ('writer: str = "replay:letters"  # of the letters', True),
+        ('writer: str = "local"  # of the letters', True),
+        ('writer: str | None = "local:small"  # of the letters', True),
+        ('writer: str = "gpt-4o"  # who writes the letters', True),
+        ('writer: str = ""  # who writes the letters', True),
+        ('data: str = "auto"  # official where it is, else made', False),
+        ('cluster: str = ""  # an address', False),
+        ('names: list[str] = ["rules"]  # who is named', False),
+    ],
+)
+def test_a_parameter_that_chooses_an_engine_is_known_by_its_declaration(
+    tmp_path: Path, line: str, chooses: bool
+) -> None:
+    (parameter,) = declared(read(notebook(tmp_path / "a.ipynb", parameters=line)), "a").values()
+    assert parameter.chooses_engine is chooses
+
+
+def test_the_engines_of_the_committed_notebooks_are_known() -> None:
+    parameters = [one for path in committed() for one in declared(read(path), path.stem).values()]
+    chosen = {one.name for one in parameters if one.chooses_engine}
+    assert {"engine", "paraphraser", "maker"} <= chosen and not chosen & {"data", "cluster", "embedding", "task"}
+
+
+def test_only_a_model_is_recorded(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    lines = 'engine: str = "rules"  # who answers\nwriter: str = "replay:letters"  # of the letters'
+    path = notebook(tmp_path / "a.ipynb", "1 / 0", parameters=lines)
+    assert main(["record", str(path), "-p", "engine", "rules@0.7"]) == 2
+    error = capsys.readouterr().err
+    assert "runs no model: engine='rules@0.7', writer='replay:letters'; record one with -p engine local" in error
 
 
 def test_an_unknown_parameter_stops_everything_before_it_starts(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -1,0 +1,73 @@
+"""The map for a newcomer: what each command of `python -m lab` does, with an example, and where the code is."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from lab.machine.paths import ROOT
+
+WIDTH = 100  # columns
+
+
+class Command(NamedTuple):
+    """One command. example: what stands behind `python -m lab`; words in capitals are the reader's to fill in."""
+
+    name: str
+    about: str
+    example: str
+
+
+COMMANDS = {
+    "Look at what is here": (
+        Command("doctor", "what is missing on this machine, and the line that installs it", "doctor"),
+        Command("data list", "official benchmark data: which datasets there are, and which are here", "data list"),
+        Command("model list", "small models for the engine `local` and for embeddings", "model list"),
+    ),
+    "Get more of it": (
+        Command("data fetch", "download and convert a dataset", "data fetch NAME"),
+        Command("model get", "download a model", "model get qwen2.5-coder-0.5b"),
+    ),
+    "Run notebooks": (
+        Command("run", "execute notebooks with papermill", "run 0_tour -p engine rules@0.8"),
+        Command("reproduce", "execute every notebook and check the expected figures", "reproduce --jobs 4"),
+        Command("record", "run a notebook on a model, and keep its answers for `replay:`",
+                "record NOTEBOOK -p engine local --minutes 30"),
+    ),
+    "Check": (Command("check", "find committed notebooks that are out of form or stale", "check 0_tour"),),
+    "Cost": (
+        Command("estimate", "what more episodes like a run's would cost with a priced model",
+                "estimate RUN --model gpt-4o --episodes 1000"),
+    ),
+}  # fmt: skip
+ABOUT = {command.name: command.about for group in COMMANDS.values() for command in group}
+FOLDERS = {
+    "notebooks/": "one notebook a table or figure; open them with: make lab",
+    "figures/": "what the committed notebooks draw and tabulate",
+    "data/": "small data that comes with the code, published numbers, recordings of models",
+}
+
+
+def lines() -> Iterator[str]:
+    """The map, line by line."""
+    yield "Research on language agents, in notebooks. All of it runs offline; -p engine chooses a model."
+    for group, commands in COMMANDS.items():
+        yield f"\n{group}"
+        for command in commands:
+            yield from (_entry(command.name, command.about), f"{'':16}python -m lab {command.example}")
+    yield "\nWhere things are"
+    yield from (_entry(name, about) for name, about in {**FOLDERS, **_packages()}.items())
+    yield "\npython -m lab COMMAND --help has the options of a command; README.md, how to begin."
+
+
+def _packages() -> dict[str, str]:
+    """Each package of the checkout with the first line of its docstring: lab need not know which there are."""
+    texts = {path.parent.name: path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("*/__init__.py"))}
+    told = {name: ast.get_docstring(ast.parse(text)) or "" for name, text in texts.items()}
+    return {f"{name}/": told[name].partition("\n")[0] for name in told}
+
+
+def _entry(name: str, about: str) -> str:
+    return textwrap.fill(f"  {name:<14}{about}", WIDTH, subsequent_indent=" " * 16)
