@@ -12,9 +12,9 @@ from lab.machine.paths import ROOT
 NOTED = ("numpy", "pandas", "scipy", "pydantic", "openai", "json_repair", "joblib")
 
 
-def code_hash(packages: Iterable[str]) -> str:
-    """A hash over the Python sources of the named packages of this repository, in a fixed order."""
-    return _hash_of(tuple(sorted(packages)))
+def code_hash(packages: Iterable[str] = ()) -> str:
+    """A hash over the Python sources of the named packages of this repository, by default of all, in a fixed order."""
+    return _hash_of(tuple(sorted(packages or (path.parent.name for path in ROOT.glob("*/__init__.py")))))
 
 
 @cache  # once a process: what was imported stays as it was, whatever is edited meanwhile

@@ -32,7 +32,6 @@ INSTALL = "python -m pip install -r requirements-cluster.txt"
 CONNECT_SECONDS = 10.0
 POLL_SECONDS = 0.02  # between two looks for finished episodes
 IDLE_SECONDS = 5.0  # without a finished episode, before it is asked whether there are workers at all
-SUITE = ("lab", "worlds", "sdp", "statefactory", "procllm")
 
 T = TypeVar("T")
 Job = Callable[[str], T]
@@ -53,7 +52,7 @@ class Expected:
     @classmethod
     def of(cls, address: str) -> Expected:
         """address: as in the run's manifest, where engines other than an endpoint have a word in its place."""
-        return cls(code_hash(SUITE), address if address.startswith(("http://", "https://")) else "")
+        return cls(code_hash(), address if address.startswith(("http://", "https://")) else "")
 
 
 def stream(
@@ -166,7 +165,7 @@ class _Checked:
 @cache
 def _check(expected: Expected) -> None:
     """Raise NoCluster if this worker would play something else than the run says."""
-    if code_hash(SUITE) != expected.code:
+    if code_hash() != expected.code:
         raise NoCluster(
             f"The worker on {_here()} has other code in {ROOT} than the machine that started the run; "
             "install the same checkout there and start the worker again"
