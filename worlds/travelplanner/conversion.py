@@ -32,16 +32,9 @@ SOURCES = {
     "city_state": "background/citySet_with_states.txt",
 }
 FLIGHT_COLUMNS = (
-    "Flight Number",
-    "Price",
-    "DepTime",
-    "ArrTime",
-    "ActualElapsedTime",
-    "FlightDate",
-    "OriginCityName",
-    "DestCityName",
+    "Flight Number", "Price", "DepTime", "ArrTime", "ActualElapsedTime", "FlightDate", "OriginCityName", "DestCityName",
     "Distance",
-)
+)  # fmt: skip
 COLUMNS = {
     "accommodations": (
         "NAME",
