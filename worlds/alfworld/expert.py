@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING
 
+from worlds.alfworld.official import OfficialGames
 from worlds.alfworld.package_files import named, package
 from worlds.alfworld.tasks import HouseholdTask
 from worlds.alfworld.world import AlfWorld, Games, fast_game
 from worlds.base import NoSolution
+
+if TYPE_CHECKING:
+    from worlds.alfworld.engine import FastPddlEnv
 
 APPLIANCES = {
     "pick_clean_then_place_in_recep": "sinkbasintype",
@@ -21,7 +26,7 @@ class Expert:
 
     def __init__(self, world: AlfWorld) -> None:
         self._games = world.games
-        self._walkthroughs = cache(self._games.walkthroughs) if world.data == "official" else None
+        self._walkthroughs = cache(world.games.walkthroughs) if isinstance(world.games, OfficialGames) else None
 
     def actions(self, task: HouseholdTask) -> tuple[str, ...]:
         """Commands that win a fresh game. Raises NoSolution naming the task if none is known."""
@@ -47,7 +52,7 @@ def planned(games: Games, task: HouseholdTask) -> tuple[str, ...]:
         engine.close()
 
 
-def played(engine: object, game: dict[str, str], operators: list[str], task: HouseholdTask) -> tuple[str, ...]:
+def played(engine: FastPddlEnv, game: dict[str, str], operators: list[str], task: HouseholdTask) -> tuple[str, ...]:
     """The operators' commands in the whole game, which they win."""
     world = named(engine)
     world.load(game)

@@ -81,10 +81,10 @@ def scene_for(task_type: str, split: str, rng: Random) -> tuple[Scene, Wanted]:
 
 def floor_plans(task_type: str, split: str) -> list[int]:
     """The floor plans of a split that are rooms for the task."""
-    table = package_files.constants()
-    rooms = sorted(table.GOALS_VALID[task_type])
-    of_split = set(table.TRAIN_SCENE_NUMBERS if split == "train" else table.TEST_SCENE_NUMBERS)
-    return [number for room in rooms for number in table.SCENE_TYPE[room] if number in of_split]
+    constants = package_files.constants()
+    rooms = sorted(constants.GOALS_VALID[task_type])
+    of_split = set(constants.TRAIN_SCENE_NUMBERS if split == "train" else constants.TEST_SCENE_NUMBERS)
+    return [number for room in rooms for number in constants.SCENE_TYPE[room] if number in of_split]
 
 
 def candidates(task_type: str, scene: Scene) -> Iterator[Wanted]:

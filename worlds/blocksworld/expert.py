@@ -31,8 +31,7 @@ class Expert:
         if planner not in PLANNERS:
             raise ValueError(f"planner={planner!r}; choose one of {', '.join(PLANNERS)}")
         problems = world.problems
-        known = plans == "reference" and isinstance(problems, OfficialProblems)
-        self._known = problems.plans() if known else {}
+        self._known = problems.plans() if plans == "reference" and isinstance(problems, OfficialProblems) else {}
         self._planner = planner
         self._planned: dict[BlocksTask, tuple[Action, ...]] = {}
 
