@@ -1,4 +1,4 @@
-"""How a problem is solved: PlanBench's own plan, or a planner's. Never handed to an agent."""
+"""BlocksWorld's expert, never given to an agent: PlanBench's own plan, or a planner's."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ class Expert:
             found = PLANNERS[self._planner](task.problem)
             if found is None:
                 raise NoSolution(f"{task.id} has no plan: {task.goal}")
+            # Played before it is given, so that a planner's mistake is never taken for a solution.
             check(task, found)
             self._planned[task] = found
         return self._planned[task]

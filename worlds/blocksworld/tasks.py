@@ -1,4 +1,4 @@
-"""What an agent may know of a problem, and the world's two sources of problems."""
+"""BlocksWorld's tasks, and the protocol of its two sources of problems."""
 
 from __future__ import annotations
 

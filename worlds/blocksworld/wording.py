@@ -71,7 +71,7 @@ def clause(fact: Fact) -> str:
 
 def observation(state: State) -> str:
     """All that holds, its clauses parted by commas, without a full stop."""
-    ranks = list(PREDICATES)
+    ranks = list(PREDICATES)  # a dict keeps its order, which is that of an observation
     facts = sorted(state.facts(), key=lambda fact: (ranks.index(fact[0]), [in_order(block) for block in fact[1:]]))
     return ", ".join(map(clause, facts))
 

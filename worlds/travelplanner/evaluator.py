@@ -79,7 +79,8 @@ def evaluate(
     try:
         days = days_read(plan, task.days)
     except Unreadable as problem:
-        return malformed_plan(task, str(problem))
+        reason = str(problem)
+        return PlanVerdict(True, dict.fromkeys(COMMONSENSE, failed(reason)), hard.unjudged(task, reason), reason)
     commonsense, error = run_checks(checks, task, days, listings)
     # Of the eight, these two alone decide whether the official script goes on to the hard constraints.
     if error or not (commonsense[SANDBOX_CHECK].passed and commonsense[ABSENCE_CHECK].passed):
@@ -102,7 +103,3 @@ def run_checks(
             results[name] = failed(str(problem))
             error = error or str(problem)
     return results, error
-
-
-def malformed_plan(task: TripTask, reason: str) -> PlanVerdict:
-    return PlanVerdict(True, dict.fromkeys(COMMONSENSE, failed(reason)), hard.unjudged(task, reason), reason)

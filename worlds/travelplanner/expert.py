@@ -1,4 +1,4 @@
-"""What no agent is given: the annotated plans, and an exact search for the cheapest honest plan of a query.
+"""TravelPlanner's expert, never given to an agent: annotated plans, and an exact search for the cheapest honest plan.
 
 The search needs no solver. Given the cities, a plan's cost is a sum of parts that do not bear on each other: each
 leg's transportation (within one family, because one's own car does not mix with anything else), each stay's
@@ -90,6 +90,7 @@ def solve(task: TripTask, listings: Listings, cities: Sequence[str]) -> Solution
 
 def splits(days: int, cities: Sequence[str]) -> Iterator[tuple[Stay, ...]]:
     """Every way to spread the days: out on the first, back on the last, a move between cities in between."""
+    # Different days for all moves, so that each stay has a night: a city that is only passed through fails.
     for moves in combinations(range(2, days), len(cities) - 1):
         travel = (1, *moves, days)
         yield tuple(Stay(city, *span) for city, span in zip(cities, pairwise(travel), strict=True))

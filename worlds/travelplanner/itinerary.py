@@ -1,4 +1,4 @@
-"""How the benchmark's evaluator reads a plan: which days, which fields, and what it makes of their text.
+"""The parser of plans, which reads them as the official evaluator does: days, fields, and what their text means.
 
 A plan is a list of day objects with the keys `current_city` and those of `SLOTS`. The official program stops with an
 error on some malformed plans; reading such a field here raises `Unreadable`, which the evaluator records.

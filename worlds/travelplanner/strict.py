@@ -1,4 +1,4 @@
-"""What an honest reader objects to in a plan that the official evaluator may let pass.
+"""Strict validation of a plan: the faults that an honest reader sees and the official evaluator may let pass.
 
 The official checks have gaps (see `itinerary` and `commonsense`): null meals, text hidden behind the last semicolon,
 names that fit by accident, flights of another day. Here every item must be exactly one row of the listings.

@@ -25,7 +25,7 @@ from worlds.travelplanner.itinerary import MEALS, SLOTS, Day, days_read, flight_
 from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Listings
 from worlds.travelplanner.tasks import TripTask
 
-ACTION = re.compile(r"\s*(\w+)\[(.*)\]\s*", re.DOTALL)
+ACTION = re.compile(r"\s*(\w+)\[(.*)\]\s*", re.DOTALL)  # a draft in JSON may have line breaks
 EMPTY = "-"  # an empty slot, as the benchmark's own plans write it
 
 
@@ -162,8 +162,9 @@ class TravelPlanner:
     def _submit(self, task: TripTask, text: str) -> Step | None:
         try:
             plan = json.loads(text)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError):  # the parser recurses: thousands of opening brackets are an answer, too
             return None
+        # The score alone goes out: the evaluator's reasons would tell a later trial what to change.
         verdict = evaluate(task, plan, self.listings)
         return Step("The itinerary is handed in.", score=float(verdict.final), done=True)
 

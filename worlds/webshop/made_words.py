@@ -30,6 +30,7 @@ class KindOfProduct(NamedTuple):
     prices: tuple[float, float]
 
 
+# The reward takes products with the same query, or with two categories in common, to be of one kind.
 KINDS = (
     KindOfProduct(
         "grocery",
