@@ -32,8 +32,9 @@ def data_folder() -> Iterator[None]:
     try:
         yield
     finally:
-        if before is None:
-            os.environ.pop("ALFWORLD_DATA", None)
+        os.environ.pop("ALFWORLD_DATA", None)
+        if before is not None:
+            os.environ["ALFWORLD_DATA"] = before
 
 
 @cache
