@@ -1,1 +1,33 @@
-"""Text environments, each behind the protocol of `worlds.base`; they know no paper."""
+"""Text environments behind one protocol, `worlds.base.World`: tasks, reset, step, all in text. They know no paper.
+
+    worlds.alfworld         household tasks: find a thing, clean, heat or cool it, put it somewhere
+    worlds.blocksworld      stack blocks until they stand as asked; PlanBench's problems, or random ones of any size
+    worlds.scienceworld     primary school experiments in a simulated house; needs no Java of the machine's own
+    worlds.textworld        generated text adventures: locked chests, treasure hunts, cooking
+    worlds.travelplanner    plan a trip from flights, rooms, restaurants and sights; the official evaluator's verdicts
+    worlds.webshop          find a product that fits an instruction and buy it
+
+Start with a module's `load()`; it needs no download, and takes the benchmark's own data where there is any:
+
+    world = worlds.blocksworld.load()    # after `import worlds.blocksworld`
+    step = world.reset(world.tasks("test")[0])
+    step = world.step(step.actions[0])   # step.text, step.score, step.done
+
+Each folder has its agents' side in `world.py` and the solutions, which no agent may see, in `expert.py`. `Isolated`
+runs any world in a process of its own. `dir(worlds)` is what a world of your own is written with.
+"""
+
+from lab.lazy import front_door
+
+PLACES = {
+    "EpisodeOver": "worlds.base",
+    "Expert": "worlds.base",
+    "Isolated": "worlds.isolated",
+    "ListingWorld": "worlds.base",
+    "NoSolution": "worlds.base",
+    "Step": "worlds.base",
+    "Task": "worlds.base",
+    "World": "worlds.base",
+    "WorldDied": "worlds.base",
+}
+__getattr__, __dir__ = front_door(__name__, PLACES)

@@ -1,4 +1,4 @@
-"""The protocol every world speaks: Gymnasium's verbs with text in and text out."""
+"""The protocol of every world: Gymnasium's verbs, `reset` and `step`, with text in and text out."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ class Step:
     """
 
     text: str
+    # The standing so far, where Gymnasium has the reward of one step: it can go down, and must not be summed.
     score: float = 0.0
     done: bool = False
     actions: tuple[str, ...] = ()
@@ -49,6 +50,7 @@ class World(Protocol):
 
     def tasks(self, split: str) -> Sequence[Task]: ...
 
+    # Any, because every world has a class of tasks of its own, and parameters are contravariant.
     def reset(self, task: Any) -> Step: ...
 
     def step(self, action: str) -> Step: ...

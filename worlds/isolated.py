@@ -3,7 +3,8 @@
     if __name__ == "__main__":  # in a program; notebooks do without
         world = Isolated(functools.partial(worlds.textworld.load, data="made"))
 
-Engines written in C (Z-machine, planner) run inside Python's process and would take it along when they crash.
+Engines written in C (Z-machine, planner) run inside Python's process, so a segmentation fault would end the run. Here
+it is a `WorldDied`, which the runner answers by repeating the episode.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from typing import Any
 
 from worlds.base import ListingWorld, Step, WorldDied
 
-PATIENCE = 300.0  # seconds; the slowest first answer measured, a cold JVM with a gold path, takes 25
+PATIENCE = 300.0  # seconds until a timeout; the slowest first answer measured, a cold JVM with a gold path, takes 25
 SECONDS_TO_CLOSE = 10.0
-PLAIN = ("data", "splits", "goes_on")
+PLAIN = ("data", "splits", "goes_on")  # the attributes of a ListingWorld; all else it has are methods
 
 
 class Isolated:
@@ -78,7 +79,7 @@ class Isolated:
             if not pipe.poll(self._patience):
                 raise TimeoutError(f"no answer to {name} in {self._patience:g} s")
             answer, error = pipe.recv()
-        except (EOFError, OSError) as problem:
+        except (EOFError, OSError) as problem:  # a TimeoutError is an OSError
             raise WorldDied(f"the world's process died ({self._bury() or problem}); reset starts another") from problem
         except KeyboardInterrupt:
             self._bury()  # its answer would be taken for that to the next question
@@ -93,7 +94,7 @@ class Isolated:
         self._pipe, theirs = context.Pipe()
         self._child = context.Process(target=_serve, args=(self._make, theirs), daemon=True)
         self._child.start()
-        theirs.close()
+        theirs.close()  # else this process would hold the pipe open, and never see the end of a dead child's
         return self._pipe
 
     def _bury(self) -> str:

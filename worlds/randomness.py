@@ -1,4 +1,4 @@
-"""A guard of the global random numbers, for packages that seed or draw from them even while they are imported."""
+"""Saves and restores the global random states, around packages that seed or draw from them, some while imported."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def write_games(content: zipfile.ZipFile, target: Path, rules: set[Rules]) -> di
     with gzip.GzipFile(target, "wb", mtime=0) as file:  # without the time, so that the file is always the same
         for place in sorted(places(content)):
             game = json.loads(content.read(place.as_posix()))
-            if game.get("solvable"):
+            if game.get("solvable"):  # ALFWorld's own loader skips the others, too
                 line, of_game = compact(place, game, content.filename)
                 file.write((json.dumps(line) + "\n").encode())
                 rules.add(of_game)

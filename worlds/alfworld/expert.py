@@ -1,14 +1,20 @@
-"""How a game is solved: a released game's walkthrough, a made game's plan. Never handed to an agent."""
+"""ALFWorld's expert, never given to an agent: a released game's walkthrough, a made game's plan."""
 
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING
 
+from worlds.alfworld.official import OfficialGames
 from worlds.alfworld.package_files import named, package
 from worlds.alfworld.tasks import HouseholdTask
 from worlds.alfworld.world import AlfWorld, Games, fast_game
 from worlds.base import NoSolution
 
+if TYPE_CHECKING:
+    from worlds.alfworld.engine import FastPddlEnv
+
+# The goal does not name the receptacle that cleans, cools or heats a thing, but the planner's part must have one.
 APPLIANCES = {
     "pick_clean_then_place_in_recep": "sinkbasintype",
     "pick_cool_then_place_in_recep": "fridgetype",
@@ -21,13 +27,14 @@ class Expert:
 
     def __init__(self, world: AlfWorld) -> None:
         self._games = world.games
-        self._walkthroughs = cache(self._games.walkthroughs) if world.data == "official" else None
+        # Kept by split, because each reading goes through the file of all games, 200 MB unpacked.
+        self._walkthroughs = cache(world.games.walkthroughs) if isinstance(world.games, OfficialGames) else None
 
     def actions(self, task: HouseholdTask) -> tuple[str, ...]:
         """Commands that win a fresh game. Raises NoSolution naming the task if none is known."""
         if self._walkthroughs is None:
             return planned(self._games, task)
-        split = task.id.split("-")[1]
+        split = task.id.split("-")[1]  # of "alfworld-valid_seen-000"; no split's name has a hyphen
         known = self._walkthroughs(split).get(task.id) if split in self._games.splits else None
         if known is None:
             raise NoSolution(f"{task.id} is none of ALFWorld's released games, whose walkthroughs are known")
@@ -41,13 +48,14 @@ def planned(games: Games, task: HouseholdTask) -> tuple[str, ...]:
     if operators is None:
         raise NoSolution(f"the planner finds no way to solve {task.id}, {task.goal!r}")
     engine = package("worlds.alfworld.engine").FastPddlEnv()
+    # The plan is for a part of the problem: that it wins the whole game is seen, not assumed.
     try:
         return played(engine, fast_game(games.rules(), task), operators, task)
     finally:
         engine.close()
 
 
-def played(engine: object, game: dict[str, str], operators: list[str], task: HouseholdTask) -> tuple[str, ...]:
+def played(engine: FastPddlEnv, game: dict[str, str], operators: list[str], task: HouseholdTask) -> tuple[str, ...]:
     """The operators' commands in the whole game, which they win."""
     world = named(engine)
     world.load(game)

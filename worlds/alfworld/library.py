@@ -1,4 +1,4 @@
-"""Copies of the planning library, each with one game's state in it.
+"""A pool of copies of the planning library, each with one game's state in it.
 
 The library keeps its state in globals, so that every game under way needs a copy of its own, which
 `fast_downward.load_lib` makes. Unloading one with `close_lib` after others were loaded ends the process with a

@@ -81,10 +81,11 @@ def scene_for(task_type: str, split: str, rng: Random) -> tuple[Scene, Wanted]:
 
 def floor_plans(task_type: str, split: str) -> list[int]:
     """The floor plans of a split that are rooms for the task."""
-    table = package_files.constants()
-    rooms = sorted(table.GOALS_VALID[task_type])
-    of_split = set(table.TRAIN_SCENE_NUMBERS if split == "train" else table.TEST_SCENE_NUMBERS)
-    return [number for room in rooms for number in table.SCENE_TYPE[room] if number in of_split]
+    constants = package_files.constants()
+    # The package has a set there; without sorting, the draw would depend on the process's hash seed.
+    rooms = sorted(constants.GOALS_VALID[task_type])
+    of_split = set(constants.TRAIN_SCENE_NUMBERS if split == "train" else constants.TEST_SCENE_NUMBERS)
+    return [number for room in rooms for number in constants.SCENE_TYPE[room] if number in of_split]
 
 
 def candidates(task_type: str, scene: Scene) -> Iterator[Wanted]:
@@ -110,6 +111,7 @@ def treatable(task_type: str, scene: Scene) -> Callable[[str], bool]:
 def unsolved(task_type: str, scene: Scene, wanted: Wanted) -> bool:
     """Whether there is something to do: for a treated thing to leave its tool, for others to be elsewhere at first."""
     thing, place = wanted
+    # A thing to clean, heat or cool may lie in the right place from the start: it is to leave it and come back.
     if task_type in TREATMENTS:
         return place != TREATMENTS[task_type][1]
     enough = 2 if task_type == "pick_two_obj_and_place" else 1

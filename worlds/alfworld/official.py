@@ -41,7 +41,8 @@ class OfficialGames:
 
     def walkthroughs(self, split: str) -> dict[str, tuple[str, ...]]:
         """ALFWorld's own solution of each game, by the task's id; only an expert may see it."""
-        known = {name(game): tuple(game["walkthrough"]) for game in read_games(self._folder, split)}
+        games = read_games(self._folder, split)
+        known = {f"{game['task_dir']}/{game['trial']}": tuple(game["walkthrough"]) for game in games}
         return {task.id: known[task.game] for task in self.tasks(split)}
 
 
@@ -62,11 +63,6 @@ def official_tasks(folder: Path, split: str) -> tuple[HouseholdTask, ...]:
         HouseholdTask(task_id("official", split, position, len(games)), goal, task_type, f"{task_dir}/{trial}", problem)
         for position, (task_dir, trial, goal, task_type, problem) in enumerate(games)
     )
-
-
-def name(game: dict[str, Any]) -> str:
-    """A game's name in papers: its folder and trial."""
-    return f"{game['task_dir']}/{game['trial']}"
 
 
 def read_games(folder: Path, split: str) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,8 @@
-"""What the `alfworld` package brings without any download: names, goals, floor plans, the domain and the grammar."""
+"""Files and modules of the installed package `alfworld`: ALFRED's tables and goals, floor plans, domain and grammar.
+
+They come with `pip install`, without a download; the released games do not, see `worlds.alfworld.official`. `package`
+is the one door to every module that imports ALFWorld or TextWorld, this folder's own engine and planner included.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
+from importlib.resources import files
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,13 +26,15 @@ from worlds.randomness import randomness_kept
 @contextmanager
 def data_folder() -> Iterator[None]:
     """The package makes a folder in the user's home when it is imported, unless ALFWORLD_DATA names one."""
+    # The package writes the variable as well, so that it has to be taken out again.
     before = os.environ.get("ALFWORLD_DATA")
     os.environ["ALFWORLD_DATA"] = before or tempfile.gettempdir()
     try:
         yield
     finally:
-        if before is None:
-            os.environ.pop("ALFWORLD_DATA", None)
+        os.environ.pop("ALFWORLD_DATA", None)
+        if before is not None:
+            os.environ["ALFWORLD_DATA"] = before
 
 
 @cache
@@ -63,13 +70,14 @@ def rules() -> Rules:
     info = package("alfworld.info")
     domain = Path(info.ALFRED_PDDL_PATH).read_text(encoding="utf-8")
     grammar = Path(info.ALFRED_TWL2_PATH).read_text(encoding="utf-8")
+    # What the package's own grammar says until a game's task is put in.
     return Rules(domain, grammar.replace("UNKNOWN GOAL.", TASK_MARK))
 
 
 @cache
 def floor_plan(number: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The kinds of things in an AI2-THOR floor plan, and the ids of the receptacles whose place is known, sorted."""
-    folder = Path(constants().__file__).parent / "layouts"
-    kinds = json.loads((folder / f"FloorPlan{number}-objects.json").read_text(encoding="utf-8"))
-    placed = json.loads((folder / f"FloorPlan{number}-openable.json").read_text(encoding="utf-8"))
+    folder = files(package("alfworld.gen")) / "layouts"
+    kinds = json.loads(folder.joinpath(f"FloorPlan{number}-objects.json").read_text(encoding="utf-8"))
+    placed = json.loads(folder.joinpath(f"FloorPlan{number}-openable.json").read_text(encoding="utf-8"))
     return tuple(sorted(kinds)), tuple(sorted(placed))

@@ -1,4 +1,4 @@
-"""Planning on the part of a problem that its goal is about.
+"""The planner of the made games: it plans on the part of a problem that the goal is about.
 
 The planning library's own search on a whole kitchen takes gigabytes and does not end. Here it sees one thing of each
 wanted kind (two where the goal wants two), the receptacles that these lie in, one where they should go, the
@@ -92,6 +92,7 @@ def relevant(sections: Sections, appliance: str | None) -> set[str] | None:
 
 def wanted(sections: Sections, predicate: str, inside: dict[str, str], more: str | None = None) -> set[str] | None:
     """As many names of each type as the goal has variables of it, among those that are somewhere (`inside`)."""
+    # Of the goal's facts those that give a variable its type; two variables of one type are the task with two things.
     counts = Counter(fact[2] for fact in atoms(sections.goal) if fact[0] == predicate)
     if predicate == "receptacletype":  # the goal names one receptacle's type more than once
         counts = Counter(dict.fromkeys([*counts, *([more] if more else [])], 1))
@@ -116,6 +117,7 @@ def atoms(expression: Expression) -> Iterator[Expression]:
 
 def text_of(sections: Sections, kept: set[str]) -> str:
     """The problem with those names only."""
+    # The library wants the sections in this order, see `worlds.alfworld.problem`.
     objects = " ".join(f"{name} - {kind}" for name, kind in sections.objects.items() if name in kept)
     init = [fact for fact in sections.init if fact[0] == "=" or kept.issuperset(fact[1:])]
     return (

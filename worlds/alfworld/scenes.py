@@ -11,28 +11,10 @@ from worlds.alfworld.package_files import constants, floor_plan
 # Receptacles that a floor plan names without saying where they stand, and how many of them a scene gets: what the
 # released games mostly have.
 UNPLACED = {
-    "ArmChair": 1,
-    "Bed": 1,
-    "CoffeeMachine": 1,
-    "CoffeeTable": 1,
-    "CounterTop": 1,
-    "Desk": 1,
-    "DiningTable": 1,
-    "Dresser": 1,
-    "GarbageCan": 1,
-    "HandTowelHolder": 2,
-    "LaundryHamper": 1,
-    "Ottoman": 1,
-    "Safe": 1,
-    "Shelf": 2,
-    "SideTable": 1,
-    "Sofa": 1,
-    "StoveBurner": 4,
-    "Toaster": 1,
-    "Toilet": 1,
-    "ToiletPaperHanger": 1,
-    "TowelHolder": 1,
-}
+    "ArmChair": 1, "Bed": 1, "CoffeeMachine": 1, "CoffeeTable": 1, "CounterTop": 1, "Desk": 1, "DiningTable": 1,
+    "Dresser": 1, "GarbageCan": 1, "HandTowelHolder": 2, "LaundryHamper": 1, "Ottoman": 1, "Safe": 1, "Shelf": 2,
+    "SideTable": 1, "Sofa": 1, "StoveBurner": 4, "Toaster": 1, "Toilet": 1, "ToiletPaperHanger": 1, "TowelHolder": 1,
+}  # fmt: skip
 LAMP = "DeskLamp"
 LAMP_STANDS_ON = ("Desk", "Dresser", "Shelf", "SideTable")  # as in the released games
 MOST_OF_A_KIND = 3
@@ -97,8 +79,7 @@ def receptacles_of(number: int, rng: Random) -> tuple[str, ...]:
 @cache
 def standing() -> frozenset[str]:
     """The kinds of receptacles that stay where they are; bowls and the like are things here."""
-    table = constants()
-    return frozenset(table.VAL_RECEPTACLE_OBJECTS) - frozenset(table.MOVABLE_RECEPTACLES_SET)
+    return frozenset(constants().VAL_RECEPTACLE_OBJECTS) - frozenset(constants().MOVABLE_RECEPTACLES_SET)
 
 
 def holds(receptacle_kind: str, thing_kind: str) -> bool:

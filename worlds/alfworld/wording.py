@@ -92,7 +92,7 @@ class Wording:
         parsed = logic.GameLogic(domain="", grammar=grammar)
         self._rules = {
             name: [Production(query_of(rule.condition), parts_of(rule.rhs)) for rule in rules]
-            for name, rules in parsed.grammar._rules.items()
+            for name, rules in parsed.grammar._rules.items()  # TextWorld has no public way to a grammar's rules
         }
         self.commands = {
             name: Command(parts_of(symbols(action.template)), parts_of(symbols(action.feedback_rule)))
@@ -105,6 +105,7 @@ class Wording:
 
     def text(self, parts: Sequence[Part], scene: Scene) -> str:
         """The parts, filled in."""
+        # A list, which `join` takes faster than a generator: this runs for every command of every step.
         return "".join([self._part(part, scene) for part in parts])
 
     def _part(self, part: Part, scene: Scene) -> str:
@@ -132,6 +133,7 @@ class Wording:
                 yield self._part(each.shown, scene._replace(bound=bound))
             else:
                 values = {name: scene.entities[entity] for name, entity in bound.items()}
+                # Expressions such as `o.name`, out of the grammar that ships with the games and from nowhere else.
                 yield str(eval(each.shown, {"__builtins__": {}}, values))
 
     def _enumeration(self, items: list[str], scene: Scene) -> str:

@@ -84,6 +84,7 @@ class AlfWorld:
 
     def _step(self, state: Any) -> Step:
         self._valid = tuple(state["admissible_commands"])
+        # The engine's "won" follows the state and goes back when a later step undoes the goal.
         self._won = self._won or bool(state["won"])
         return Step(state["feedback"], float(self._won), self._won, self._valid if self._list_actions else ())
 
@@ -100,6 +101,7 @@ def start_fast() -> tuple[Any, Callable[[], None]]:
 
 def start_stock() -> tuple[Any, Callable[[], None]]:
     """TextWorld's own engine under ALFWorld's names, and what ends it."""
+    # Not `policy_commands`: the engine would plan at every step, which on a full kitchen takes 4 GB and does not end.
     infos = package("textworld").EnvInfos(won=True, admissible_commands=True)
     engine = package("textworld.envs.pddl").PddlEnv(infos)
     return named(engine), partial(package("worlds.alfworld.library").give_back, engine.downward_lib)
@@ -116,5 +118,5 @@ def stock_game(rules: Rules, task: HouseholdTask) -> dict[str, Any]:
         "grammar": rules.grammar.replace(TASK_MARK, task.goal),
         "pddl_problem": task.problem,
         "solvable": True,
-        "walkthrough": None,
+        "walkthrough": None,  # the engine plans for a missing one only if it is asked to show it
     }

@@ -1,8 +1,8 @@
 """BlocksWorld: pick up, put down, stack and unstack blocks until they stand as asked (PlanBench, NeurIPS 2023).
 
 `load` gives the world, with PlanBench's 501 problems or with random ones of any size; `from_pddl` reads a problem, and
-`BlocksProblem.to_pddl` writes one. PlanBench's plans and the planner are in `worlds.blocksworld.expert`, which nothing that
-an agent is given imports.
+`BlocksProblem.to_pddl` writes one. PlanBench's plans and the planner are in `worlds.blocksworld.expert`, which nothing
+that an agent is given imports.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a problem is solved: PlanBench's own plan, or a planner's. Never handed to an agent."""
+"""BlocksWorld's expert, never given to an agent: PlanBench's own plan, or a planner's."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ class Expert:
         if planner not in PLANNERS:
             raise ValueError(f"planner={planner!r}; choose one of {', '.join(PLANNERS)}")
         problems = world.problems
-        known = plans == "reference" and isinstance(problems, OfficialProblems)
-        self._known = problems.plans() if known else {}
+        self._known = problems.plans() if plans == "reference" and isinstance(problems, OfficialProblems) else {}
         self._planner = planner
         self._planned: dict[BlocksTask, tuple[Action, ...]] = {}
 
@@ -45,6 +44,7 @@ class Expert:
             found = PLANNERS[self._planner](task.problem)
             if found is None:
                 raise NoSolution(f"{task.id} has no plan: {task.goal}")
+            # Played before it is given, so that a planner's mistake is never taken for a solution.
             check(task, found)
             self._planned[task] = found
         return self._planned[task]

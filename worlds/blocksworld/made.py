@@ -47,6 +47,7 @@ def made_problem(blocks: int, random: Random) -> BlocksProblem:
     """A random start, and as goal what is on top of what in another random state. Never solved at the start."""
     names = [letters(index) for index in range(blocks)]
     start = random_state(names, random)
+    # Only "on" facts, as in PlanBench; with none (all blocks on the table) or with all true at the start, draw again.
     while True:
         end = random_state(names, random)
         goal = tuple(sorted(fact for fact in end.facts() if fact[0] == "on"))

@@ -80,7 +80,7 @@ def shortest_plan(problem: BlocksProblem) -> tuple[Action, ...] | None:
         control.assign_external(last, True)
         if found := _solved(control):
             return found
-        control.release_external(last)
+        control.release_external(last)  # only this length's check goes; its steps stay for the next
     return None
 
 

@@ -62,6 +62,7 @@ class BlocksProblem:
 
     def to_pddl(self, name: str = "blocks") -> str:
         """The problem in PDDL, for `DOMAIN`; the same text for the same problem."""
+        # All sorted: `official.DIGEST` is taken of this text, and must not depend on the order of a set.
         blocks = " ".join(sorted(self.start.blocks, key=in_order))
         start = " ".join(map(_pddl, sorted(self.start.facts())))
         goal = " ".join(map(_pddl, self.goal))
@@ -95,7 +96,7 @@ def from_pddl(text: str) -> BlocksProblem:
         objects, start, (goal,) = sections[":objects"], sections[":init"], sections[":goal"]
     except (KeyError, ValueError) as error:
         raise BadProblem(f"a problem needs :objects, :init and one :goal; this one has {sorted(sections)}") from error
-    facts = goal[1:] if goal[:1] == ["and"] else [goal]
+    facts = goal[1:] if goal[:1] == ["and"] else [goal]  # PDDL allows a goal of one fact without "and"
     return problem_of(objects, map(_fact, start), map(_fact, facts))
 
 
@@ -119,6 +120,7 @@ def _fact(parsed: object) -> Fact:
 
 def _parsed(text: str) -> list:
     """The text as nested lists of words. Raises BadProblem where brackets do not match."""
+    # PDDL ignores case, and a semicolon begins a comment.
     lines = (line.split(";")[0] for line in text.lower().splitlines())
     stack: list[list] = [[]]
     for token in " ".join(lines).replace("(", " ( ").replace(")", " ) ").split():

@@ -97,6 +97,7 @@ class State:
 
     def _with(self, old: tuple[str, ...], new: tuple[str, ...], holding: str | None) -> State:
         """This state with one tower replaced; an empty one is no tower."""
+        # Sorted again, so that equal states compare and hash as equal whatever led to them.
         kept = [tower for tower in self.towers if tower != old]
         return State(tuple(sorted([*kept, new] if new else kept)), holding)
 
@@ -116,6 +117,6 @@ def state_of(facts: Iterable[Fact], blocks: Iterable[str]) -> State:
 
 def _raised(bottom: str, upper: dict[str, str]) -> tuple[str, ...]:
     tower = [bottom]
-    while (block := upper.get(tower[-1])) is not None and block not in tower:
+    while (block := upper.get(tower[-1])) is not None and block not in tower:  # facts may go round in a circle
         tower.append(block)
     return tuple(tower)

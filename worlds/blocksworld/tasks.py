@@ -1,4 +1,4 @@
-"""What an agent may know of a problem, and the world's two sources of problems."""
+"""BlocksWorld's tasks, and the protocol of its two sources of problems."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ class BlocksTask:
 class Problems(Protocol):
     """Where problems come from. data: "official" or "made"."""
 
-    data: str
-    splits: tuple[str, ...]
+    # Properties, because sources are frozen dataclasses: a plain attribute of a protocol must be writable.
+    @property
+    def data(self) -> str: ...
+
+    @property
+    def splits(self) -> tuple[str, ...]: ...
 
     def tasks(self, split: str) -> Sequence[BlocksTask]: ...

@@ -71,7 +71,7 @@ def clause(fact: Fact) -> str:
 
 def observation(state: State) -> str:
     """All that holds, its clauses parted by commas, without a full stop."""
-    ranks = list(PREDICATES)
+    ranks = list(PREDICATES)  # a dict keeps its order, which is that of an observation
     facts = sorted(state.facts(), key=lambda fact: (ranks.index(fact[0]), [in_order(block) for block in fact[1:]]))
     return ", ".join(map(clause, facts))
 
@@ -97,6 +97,6 @@ def read_action(text: str, blocks: Sequence[str]) -> Action | None:
     named = {block_name(block).lower(): block for block in blocks}
     for name, pattern in PATTERNS.items():
         if match := pattern.fullmatch(words):
-            known = [named.get(word) for word in match.groups()]
-            return None if None in known else Action(name, *known)
+            known = [named[word] for word in match.groups() if word in named]
+            return Action(name, *known) if len(known) == len(match.groups()) else None
     return None

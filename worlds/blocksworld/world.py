@@ -43,7 +43,7 @@ class BlocksWorld:
     def step(self, action: str) -> Step:
         """Act. What is unknown or not possible is refused and changes nothing; raises EpisodeOver before any reset."""
         state = self._now()
-        wanted = read_action(action, state.blocks)
+        wanted = read_action(action, state.blocks)  # None for another text; it may name an impossible action, too
         if wanted is None or wanted not in state.actions():
             return self._step(REFUSAL)
         self._state = state.after(wanted)

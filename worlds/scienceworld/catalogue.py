@@ -1,4 +1,4 @@
-"""Which tasks there are and what each asks for, worked out once and then kept on disk."""
+"""The catalogue of ScienceWorld's tasks: asked of the simulator once, then kept on disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paths to full score: stored ones where they hold, else from the simulator's own solver; never for an agent."""
+"""ScienceWorld's expert, never given to an agent: stored paths where they hold, else the simulator's solver's."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ class Expert:
             "scienceworld": package_version(), "gold": task.id, "simplification": self._world.simplification,
             "stored": None if known is None else list(known),
         })  # fmt: skip
+        # The key has the stored path itself, so that an edited file is played again.
         path = self._kept.get(key)
         if path is None:
             path = self._kept.put(key, self._found(task, known))

@@ -1,4 +1,4 @@
-"""Gold paths as published or stored with the official data."""
+"""Readers of the gold paths that lie with the official data: SwiftSage's, and those of RewardPrediction's tasks."""
 
 from __future__ import annotations
 

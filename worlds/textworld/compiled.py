@@ -1,7 +1,7 @@
-"""Compiled games, made on demand and kept by content in a cache folder that may be deleted at any time.
+"""Cache of compiled games, addressed by what decides their content; it may be deleted at any time.
 
 A game is a folder of three files: `game.z8` (Inform 7's output), `game.json` (TextWorld's description of it) and
-`sums.json`, by which a broken one is told. It is made under another name and renamed, so that workers do not clash.
+`sums.json`, the checksums of both. It is built under another name and renamed, so that workers do not clash.
 """
 
 from __future__ import annotations
@@ -66,12 +66,13 @@ def build(quest: QuestTask, folder: Path) -> None:
         new.mkdir()
         run_inform(quest, new / FILES[0])
         (new / SUMS).write_text(json.dumps(sums(new)))
+        # A folder is renamed onto another only if that is empty; a broken game has to be moved away first.
         if not intact(folder):
             with suppress(FileNotFoundError):
                 os.replace(folder, Path(temporary, "broken"))
         try:
             os.replace(new, folder)
-        except OSError:
+        except OSError:  # another worker's game is there by now
             if not intact(folder):
                 raise
 
@@ -94,6 +95,7 @@ def run_inform(quest: QuestTask, path: Path) -> None:
                 f"Inform 7, which the package textworld brings for Linux on x86-64, does not run on this machine "
                 f"({platform.system()}, {platform.machine()}): {error}. Run: python -m lab doctor"
             ) from error
+    # Inform's source text, which the compiler leaves beside the game.
     path.with_suffix(".ni").unlink(missing_ok=True)
 
 
@@ -101,6 +103,7 @@ def prepare(quests: Sequence[QuestTask], workers: int = 1, show: bool = True) ->
     """Compile the games that are not yet in the cache, `workers` at a time in processes of their own."""
     from joblib import Parallel, delayed
 
+    # Processes, because TextWorld draws from global random states.
     parallel = Parallel(n_jobs=workers, return_as="generator_unordered")
     with progress.bar(len(quests), "TextWorld's games", show=show) as bar:
         for _ in parallel(delayed(compiled)(quest) for quest in quests):

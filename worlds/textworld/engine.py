@@ -14,21 +14,9 @@ LONGEST = 190  # characters; the emulator cuts a command at 198 bytes
 UNKNOWN_VERB = "That's not a verb I recognise."  # the game's own words
 # Verbs of the interpreter, not of the world: they ask for "yes", write files, take moves back or print hidden state.
 NOT_PLAY = {
-    "quit",
-    "q",
-    "restart",
-    "restore",
-    "save",
-    "script",
-    "transcript",
-    "unscript",
-    "undo",
-    "oops",
-    "o",
-    "restrict",
-    "verify",
-    "version",
-}
+    "quit", "q", "restart", "restore", "save", "script", "transcript", "unscript", "undo", "oops", "o", "restrict",
+    "verify", "version",
+}  # fmt: skip
 WORD = 9  # letters by which a game tells words apart
 # The emulator takes a backslash for a command of its own, and control characters for the end of input: either can
 # make it print without end.

@@ -1,4 +1,4 @@
-"""What no agent is given: how a quest is won."""
+"""TextWorld's expert, never given to an agent: the commands that win a quest."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ def solution(task: QuestTask) -> tuple[str, ...]:
     """The first of the stored walkthrough and the planned one that wins; see `Expert.actions`."""
     for source in (stored, planned):
         actions = source(task)
+        # Tried in the emulator: what is planned on TextWorld's description of a game need not win the compiled game.
         if actions and wins(task, actions):
             return actions
     raise NoSolution(f"{task.id}: neither the stored walkthrough nor TextWorld's plan wins this game")

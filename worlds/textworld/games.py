@@ -40,6 +40,7 @@ def textworld_package(seed: str = "import") -> Iterator[Any]:
     import numpy
 
     with randomness_kept():
+        # Every source that the package draws from: Python's, numpy's, and its own generator of seeds.
         random.seed(seed)
         numpy.random.seed(random.getrandbits(32))
         try:
@@ -86,31 +87,24 @@ def game_options(seed: str) -> GameOptions:
 
 def lock_and_key(settings: Mapping[str, Any], options: GameOptions) -> Game:
     """One room with `objects` objects: those of the quest, and others that have nothing to do with it."""
-    from textworld.generator import Event, Game, KnowledgeBase, Quest, make_grammar, sample_quest
+    from textworld.generator import Event, Game, KnowledgeBase, Quest, World, make_grammar, make_map, sample_quest
 
     options.kb = KnowledgeBase.default()
-    world = empty_room(options)
+    world = World.from_map(make_map(1, rng=options.rngs["map"]))
+    world.set_player_room()
     chaining = options.chaining
     chaining.backward, chaining.create_variables = True, True
-    chaining.restricted_types = {"r", "d"}
+    chaining.restricted_types = {"r", "d"}  # it may invent objects, but neither rooms nor doors
     chaining.rng = options.rngs["quest"]
     chaining.rules_per_depth = [options.kb.rules.get_matching(*names) for names in LOCK_AND_KEY]
     options.quest_length = len(LOCK_AND_KEY)
     chain = sample_quest(world.state, chaining)
+    # The chain was followed backwards from the empty room: play begins in the state that its first action needs.
     world.state = chain.initial_state
     present = sum(entity.type not in NOT_OBJECTS for entity in world.entities)
     world.populate(max(settings["objects"] - present, 0), rng=options.rngs["objects"])
     grammar = make_grammar(options.grammar, rng=options.rngs["grammar"])
     return Game(world, grammar, [Quest(win_events=[Event(chain.actions)])])
-
-
-def empty_room(options: GameOptions) -> Any:
-    """TextWorld's world of one room with the player in it."""
-    from textworld.generator import World, make_map
-
-    world = World.from_map(make_map(1, rng=options.rngs["map"]))
-    world.set_player_room()
-    return world
 
 
 def treasure_hunt(settings: Mapping[str, Any], options: GameOptions) -> Game:

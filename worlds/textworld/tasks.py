@@ -1,4 +1,4 @@
-"""A quest as an agent may know it."""
+"""The task of this world, a quest: its goal, and what the generator needs to make its game again."""
 
 from __future__ import annotations
 

@@ -50,6 +50,7 @@ class TextWorld:
 
     def reset(self, task: QuestTask) -> Step:
         """Start a quest, compiling its game if need be: the objective and the first room."""
+        # The same quest again is restarted in the running emulator, without opening its file.
         if self._engine is None or task != self._task:
             self.close()
             self._engine, self._task = open_game(task), task
@@ -96,6 +97,7 @@ class TextWorld:
         self._playing = not (turn.won or turn.lost)
         actions = self.valid_actions() if self.list_actions else ()
         facts = {"points": turn.points, "most": turn.most}
+        # `most` is never 0: each of the three kinds gives at least the point for winning.
         return Step(turn.text, turn.points / turn.most, not self._playing, actions, facts)
 
 

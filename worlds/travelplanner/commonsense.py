@@ -35,6 +35,7 @@ class Check(NamedTuple):
 
 
 PASSED = Check(True)
+RowsNamed = Callable[[str, str], Sequence[object]]  # a look-up of `Listings` by name and city
 
 
 def failed(reason: str) -> Check:
@@ -45,6 +46,7 @@ def reasonable_visiting_city(task: TripTask, days: Sequence[Day], listings: List
     """A closed round through valid cities, each stayed in once; for over 3 days inside the state `task.dest`."""
     entries: list[str] = []
     for day in days:
+        # Only a day 1 with "from" is compared with the origin; a plan that is in a city from the start is not.
         if day.number == 1 and starts_elsewhere(task, day):
             return failed(f"day 1 starts in {day.cities[0]!r}, not in {task.org}")
         entries += day.cities
@@ -65,8 +67,10 @@ def broken_stay(entries: Sequence[str]) -> Check | None:
     start = 0
     for city, group in groupby(entries):
         length, last = len(list(group)), len(entries) - 1
+        # A city may come again in one place alone: as the last entry, which is the way home.
         if city in seen and 0 < start < last:
             return failed(f"the route returns to {city!r} after leaving it")
+        # Arriving and leaving each write the city down, so that a real stay has two entries at least.
         if length == 1 and 0 < start < last:
             return failed(f"the route touches {city!r} only once: a stay is entered and left on different entries")
         seen.add(city)
@@ -80,6 +84,7 @@ def foreign_city(task: TripTask, entries: Sequence[str], listings: Listings) -> 
         state = listings.state_of(city)
         if state is None:
             return failed(f"{city!r} is not a city of the benchmark")
+        # The destination of a 3-day query is never compared: a round trip to any other city passes.
         if task.days > 3 and 0 < position < len(entries) - 1 and state != task.dest:
             return failed(f"{city} is in {state}, not in {task.dest}")
     return None
@@ -91,6 +96,7 @@ def valid_restaurants(task: TripTask, days: Sequence[Day], listings: Listings) -
     for day in days:
         for meal in MEALS:
             text = day.text(meal)
+            # Whole strings: one restaurant that is written in two ways counts as two.
             if text and text in seen:
                 return failed(f"day {day.number} {meal}: {text!r} was already visited")
             seen.add(text)
@@ -102,6 +108,7 @@ def valid_attractions(task: TripTask, days: Sequence[Day], listings: Listings) -
     seen: set[str] = set()
     for day in days:
         for item in day.attractions:
+            # Exact strings: "A;A;" repeats an attraction, "A; A;" does not, for the space.
             if item in seen:
                 return failed(f"day {day.number} attraction: {item!r} was already visited")
             seen.add(item)
@@ -113,6 +120,7 @@ def valid_accommodation(task: TripTask, days: Sequence[Day], listings: Listings)
     for day in days:
         if not day.has("accommodation"):
             return failed(f"day {day.number} has no accommodation field")
+    # Equal strings in a row are one stay. A place written in two ways is two stays, and a shorter stay may fail.
     for _, run in groupby(days, lambda day: day.fields["accommodation"]):
         found = too_short_stay(list(run), listings)
         if found:
@@ -127,6 +135,7 @@ def too_short_stay(run: Sequence[Day], listings: Listings) -> Check | None:
         raise Unreadable(f"day {run[0].number}: accommodation is {kind(run[0].fields['accommodation'])}, not text")
     text = run[0].text("accommodation")
     found = listings.accommodations_named(*name_and_city(text)) if text else []
+    # With two matching rows or none the official check looks at no minimum at all.
     if len(found) != 1 or len(run) >= found[0].minimum_nights:
         return None
     return failed(
@@ -140,6 +149,7 @@ def valid_transportation(task: TripTask, days: Sequence[Day], listings: Listings
     if not days[0].required("transportation"):
         return failed("day 1 has no transportation")
     used = {means: day.number for day in reversed(days) if (means := means_of(day.text("transportation")))}
+    # Taxis and flights go together; only one's own car conflicts with either.
     for other in ("flight", "taxi"):
         if "self-driving" in used and other in used:
             return failed(
@@ -151,6 +161,8 @@ def valid_transportation(task: TripTask, days: Sequence[Day], listings: Listings
 
 def means_of(text: str) -> str | None:
     """How this check classifies a text: the first of these words that occurs in it, in any case."""
+    # Not the order of `itinerary.vehicle`, which prices and looks up: a text with two of the words differs there, and
+    # "flight" needs no number here.
     lowered = text.lower()
     return next((means for means in ("taxi", "self-driving", "flight") if means in lowered), None)
 
@@ -178,7 +190,9 @@ def misplaced_item(day: Day, parts: Sequence[str]) -> Check | None:
             f"day {day.number} transportation does not name {' and '.join(day.cities)}: {day.text('transportation')!r}"
         )
     items = [(meal, day.text(meal)) for meal in MEALS] + [("attraction", item) for item in day.attractions]
+    # On a travel day transportation must name both cities, a meal or attraction either one, a bed the second.
     for slot, text in items:
+        # An empty attraction, as between two semicolons, is judged like any other; an empty meal is not.
         if (text or slot == "attraction") and not any(part in text for part in parts):
             return failed(f"day {day.number} {slot} {text!r} is not in {where}")
     stay = day.text("accommodation")
@@ -203,7 +217,7 @@ def information_in_sandbox(
 def unreal_transport(task: TripTask, day: Day, listings: Listings, unknown_flights: str) -> Check | None:
     """Why the day's flight or drive does not exist; None if it does, or if the text is of another kind."""
     means = vehicle(day.required("transportation"))
-    if means is None:
+    if means is None:  # on foot, by train, in any words: the official check looks nothing up
         return None
     if means == "flight":
         return unreal_flight(task, day, listings, unknown_flights)
@@ -218,6 +232,7 @@ def unreal_flight(task: TripTask, day: Day, listings: Listings, unknown_flights:
         raise Unreadable(f"day {day.number}: no 'from A to B' for the flight {day.text('transportation')!r}")
     org, dest = (before_parenthesis(city) for city in day.route)
     number = flight_number(day)
+    # Date and times are not compared: a flight of any other day exists for this check.
     if listings.has_flight(number, org, dest):
         return None
     unlisted = listings.flight(number) is None
@@ -228,9 +243,11 @@ def unreal_flight(task: TripTask, day: Day, listings: Listings, unknown_flights:
 
 def unreal_item(day: Day, listings: Listings) -> Check | None:
     """The day's first meal, attraction or accommodation that matches no row; None if all do."""
+    items: list[tuple[str, str, RowsNamed]]
     items = [(meal, day.text(meal), listings.restaurants_named) for meal in MEALS]
     items += [("attraction", item, listings.attractions_named) for item in day.attractions]
     items.append(("accommodation", day.text("accommodation"), listings.accommodations_named))
+    # The reason names what was looked up, since a stray comma or parenthesis in the text changes it.
     for slot, text, rows_named in items:
         if (text or slot == "attraction") and not rows_named(*name_and_city(text)):
             name, city = name_and_city(text)
@@ -250,6 +267,7 @@ def not_absent(task: TripTask, days: Sequence[Day], listings: Listings) -> Check
 
 
 def wrong_days(task: TripTask, days: Sequence[Day]) -> Check | None:
+    # A plan may be padded with empty objects, or with days that say so in this sentence; neither counts.
     planned = sum(bool(day.fields) and day.city_text != UNUSED_DAY for day in days)
     return None if planned == task.days else failed(f"the plan has {planned} of {task.days} days")
 
@@ -279,6 +297,7 @@ def absent_item(task: TripTask, days: Sequence[Day]) -> Check | None:
 
 def blank_slot(task: TripTask, day: Day) -> str | None:
     city = day.city_text
+    # Each condition spells the words with other spaces: for its "to ", "Sacramento (California)" needs transportation.
     if ("from " in city or "to " in city) and day.blank("transportation"):
         return "transportation"
     if "from " not in city and " to " not in city and day.blank("attraction"):

@@ -32,16 +32,9 @@ SOURCES = {
     "city_state": "background/citySet_with_states.txt",
 }
 FLIGHT_COLUMNS = (
-    "Flight Number",
-    "Price",
-    "DepTime",
-    "ArrTime",
-    "ActualElapsedTime",
-    "FlightDate",
-    "OriginCityName",
-    "DestCityName",
+    "Flight Number", "Price", "DepTime", "ArrTime", "ActualElapsedTime", "FlightDate", "OriginCityName", "DestCityName",
     "Distance",
-)
+)  # fmt: skip
 COLUMNS = {
     "accommodations": (
         "NAME",
@@ -110,6 +103,7 @@ def query_record(idx: int, row: Mapping[str, str]) -> dict[str, Any]:
     }
     if row.get("annotated_plan"):
         record["annotated_plan"] = annotated_days(ast.literal_eval(row["annotated_plan"]))
+    # The official CSV holds Python's repr of lists and objects, which is no JSON.
     reference = ast.literal_eval(row["reference_information"]) if row.get("reference_information") else []
     return record | {
         "reference_information": reference,
@@ -144,6 +138,7 @@ def write_queries(records: Sequence[Mapping[str, Any]], split: str, folder: Path
 
 def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
     text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+    # mtime=0 keeps the time out of the file, so that the same records give the same bytes.
     write_atomically(path, gzip.compress(text.encode("utf-8"), mtime=0))
 
 
@@ -194,6 +189,7 @@ def usable_route_days(
     found: set[tuple[str, str, str]] = set()
     for query in queries:
         inside = [city for city, state in city_states.items() if state == query["dest"]]
+        # `dest` is a city for 3 days, and a state for 5 and 7, of which any two cities may be visited in a row.
         stops = {query["org"], *(inside if query["days"] > 3 else [query["dest"]])}
         found |= {(*route, date) for route in permutations(stops, 2) for date in query["date"]}
     return found

@@ -7,6 +7,7 @@ Source: Xie et al. 2024 (TravelPlanner), the behaviour of the public evaluation 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from worlds.travelplanner.itinerary import MEALS, Day, before_parenthesis, fligh
 from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Leg, Listings
 from worlds.travelplanner.tables import Accommodation, Flight, Restaurant
 
-SEATS = {SELF_DRIVING: 5, TAXI: 4}
+SEATS = {SELF_DRIVING: 5, TAXI: 4}  # people in one vehicle; a cost is for a vehicle, a flight's for a person
 
 
 class Charge(NamedTuple):
@@ -59,7 +60,7 @@ def meal_cost(restaurant: Restaurant, people: int) -> int:
     return restaurant.average_cost * people
 
 
-def plan_bill(days: list[Day], people: int, listings: Listings) -> Bill:
+def plan_bill(days: Sequence[Day], people: int, listings: Listings) -> Bill:
     """What the benchmark charges for the days of a plan; costs written in the plan are ignored.
 
     An accommodation costs its price on every day that lists it. A missing field costs nothing, so that a plan in the
@@ -70,8 +71,9 @@ def plan_bill(days: list[Day], people: int, listings: Listings) -> Bill:
 
 def day_charges(day: Day, people: int, listings: Listings) -> list[Charge]:
     """The charges of one day: transportation, meals, accommodation."""
-    slots = [("transportation", transport_cost(day, people, listings))]
+    slots: list[tuple[str, float | None]] = [("transportation", transport_cost(day, people, listings))]
     slots += [(meal, meal_cost_of(day.text(meal), people, listings)) for meal in MEALS]
+    # Each day that lists an accommodation is charged, the last one too. Attractions are free.
     slots.append(("accommodation", night_cost_of(day.text("accommodation"), people, listings)))
     return [Charge(day.number, slot, day.text(slot), dollars) for slot, dollars in slots if dollars is not None]
 
@@ -86,6 +88,7 @@ def transport_cost(day: Day, people: int, listings: Listings) -> int | None:
         return None
     means = vehicle(text)
     if means == "flight":
+        # The first row of that number, be it on another route or date: what the official program charges.
         flight = listings.flight(flight_number(day))
         return None if flight is None else flight_cost(flight, people)
     leg = ground_leg(day, listings)
@@ -103,6 +106,7 @@ def ground_leg(day: Day, listings: Listings) -> Leg | None:
 def meal_cost_of(text: str, people: int, listings: Listings) -> int | None:
     """A meal given as "Name, City", in dollars for the party; None if no restaurant matches."""
     found = listings.restaurants_named(*name_and_city(text)) if text else []
+    # A name that is part of several rows' names costs what the first of them does.
     return meal_cost(found[0], people) if found else None
 
 

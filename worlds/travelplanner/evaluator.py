@@ -44,6 +44,7 @@ class PlanVerdict:
     @property
     def hard_passed(self) -> bool:
         """Whether every constraint that the query sets was judged and met."""
+        # `Check(None)` is no pass: the official macro rate, too, counts only plans whose constraints were judged.
         return all(check.passed for check in self.hard.values() if check is not None)
 
     @property
@@ -71,15 +72,17 @@ def evaluate(
     existing at no cost, which bounds from above what the full flight table would say; "fail" bounds it from below.
     parties_rule: "before 2024-04-26" repeats the upstream typo that let every accommodation allow parties.
     """
-    if not plan:
+    if not plan:  # the official measure of delivery is truth: an empty list is no plan, [{}] is one
         nothing = failed("no plan was delivered")
         return PlanVerdict(False, dict.fromkeys(COMMONSENSE, nothing), hard.unjudged(task, nothing.reason))
     checks = COMMONSENSE | {SANDBOX_CHECK: partial(information_in_sandbox, unknown_flights=unknown_flights)}
     try:
         days = days_read(plan, task.days)
     except Unreadable as problem:
-        return malformed_plan(task, str(problem))
+        reason = str(problem)
+        return PlanVerdict(True, dict.fromkeys(COMMONSENSE, failed(reason)), hard.unjudged(task, reason), reason)
     commonsense, error = run_checks(checks, task, days, listings)
+    # Of the eight, these two alone decide whether the official script goes on to the hard constraints.
     if error or not (commonsense[SANDBOX_CHECK].passed and commonsense[ABSENCE_CHECK].passed):
         reason = error or "not judged, since the plan is incomplete or names things that do not exist"
         return PlanVerdict(True, commonsense, hard.unjudged(task, reason), error)
@@ -95,11 +98,8 @@ def run_checks(
     for name, check in checks.items():
         try:
             results[name] = check(task, days, listings)
+        # The official script would end here, for all plans of its file. Going on gives the other checks' reasons too.
         except Unreadable as problem:
             results[name] = failed(str(problem))
             error = error or str(problem)
     return results, error
-
-
-def malformed_plan(task: TripTask, reason: str) -> PlanVerdict:
-    return PlanVerdict(True, dict.fromkeys(COMMONSENSE, failed(reason)), hard.unjudged(task, reason), reason)

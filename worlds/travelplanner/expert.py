@@ -1,4 +1,4 @@
-"""What no agent is given: the annotated plans, and an exact search for the cheapest honest plan of a query.
+"""TravelPlanner's expert, never given to an agent: annotated plans, and an exact search for the cheapest honest plan.
 
 The search needs no solver. Given the cities, a plan's cost is a sum of parts that do not bear on each other: each
 leg's transportation (within one family, because one's own car does not mix with anything else), each stay's
@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from worlds.travelplanner.costs import flight_cost, ground_cost, night_cost
-from worlds.travelplanner.hard import forbids, has_room_type
+from worlds.travelplanner.hard import RULED_OUT, forbids, has_room_type
 from worlds.travelplanner.itinerary import MEALS, name_and_city
 from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Leg, Listings
 from worlds.travelplanner.menus import Menu, cheapest_menus
 from worlds.travelplanner.tables import Accommodation, Attraction, Flight, Restaurant
 from worlds.travelplanner.tasks import TripTask, query_records, task_id
+from worlds.travelplanner.world import blank_draft
 
-FAMILIES = ((SELF_DRIVING,), ("flight", TAXI))
-RULED_OUT = {"no flight": "flight", "no self-driving": SELF_DRIVING}
+FAMILIES = ((SELF_DRIVING,), ("flight", TAXI))  # what one plan may mix, see `commonsense.valid_transportation`
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,7 @@ def solve(task: TripTask, listings: Listings, cities: Sequence[str]) -> Solution
 
 def splits(days: int, cities: Sequence[str]) -> Iterator[tuple[Stay, ...]]:
     """Every way to spread the days: out on the first, back on the last, a move between cities in between."""
+    # Different days for all moves, so that each stay has a night: a city that is only passed through fails.
     for moves in combinations(range(2, days), len(cities) - 1):
         travel = (1, *moves, days)
         yield tuple(Stay(city, *span) for city, span in zip(cities, pairwise(travel), strict=True))
@@ -106,7 +107,7 @@ def draft(
     if ways is None or meals is None or not sights or None in places:
         return None
     rooms = tuple(place for place in places if place)
-    cost = sum(way_cost(way, task.people) for way in ways) + sum(menu.cost for menu in meals) * task.people
+    cost: float = sum(way_cost(way, task.people) for way in ways) + sum(menu.cost for menu in meals) * task.people
     cost += sum(night_cost(room, task.people) * stay.nights for room, stay in zip(rooms, stays, strict=True))
     return Draft(stays, tuple(ways), rooms, meals, cost)
 
@@ -131,11 +132,14 @@ def named(row: Accommodation | Restaurant | Attraction) -> tuple[str, str]:
 
 def found_by_name(row: Any, found: Sequence[Any]) -> bool:
     """Whether a plan can mean this row at all: it must be the first that its name fits, exactly."""
+    # Otherwise the evaluator would price and judge another row than the one meant.
     return bool(found) and found[0] == row
 
 
 def attractions(listings: Listings, city: str) -> list[Attraction]:
     """The city's attractions that a plan can name, each name once."""
+    # A semicolon ends an item, so that a name with one cannot be written. Reversed, so that of two rows with one name
+    # the first is left, which is the one that the evaluator finds.
     rows = {row.name.strip(): row for row in reversed(listings.attractions(city)) if ";" not in row.name}
     return [row for row in reversed(rows.values()) if found_by_name(row, listings.attractions_named(*named(row)))]
 
@@ -170,6 +174,7 @@ def way_cost(way: Flight | Leg, people: int) -> int:
 
 def city_menus(task: TripTask, listings: Listings, cities: Sequence[str]) -> dict[str, dict[int, dict[int, Menu]]]:
     """For each city the cheapest menu by number of meals and cuisines covered; see `menus.cheapest_menus`."""
+    # At least two days are for travel; the others have three meals each, and each cuisine may cost one more meal.
     most = 3 * (task.days - 2) + len(task.cuisines)
     return {city: cheapest_menus(restaurants(listings, city), task.cuisines, most) for city in cities}
 
@@ -204,13 +209,14 @@ def combined_menus(
 
 def written(task: TripTask, listings: Listings, best: Draft) -> list[dict[str, Any]]:
     """The draft in the official form of a plan: one object a day."""
-    days = {number: blank_day(number) for number in range(1, task.days + 1)}
+    days = {day["days"]: day for day in blank_draft(task)}
     for stay, place, menu in zip(best.stays, best.places, best.menus, strict=True):
         meals = [f"{row.name}, {row.city}" for row in menu.rows]
         sights = attractions(listings, stay.city)
         # A city may have more attractions than days; one a day is enough.
         for sight, number in zip(sights, stay.full_days, strict=False):
             days[number] |= {meal: meals.pop() for meal in MEALS}
+            # Without the semicolon the evaluator would not read the attraction at all.
             days[number] |= {"current_city": stay.city, "attraction": f"{sight.name}, {sight.city};"}
         for number in range(stay.arrival, stay.departure):
             days[number]["accommodation"] = f"{place.name}, {place.city}"
@@ -227,19 +233,6 @@ def serve_on_travel_days(meals: list[str], arrival: dict[str, Any], departure: d
     free = [(day, meal) for day, meal in slots if day[meal] == "-"]
     for text, (day, meal) in zip(meals, free, strict=False):
         day[meal] = text
-
-
-def blank_day(number: int) -> dict[str, Any]:
-    return {
-        "days": number,
-        "current_city": "-",
-        "transportation": "-",
-        "breakfast": "-",
-        "attraction": "-",
-        "lunch": "-",
-        "dinner": "-",
-        "accommodation": "-",
-    }
 
 
 def way_text(way: Flight | Leg) -> str:

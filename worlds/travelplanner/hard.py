@@ -11,16 +11,18 @@ from collections.abc import Sequence
 from worlds.travelplanner.commonsense import PASSED, Check, failed
 from worlds.travelplanner.costs import plan_bill
 from worlds.travelplanner.itinerary import MEALS, Day, name_and_city
-from worlds.travelplanner.listings import Listings
+from worlds.travelplanner.listings import SELF_DRIVING, Listings
 from worlds.travelplanner.tables import Accommodation
 from worlds.travelplanner.tasks import TripTask
 
 HARD = ("valid_cost", "valid_room_rule", "valid_cuisine", "valid_room_type", "valid_transportation")
 ROOM_TYPES = {"shared room": "Shared room", "private room": "Private room", "entire room": "Entire home/apt"}
+# The spelling of the annotated plans. The check respects case, so that "self-driving" in lower case escapes it.
 FORBIDDEN_WORDS = {"no flight": "Flight", "no self-driving": "Self-driving"}
+RULED_OUT = {"no flight": "flight", "no self-driving": SELF_DRIVING}  # the same, as `itinerary.vehicle` names them
 
 
-def cost(task: TripTask, days: list[Day], listings: Listings) -> Check:
+def cost(task: TripTask, days: Sequence[Day], listings: Listings) -> Check:
     """The whole bill is within the budget."""
     bill = plan_bill(days, task.people, listings)
     if bill.total <= task.budget:
@@ -36,6 +38,7 @@ def room_rule(task: TripTask, days: Sequence[Day], listings: Listings, parties_r
     """No accommodation forbids what the party brings. parties_rule: see `evaluator.evaluate`."""
     if task.house_rule is None:
         return None
+    # Upstream's test for parties had a typo until 2024-04-26 and never failed. Verdicts published before that need it.
     never_judged = task.house_rule == "parties" and parties_rule != "current"
     for day, place in nights(days, listings):
         if forbids(place, task.house_rule) and not never_judged:
@@ -96,8 +99,9 @@ def cuisines_had(task: TripTask, day: Day, listings: Listings) -> set[str]:
     for text in filter(None, map(day.text, MEALS)):
         name, city = name_and_city(text)
         if city == task.org:
-            break
+            break  # not `continue`: upstream skips the rest of the day, a later meal elsewhere included
         for restaurant in listings.restaurants_named(name, city)[:1]:
+            # As a part of the row's text, as upstream looks it up.
             had.update(wanted for wanted in task.cuisines if any(wanted in kind for kind in restaurant.cuisines))
     return had
 
@@ -114,7 +118,7 @@ def transportation(task: TripTask, days: Sequence[Day], listings: Listings) -> C
     return PASSED
 
 
-def judge(task: TripTask, days: list[Day], listings: Listings, parties_rule: str) -> dict[str, Check | None]:
+def judge(task: TripTask, days: Sequence[Day], listings: Listings, parties_rule: str) -> dict[str, Check | None]:
     """All five constraints; None where the query does not set one. Raises Unreadable where the official one stops."""
     return {
         "valid_cost": cost(task, days, listings),

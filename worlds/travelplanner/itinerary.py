@@ -1,4 +1,4 @@
-"""How the benchmark's evaluator reads a plan: which days, which fields, and what it makes of their text.
+"""The parser of plans, which reads them as the official evaluator does: days, fields, and what their text means.
 
 A plan is a list of day objects with the keys `current_city` and those of `SLOTS`. The official program stops with an
 error on some malformed plans; reading such a field here raises `Unreadable`, which the evaluator records.
@@ -15,9 +15,10 @@ from typing import Any
 MEALS = ("breakfast", "lunch", "dinner")
 SLOTS = ("transportation", "breakfast", "attraction", "lunch", "dinner", "accommodation")
 UNUSED_DAY = "You don't need to fill in the information for this or later days."
+# The official pattern. B runs to a comma or the end, so that all words after a city without a comma are part of B.
 ROUTE = re.compile(r"from\s+(.+?)\s+to\s+([^,]+)(?=[,\s]|$)")
 ROUTE_MIDDLE = re.compile(r"\sto\s")
-FLIGHT_LABEL = "Flight Number: "
+FLIGHT_LABEL = "Flight Number: "  # "flight number" in any case makes a flight, but only this spelling is read
 
 
 class Unreadable(ValueError):
@@ -43,6 +44,7 @@ class Day:
     def text(self, key: str) -> str:
         """The field's text, or "" if it is missing or holds nothing ("", "-", null). Raises for other types."""
         value = self.fields.get(key)
+        # "-" is how the benchmark's own plans leave a slot empty.
         if not value or value == "-":
             return ""
         if not isinstance(value, str):
@@ -70,7 +72,7 @@ class Day:
 
     @property
     def travels(self) -> bool:
-        return "from" in self.city_text
+        return "from" in self.city_text  # anywhere, within a longer word too
 
     @property
     def cities(self) -> tuple[str, ...]:
@@ -97,11 +99,13 @@ def days_read(plan: Any, count: int) -> Sequence[Day]:
     """The first `count` days of a delivered plan, fewer if it has fewer. Raises Unreadable unless it is a list."""
     if not isinstance(plan, list):
         raise Unreadable(f"the plan is {kind(plan)}, not a list of days")
+    # What a plan has beyond the asked days is never read; `strict` counts it as a fault.
     return [Day(number, record) for number, record in enumerate(plan[:count], start=1)]
 
 
 def before_parenthesis(text: str) -> str:
     """The text before its first closed parenthesis, spaces kept; the whole text if there is none on its first line."""
+    # Nothing is trimmed: "Tampa(Florida)" reads as Tampa, "Tampa (Florida)" as "Tampa ", which no table has.
     head, opening, rest = text.partition("(")
     return head if opening and ")" in rest and "\n" not in head else text
 
@@ -118,6 +122,7 @@ def name_and_city(text: str) -> tuple[str, str]:
 
     Of a name with line breaks only the last line is read, and a parenthesis after the city is dropped.
     """
+    # The last comma: names of rooms have commas of their own. So "A, Tampa, Cost: 5" is a place in "Cost: 5".
     name, comma, city = text.rpartition(",")
     if not comma or not city:
         return "-", "-"
@@ -137,6 +142,7 @@ def flight_number(day: Day) -> str:
 
 def vehicle(text: str) -> str | None:
     """What the transportation is priced as: "flight", "self-driving", "taxi", or None for other text."""
+    # In this order: a text that names two ways of travel is priced as the first of them.
     lowered = text.lower()
     for words, name in (("flight number", "flight"), ("self-driving", "self-driving"), ("taxi", "taxi")):
         if words in lowered:

@@ -12,7 +12,7 @@ from worlds.travelplanner import tables
 from worlds.travelplanner.tables import Accommodation, Attraction, Distance, Flight, Restaurant
 
 SELF_DRIVING, TAXI = "self-driving", "taxi"
-DOLLARS_A_KM = {SELF_DRIVING: 0.05, TAXI: 1.0}
+DOLLARS_A_KM = {SELF_DRIVING: 0.05, TAXI: 1.0}  # a vehicle; the benchmark's own rates
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,7 @@ class Listings:
     ) -> None:
         flights = tuple(flights)
         self._flights = grouped(flights, lambda row: (row.org, row.dest, row.date))
+        # Two indexes, since the evaluator asks two questions: a price by number alone, existence by number and route.
         self._flight_by_number = first_of(flights, lambda row: row.number)
         self._flight_routes = {(row.number, row.org, row.dest) for row in flights}
         self._accommodations = grouped(accommodations, lambda row: row.city)
@@ -115,6 +116,7 @@ class Listings:
         """Whether every flight of the route on that date is in the table, so that an unlisted one does not exist."""
         return self._known_route_days is None or (org, dest, date) in self._known_route_days
 
+    # A part of a name fits: "Inn" finds every name with these letters, and the evaluator takes the table's first one.
     def accommodations_named(self, name: str, city: str) -> list[Accommodation]:
         return [row for row in self.accommodations(city) if name in row.name]
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import permutations, product
 from random import Random
+from typing import Any
 
 from worlds.travelplanner.listings import Listings
 from worlds.travelplanner.made_words import (
@@ -27,7 +28,7 @@ COUNTS = {"train": 15, "validation": 45}
 LEVELS = ("easy", "medium", "hard")
 CITIES_FOR_DAYS = {3: 1, 5: 2, 7: 3}
 STATES, CITIES_A_STATE = 5, 4
-FIRST_DAY, DAYS = datetime.date(2031, 5, 1), 31
+FIRST_DAY, DAYS = datetime.date(2031, 5, 1), 31  # the official flights are of 2022: no made query looks like one
 COMMON_CUISINES = ("Tea", "Cafe", "Bakery", "Desserts", "Pizza", "Fast Food", "Seafood", "BBQ")
 WANTED_CUISINES = ("American", "Chinese", "French", "Indian", "Italian", "Mediterranean", "Mexican")
 ACTIVITIES = ("smoking", "parties", "children under 10", "visitors", "pets")
@@ -35,7 +36,7 @@ ROOM_TYPES = ("Entire home/apt", "Private room", "Shared room")
 ROOM_WISHES = ("entire room", "private room", "not shared room", "shared room")
 TRANSPORT_WISHES = ("no flight", "no self-driving")
 WISHES = ("house_rule", "cuisines", "room_type", "transportation")
-NO_BUDGET = 10**9
+NO_BUDGET = 10**9  # dollars, while the cheapest plan is looked for that the real budget is set by
 
 
 @lru_cache(maxsize=8)
@@ -61,10 +62,10 @@ def made_listings(seed: int) -> Listings:
 
 def flights(rng: Random, places: dict[str, tuple[float, float]]) -> list[Flight]:
     """Flights of every date; a third of the routes, and some days of the others, have none."""
-    rows = []
+    rows: list[Flight] = []
     for org, dest in permutations(places, 2):
         if rng.random() < 1 / 3:
-            continue
+            continue  # of the official route-days that are fully known, two in three have no flight
         miles = round(math.dist(places[org], places[dest]) / 1.609) + 20
         for day, _ in product(range(DAYS), range(rng.randint(1, 3))):
             if rng.random() < 0.85:
@@ -99,6 +100,7 @@ def distance(rng: Random, org: str, dest: str, straight: float) -> Distance:
     if rng.random() < 0.04:
         return Distance(org, dest, "", "")
     km = max(12, round(straight * rng.uniform(1.1, 1.4)))
+    # At 100 km an hour. From a day on the duration says "day", which the benchmark takes for no way at all.
     days, rest = divmod(round(km / 100 * 60), 24 * 60)
     hours, minutes = divmod(rest, 60)
     duration = f"{days} day {hours} hours" if days else f"{hours} hours {minutes} mins"
@@ -167,6 +169,7 @@ def made_task(listings: Listings, rng: Random, split: str, idx: int, count: int)
     a_level = count // len(LEVELS)
     level, days = LEVELS[idx // a_level], (3, 5, 7)[idx % a_level * 3 // a_level]
     while True:
+        # The query is drawn again with its wishes, so that a route without a plan is not tried for ever.
         wished = wish(rng, blank_task(listings, rng, split, idx, level, days))
         cost = solve(wished, listings, wished.ref_cities).cost
         if cost is not None:
@@ -207,7 +210,7 @@ def wish(rng: Random, task: TripTask) -> TripTask:
     """Add what the level asks for besides the budget: nothing, one wish of three kinds, or three wishes of four."""
     kinds = {"easy": [], "medium": rng.sample(WISHES[:3], 1), "hard": rng.sample(WISHES, 3)}[task.level]
     cuisine_count = 2 if task.level == "medium" else 4
-    drawn = {
+    drawn: dict[str, Any] = {
         "house_rule": rng.choice(ACTIVITIES),
         "cuisines": tuple(rng.sample(WANTED_CUISINES, cuisine_count)),
         "room_type": rng.choices(ROOM_WISHES, (4, 3, 3, 1))[0],

@@ -10,107 +10,28 @@ if TYPE_CHECKING:
     from worlds.travelplanner.tasks import TripTask
 
 ONSETS = (
-    "Br",
-    "Cal",
-    "Dor",
-    "El",
-    "Fen",
-    "Gar",
-    "Hol",
-    "Is",
-    "Jas",
-    "Kel",
-    "Lor",
-    "Mer",
-    "Nor",
-    "Os",
-    "Pel",
-    "Quin",
-    "Ros",
-    "Sel",
-    "Tor",
-    "Ul",
-    "Ver",
-    "Wen",
-    "Yar",
-    "Zel",
-)
+    "Br", "Cal", "Dor", "El", "Fen", "Gar", "Hol", "Is", "Jas", "Kel", "Lor", "Mer", "Nor", "Os", "Pel", "Quin", "Ros",
+    "Sel", "Tor", "Ul", "Ver", "Wen", "Yar", "Zel",
+)  # fmt: skip
 MIDDLES = ("a", "e", "i", "o", "u", "an", "en", "in", "or", "ar")
 CODAS = ("brix", "dane", "ford", "gate", "holm", "lith", "mar", "mere", "quay", "ris", "stead", "thon", "vale", "wick")
 ADJECTIVES = (
-    "Amber",
-    "Blue",
-    "Copper",
-    "Crooked",
-    "Golden",
-    "Green",
-    "Hidden",
-    "Hungry",
-    "Iron",
-    "Little",
-    "Lucky",
-    "Old",
-    "Quiet",
-    "Red",
-    "Rusty",
-    "Salty",
-    "Silver",
-    "Sunny",
-    "Twin",
-    "Velvet",
-    "Wandering",
-    "White",
-)
+    "Amber", "Blue", "Copper", "Crooked", "Golden", "Green", "Hidden", "Hungry", "Iron", "Little", "Lucky", "Old",
+    "Quiet", "Red", "Rusty", "Salty", "Silver", "Sunny", "Twin", "Velvet", "Wandering", "White",
+)  # fmt: skip
 TABLES = (
-    "Anchor",
-    "Barrel",
-    "Fork",
-    "Garden",
-    "Goose",
-    "Kettle",
-    "Ladle",
-    "Lantern",
-    "Mill",
-    "Oven",
-    "Pepper",
-    "Plate",
-    "Skillet",
-    "Spoon",
-    "Table",
-    "Tavern",
-    "Teapot",
-    "Terrace",
-    "Whisk",
-)
+    "Anchor", "Barrel", "Fork", "Garden", "Goose", "Kettle", "Ladle", "Lantern", "Mill", "Oven", "Pepper", "Plate",
+    "Skillet", "Spoon", "Table", "Tavern", "Teapot", "Terrace", "Whisk",
+)  # fmt: skip
 ROOMS = ("Attic", "Bungalow", "Cottage", "Duplex", "Flat", "Hideaway", "Loft", "Nest", "Room", "Studio", "Suite")
 VIEWS = (
-    "by the canal",
-    "near the park",
-    "over the bakery",
-    "next to the library",
-    "with balcony",
-    "with garden",
-    "close to the station",
-    "on a quiet lane",
-    "with river view",
-    "in the old town",
-)
+    "by the canal", "near the park", "over the bakery", "next to the library", "with balcony", "with garden",
+    "close to the station", "on a quiet lane", "with river view", "in the old town",
+)  # fmt: skip
 SIGHTS = (
-    "Botanical Garden",
-    "Clock Tower",
-    "Harbor Museum",
-    "History Center",
-    "Lighthouse",
-    "Market Hall",
-    "Observatory",
-    "Old Mill",
-    "Park",
-    "Planetarium",
-    "Science House",
-    "Sculpture Trail",
-    "Tram Museum",
-    "Zoo",
-)
+    "Botanical Garden", "Clock Tower", "Harbor Museum", "History Center", "Lighthouse", "Market Hall", "Observatory",
+    "Old Mill", "Park", "Planetarium", "Science House", "Sculpture Trail", "Tram Museum", "Zoo",
+)  # fmt: skip
 ROOM_PHRASES = {
     "entire room": "places all to ourselves",
     "private room": "private rooms",
@@ -125,6 +46,7 @@ def place_names(rng: Random, count: int) -> list[str]:
     names: list[str] = []
     while len(names) < count:
         name = rng.choice(ONSETS) + rng.choice(MIDDLES) + rng.choice(CODAS)
+        # The evaluator looks for a city as a part of a text: a name within another would be found there as well.
         if not any(name in other or other in name for other in names):
             names.append(name)
     return names

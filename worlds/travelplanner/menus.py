@@ -22,7 +22,7 @@ def cheapest_menus(restaurants: Sequence[Restaurant], cuisines: Sequence[str], m
     restaurants, so the menus are exact; combinations that cannot be had are absent.
     """
     menus: dict[int, dict[int, Menu]] = {count: {} for count in range(most + 1)}
-    menus[0][0] = Menu(0, ())
+    menus[0][0] = Menu(0, ())  # no meal, no cuisine
     for row in worth_a_look(restaurants, cuisines, most):
         offered = mask_of(row, cuisines)
         # From many meals to few, so that no restaurant is used twice.
@@ -40,7 +40,9 @@ def worth_a_look(restaurants: Sequence[Restaurant], cuisines: Sequence[str], mos
     taken: dict[int, int] = {}
     kept = []
     for row in sorted(
-        {row.name.strip(): row for row in reversed(restaurants)}.values(), key=lambda row: (row.average_cost, row.name)
+        # Reversed, so that of two rows with one name the first is left: the one that the evaluator finds.
+        {row.name.strip(): row for row in reversed(restaurants)}.values(),
+        key=lambda row: (row.average_cost, row.name),
     ):
         offered = mask_of(row, cuisines)
         taken[offered] = taken.get(offered, 0) + 1

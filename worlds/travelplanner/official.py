@@ -19,25 +19,13 @@ DATABASE_URL = (
 )
 # Rows of the official files as published, by the name of the compact file; flights before the unused routes go.
 OFFICIAL_ROWS = {
-    "flights": 3_827_360,
-    "accommodations": 5047,
-    "restaurants": 9551,
-    "attractions": 5302,
-    "distance": 17_602,
-    "city_state": 312,
-    "train": 45,
-    "validation": 180,
-}
+    "flights": 3_827_360, "accommodations": 5047, "restaurants": 9551, "attractions": 5302, "distance": 17_602,
+    "city_state": 312, "train": 45, "validation": 180,
+}  # fmt: skip
 NEEDED = (
-    "accommodations.csv.gz",
-    "restaurants.csv.gz",
-    "attractions.csv.gz",
-    "distance.csv.gz",
-    "flights.csv.gz",
-    "city_state.tsv",
-    "queries_train.jsonl.gz",
-    "queries_validation.jsonl.gz",
-)
+    "accommodations.csv.gz", "restaurants.csv.gz", "attractions.csv.gz", "distance.csv.gz", "flights.csv.gz",
+    "city_state.tsv", "queries_train.jsonl.gz", "queries_validation.jsonl.gz",
+)  # fmt: skip
 
 
 def present(folder: Path) -> bool:

@@ -56,7 +56,9 @@ def rates(verdicts: Sequence[PlanVerdict], tasks: Sequence[TripTask], denominato
         ),
         commonsense_macro=Rate(sum(verdict.commonsense_passed for verdict in verdicts), plans),
         hard_micro=Rate(
-            sum(bool(check.passed) for verdict in verdicts for check in verdict.hard.values() if check), constraints
+            # A constraint that was not judged stays in the denominator and is no pass.
+            sum(bool(check.passed) for verdict in verdicts for check in verdict.hard.values() if check),
+            constraints,
         ),
         hard_macro=Rate(sum(verdict.hard_passed for verdict in verdicts), plans),
         final=Rate(sum(verdict.final for verdict in verdicts), plans),

@@ -1,4 +1,4 @@
-"""What an honest reader objects to in a plan that the official evaluator may let pass.
+"""Strict validation of a plan: the faults that an honest reader sees and the official evaluator may let pass.
 
 The official checks have gaps (see `itinerary` and `commonsense`): null meals, text hidden behind the last semicolon,
 names that fit by accident, flights of another day. Here every item must be exactly one row of the listings.
@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from worlds.travelplanner.costs import flight_cost, ground_cost, meal_cost, night_cost
-from worlds.travelplanner.hard import forbids, has_room_type
+from worlds.travelplanner.hard import RULED_OUT, forbids, has_room_type
 from worlds.travelplanner.itinerary import (
     FLIGHT_LABEL,
     MEALS,
@@ -29,8 +29,6 @@ from worlds.travelplanner.itinerary import (
 from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Leg, Listings
 from worlds.travelplanner.tables import Accommodation, Flight, Restaurant
 from worlds.travelplanner.tasks import TripTask
-
-RULED_OUT = {"no flight": "flight", "no self-driving": SELF_DRIVING}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +70,7 @@ def form_faults(day: Day) -> Iterator[str]:
 
 
 def length_faults(task: TripTask, plan: Sequence[Any]) -> Iterator[str]:
+    # All of the plan, where the evaluator reads only its first days.
     planned = sum(bool(record) for record in plan)
     if planned != task.days:
         yield f"the plan has {planned} days, the query asks for {task.days}"
@@ -106,6 +105,7 @@ def exact_way(task: TripTask, day: Day, listings: Listings) -> Flight | Leg | No
     if means != "flight":
         return listings.ground(org, dest, means)
     number = text.partition(FLIGHT_LABEL)[2].partition(",")[0]
+    # On the day's own date, which the official sandbox check does not compare.
     rows = listings.flights(org, dest, task.dates[day.number - 1])
     return next((row for row in rows if row.number == number), None)
 
@@ -123,6 +123,7 @@ def route_faults(task: TripTask, days: Sequence[Day], listings: Listings) -> Ite
     if len(visited) != task.visiting_city_number:
         yield f"the plan visits {len(visited)} cities, the query asks for {task.visiting_city_number}"
     for city in visited:
+        # `dest` is a city for 3 days, which the official check never compares, and a state for 5 and 7.
         where = city if task.days == 3 else listings.state_of(city)
         if where != task.dest:
             yield (
@@ -176,13 +177,13 @@ def sight_faults(day: Day, listings: Listings) -> Iterator[str]:
 def stay_faults(task: TripTask, readings: Sequence[Reading]) -> Iterator[str]:
     """A room in the right city for every night, for long enough."""
     for reading in readings:
-        day, text = reading.day, reading.day.text("accommodation")
+        day, text, place = reading.day, reading.day.text("accommodation"), reading.place
         if not text and day.number < task.days:
             yield f"day {day.number} has no accommodation"
-        elif text and reading.place is None:
+        elif text and place is None:
             yield f"day {day.number}: {text!r} is no accommodation's exact name and city"
-        elif text and reading.place.city != day.cities[-1]:
-            yield f"day {day.number} ends in {day.cities[-1]}, but the accommodation is in {reading.place.city}"
+        elif place and place.city != day.cities[-1]:
+            yield f"day {day.number} ends in {day.cities[-1]}, but the accommodation is in {place.city}"
     for place, run in groupby(reading.place for reading in readings if reading.day.number < task.days):
         nights = len(list(run))
         if place and nights < place.minimum_nights:
@@ -191,6 +192,7 @@ def stay_faults(task: TripTask, readings: Sequence[Reading]) -> Iterator[str]:
 
 def repeats(readings: Sequence[Reading]) -> Iterator[str]:
     """Restaurants and attractions that occur twice, however they are written."""
+    # By row, so that a restaurant counts as the same one however its name is written.
     meals = Counter((row.name, row.city) for reading in readings for _, row in reading.meals if row)
     sights = Counter(name_and_city(item) for reading in readings for item in reading.day.attractions)
     for (name, city), times in (meals + sights).items():

@@ -55,6 +55,7 @@ class Restaurant:
     rating: float
 
 
+# Only `name` and `city` are looked up by the evaluator; the rest is what the official search tool shows.
 @dataclass(frozen=True, slots=True)
 class Attraction:
     """A sight; entry is free in this benchmark."""
@@ -85,6 +86,7 @@ class Distance:
     @property
     def usable(self) -> bool:
         """Whether the benchmark computes a cost: not for missing ways, nor for those of a day or more."""
+        # "1 day 3 hours" is how the matrix writes a long drive; the official tool answers it with no cost.
         return bool(self.duration and self.distance) and "day" not in self.duration
 
 
@@ -107,7 +109,7 @@ def accommodation_from(row: dict[str, str]) -> Accommodation:
         row["NAME"],
         row["room type"],
         float(row["price"]),
-        int(float(row["minimum nights"])),
+        int(float(row["minimum nights"])),  # "1.0": pandas wrote the column as floats, since it has empty cells
         float(row["review rate number"]),
         row["house_rules"],
         int(float(row["maximum occupancy"])),
@@ -144,6 +146,7 @@ def distance_from(row: dict[str, str]) -> Distance:
 def read_flights(folder: Path) -> list[Flight]:
     """The flights of `flights.csv.gz`, then the priced ones of `flights_recovered.csv` where that file exists."""
     flights = [flight_from(row) for row in rows(folder / "flights.csv.gz")]
+    # Flights known second-hand, from published tool logs. One that came without a price cannot be charged.
     recovered = folder / "flights_recovered.csv"
     if recovered.exists():
         flights += [flight_from(row) for row in rows(recovered) if row["Price"]]
@@ -152,6 +155,7 @@ def read_flights(folder: Path) -> list[Flight]:
 
 def read_accommodations(folder: Path) -> list[Accommodation]:
     """The accommodations without an empty cell; the benchmark never offers the others."""
+    # As `dropna` does in the official loader: 4,285 of 5,047 rows are left.
     return [accommodation_from(row) for row in rows(folder / "accommodations.csv.gz") if all(row.values())]
 
 

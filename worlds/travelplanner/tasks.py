@@ -44,6 +44,7 @@ class TripTask:
     @property
     def hard_constraints(self) -> int:
         """How many hard constraints the query sets; the budget is always one of them."""
+        # The official denominators, 105 and 420, come out when this is summed over the splits' 45 and 180 queries.
         return 1 + sum(bool(asked) for asked in (self.house_rule, self.cuisines, self.room_type, self.transportation))
 
 

@@ -25,8 +25,8 @@ from worlds.travelplanner.itinerary import MEALS, SLOTS, Day, days_read, flight_
 from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Listings
 from worlds.travelplanner.tasks import TripTask
 
-ACTION = re.compile(r"\s*(\w+)\[(.*)\]\s*", re.DOTALL)
-EMPTY = "-"
+ACTION = re.compile(r"\s*(\w+)\[(.*)\]\s*", re.DOTALL)  # a draft in JSON may have line breaks
+EMPTY = "-"  # an empty slot, as the benchmark's own plans write it
 
 
 class TravelPlanner:
@@ -39,13 +39,13 @@ class TravelPlanner:
         self.listings, self.data, self.splits = listings, data, tuple(tasks)
         self._tasks = tasks
         self._task: TripTask | None = None
-        self._actions: dict[str, Callable[[str], Step | None]] = {
-            "FlightSearch": self._search_flights,
-            "AccommodationSearch": lambda city: _listed(listings.accommodations(city), city),
-            "RestaurantSearch": lambda city: _listed(listings.restaurants(city), city),
-            "AttractionSearch": lambda city: _listed(listings.attractions(city), city),
-            "GoogleDistanceMatrix": self._search_ground,
-            "CitySearch": self._search_cities,
+        self._actions: dict[str, Callable[[TripTask, str], Step | None]] = {
+            "FlightSearch": lambda task, text: self._search_flights(text),
+            "AccommodationSearch": lambda task, city: _listed(listings.accommodations(city), city),
+            "RestaurantSearch": lambda task, city: _listed(listings.restaurants(city), city),
+            "AttractionSearch": lambda task, city: _listed(listings.attractions(city), city),
+            "GoogleDistanceMatrix": lambda task, text: self._search_ground(text),
+            "CitySearch": lambda task, state: self._search_cities(state),
             "Check": self._check,
             "Submit": self._submit,
         }
@@ -67,7 +67,7 @@ class TravelPlanner:
             return Step("No task is open at this desk.", done=True, facts={"refused": action})
         match = ACTION.fullmatch(action)
         handler = self._actions.get(match[1]) if match else None
-        answer = handler(match[2]) if match and handler else None
+        answer = handler(self._task, match[2]) if match and handler else None
         return answer if answer is not None else self._refusal(action)
 
     def apart(self) -> TravelPlanner:
@@ -105,27 +105,26 @@ class TravelPlanner:
         cities = list(self.listings.cities(state.strip()))
         return Step(", ".join(cities) or f"There is no state {state!r}.", facts={"cities": cities})
 
-    def _check(self, text: str) -> Step | None:
+    def _check(self, task: TripTask, text: str) -> Step | None:
         try:
             request = json.loads(text)
             slots = [(int(day), str(slot)) for day, slot in request["slots"]]
-            days = days_read(request["draft"], self._task.days)
-            facts = self._facts(days, slots)
+            facts = self._facts(task, days_read(request["draft"], task.days), slots)
         except (ValueError, TypeError, KeyError, OverflowError, RecursionError):  # Unreadable is a ValueError
             return None
         lines = [f"Day {e['day']} {e['slot']}: {e['text']} - {_row_text(e['row'])}" for e in facts["entries"]]
         lines.append(f"The draft costs ${facts['total']:,.0f} of ${facts['budget']:,}.")
         return Step("\n".join(lines), facts=facts)
 
-    def _facts(self, days: Sequence[Day], slots: Sequence[tuple[int, str]]) -> dict[str, Any]:
+    def _facts(self, task: TripTask, days: Sequence[Day], slots: Sequence[tuple[int, str]]) -> dict[str, Any]:
         """Facts about some slots, and about the whole draft: its cost, ways of travel, cuisines, empty slots."""
         entries = [self._entry(days, days[day - 1], slot) for day, slot in slots if 1 <= day <= len(days)]
         modes = {vehicle(day.text("transportation")) for day in days} - {None}
-        cuisines = set().union(*(cuisines_had(self._task, day, self.listings) for day in days))
+        cuisines = set().union(*(cuisines_had(task, day, self.listings) for day in days))
         return {
             "entries": entries,
-            "total": plan_bill(list(days), self._task.people, self.listings).total,
-            "budget": self._task.budget,
+            "total": plan_bill(days, task.people, self.listings).total,
+            "budget": task.budget,
             "modes": sorted(modes),
             "cuisines": sorted(cuisines),
             "empty": [[day.number, slot] for day in days for slot in SLOTS if not day.text(slot)],
@@ -144,9 +143,13 @@ class TravelPlanner:
         text = day.text(slot)
         if slot == "transportation":
             return self._transport_row(day)
-        named = {"accommodation": self.listings.accommodations_named, "attraction": self.listings.attractions_named}
+        by_slot: dict[str, Callable[[str, str], Sequence[Any]]] = {
+            "accommodation": self.listings.accommodations_named,
+            "attraction": self.listings.attractions_named,
+        }
+        rows_named = by_slot.get(slot, self.listings.restaurants_named)
         items = day.attractions if slot == "attraction" else [text]
-        found = [named.get(slot, self.listings.restaurants_named)(*name_and_city(item))[:1] for item in items]
+        found = [rows_named(*name_and_city(item))[:1] for item in items]
         return asdict(found[0][0]) if found and all(found) else None
 
     def _transport_row(self, day: Day) -> dict[str, Any] | None:
@@ -156,12 +159,13 @@ class TravelPlanner:
         leg = ground_leg(day, self.listings)
         return asdict(leg) if leg else None
 
-    def _submit(self, text: str) -> Step | None:
+    def _submit(self, task: TripTask, text: str) -> Step | None:
         try:
             plan = json.loads(text)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError):  # the parser recurses: thousands of opening brackets are an answer, too
             return None
-        verdict = evaluate(self._task, plan, self.listings)
+        # The score alone goes out: the evaluator's reasons would tell a later trial what to change.
+        verdict = evaluate(task, plan, self.listings)
         return Step("The itinerary is handed in.", score=float(verdict.final), done=True)
 
 
@@ -184,5 +188,6 @@ def _repeated(days: Sequence[Day], slot: str, text: str) -> bool:
     slots = MEALS if slot in MEALS else ("attraction",)
     if slot not in (*MEALS, "attraction"):
         return False
+    # By text, as the official check compares; `split(";")` without a semicolon gives a meal's text itself.
     written = [item for day in days for name in slots for item in day.text(name).split(";") if item]
     return any(written.count(item) > 1 for item in text.split(";") if item)

@@ -1,8 +1,8 @@
 """WebShop: find a product that fits an instruction and buy it (Yao et al., NeurIPS 2022), as a text world.
 
 `load` gives the shop: an own engine with the official pages in text, over the official small catalogue of 1,000
-products or a made one. `worlds.webshop.sessions` reads recorded sessions of people and of a language agent; the
-shopper that fulfils goals is in `worlds.webshop.expert`, which nothing that an agent is given imports.
+products or a made one. The shopper that fulfils goals is in `worlds.webshop.expert`, which nothing that an agent is
+given imports.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the shop sells, and what can be asked for: products, and the instructions written about them."""
+"""The shop's catalogue: products, the instructions written about them, and a search."""
 
 from __future__ import annotations
 
@@ -102,6 +102,7 @@ def price_of(product: Product, seed: int) -> float:
     """What a product costs, in dollars: the engine draws it once between the bounds of a range."""
     if len(product.pricing) == 1:
         return product.pricing[0]
+    # Seeded by product, so that a price does not depend on which others were asked for before.
     return Random(f"webshop price {seed} {product.asin}").uniform(*product.pricing)
 
 
@@ -112,6 +113,7 @@ def product_from_record(record: Mapping[str, Any]) -> Product:
         name=record["Title"],
         query=record["query"],
         category=record["category"],
+        # "›" parts the categories, from the widest to the narrowest.
         path=tuple(part.strip() for part in record["product_category"].split("›")),
         pricing=tuple(record["pricing"] or (NO_PRICE,)),
         description=record["Description"],

@@ -12,9 +12,9 @@ from typing import Any
 from lab.machine.datasets import UnexpectedData
 from worlds.webshop.catalogue import NO_PRICE
 
-LONGEST_ID = 10
+LONGEST_ID = 10  # characters of an ASIN; the engine drops products with a longer id
 NEEDED_FIELDS = ("asin", "name", "query", "category", "product_category", "full_description", "small_description")
-NO_ATTRIBUTES = "DUMMY_ATTR"
+NO_ATTRIBUTES = "DUMMY_ATTR"  # the engine's own word where nothing was mined
 NOT_OF_A_NUMBER = re.compile(r"[^\d.]")
 # Of an instruction by a person; the id of who wrote it stays behind.
 KEPT = ("asin", "instruction", "attributes", "options", "instruction_attributes", "instruction_options")
@@ -82,7 +82,7 @@ def cleaned(product: Record, attributes: Mapping[str, Record], people: Mapping[s
 def prices(text: str | None) -> list[float]:
     """The price, or the two bounds of a range, in a text such as "$4.50 - $1,200.00"; $100 where there is none."""
     found = [float(NOT_OF_A_NUMBER.sub("", part)) for part in (text or "").split("$")[1:]]
-    return found[:2] or [NO_PRICE]
+    return found[:2] or [NO_PRICE]  # a few texts have more than two prices; the engine reads a range from two
 
 
 def options(offered: Mapping[str, Sequence[Record] | None] | None) -> dict[str, list[str]]:

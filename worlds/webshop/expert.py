@@ -1,4 +1,4 @@
-"""A shopper who knows what would fulfil a goal, and gets there by the steps that a person takes.
+"""WebShop's expert, never given to an agent: a shopper who knows the goal and gets there by a person's steps.
 
 Short queries, a look at the description now and then, and what is bought is the first product in the results that
 fulfils the goal, which need not be the one that the instruction was written about.

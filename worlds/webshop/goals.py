@@ -1,4 +1,4 @@
-"""What a task really asks for, which only the shop and the expert know, and how it is drawn from an instruction."""
+"""Hidden goals: what a task really asks for, drawn from an instruction. Only the shop and the expert know them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from worlds.webshop.catalogue import Catalogue, Instruction, Product, price_of
 from worlds.webshop.tasks import ShopTask
 
 CAPS = tuple(10.0 * tens for tens in range(1, 100))  # dollars
-CAPS_ABOVE = 4
-NO_CAP = 1_000_000.0
+CAPS_ABOVE = 4  # a cap is one of the next four above the price
+NO_CAP = 1_000_000.0  # dollars; nothing costs as much, so that the price always counts as met
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,7 @@ def draw_goal(instruction: Instruction, catalogue: Catalogue, seed: int) -> tupl
         chosen = {name: rng.choice(product.options[name]) for name in sorted(product.options)}
         text += option_text(chosen)
         options = tuple(chosen.values())
+    # The wording is the official engine's; `expert.PRICE` takes it off again.
     if cap != NO_CAP:
         text += f", and price lower than {cap:.2f} dollars"
     return text, Goal(product, instruction.attributes, options, cap)

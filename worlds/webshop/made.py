@@ -25,6 +25,7 @@ def made_catalogue(seed: int) -> Catalogue:
         if product.asin not in products and product.name not in names:
             products[product.asin] = product
             names.add(product.name)
+    # Made kind after kind; equally good results of a search come in this order, which is to tell nothing.
     mixed = list(products.values())
     rng.shuffle(mixed)
     return Catalogue(mixed)

@@ -5,32 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 SYLLABLES = (
-    "al",
-    "bren",
-    "cor",
-    "dal",
-    "el",
-    "fen",
-    "gar",
-    "hol",
-    "is",
-    "jun",
-    "kel",
-    "lor",
-    "mav",
-    "nor",
-    "or",
-    "pel",
-    "quin",
-    "ros",
-    "sil",
-    "tam",
-    "ul",
-    "ver",
-    "wes",
-    "yar",
-    "zan",
-)
+    "al", "bren", "cor", "dal", "el", "fen", "gar", "hol", "is", "jun", "kel", "lor", "mav", "nor", "or", "pel", "quin",
+    "ros", "sil", "tam", "ul", "ver", "wes", "yar", "zan",
+)  # fmt: skip
 ENDINGS = ("a", "by", "co", "den", "ea", "field", "ika", "li", "mere", "o", "ora", "ton", "via", "wick")
 LINES = ("Classic", "Deluxe", "Essential", "Everyday", "Heritage", "Mini", "Original", "Premium", "Select", "Studio")
 COLOURS = ("black", "white", "navy", "grey", "red", "teal", "olive", "burgundy", "khaki", "pink")
@@ -53,6 +30,7 @@ class KindOfProduct(NamedTuple):
     prices: tuple[float, float]
 
 
+# The reward takes products with the same query, or with two categories in common, to be of one kind.
 KINDS = (
     KindOfProduct(
         "grocery",

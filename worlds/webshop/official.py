@@ -1,4 +1,4 @@
-"""The official small catalogue: what of it is read here, and fetching it.
+"""WebShop's official small catalogue: fetching it, converting it and reading it.
 
 The benchmark's files lie on Google Drive, at the addresses in its setup script. Two of them make the shop of 1,000
 products: the products, and 415 instructions written by template with the attributes they ask for. The third has the
@@ -24,6 +24,7 @@ from worlds.webshop.catalogue import Catalogue, Instruction, product_from_record
 from worlds.webshop.conversion import convert
 
 PRODUCTS, ATTRIBUTES, PEOPLE = "items_shuffle_1000.json", "items_ins_v2_1000.json", "items_human_ins.json"
+# confirm=t skips the page on which Google Drive asks whether to download a large file.
 ADDRESS = "https://drive.usercontent.google.com/download?id={id}&export=download&confirm=t"
 FILES = {
     PRODUCTS: "1EgHdxQ_YxqIQlvvq5iKlCrkEKR6-j0Ib",
@@ -52,6 +53,7 @@ def load_instructions(folder: Path) -> dict[str, list[Instruction]]:
     The official small shop has no splits. Here all instructions are shuffled once, the same way whatever the seed of
     the shop; templates and people's are in both splits. Raises MissingData if a file is absent.
     """
+    # Sorted before shuffling, so that the splits do not depend on the order of the files.
     mixed = sorted(templates(folder) + by_people(folder), key=lambda instruction: (instruction.asin, instruction.text))
     Random("webshop splits").shuffle(mixed)
     return {"train": mixed[:TRAIN], "test": mixed[TRAIN:]}

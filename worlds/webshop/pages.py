@@ -13,6 +13,7 @@ from worlds.webshop.catalogue import Product
 
 RESULTS_A_PAGE = 10
 BACK, NEXT, PREVIOUS, BUY, SEARCH = "Back to Search", "Next >", "< Prev", "Buy Now", "Search"
+# "Attributes" is last because the official shop does not link to it; `item_page` leaves it out by its place.
 SUB_PAGES = ("Description", "Features", "Reviews", "Attributes")
 BOUGHT = "You have successfully purchased the product."
 
@@ -52,7 +53,7 @@ def search_page(instruction: str) -> Page:
 def results_page(instruction: str, results: Sequence[Product], number: int, seen: Set[str]) -> Page:
     """One page of ten results. As in the official shop there is always a next page, be it empty."""
     page = [*heading(instruction), button(BACK), Element(f"Page {number} (Total results: {len(results)})")]
-    page += [button(PREVIOUS)] if number > 1 else []
+    page += [button(PREVIOUS)] if number > 1 else []  # the first page goes back by "Back to Search" alone
     page.append(button(NEXT))
     for product in results[(number - 1) * RESULTS_A_PAGE : number * RESULTS_A_PAGE]:
         page += [

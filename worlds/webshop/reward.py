@@ -1,4 +1,4 @@
-"""How well a purchase fulfils a goal, as the official engine scores it (Yao et al. 2022).
+"""The reward of a purchase, as the official engine computes it (Yao et al. 2022): how well it fulfils the goal.
 
 Of the 50 published sessions of people, all 50 recorded type, option and price scores and rewards come out the same.
 """
@@ -18,7 +18,7 @@ SAME = 85  # two phrases whose token set ratio is above say the same
 SAME_KIND = 0.2  # share of nouns in common
 OTHER_KIND = 0.1
 SHARED_CATEGORIES = 2
-NO_NOUNS = 0.2  # what a goal without nouns counts as
+NO_NOUNS = 0.2  # what a goal without nouns counts as: not above SAME_KIND, not under OTHER_KIND
 # The colours that the engine knows; the first in this order that occurs in an option's value, even within a longer
 # word, stands for the whole value.
 COLOUR_LIST = """
@@ -44,6 +44,7 @@ class Score(NamedTuple):
     @property
     def total(self) -> float:
         """The reward, in [0, 1]."""
+        # The price is one point among those asked for, and the kind a factor on all of them.
         return self.kind * (self.attributes + self.options + self.price) / self.asked
 
 
@@ -51,7 +52,7 @@ def score(product: Product, chosen: Iterable[str], price: float, goal: Goal) -> 
     """The score of buying a product for `price` dollars with the chosen option values."""
     return Score(
         kind=type_score(product, goal.product),
-        attributes=attributes_found(product, goal.attributes),
+        attributes=sum(has_attribute(product, attribute) for attribute in goal.attributes),
         options=options_found(chosen, goal.options),
         price=price <= goal.price_cap,
         asked=len(goal.attributes) + len(goal.options) + 1,
@@ -66,6 +67,7 @@ def type_score(bought: Product, wanted: Product) -> float:
 
 def kind_score(same_place: bool, overlap: float) -> float:
     """The type score, from whether query or categories agree and from the share of nouns in common."""
+    # First, for it overrides query and categories: without a noun in common nothing is rewarded.
     if overlap < OTHER_KIND:
         return 0.1 if overlap else 0.0
     return 1.0 if same_place or overlap > SAME_KIND else 0.5
@@ -75,10 +77,6 @@ def name_overlap(bought: str, wanted: str) -> float:
     """The share of the wanted name's nouns that the bought one's has; a repeated noun counts as often below only."""
     meant = nouns(wanted)
     return len(set(nouns(bought)) & set(meant)) / len(meant) if meant else NO_NOUNS
-
-
-def attributes_found(product: Product, asked: Iterable[str]) -> int:
-    return sum(has_attribute(product, attribute) for attribute in asked)
 
 
 def has_attribute(product: Product, attribute: str) -> bool:
@@ -101,6 +99,7 @@ def same_option(value: str, wanted: str) -> bool:
 
 
 def colour_or_all(value: str) -> str:
+    # So "navy blue" is "blue", and "dark red" is "dark": alphabetical order decides, not the order of the words.
     return next((colour for colour in COLOURS if colour in value), value)
 
 

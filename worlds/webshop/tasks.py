@@ -1,4 +1,4 @@
-"""A shopping task: what a shopper may know of it."""
+"""WebShop's tasks: the instruction, and nothing of the hidden goal behind it."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ from worlds.webshop.reward import score
 from worlds.webshop.tasks import SPLITS, ShopTask
 
 ACTION = re.compile(r"\s*(search|click)\[(.+)\]\s*", re.IGNORECASE | re.DOTALL)
-BY_NAME = "item - "
+BY_NAME = "item - "  # a form of the paper's baseline agents; the official pages click on ids
 OTHER_QUERIES = 4  # listed on the search page, beside the instruction itself
 
 
@@ -90,6 +90,7 @@ class WebShop:
 
     def reset(self, task: ShopTask) -> Step:
         """Open the search page. Raises LookupError for a task of another shop (other data, or another seed)."""
+        # An id alone does not tell: the made shops of all seeds have the same ids.
         if self._known.get(task.id) != task:
             raise LookupError(f"task {task.id!r} is not of this shop ({self.data} data, seed {self.seed})")
         self._visit = Visit(task)
@@ -179,7 +180,7 @@ class WebShop:
 
     def _press(self, visit: Visit, button: str) -> None:
         if button == BACK:
-            self._visit = Visit(visit.task)
+            self._visit = Visit(visit.task)  # what was looked at is forgotten, and marked no more
         elif button == PREVIOUS:
             self._go_back(visit)
         elif button == NEXT:

@@ -82,10 +82,8 @@ def test_made_cities_are_not_those_of_the_official_data() -> None:
 def test_load_gives_made_data_where_the_official_is_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAB_DATA", str(tmp_path))
     loaded = travelplanner.load()
-    assert loaded.data == "made" and {name: len(tasks) for name, tasks in loaded.tasks.items()} == {
-        "train": 15,
-        "validation": 45,
-    }
+    assert loaded.data == "made"
+    assert {split: len(loaded.tasks(split)) for split in loaded.splits} == {"train": 15, "validation": 45}
     with pytest.raises(MissingData, match="lab data fetch travelplanner"):
         travelplanner.load("official")
 

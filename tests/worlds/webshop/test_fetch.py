@@ -13,7 +13,6 @@ from lab.machine.faults import MissingData
 from worlds.webshop import load, official
 from worlds.webshop.catalogue import Product
 from worlds.webshop.conversion import UnexpectedData, prices
-from worlds.webshop.sessions import human_sessions
 
 QUIET = print
 
@@ -150,8 +149,6 @@ def test_without_data_the_made_shop_opens_and_official_data_is_asked_for(
     assert load().data == "made"
     with pytest.raises(MissingData, match="lab data fetch webshop"):
         load("official")
-    with pytest.raises(MissingData, match="human_trajs_50"):
-        human_sessions()
 
 
 @pytest.mark.parametrize(
