@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lab.results.text import FAMILY, POINTS
 from procllm.plots.layout import SPACING, Box
-from procllm.plots.text import FAMILY, POINTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,12 +6,12 @@ from collections.abc import Collection, Sequence
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
+from lab.results.text import POINTS, wrapped_names
 from procllm.network import Network
 from procllm.plots import legend
 from procllm.plots.layout import HEAD, JOINT, SPACING, TASK, Layout, laid_out
 from procllm.plots.sheet import Sheet
 from procllm.plots.states import State, spread, state_at
-from procllm.plots.text import POINTS, wrapped
 from procllm.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def tree(
     ellipsis; `to_text` has it whole.
     """
     layout = laid_out(network)
-    heading = wrapped(title, max(layout.width, NARROWEST), TITLE, 3) if title else ()
+    heading = wrapped_names(title, max(layout.width, NARROWEST), TITLE, 3) if title else ()
     return _drawn(layout, [Panel(State(tuple(verified), active), heading)], axes)
 
 
@@ -70,7 +70,7 @@ def _panel(trajectory: Trajectory, iteration: int, room: float) -> Panel:
         return Panel(state, (title,))
     step = trajectory.steps[iteration - 1]
     did = f"{step.command or 'an answer that is no action'} → {step.outcome}"
-    return Panel(state, wrapped(f"{title}: {step.task}", room, TITLE, 2), wrapped(did, room, SUBTITLE, 1))
+    return Panel(state, wrapped_names(f"{title}: {step.task}", room, TITLE, 2), wrapped_names(did, room, SUBTITLE, 1))
 
 
 def _drawn(layout: Layout, panels: Sequence[Panel], axes: Axes | None) -> Figure:

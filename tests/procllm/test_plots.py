@@ -1,4 +1,4 @@
-"""Pictures of networks: nothing overlaps or leaves its box, states show, and the same bytes every time."""
+"""Plots of networks: nothing overlaps or leaves its box, states show, and the same bytes every time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ from procllm.plots import State, film, state_at, to_text, tree
 from procllm.plots.layout import GAP, JOINT, Box, laid_out
 from procllm.plots.legend import ACTIVE_FILL, ENTRIES, PRIMITIVE
 from procllm.plots.states import spread
-from procllm.plots.text import LONGEST, drawable, width, wrapped
 from procllm.plots.trees import STRONG
 from procllm.trajectory import Step, Trajectory
 
@@ -141,24 +140,6 @@ def test_every_task_is_laid_out_as_often_as_the_tree_lists_it(network: Network) 
         assert below == sorted(below, key=lambda child: child.box.top)
 
 
-@given(st.text() | st.sampled_from(ODD), st.floats(0.3, 2), st.integers(1, 4))
-@settings(deadline=None, max_examples=150)
-@example("m-choose-departing-flight", 0.7, 3)
-def test_wrapped_lines_have_room_and_lose_nothing_but_what_an_ellipsis_says(text: str, room: float, most: int) -> None:
-    lines = wrapped(text, room, 9, most)
-    assert len(lines) <= most
-    assert all(width(line, 9) <= room for line in lines)
-    whole, shown = ("".join(part.split()) for part in (drawable(text), "".join(lines)))
-    assert shown == whole or (shown.endswith("…") and whole.startswith(shown[:-1]))
-
-
-def test_a_text_is_cut_only_where_it_must() -> None:
-    assert wrapped("m-choose-departing-flight", 1.15, 8, 3) == ("m-choose-", "departing-flight")
-    assert wrapped("take notes", 1.75, 9, 4) == ("take notes",)
-    assert wrapped("", 1, 9, 4) == ()
-    assert wrapped("i" * (LONGEST + 1), 100, 9, 4)[-1].endswith("…")
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_the_networks_of_the_domains_are_legible(name: str) -> None:
     network = domain(name).network
@@ -179,7 +160,7 @@ def test_deep_wide_and_odd_networks_are_legible(made: str) -> None:
 
 @settings(deadline=None, max_examples=10)
 @given(networks(), st.text())
-def test_no_name_stops_a_picture(network: Network, title: str) -> None:
+def test_no_name_stops_a_plot(network: Network, title: str) -> None:
     names = [name for _, name in network.tree()]
     assert not faults(tree(network, names[::2], names[-1], title=title))
     plt.close("all")
@@ -290,7 +271,7 @@ def test_the_text_has_a_harmless_line_for_each_task(network: Network) -> None:
     assert all(line.isprintable() for line in lines)
 
 
-def test_the_same_picture_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_plot_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = []
     for folder in ("first", "second"):
         monkeypatch.setenv("LAB_FIGURES", str(tmp_path / folder))

@@ -135,7 +135,7 @@ TIMER = """
 import ctypes, time
 libc = ctypes.CDLL(None)
 class Event(ctypes.Structure):
-    _fields_ = [("value", ctypes.c_void_p), ("signal", ctypes.c_int), ("notify", ctypes.c_int), ("", ctypes.c_char * 64)]
+    _fields_ = [("to", ctypes.c_void_p), ("signal", ctypes.c_int), ("notify", ctypes.c_int), ("", ctypes.c_char * 64)]
 timer = ctypes.c_void_p()
 if libc.timer_create(1, ctypes.byref(Event(None, 9, 0, b"")), ctypes.byref(timer)) == 0:
     libc.timer_settime(timer, 0, (ctypes.c_long * 4)(0, 0, 0, 100_000_000), None)
