@@ -22,7 +22,7 @@ from procllm.files import ANSWER, FAILED, NOTES, PASSED, REQUEST, SPECIFICATION,
 from procllm.network import Network, Task
 from procllm.prompts import ACTING, VERIFYING
 from procllm.rules import agent, noise  # noqa: F401  (registers what answers offline)
-from procllm.trajectory import Step, Trajectory
+from procllm.trajectory import Outcome, Step, Trajectory
 from procllm.workspace import Workspace
 
 HORIZON = 100  # iterations (§5)
@@ -98,7 +98,7 @@ def procllm(agenda: Agenda, workspace: Workspace, asker: Asker, horizon: int) ->
             verified, seen.trace = _verified(asker, workspace, task)  # lines 10-12
             if verified:  # lines 13-15
                 agenda.verify()
-            outcome = "verified" if verified else "rejected"
+            outcome: Outcome = "verified" if verified else "rejected"
         else:  # lines 16-22
             done = workspace.do(action)
             seen.trace = done.output

@@ -6,6 +6,7 @@ message that the agent reads, and changes nothing. What a file holds is text to 
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -97,13 +98,19 @@ class Workspace:
         return self.files[path]
 
     def _open(self, path: str, flags: int) -> int:
-        """A handle of a listed file. Nobody here makes links; one that appears is not followed."""
+        """A handle of a listed file. Nobody here makes links; one that appears is not followed.
+
+        Raises OSError for what the machine did: no action of an agent makes or removes a file, and its solver runs in a
+        folder of its own. The harness then plays the episode again, where a refusal would count against the agent.
+        """
         place = self.folder / self._listed(path).path
         if place.parent.is_symlink():
             raise Refused(f"File access denied: {path} lies behind a link.")
         try:
             return os.open(place, flags | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError as error:
+            if error.errno != errno.ELOOP:  # what O_NOFOLLOW gives for a link
+                raise
             raise Refused(f"File access denied: {path} cannot be opened ({error.strerror}).") from None
 
     @property

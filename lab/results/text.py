@@ -45,7 +45,10 @@ def width(text: str, size: float, bold: bool = False) -> float:
 
 
 def most_width(text: str, size: float) -> float:
-    """No less than the width of a drawable text, in inches: without kerning. Each character is measured only once."""
+    """The width of a drawable text without kerning, in inches: mostly a little more, and each character is measured once.
+
+    Not `width`: figures were laid out with this, and would come out with other bytes.
+    """
     return sum(map(_advance, text)) * size * HINTED / POINTS
 
 

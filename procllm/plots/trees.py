@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MARGIN, BETWEEN = 0.2, 0.55  # inches: around the picture, and between its parts
+MARGIN, BETWEEN = 0.2, 0.55  # inches: around the figure, and between its parts
 NARROWEST, WIDEST = 4.4, 14.0  # inches: one tree of a film, and a row of them; a wider tree has a row of its own
 TITLE, SUBTITLE, BELOW = 10.0, 8.0, 0.14  # points, points, and inches below them
 QUIET, STRONG = "0.55", legend.ACTIVE  # edges, and those that lead to the task worked on
@@ -128,7 +128,9 @@ def _draw_tree(sheet: Sheet, layout: Layout, state: State) -> None:
 def _draw_edge(sheet: Sheet, layout: Layout, number: int, strong: bool) -> None:
     """From the parent's method, along a trunk half-way between the columns."""
     node = layout.nodes[number]
+    assert node.parent is not None, "the top task has no edge"
     oval = layout.nodes[node.parent].oval
+    assert oval, "a task with subtasks has a method"
     trunk, height = node.box.left - JOINT / 2, node.box.middle
     sheet.line([(oval.right, oval.middle), (trunk, oval.middle), (trunk, height), (node.box.left, height)],
                *_stroke(strong), over=strong)  # fmt: skip

@@ -21,7 +21,7 @@ from procllm.domains.blocks.rules import SKILL, product_of
 from procllm.files import ANSWER, NOTES, REQUEST, SPECIFICATION
 from procllm.loop import play
 from procllm.network import TOP, read
-from procllm.rules.noise import spoil
+from procllm.rules.noise import corrupt_text
 from procllm.rules.view import View, note, sections
 
 BLOCKS = domain("blocks")
@@ -213,7 +213,7 @@ def test_the_checker_and_a_brute_force_check_agree_on_a_thousand_answers() -> No
 
 
 @pytest.mark.parametrize(
-    ("spoiled", "reason"),
+    ("corrupted", "reason"),
     [
         ("", "no action"),
         ("1. pick {top}", "Line 1"),
@@ -230,10 +230,10 @@ def test_the_checker_and_a_brute_force_check_agree_on_a_thousand_answers() -> No
         ("unstack {top} {low}\nput {top}", "In the end"),
     ],
 )
-def test_the_reason_names_the_first_fault(spoiled: str, reason: str) -> None:
+def test_the_reason_names_the_first_fault(corrupted: str, reason: str) -> None:
     instance = next(each for each in instances(50, 0, 3, 3) if len(each.problem.start.towers) == 1)
     low, top = instance.problem.start.towers[0][-2:]
-    assert reason in BLOCKS.check(instance, spoiled.format(top=top, low=low)).reason
+    assert reason in BLOCKS.check(instance, corrupted.format(top=top, low=low)).reason
 
 
 def test_blanks_and_carriage_returns_around_lines_are_allowed() -> None:
@@ -373,7 +373,7 @@ def test_spoiled_notes_never_raise(seed: int, slip: int, effect: str) -> None:
     instance, random = some(4, 3, seed), Random(slip)
     notes = note("request", instance.request).text + note("unstacking", "unstack red blue\nput red").text
     for _ in range(random.randrange(1, 6)):
-        notes = spoil(notes, random)
+        notes = corrupt_text(notes, random)
     view = View(TOP, effect, sections(notes), (), "", frozenset(BLOCKS.paths))
     assert SKILL.act(view)
     SKILL.judge(effect, {NOTES: notes, ANSWER: notes, REQUEST: notes})

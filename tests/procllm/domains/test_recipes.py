@@ -26,7 +26,7 @@ from procllm.domains.recipes.rules import NONE, SKILL, product_of, program
 from procllm.files import ANSWER, ERRORS, NOTES, OUTPUT, PRINTED, REQUEST, SOLVER, SPECIFICATION
 from procllm.files import TOOLS as TOOLS_FILE
 from procllm.network import TOP, Network, read
-from procllm.rules.noise import spoil
+from procllm.rules.noise import corrupt_text
 from procllm.rules.view import FAILED, View, note, sections
 from procllm.trajectory import Trajectory
 
@@ -374,7 +374,7 @@ def test_spoiled_notes_never_raise(number: int, slip: int, effect: str, looked_u
     random = Random(slip)
     notes = note("request", some(number).request).text + note("dishes", "Pad Thai\nLarb").text
     for _ in range(random.randrange(1, 6)):
-        notes = spoil(notes, random)
+        notes = corrupt_text(notes, random)
     output, command = (ran(notes), f"Write {SOLVER}") if looked_up else ("", "Verify")
     assert SKILL.act(View(TOP, effect, sections(notes), (command,), output, frozenset(RECIPES.paths)))
     SKILL.judge(effect, {NOTES: notes, ANSWER: notes, REQUEST: notes, OUTPUT: notes, SOLVER: notes})
@@ -395,8 +395,8 @@ def judged(effect: str, **texts: str) -> bool | None:
 def test_an_answer_is_judged_by_its_looks_alone() -> None:
     assert judged(ANSWERED, answer=f"{right(some())[0]}\n")
     assert judged(ANSWERED, answer="Stone Soup")  # no recipe book is in the effect files
-    for spoiled in ("", "\n", "Pad Thai\nLarb", "Dish: Pad Thai", "I am sorry, I do not know.", "a" * 61):
-        assert judged(ANSWERED, answer=spoiled) is False
+    for corrupted in ("", "\n", "Pad Thai\nLarb", "Dish: Pad Thai", "I am sorry, I do not know.", "a" * 61):
+        assert judged(ANSWERED, answer=corrupted) is False
     assert judged(ANSWERED, answer=some().problem.ingredients[0]) is False
 
 

@@ -37,7 +37,7 @@ from procllm.domains.units.rules import SKILL, product_of
 from procllm.files import ANSWER, NOTES, REQUEST, SPECIFICATION
 from procllm.loop import play
 from procllm.network import TOP, read
-from procllm.rules.noise import spoil
+from procllm.rules.noise import corrupt_text
 from procllm.rules.view import View, note, sections
 
 UNITS = domain("units")
@@ -476,7 +476,7 @@ def test_spoiled_notes_never_raise(seed: int, slip: int, effect: str) -> None:
     instance, random = some(4, 3, seed), Random(slip)
     notes, _ = done_by_rules(TOP, ANSWERED, instance.request)
     for _ in range(random.randrange(1, 9)):
-        notes = spoil(notes, random)
+        notes = corrupt_text(notes, random)
     view = View(TOP, effect, sections(notes), (), "", frozenset(UNITS.paths))
     assert SKILL.act(view)
     SKILL.judge(effect, {NOTES: notes, ANSWER: notes, REQUEST: notes})
