@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 TOP = "process user request"  # the task that every episode starts with (§4)
 # Another spelling -> ours; figure 1 uses both within one network.
@@ -182,7 +182,7 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _method(head: str, raw: Any, known: tuple[str, ...]) -> Method:
     if not isinstance(raw, dict):
         raise BadNetwork(f"Method {head!r} is no JSON object")
-    named: list[str] = [SPELLINGS.get(key, key) for key in raw]
+    named = [SPELLINGS.get(key, key) for key in cast(dict[str, Any], raw)]
     if wrong := [key for key, name in zip(raw, named, strict=True) if name not in KEYS]:
         raise BadNetwork(f"Method {head!r} has {wrong[0]!r}; a method has {', '.join(KEYS)}")
     if len(set(named)) < len(named):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -52,11 +52,17 @@ WIDE = {TOP: tuple(f"subtask {n} that says at some length what is to be done in 
 SHARED = {TOP: ("one", "two"), "one": ("look",), "two": ("look", "act")}
 
 
-def network_of(subtasks: dict[str, tuple[str, ...]]) -> Network:
+def network_of(subtasks: Mapping[str, tuple[str, ...]]) -> Network:
     return Network(tuple(Method(f"m-{task}", task, "effect", ("f",), below) for task, below in subtasks.items()))
 
 
-MADE = {"deep": DEEP, "wide": WIDE, "shared": SHARED, "alone": {TOP: ()}, "none": {}}
+MADE: dict[str, dict[str, tuple[str, ...]]] = {
+    "deep": DEEP,
+    "wide": WIDE,
+    "shared": SHARED,
+    "alone": {TOP: ()},
+    "none": {},
+}
 
 
 @pytest.fixture(autouse=True)
@@ -120,8 +126,10 @@ def test_boxes_keep_apart_and_each_task_lies_beyond_its_parent(network: Network)
     layout = laid_out(network)
     boxes = [box for node in layout.nodes for box in (node.box, node.oval) if box]
     assert not [pair for pair in combinations(boxes, 2) if overlap(*pair, min(GAP, JOINT) - 1e-6)]
-    assert all(node.box.left >= layout.nodes[node.parent].oval.right + JOINT / 2
-               for node in layout.nodes if node.parent is not None)  # fmt: skip
+    for node in layout.nodes:
+        if node.parent is not None:
+            oval = layout.nodes[node.parent].oval
+            assert oval and node.box.left >= oval.right + JOINT / 2
     assert all(box.left >= 0 and box.right <= layout.width + 1e-6 for box in boxes)
     assert all(box.top >= -1e-6 and box.bottom <= layout.height + 1e-6 for box in boxes)
 
@@ -248,7 +256,7 @@ def test_a_film_shows_the_moments_asked_for_and_refuses_others() -> None:
 def test_odd_commands_and_episodes_without_a_step_are_filmed() -> None:
     steps = (Step(TOP, "", "malformed"), Step("unknown $task_", "Write $a_b$\n" + "x" * 400, "refused"))
     for taken in (steps, ()):
-        trajectory = Trajectory("made-1", taken, "horizon", (), "", "", AnswerVerdict({}, {}))
+        trajectory = Trajectory("made-1", taken, "horizon", (), "", "", AnswerVerdict({}, ""))
         assert not faults(film(network_of(DEEP), trajectory))
 
 

@@ -50,6 +50,7 @@ def right(instance: Instance) -> list[str]:
 def tools() -> ModuleType:
     """The tools, loaded from where they lie."""
     spec = importlib.util.spec_from_file_location("recipes_under_test", TOOLS / "recipes.py")
+    assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -346,6 +347,7 @@ def test_wrong_notes_lead_to_wrong_dishes() -> None:
     """Nothing but the notes is read: without one ingredient the program asks for the others alone."""
     lines = some().request.split("\n")
     fewer = SKILL.act(view(request="\n".join(lines[:1] + lines[2:])))
+    assert isinstance(fewer, Write | Append)
     assert lines[1] not in fewer.text and all(repr(name) in fewer.text for name in lines[2:] if name)
 
 
@@ -366,7 +368,7 @@ def test_tasks_of_other_networks_are_told_by_their_words(task: str, effect: str,
 def test_dishes_that_were_refused_are_looked_up_again() -> None:
     assert SKILL.act(view("solve user request", CHOSEN, dishes="Pad Thai")) == Verify()
     refused = view("solve user request", CHOSEN, f"{FAILED}: no", "Verify", dishes="Pad Thai")
-    assert SKILL.act(refused).path == SOLVER
+    assert getattr(SKILL.act(refused), "path", "") == SOLVER
 
 
 @given(st.integers(0, 30), st.integers(0, 10_000), st.sampled_from([ANSWERED, CHOSEN, "done: think"]), st.booleans())
