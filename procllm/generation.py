@@ -155,6 +155,7 @@ def make(domain: Domain, backbone: Backbone) -> Made:
 
     Raises NoRule under rules: they make no networks.
     """
+    # A network that cannot be used after its repair leaves LLM-TN without one: nobody mends it by hand.
     attempts = [_attempt(domain, backbone, "", "")]
     while attempts[-1].fault and len(attempts) < ASKS:
         attempts.append(_attempt(domain, backbone, attempts[-1].stated, attempts[-1].fault))

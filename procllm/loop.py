@@ -51,6 +51,7 @@ class Asker:
 
     def ask(self, prompt: Prompt, **fields: Any) -> Answer:
         question = (prompt.name, *fields.values())
+        # The prompt's name and its fields are the question; asked again, it is the next sample.
         self._asked[question] += 1
         return self._backbone.ask(prompt, sample=self._first + self._asked[question] - 1, **fields)
 
@@ -65,6 +66,7 @@ def play(
         workspace = workspace_of(domain, instance, Path(folder))
         agenda = Agenda(network)
         steps = procllm(agenda, workspace, Asker(backbone, instance.id), horizon)
+        # The checker gets the text and no file, which is gone by then.
         answer, notes = workspace.text(ANSWER), workspace.text(NOTES)
     verdict = domain.check(instance, answer)
     ended: Literal["done", "horizon"] = "horizon" if agenda.head else "done"

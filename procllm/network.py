@@ -105,6 +105,7 @@ def check(network: Network, known: Iterable[str] = ()) -> Network:
             raise BadNetwork(f"Method {method.head!r} is verified by {unknown[0]!r}; the files are {', '.join(known)}")
     if not network.find_first_relevant(TOP):
         raise BadNetwork(f"No method has the task {TOP!r}, with which every episode starts")
+    # In this order: counting the tasks of a tree with a circle would never end.
     _refuse_cycle(network)
     _refuse_endless(network)
     return network
@@ -126,6 +127,7 @@ def _refuse_cycle(network: Network) -> None:
     """Walk down from every task; a task below itself would be decomposed for ever."""
     finished: set[str] = set()
 
+    # Recursion is no deeper than there are methods, and MOST_METHODS was held against them before.
     def descend(task: str, above: tuple[str, ...]) -> None:
         if task in above:
             raise BadNetwork(f"Tasks decompose in a circle: {' -> '.join((*above[above.index(task) :], task))}")
@@ -229,6 +231,7 @@ def _ordered(head: str, key: str, raw: Any) -> tuple[str, ...]:
 def _resolved(file: str, known: tuple[str, ...]) -> str:
     if file in known:
         return file
+    # Figure 1 names files without their folder. Of two that end alike neither is taken; `check` then refuses the name.
     matches = [path for path in known if path.rsplit("/", 1)[-1] == file]
     return matches[0] if len(matches) == 1 else file
 

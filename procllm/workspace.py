@@ -47,6 +47,7 @@ class Workspace:
         for path in self.files:
             place = self.folder / path
             place.parent.mkdir(parents=True, exist_ok=True)
+            # newline="" here and below: a file reads back as it was written, carriage returns included.
             place.write_text(documents.get(path, ""), encoding="utf-8", newline="")
 
     def do(self, action: Read | Write | Append) -> Done:
@@ -79,6 +80,8 @@ class Workspace:
         """Lines 20-22: run the solver, keep what it printed, and show that and its errors."""
         from lab.sandbox import run_untrusted
 
+        # The program runs in a folder of its own, so nothing it does to files reaches those of the workspace. Raises
+        # SandboxFailed where the machine failed under it.
         ran = run_untrusted(program, self._tools, timeout=SOLVER_SECONDS)
         printed = ran.stdout[:MOST_CHARACTERS]
         self._put(OUTPUT, printed)

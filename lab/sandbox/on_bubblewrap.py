@@ -90,6 +90,8 @@ def _started(wrapper: subprocess.Popen[bytes], reading: int) -> int:
 
 
 def _namespaces() -> list[str]:
+    # --new-session: a program cannot type into our terminal (TIOCSTI). --as-pid-1: no process of bwrap's own stands
+    # between; the kernel then drops a signal that the program sends itself and has no handler for.
     unshared = ["--unshare-all", "--unshare-user", "--uid", NOBODY, "--gid", NOBODY, "--cap-drop", "ALL"]
     return [*unshared, "--new-session", "--die-with-parent", "--as-pid-1", "--hostname", "sandbox"]
 

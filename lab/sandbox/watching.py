@@ -120,6 +120,7 @@ class _Watch:
                 for key, _ in ready:
                     if key.data and not key.data.read():
                         events.unregister(key.fd)
+                # Until then no limit counts: a busy machine's slow start is not the program's.
                 if not begun and not self.out.awaited:
                     begun, deadline = True, time.monotonic() + self.job.timeout
                 if self.out.full or self.err.full:

@@ -23,6 +23,7 @@ def wrong_action(fields: ActFields, answer: Response, random: Random, early: boo
         corrupted = type(right)(right.path, corrupt_text(right.text, random))
         # Mistakes in what is written are what verification is for: as many as all other errors together.
         errors += [corrupted] * len(errors)
+    # The Read that was drawn may be the right action itself.
     errors = [error for error in errors if error != right] or [Read(fields.files[0].path)]
     return answer.model_copy(update={"action": stated(random.choice(errors))})
 
@@ -40,6 +41,7 @@ def corrupt_text(text: str, random: Random) -> str:
     """
     ways = [_without_a_line, _exchanged, _another_number]
     random.shuffle(ways)
+    # A text without a line, a word or a digit to change still has to change, or the noise would be weaker than it says.
     return next((corrupted for way in ways if (corrupted := way(text, random)) != text), text + " and so on")
 
 

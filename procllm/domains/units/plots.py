@@ -103,6 +103,7 @@ def _draw_places(
             _disc(axes, at, _radius(units), color, INK if place in enough and color == AFTER else "white")
             look: dict[str, Any] = {"color": "white", "fontsize": SIZE, "fontweight": "bold"}
             axes.text(*at, str(units), ha="center", va="center_baseline", zorder=5, **look)
+    # The target is in the middle; see `points_of`.
     axes.plot(0, 0, marker="*", markersize=26, color=INK, markeredgecolor="white", zorder=4)
 
 
