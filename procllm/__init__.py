@@ -1,6 +1,33 @@
 """ProcLLM: a hierarchical task network decides what a language model works on and what it must verify.
 
-`network` holds task networks, `loop` the planning-and-acting loop over a `workspace` of files, `domains` the four
-domains, `generation` networks that a model makes, `rules` what answers offline, `experiments` the tables and figures.
+An episode in five lines, and Figure 1 of the paper for it:
+
+    blocks = procllm.domain("blocks")                                        # or travel, recipes, units
+    network = procllm.network_of(procllm.HUMAN, blocks)                      # or NONE; LLM takes what `make` returns
+    (instance,) = blocks.instances(1, seed=0)
+    trajectory = procllm.play(blocks, instance, network, lab.connect("rules"))
+    procllm.film(network, trajectory)
+
+To read the method, begin with `loop` (Algorithm 1); it stands on `network`, `agenda` and `workspace`. `prompts` has
+what a model is asked, `generation` networks that a model makes, `domains` the four domains, `rules` what answers
+offline, `plots` the drawings, `experiments` the tables and figures. `dir(procllm)` lists what a user needs first.
 Source: Hsiao, Roberts and Smith 2025, "Procedural Knowledge Improves Agentic LLM Workflows".
 """
+
+from lab.lazy import front_door
+
+PLACES = {
+    "HUMAN": "procllm.conditions",
+    "LLM": "procllm.conditions",
+    "NONE": "procllm.conditions",
+    "Network": "procllm.network",
+    "Trajectory": "procllm.trajectory",
+    "domain": "procllm.domains",
+    "film": "procllm.plots",
+    "make": "procllm.generation",
+    "network_of": "procllm.conditions",
+    "play": "procllm.loop",
+    "read": "procllm.network",
+    "tree": "procllm.plots",
+}
+__getattr__, __dir__ = front_door(__name__, PLACES)

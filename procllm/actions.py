@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 from pydantic import BeforeValidator, Field
 
@@ -84,5 +84,5 @@ class Response(AnswerModel):
 
 def stated(action: Action) -> StatedAction:
     """The action in the form in which a model states it."""
-    name = type(action).__name__
+    name = cast(Literal["Read", "Write", "Append", "Verify"], type(action).__name__)
     return StatedAction(name=name, action_arg1=getattr(action, "path", ""), action_arg2=getattr(action, "text", ""))

@@ -32,6 +32,8 @@ def network_of(condition: str, domain: Domain, made: Network | None = None) -> N
 
 def top_alone(network: Network) -> Network:
     """No-TN: one task that states the end conditions (§5), which are those of the network's top task."""
+    # The paper's set of methods is empty, and K's one task describes the end conditions (§5). A method without subtasks
+    # is the same, and keeps the files that the verifier has to see.
     top = network.find_first_relevant(TOP)
     return Network((replace(top, subtasks=()),) if top else ())
 
@@ -40,5 +42,7 @@ def with_extended_goal(network: Network) -> Network:
     """No-TN whose goal also asks for notes of both documents, which §6 says ends the loops of reading."""
     (top,) = top_alone(network).methods
     effect = f"{top.effect}; and the notes hold what the request and the problem specification say"
+    # §6 extends the goal in words; the verifier sees the effect files alone (F), so that the notes and both documents
+    # have to be among them.
     files = tuple(dict.fromkeys((*top.files, NOTES, REQUEST, SPECIFICATION)))
     return Network((replace(top, effect=effect, files=files),))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, create_model
 
@@ -133,8 +133,11 @@ Write the whole network again without this fault.
 @cache
 def _with_paths(paths: tuple[str, ...]) -> type[StatedNetwork]:
     """The answer in which only files that there are can be named."""
-    files = (list[Literal[paths]], StatedMethod.model_fields["effect_files"])
-    method = create_model("StatedMethod", __base__=StatedMethod, effect_files=files)
+    # Types made from the episode's files when it runs: pydantic reads them, a type checker cannot.
+    known: Any = Literal[paths]  # type: ignore[valid-type]
+    method: Any = create_model(
+        "StatedMethod", __base__=StatedMethod, effect_files=(list[known], StatedMethod.model_fields["effect_files"])
+    )
     return create_model(
         "StatedNetwork", __base__=StatedNetwork, methods=(list[method], StatedNetwork.model_fields["methods"])
     )
@@ -152,6 +155,7 @@ def make(domain: Domain, backbone: Backbone) -> Made:
 
     Raises NoRule under rules: they make no networks.
     """
+    # A network that cannot be used after its repair leaves LLM-TN without one: nobody mends it by hand.
     attempts = [_attempt(domain, backbone, "", "")]
     while attempts[-1].fault and len(attempts) < ASKS:
         attempts.append(_attempt(domain, backbone, attempts[-1].stated, attempts[-1].fault))
@@ -159,7 +163,7 @@ def make(domain: Domain, backbone: Backbone) -> Made:
 
 
 def _attempt(domain: Domain, backbone: Backbone, previous: str, fault: str) -> Attempt:
-    fields = {
+    fields: dict[str, Any] = {
         "specification": domain.specification,
         "files": listed(domain.solver, bool(domain.tools_specification)),
         "top": TOP,

@@ -22,7 +22,7 @@ from procllm.files import ANSWER, FAILED, NOTES, PASSED, REQUEST, SPECIFICATION,
 from procllm.network import Network, Task
 from procllm.prompts import ACTING, VERIFYING
 from procllm.rules import agent, noise  # noqa: F401  (registers what answers offline)
-from procllm.trajectory import Step, Trajectory
+from procllm.trajectory import Outcome, Step, Trajectory
 from procllm.workspace import Workspace
 
 HORIZON = 100  # iterations (§5)
@@ -51,6 +51,7 @@ class Asker:
 
     def ask(self, prompt: Prompt, **fields: Any) -> Answer:
         question = (prompt.name, *fields.values())
+        # The prompt's name and its fields are the question; asked again, it is the next sample.
         self._asked[question] += 1
         return self._backbone.ask(prompt, sample=self._first + self._asked[question] - 1, **fields)
 
@@ -65,6 +66,7 @@ def play(
         workspace = workspace_of(domain, instance, Path(folder))
         agenda = Agenda(network)
         steps = procllm(agenda, workspace, Asker(backbone, instance.id), horizon)
+        # The checker gets the text and no file, which is gone by then.
         answer, notes = workspace.text(ANSWER), workspace.text(NOTES)
     verdict = domain.check(instance, answer)
     ended: Literal["done", "horizon"] = "horizon" if agenda.head else "done"
@@ -98,7 +100,7 @@ def procllm(agenda: Agenda, workspace: Workspace, asker: Asker, horizon: int) ->
             verified, seen.trace = _verified(asker, workspace, task)  # lines 10-12
             if verified:  # lines 13-15
                 agenda.verify()
-            outcome = "verified" if verified else "rejected"
+            outcome: Outcome = "verified" if verified else "rejected"
         else:  # lines 16-22
             done = workspace.do(action)
             seen.trace = done.output

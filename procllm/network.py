@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 TOP = "process user request"  # the task that every episode starts with (§4)
 # Another spelling -> ours; figure 1 uses both within one network.
@@ -105,6 +105,7 @@ def check(network: Network, known: Iterable[str] = ()) -> Network:
             raise BadNetwork(f"Method {method.head!r} is verified by {unknown[0]!r}; the files are {', '.join(known)}")
     if not network.find_first_relevant(TOP):
         raise BadNetwork(f"No method has the task {TOP!r}, with which every episode starts")
+    # In this order: counting the tasks of a tree with a circle would never end.
     _refuse_cycle(network)
     _refuse_endless(network)
     return network
@@ -126,6 +127,7 @@ def _refuse_cycle(network: Network) -> None:
     """Walk down from every task; a task below itself would be decomposed for ever."""
     finished: set[str] = set()
 
+    # Recursion is no deeper than there are methods, and MOST_METHODS was held against them before.
     def descend(task: str, above: tuple[str, ...]) -> None:
         if task in above:
             raise BadNetwork(f"Tasks decompose in a circle: {' -> '.join((*above[above.index(task) :], task))}")
@@ -182,12 +184,12 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _method(head: str, raw: Any, known: tuple[str, ...]) -> Method:
     if not isinstance(raw, dict):
         raise BadNetwork(f"Method {head!r} is no JSON object")
-    named = [SPELLINGS.get(key, key) for key in raw]
+    named = [SPELLINGS.get(key, key) for key in cast(dict[str, Any], raw)]
     if wrong := [key for key, name in zip(raw, named, strict=True) if name not in KEYS]:
         raise BadNetwork(f"Method {head!r} has {wrong[0]!r}; a method has {', '.join(KEYS)}")
     if len(set(named)) < len(named):
         raise BadNetwork(f"Method {head!r} says the same thing under two names; keep one of each of {SPELLINGS}")
-    plain = dict(zip(named, raw.values(), strict=True))
+    plain: dict[str, Any] = dict(zip(named, raw.values(), strict=True))
     files = tuple(_resolved(file, known) for file in _ordered(head, "effect_files", plain.get("effect_files", {})))
     subtasks = _ordered(head, "subtasks", plain.get("subtasks", {}))
     return Method(head, _text(head, plain, "task"), _text(head, plain, "effect"), files, subtasks)
@@ -213,10 +215,11 @@ def _ordered(head: str, key: str, raw: Any) -> tuple[str, ...]:
     """The values by the numbers at the end of their keys, so that subtask10 comes after subtask2."""
     if not isinstance(raw, dict) or not all(isinstance(value, str) for value in raw.values()):
         raise BadNetwork(f'Method {head!r}: {key} must be an object of texts, such as {{"subtask1": "..."}}')
-    numbers = {name: re.search(r"(?<!\d)(\d{1,6})$", name) for name in raw}
-    if unnumbered := [name for name, number in numbers.items() if not number]:
-        raise BadNetwork(f"Method {head!r}: {key} has the key {unnumbered[0]!r}; keys end in the number of their place")
-    places = {name: int(number[1]) for name, number in numbers.items()}
+    places: dict[str, int] = {}
+    for name in raw:
+        if not (number := re.search(r"(?<!\d)\d{1,6}$", name)):
+            raise BadNetwork(f"Method {head!r}: {key} has the key {name!r}; keys end in the number of their place")
+        places[name] = int(number[0])
     if len(set(places.values())) < len(places):
         raise BadNetwork(f"Method {head!r}: two keys of {key} have the same number")
     values = tuple(_one_line(head, key, raw[name]) for name in sorted(raw, key=places.__getitem__))
@@ -228,6 +231,7 @@ def _ordered(head: str, key: str, raw: Any) -> tuple[str, ...]:
 def _resolved(file: str, known: tuple[str, ...]) -> str:
     if file in known:
         return file
+    # Figure 1 names files without their folder. Of two that end alike neither is taken; `check` then refuses the name.
     matches = [path for path in known if path.rsplit("/", 1)[-1] == file]
     return matches[0] if len(matches) == 1 else file
 

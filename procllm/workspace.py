@@ -6,6 +6,7 @@ message that the agent reads, and changes nothing. What a file holds is text to 
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -46,6 +47,7 @@ class Workspace:
         for path in self.files:
             place = self.folder / path
             place.parent.mkdir(parents=True, exist_ok=True)
+            # newline="" here and below: a file reads back as it was written, carriage returns included.
             place.write_text(documents.get(path, ""), encoding="utf-8", newline="")
 
     def do(self, action: Read | Write | Append) -> Done:
@@ -78,6 +80,8 @@ class Workspace:
         """Lines 20-22: run the solver, keep what it printed, and show that and its errors."""
         from lab.sandbox import run_untrusted
 
+        # The program runs in a folder of its own, so nothing it does to files reaches those of the workspace. Raises
+        # SandboxFailed where the machine failed under it.
         ran = run_untrusted(program, self._tools, timeout=SOLVER_SECONDS)
         printed = ran.stdout[:MOST_CHARACTERS]
         self._put(OUTPUT, printed)
@@ -97,13 +101,19 @@ class Workspace:
         return self.files[path]
 
     def _open(self, path: str, flags: int) -> int:
-        """A handle of a listed file. Nobody here makes links; one that appears is not followed."""
+        """A handle of a listed file. Nobody here makes links; one that appears is not followed.
+
+        Raises OSError for what the machine did: no action of an agent makes or removes a file, and its solver runs in a
+        folder of its own. The harness then plays the episode again, where a refusal would count against the agent.
+        """
         place = self.folder / self._listed(path).path
         if place.parent.is_symlink():
             raise Refused(f"File access denied: {path} lies behind a link.")
         try:
             return os.open(place, flags | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError as error:
+            if error.errno != errno.ELOOP:  # what O_NOFOLLOW gives for a link
+                raise
             raise Refused(f"File access denied: {path} cannot be opened ({error.strerror}).") from None
 
     @property

@@ -21,11 +21,30 @@ from pathlib import Path
 from lab.machine.doctor import Check
 from lab.sandbox import on_bubblewrap, on_sandlock, without_isolation
 from lab.sandbox.interpreter import interpreter
-from lab.sandbox.program import WORK, BackendRefused, Job, Limits, Result, SandboxUnavailable, prepared
+from lab.sandbox.program import (
+    WORK,
+    BackendRefused,
+    Job,
+    Limits,
+    Result,
+    SandboxFailed,
+    SandboxUnavailable,
+    prepared,
+)
 from lab.sandbox.selftest import Start, examine
 from lab.sandbox.watching import watched
 
-__all__ = ["BACKENDS", "UNSAFE", "Limits", "Result", "SandboxUnavailable", "checks", "run_untrusted", "verdict"]
+__all__ = [
+    "BACKENDS",
+    "UNSAFE",
+    "Limits",
+    "Result",
+    "SandboxFailed",
+    "SandboxUnavailable",
+    "checks",
+    "run_untrusted",
+    "verdict",
+]
 
 VARIABLE = "LAB_SANDBOX"
 LIBRARY = "/python"  # how the standard library's folder reads in what a program prints
@@ -40,24 +59,26 @@ _examining = threading.Lock()
 def run_untrusted(
     code: str, files: Mapping[str, Path | str], timeout: float = 10.0, limits: Limits | None = None, backend: str = ""
 ) -> Result:
-    """Runs Python source as `__main__` and waits for its end; whatever it does shows in the result, not as an error.
+    """Run Python source as `__main__` and wait for its end; whatever it does shows in the result, not as an error.
 
     files: name in the working folder -> a folder or file of the host (Path), seen read-only and not copied, or a text,
     copied in. The working folder is on the path: {"tools": folder} lets `from tools.Flights import Flights` work.
     Only the standard library can be imported: neither this suite nor any installed package is there.
-    timeout: seconds of wall clock. backend: one of BACKENDS; empty takes the environment's LAB_SANDBOX, else the first
-    that holds. UNSAFE_no_isolation runs the program with all the rights of this process, and warns each time.
+    timeout: seconds of wall clock, from when the interpreter has started.
+    backend: one of BACKENDS; empty takes the environment's LAB_SANDBOX, else the first that holds.
+    UNSAFE_no_isolation runs the program with all the rights of this process, and warns each time.
     What is printed is the same on every machine and backend: the working folder reads as /untrusted.
-    Raises: SandboxUnavailable if no backend holds here or LAB_SANDBOX names none, ValueError for a name or a number
-    that cannot be.
+    Raises: SandboxUnavailable if no backend holds here or LAB_SANDBOX names none; SandboxFailed if the machine kept the
+    program from running, which is worth another try; ValueError for a name or a number that cannot be.
     """
     with prepared(code, files, timeout, limits or Limits()) as job:
         start = _chosen(backend) if backend else _stated()
         started = time.monotonic()
         try:
-            return without_host_paths(watched(start(job), job, started), job)
-        except BackendRefused as error:
-            raise SandboxUnavailable(str(error)) from error
+            child = start(job)
+        except (BackendRefused, OSError) as error:  # it held before: the machine is short of something for now
+            raise SandboxFailed(f"the sandbox did not start a program: {error}") from error
+        return without_host_paths(watched(child, job, started), job)
 
 
 def without_host_paths(result: Result, job: Job) -> Result:

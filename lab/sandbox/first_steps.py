@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 from lab.sandbox.interpreter import interpreter
 from lab.sandbox.program import MAIN, MB, Job
 from lab.sandbox.system_calls import OWN_PID, program_filter
+
+# What the steps below write to standard output when they are done. All that can fail before is the machine's; what can
+# fail after it, reading and compiling the source included, is the program's, which can no longer unwrite it.
+BEGUN = b"\x02"
 
 # Runs as `python -c PROGRAM MAIN OWN_PID FILTER LIMIT=VALUE...`; each further import would cost milliseconds.
 BOOTSTRAP = """
@@ -24,6 +26,7 @@ def confine(own_pid, steps, *limits):
             raise OSError(ctypes.get_errno(), "the sandbox could not be closed: " + os.strerror(ctypes.get_errno()))
     def word(number):
         return number.to_bytes(4, sys.byteorder)
+    # PR_SET_NO_NEW_PRIVS is 38, PR_SET_SECCOMP 22 with SECCOMP_MODE_FILTER 2, as in <linux/prctl.h>.
     # Root without rights (version 3 of the header, two words for each set), and no way to gain any.
     call(libc.capset, word(0x20080522) + word(0), bytes(24))
     call(libc.prctl, 38, 1, 0, 0, 0)
@@ -57,6 +60,7 @@ main.__builtins__ = __builtins__
 sys.modules["__main__"], sys.argv, sys.excepthook = main, [main.__file__], shown
 sys.path.insert(0, os.getcwd())
 with open(main.__file__, "rb") as file:
+    os.write(1, b"\\x02")
     source = file.read()
 exec(compile(source, main.__file__, "exec"), main.__dict__)
 """
@@ -74,7 +78,7 @@ def command(job: Job, confined: bool = True) -> list[str]:
 def _limits(job: Job) -> list[str]:
     limits = {
         "AS": job.limits.memory_mb * MB,
-        "CPU": math.ceil(job.cpu_s) + 1,  # for whole seconds only; the parent looks more closely
+        "CPU": job.kernel_cpu_s,
         "FSIZE": job.limits.disk_mb * MB,
         "NOFILE": job.limits.open_files,
         "CORE": 0,

@@ -54,7 +54,7 @@ class Interpreter:
 def interpreter() -> Interpreter:
     """The interpreter that runs this process, as the file behind its virtual environment."""
     executable = Path(getattr(sys, "_base_executable", "") or sys.executable).resolve()
-    probe = [executable, "-I", "-S", "-c", PROBE]
+    probe = [str(executable), "-I", "-S", "-c", PROBE]
     try:
         answer = subprocess.run(probe, capture_output=True, check=True, timeout=60, env={}, cwd="/")
     except (OSError, subprocess.SubprocessError) as error:

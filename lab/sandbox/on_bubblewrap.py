@@ -15,7 +15,7 @@ from pathlib import Path
 
 from lab.sandbox.first_steps import command
 from lab.sandbox.interpreter import environment, interpreter
-from lab.sandbox.program import WORK, BackendRefused, Job
+from lab.sandbox.program import WORK, BackendRefused, Job, SandboxFailed
 
 INSTALL = "apt install bubblewrap"
 NOBODY = "65534"
@@ -25,6 +25,10 @@ STARTING_S = 10.0
 
 class Contained:
     """A program in bubblewrap, which is the first process of its own namespace: when it ends, all within end."""
+
+    # bwrap exits with 128 + N both when signal N ended the program and when the program exited with that status. A
+    # program may exit with 137, so what looks like a SIGKILL here stays a result.
+    confined, exact = True, False
 
     def __init__(self, wrapper: subprocess.Popen[bytes], pid: int) -> None:
         self.wrapper, self.pid = wrapper, pid
@@ -39,6 +43,8 @@ class Contained:
 
     def wait(self) -> int:
         status = self.wrapper.wait()
+        if status < 0:  # the program sees no process but itself, so it cannot have sent this
+            raise SandboxFailed(f"bubblewrap was killed by signal {-status} while a program ran")
         return 128 - status if status > 128 else status
 
     def close(self) -> None:
@@ -84,6 +90,8 @@ def _started(wrapper: subprocess.Popen[bytes], reading: int) -> int:
 
 
 def _namespaces() -> list[str]:
+    # --new-session: a program cannot type into our terminal (TIOCSTI). --as-pid-1: no process of bwrap's own stands
+    # between; the kernel then drops a signal that the program sends itself and has no handler for.
     unshared = ["--unshare-all", "--unshare-user", "--uid", NOBODY, "--gid", NOBODY, "--cap-drop", "ALL"]
     return [*unshared, "--new-session", "--die-with-parent", "--as-pid-1", "--hostname", "sandbox"]
 

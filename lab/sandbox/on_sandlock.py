@@ -9,14 +9,16 @@ from typing import Any
 
 from lab.sandbox.first_steps import command
 from lab.sandbox.interpreter import environment, interpreter
-from lab.sandbox.program import BackendRefused, Job
+from lab.sandbox.program import BackendRefused, Job, SandboxFailed
 
 INSTALL = "python -m pip install -r requirements.txt"
 DEVICES = ("/dev/null", "/dev/urandom")
 
 
 class Confined:
-    """A program that sandlock has started."""
+    """A program that sandlock has started. Its supervisor is a thread of this process, and dies only with it."""
+
+    confined = exact = True
 
     def __init__(self, process: Any) -> None:
         self.process = process
@@ -29,8 +31,11 @@ class Confined:
 
     def wait(self) -> int:
         ended = self.process.wait()
+        if ended.error:
+            raise SandboxFailed(f"sandlock lost the program: {ended.error}")
         if ended.signal and ended.signal > 0:
             return -ended.signal
+        # sandlock has no signal number for a SIGKILL: the reason is KILLED, and the exit code -1.
         return ended.exit_code if ended.exit_code >= 0 else -signal.SIGKILL
 
     def close(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal, Protocol
 
-from lab.machine.faults import Unavailable
+from lab.machine.faults import BackendDied, Unavailable
 
 MAIN = "main.py"
 WORK = "/untrusted"  # the working folder as the program knows it, or at least as it reads in what it prints
@@ -24,6 +25,15 @@ class SandboxUnavailable(Unavailable):
     """No backend holds on this machine; the message names each, why it was refused, and what to install.
 
     It is no episode's failure: a run stops at it.
+    """
+
+
+class SandboxFailed(BackendDied):
+    """The machine kept a program from running or from ending: its working folder was removed, its process or the
+    sandbox's was killed from outside, or its interpreter did not start. It is no result of the program.
+
+    The harness plays such an episode once more, so no program may be able to cause this; `lab.sandbox.watching` says
+    how it is told apart.
     """
 
 
@@ -76,8 +86,14 @@ class Result:
 
 
 class Child(Protocol):
-    """A started program. stdout, stderr: file descriptors of pipes, closed by `close`."""
+    """A started program. stdout, stderr: file descriptors of pipes, closed by `close`.
 
+    confined: whether the program cannot remove its working folder itself, only what is in it.
+    exact: whether a SIGKILL that this process did not send shows as one, and the program cannot have caused it.
+    """
+
+    confined: bool
+    exact: bool
     pid: int
     stdout: int
     stderr: int
@@ -85,39 +101,71 @@ class Child(Protocol):
     def kill(self) -> None: ...
 
     def wait(self) -> int:
-        """The exit status, minus the signal if one ended it; called once, when the program has ended."""
+        """The exit status, minus the signal if one ended it; called once, when the program has ended.
+
+        Raises SandboxFailed if what held the program died before it.
+        """
 
     def close(self) -> None: ...
 
 
 @dataclass(frozen=True)
 class Job:
-    """A program made ready. folder: its working folder on the host; shared: name inside -> host path, read-only."""
+    """A program made ready. folder: its working folder on the host; shared: name inside -> host path, read-only.
+
+    made: device and inode of the folder, by which another one of the same name is noticed.
+    """
 
     folder: Path
     shared: Mapping[str, Path]
     limits: Limits
     timeout: float
+    made: tuple[int, int]
 
     @property
     def cpu_s(self) -> float:
         return self.limits.cpu_s or self.timeout
 
+    @property
+    def kernel_cpu_s(self) -> int:
+        """The limit of processor time that the kernel holds, in whole seconds; we look more closely."""
+        return math.ceil(self.cpu_s) + 1
+
+    @property
+    def folder_gone(self) -> bool:
+        """Whether the working folder was removed or replaced. A folder that was only emptied is still there."""
+        try:
+            return _identity(self.folder) != self.made
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+
+
+def _identity(folder: Path) -> tuple[int, int]:
+    found = os.lstat(folder)
+    return found.st_dev, found.st_ino
+
 
 @contextlib.contextmanager
 def prepared(code: str, files: Mapping[str, Path | str], timeout: float, limits: Limits) -> Iterator[Job]:
-    """The job with its code and texts in a folder of its own, removed afterwards whatever the program left in it."""
+    """The job with its code and texts in a folder of its own, removed afterwards whatever the program left in it.
+
+    Raises SandboxFailed if the folder cannot be filled, as on a full disk.
+    """
     if not timeout > 0:
         raise ValueError(f"the timeout is {timeout}; a timeout is above zero, in seconds")
     shared, texts = _sorted_out(files)
     folder = Path(tempfile.mkdtemp(prefix="untrusted-")).resolve()
     try:
-        for name, text in {MAIN: code, **texts}.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes(text.encode("utf-8", "replace"))
-        for name in shared:
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        yield Job(folder, shared, limits, timeout)
+        try:
+            made = _identity(folder)
+            for name, text in {MAIN: code, **texts}.items():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).write_bytes(text.encode("utf-8", "replace"))
+            for name in shared:
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SandboxFailed(f"a program's working folder {folder} cannot be filled: {error}") from error
+        yield Job(folder, shared, limits, timeout, made)
     finally:
         _remove(folder)
 
@@ -134,7 +182,9 @@ def _remove(folder: Path) -> None:
             shutil.rmtree(folder, onerror=unlock)
         if not folder.exists():
             return
-    subprocess.run(["rm", "-rf", "--", str(folder)], check=True)
+    removed = subprocess.run(["rm", "-rf", "--", str(folder)], capture_output=True, text=True, errors="replace")
+    if removed.returncode:
+        raise SandboxFailed(f"a program's working folder {folder} cannot be removed: {removed.stderr.strip()[-500:]}")
 
 
 def _sorted_out(files: Mapping[str, Path | str]) -> tuple[dict[str, Path], dict[str, str]]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from lab.sandbox.interpreter import environment
-from lab.sandbox.program import MB, BackendRefused, Child, Job, Limits, Result, prepared
+from lab.sandbox.program import MB, BackendRefused, Child, Job, Limits, Result, SandboxFailed, prepared
 from lab.sandbox.watching import watched
 
 Start = Callable[[Job], Child]
@@ -65,11 +65,14 @@ FLOOD = "while True: print('x' * 10_000)"
 
 def examine(start: Start) -> None:
     """Raises BackendRefused, saying what came through, unless the backend contains every attempt."""
-    _attempts(start)
-    if (ended := _run(start, LOOP, timeout=0.3).ended) != "timeout":
-        raise BackendRefused(f"an endless loop ended with {ended}")
-    if (ended := _run(start, FLOOD).ended) != "output":
-        raise BackendRefused(f"endless output ended with {ended}")
+    try:
+        _attempts(start)
+        if (ended := _run(start, LOOP, timeout=0.3).ended) != "timeout":
+            raise BackendRefused(f"an endless loop ended with {ended}")
+        if (ended := _run(start, FLOOD).ended) != "output":
+            raise BackendRefused(f"endless output ended with {ended}")
+    except SandboxFailed as error:  # a backend in which the interpreter never starts looks like a fault of the machine
+        raise BackendRefused(str(error)) from error
 
 
 def _run(start: Start, code: str, timeout: float = PATIENT_S, **files: Path | str) -> Result:

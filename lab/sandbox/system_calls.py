@@ -2,11 +2,16 @@
 
 It also covers what a backend leaves open: Landlock has no say over chmod, chown, utime and extended attributes, and
 a program of the same user may change its parent's limits and priority.
+
+A program may end itself by any signal but SIGKILL: the filter ends one that tries with SIGSYS, so that a SIGKILL is
+known to have come from outside (see `lab.sandbox.watching`). For that it also may not make a timer that sends one, nor
+change the limit of processor time at which the kernel does.
 """
 
 from __future__ import annotations
 
 import platform
+import signal
 import struct
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -50,6 +55,8 @@ chown=92,- fchown=93,55 lchown=94,- fchownat=260,54 setxattr=188,5 lsetxattr=189
 setxattrat=463,463 removexattr=197,14 lremovexattr=198,15 fremovexattr=199,16 removexattrat=466,466 utime=132,-
 utimes=235,- utimensat=280,88 futimesat=261,- truncate=76,45 file_setattr=469,469 mknod=133,- mknodat=259,33
 inotify_init=253,- inotify_init1=294,26 inotify_add_watch=254,27 fanotify_init=300,262 fanotify_mark=301,263
+# a SIGKILL to itself
+timer_create=222,107
 # memory and queues beside the limits
 memfd_create=319,279 memfd_secret=447,447 shmget=29,194 shmat=30,196 shmctl=31,195 semget=64,190 semop=65,193
 semtimedop=220,192 semctl=66,191 msgget=68,186 msgsnd=69,189 msgrcv=70,188 msgctl=71,187 mq_open=240,180
@@ -73,6 +80,7 @@ IOCTL, ASKED = "ioctl=16,29", (0x5401, 0x802C_542A, 0x5413, 0x541B, 0x5421, 0x54
 # Refused to fcntl: F_SETOWN, F_SETSIG and F_SETOWN_EX signal other processes, F_SETLEASE and F_NOTIFY watch a file.
 FCNTL, SIGNALLING = "fcntl=72,25", (8, 10, 15, 1024, 1026)
 PRCTL, PARENT_DEATH_SIGNAL = "prctl=157,167", 1  # by which the program ends if its parent does
+SETRLIMIT, CPU_TIME = "setrlimit=160,164", 0  # RLIMIT_CPU: beyond it, the kernel sends SIGKILL
 SENDTO = "sendto=44,206"  # refused with an address; without one it is how the ends of a pair of sockets write
 
 
@@ -108,12 +116,32 @@ def _steps(column: int, architecture: int) -> Iterator[tuple[int, int, int, int]
     yield from [(EQUAL, 0, 1, PARENT_DEATH_SIGNAL), _give(ERRNO | EPERM), _give(ALLOW)]
     yield from _by_second_argument(numbers(IOCTL, column)["ioctl"], ASKED, ALLOW, ERRNO | EPERM)
     yield from _by_second_argument(numbers(FCNTL, column)["fcntl"], SIGNALLING, ERRNO | EPERM, ALLOW)
+    yield from [(EQUAL, 0, 3, numbers(SETRLIMIT, column)["setrlimit"]), (LOAD, 0, 0, ARGUMENT)]
+    yield from [(EQUAL, 0, 1, CPU_TIME), _give(ERRNO | EPERM)]
     for name, number in numbers(ON_ITSELF, column).items():
-        itself = [(EQUAL, 0, 1, OWN_PID), _give(ALLOW)]
-        if name == "prlimit64":
-            itself += [(EQUAL, 0, 1, 0), _give(ALLOW)]
-        yield from [(EQUAL, 0, len(itself) + 2, number), (LOAD, 0, 0, ARGUMENT), *itself, _give(ERRNO | EPERM)]
+        steps = _own_limits() if name == "prlimit64" else _own_signals(2 if name == "tgkill" else 1)
+        yield from [(EQUAL, 0, len(steps), number), *steps]
     yield _give(ALLOW)
+
+
+def _own_signals(place: int) -> list[tuple[int, int, int, int]]:
+    """Any signal to itself; SIGKILL ends it as SIGSYS. place: of the signal among the arguments, from 0."""
+    itself = [(LOAD, 0, 0, ARGUMENT), (EQUAL, 1, 0, OWN_PID), _give(ERRNO | EPERM)]
+    return [
+        *itself,
+        (LOAD, 0, 0, ARGUMENT + 8 * place),
+        (EQUAL, 0, 1, signal.SIGKILL),
+        _give(KILL_PROCESS),
+        _give(ALLOW),
+    ]
+
+
+def _own_limits() -> list[tuple[int, int, int, int]]:
+    """Its own limits may be asked and set, except that of processor time, which may be asked: no new value is given."""
+    itself = [(LOAD, 0, 0, ARGUMENT), (EQUAL, 2, 0, OWN_PID), (EQUAL, 1, 0, 0), _give(ERRNO | EPERM)]
+    value = ARGUMENT + 2 * 8
+    asks = [(LOAD, 0, 0, value), (EQUAL, 0, 3, 0), (LOAD, 0, 0, value + 4), (EQUAL, 0, 1, 0)]
+    return [*itself, (LOAD, 0, 0, REQUEST), (EQUAL, 0, len(asks), CPU_TIME), *asks, _give(ALLOW), _give(ERRNO | EPERM)]
 
 
 def _by_second_argument(

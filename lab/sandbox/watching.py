@@ -1,4 +1,16 @@
-"""Reads what a program prints and ends it when it passes a limit; the parent's own memory stays bounded."""
+"""Watches a running program: reads what it prints, and ends it when it passes a limit; our own memory stays bounded.
+
+It also tells a fault of the machine, which raises SandboxFailed, from what the program did, which is a result. A fault
+is only what no program can bring about, or a hostile one would be played again and again:
+
+- The program never began: `first_steps` says when it does, in a byte that the program cannot take back.
+- Its working folder is another one or gone. Inside a sandbox a program may empty its folder; to remove or rename it, it
+  would need rights on the folder above, which no backend gives. So a folder that is only empty is a result.
+- A SIGKILL came that we did not send. The filter in `system_calls` leaves a program every other signal, which therefore
+  stay results, whoever sent them. A program that the kernel kills for want of memory kept within its own limit, so the
+  machine is smaller than that limit promises.
+- What holds the program died (`Child.wait`).
+"""
 
 from __future__ import annotations
 
@@ -13,18 +25,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from lab.sandbox.program import MB, Child, Ending, Job, Result
+from lab.sandbox.first_steps import BEGUN
+from lab.sandbox.program import MB, Child, Ending, Job, Result, SandboxFailed
 
 TICK_S = 0.02
 BLOCK = 512  # bytes in st_blocks
+STARTING_S = 20.0  # normally 0.04; a busy machine may take long, and that is not the program's time
 
 
 @dataclass
 class Stream:
-    """One pipe, read to its end and kept up to the limit."""
+    """One pipe, read to its end and kept up to the limit. awaited: its beginning, which is not kept; "" once read."""
 
     fd: int
     limit: int
+    awaited: bytes = b""
     kept: bytearray = field(default_factory=bytearray)
     full: bool = False
 
@@ -34,6 +49,10 @@ class Stream:
             piece = os.read(self.fd, 64 * 1024)
         except BlockingIOError:
             return False
+        if self.awaited and piece.startswith(self.awaited):
+            piece, self.awaited = piece[len(self.awaited) :], b""
+            if not piece:
+                return True
         self.full |= len(self.kept) + len(piece) > self.limit
         self.kept += piece[: self.limit - len(self.kept)]
         return bool(piece) and not self.full
@@ -43,69 +62,112 @@ class Stream:
 
 
 def watched(child: Child, job: Job, started: float) -> Result:
-    """The result of a program that has just been started; when this returns, the program is gone.
+    """The result of a program that has just been started; when this returns or raises, the program is gone.
 
-    started: time.monotonic() when the call began; the timeout counts from there.
+    started: time.monotonic() when the call began; the timeout counts from the program's first step.
+    Raises SandboxFailed for a fault of the machine.
     """
-    out, err = (Stream(fd, job.limits.output_bytes) for fd in (child.stdout, child.stderr))
+    watch = _Watch(child, job)
     ended: Ending = "killed"
     try:
-        ended = _until_the_end(child, job, (out, err), started + job.timeout)
+        ended = watch.until_the_end()
     finally:
-        if ended != "exit":
-            child.kill()
-        returncode = child.wait()
-        seconds = time.monotonic() - started
-        for stream in (out, err):
-            while not stream.full and stream.read():
-                pass
-        child.close()
-    truncated = out.full or err.full
+        try:
+            if ended != "exit":
+                child.kill()
+            returncode = child.wait()
+        finally:
+            seconds = time.monotonic() - started
+            for stream in (watch.out, watch.err):
+                while not stream.full and stream.read():
+                    pass
+            child.close()
+    if fault := watch.fault(ended, returncode):
+        raise SandboxFailed(fault)
+    truncated = watch.out.full or watch.err.full
     if ended == "exit" and truncated:
         ended = "output"
     if ended == "exit" and returncode < 0:
-        ended = "timeout" if -returncode == signal.SIGXCPU else "killed"
+        ended = "timeout" if -returncode == signal.SIGXCPU or watch.cpu_limit_may_have_killed(returncode) else "killed"
     kept = returncode if ended in ("exit", "killed") else None
-    return Result(out.text(), err.text(), kept, ended, truncated, seconds)
+    return Result(watch.out.text(), watch.err.text(), kept, ended, truncated, seconds)
 
 
-def _until_the_end(child: Child, job: Job, streams: tuple[Stream, Stream], deadline: float) -> Ending:
-    with selectors.DefaultSelector() as events, contextlib.ExitStack() as opened:
-        try:
-            alive = os.pidfd_open(child.pid)
-        except ProcessLookupError:
-            return "exit"
-        opened.callback(os.close, alive)
-        events.register(alive, selectors.EVENT_READ)
-        for stream in streams:
-            os.set_blocking(stream.fd, False)
-            events.register(stream.fd, selectors.EVENT_READ, stream)
-        while True:
-            ready = events.select(max(0.0, min(TICK_S, deadline - time.monotonic())))
-            for key, _ in ready:
-                if key.data and not key.data.read():
-                    events.unregister(key.fd)
-            if any(stream.full for stream in streams):
-                return "output"
-            if any(key.fd == alive for key, _ in ready):
+class _Watch:
+    """One running program and what was seen of it so far. looked: when its processor time was last read."""
+
+    def __init__(self, child: Child, job: Job) -> None:
+        self.child, self.job = child, job
+        self.out = Stream(child.stdout, job.limits.output_bytes, BEGUN)
+        self.err = Stream(child.stderr, job.limits.output_bytes)
+        self.cpu_s, self.looked = 0.0, time.monotonic()
+
+    def until_the_end(self) -> Ending:
+        """How it ended; a program whose folder is gone is to be ended, which reads "killed"."""
+        with selectors.DefaultSelector() as events, contextlib.ExitStack() as opened:
+            try:
+                alive = os.pidfd_open(self.child.pid)
+            except ProcessLookupError:
                 return "exit"
-            if time.monotonic() >= deadline:
-                return "timeout"
-            if passed := _passed(child.pid, job):
-                return passed
+            opened.callback(os.close, alive)
+            events.register(alive, selectors.EVENT_READ)
+            for stream in (self.out, self.err):
+                os.set_blocking(stream.fd, False)
+                events.register(stream.fd, selectors.EVENT_READ, stream)
+            begun, deadline = False, time.monotonic() + STARTING_S
+            while True:
+                ready = events.select(max(0.0, min(TICK_S, deadline - time.monotonic())))
+                for key, _ in ready:
+                    if key.data and not key.data.read():
+                        events.unregister(key.fd)
+                # Until then no limit counts: a busy machine's slow start is not the program's.
+                if not begun and not self.out.awaited:
+                    begun, deadline = True, time.monotonic() + self.job.timeout
+                if self.out.full or self.err.full:
+                    return "output"
+                if any(key.fd == alive for key, _ in ready):
+                    return "exit"
+                if time.monotonic() >= deadline:
+                    return "timeout"
+                if self.child.confined and self.job.folder_gone:
+                    return "killed"
+                if begun and (passed := self._passed()):
+                    return passed
 
+    def _passed(self) -> Ending | None:
+        """The limit that no kernel limit holds (so closely) and that the program has passed."""
+        limits, seen = self.job.limits, process_statistics(self.child.pid)
+        self.cpu_s, self.looked = max(self.cpu_s, seen.cpu_s), time.monotonic()
+        if seen.threads > limits.threads:
+            return "threads"
+        if seen.cpu_s > self.job.cpu_s:
+            return "timeout"
+        size, entries = usage(self.job.folder)
+        if size + _unlinked(self.child.pid) > limits.disk_mb * MB or entries > limits.disk_entries:
+            return "disk"
+        return None
 
-def _passed(pid: int, job: Job) -> Ending | None:
-    """The limit that no kernel limit holds (so closely) and that the program has passed."""
-    limits, seen = job.limits, process_statistics(pid)
-    if seen.threads > limits.threads:
-        return "threads"
-    if seen.cpu_s > job.cpu_s:
-        return "timeout"
-    size, entries = usage(job.folder)
-    if size + _unlinked(pid) > limits.disk_mb * MB or entries > limits.disk_entries:
-        return "disk"
-    return None
+    def fault(self, ended: Ending, returncode: int) -> str:
+        """What the machine did to the program; "" where the program's end is its own."""
+        if self.child.confined and self.job.folder_gone:
+            return f"the working folder {self.job.folder} of a program was removed while it ran"
+        if self.out.awaited:
+            how = f"within {STARTING_S:g} s" if ended == "timeout" else f"and ended with status {returncode}"
+            return f"the interpreter of a program did not start {how}: {self.err.text().strip()[-500:] or 'no message'}"
+        if not self.child.exact or ended != "exit" or returncode != -signal.SIGKILL:
+            return ""
+        if self.cpu_limit_may_have_killed(returncode):
+            return ""
+        return "a program was killed from outside, by a SIGKILL that neither it nor its sandbox sent"
+
+    def cpu_limit_may_have_killed(self, returncode: int) -> bool:
+        """Whether a SIGKILL may be the kernel's for processor time, which comes if we look too late.
+
+        At the hard limit the kernel sends SIGKILL (setrlimit(2)), and ours is as low as the soft one.
+        """
+        cores = min(self.job.limits.threads, os.cpu_count() or 1)
+        most = self.cpu_s + (time.monotonic() - self.looked) * cores
+        return self.child.exact and returncode == -signal.SIGKILL and most >= self.job.kernel_cpu_s
 
 
 class Statistics(NamedTuple):

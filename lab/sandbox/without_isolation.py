@@ -14,7 +14,9 @@ warnings.filterwarnings("always", message="UNSAFE")  # each time, not once for e
 
 
 class Unconfined:
-    """A child process like any other."""
+    """A child process like any other: it may remove its folder or kill itself, so neither is the machine's fault."""
+
+    confined = exact = False
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process, self.pid = process, process.pid

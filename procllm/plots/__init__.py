@@ -1,4 +1,4 @@
-"""Pictures of task networks and of episodes: figure 1 of the paper, alive."""
+"""Plots of task networks and of episodes: figure 1 of the paper, at any moment of an episode."""
 
 from procllm.plots.states import State, state_at, to_text
 from procllm.plots.trees import film, tree

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
+from lab.results.text import POINTS, most_width, wrapped_names
 from procllm.network import Network
-from procllm.plots.text import POINTS, width, wrapped
 
 TASK, HEAD = 9.0, 8.0  # points
 TASK_ROOM, HEAD_ROOM = 1.75, 1.15  # inches: of a line of text
@@ -120,8 +120,8 @@ def _heads(network: Network, names: Iterable[str]) -> list[str]:
 
 
 def _sized(text: str, room: float, size: float, most: int, pad: float) -> Box:
-    lines = wrapped(text, room, size, most)
-    across = max((width(line, size) for line in lines), default=0.0) + 2 * pad
+    lines = wrapped_names(text, room, size, most)
+    across = max((most_width(line, size) for line in lines), default=0.0) + 2 * pad
     return Box(0, 0, max(across, 0.5), max(1, len(lines)) * size * SPACING / POINTS + 2 * 0.6 * PAD, lines)
 
 

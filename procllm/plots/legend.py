@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
+from lab.results.text import most_width
 from procllm.plots.layout import Box
 from procllm.plots.sheet import ARROW, TICK, Look, Sheet
-from procllm.plots.text import width
 
 SIZE = 8.5  # points
 SAMPLE, ROW = (0.36, 0.19), 0.36  # inches: of a sample, and from row to row
@@ -63,7 +63,7 @@ def laid_out(room: float, just_verified: bool) -> list[Entry]:
     placed: list[Entry] = []
     left = top = 0.0
     for entry in (*ENTRIES, JUST_VERIFIED) if just_verified else ENTRIES:
-        across = SAMPLE[0] + BEHIND + width(entry.word, SIZE)
+        across = SAMPLE[0] + BEHIND + most_width(entry.word, SIZE)
         if placed and left + across > room:
             left, top = 0.0, top + ROW
         placed.append(entry._replace(left=left, top=top))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lab.results.text import FAMILY, POINTS
 from procllm.plots.layout import SPACING, Box
-from procllm.plots.text import FAMILY, POINTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,12 +33,14 @@ class Sheet:
 
     def __init__(self, axes: Axes, width: float, height: float) -> None:
         axes.axis("off")
-        if engine := axes.figure.get_layout_engine():
-            engine.execute(axes.figure)  # else the axes would be measured before they have their size
+        figure = axes.get_figure(root=True)
+        assert figure, "the axes were removed from their figure"
+        if engine := figure.get_layout_engine():
+            engine.execute(figure)  # else the axes would be measured before they have their size
         room = axes.get_window_extent()
         axes.set(xlim=(0, width), ylim=(height, 0), aspect="equal")
-        self._scale = min(room.width / width, room.height / height) / axes.figure.dpi
-        self._axes, self.figure = axes, axes.figure
+        self._scale = min(room.width / width, room.height / height) / figure.dpi
+        self._axes, self.figure = axes, figure
 
     def task(self, box: Box, look: Look, size: float) -> None:
         self._bordered(box, look, ROUNDING, size)
@@ -65,7 +67,7 @@ class Sheet:
 
     def write(self, x: float, y: float, lines: Sequence[str], size: float, **options: Any) -> None:
         """Lines with their middle at y, on baselines of equal distance. A dollar sign is no formula."""
-        style = {"color": INK, "family": FAMILY, "zorder": 4, "fontsize": size * self._scale} | options
+        style: dict[str, Any] = {"color": INK, "family": FAMILY, "zorder": 4, "fontsize": size * self._scale} | options
         em = size / POINTS
         for number, line in enumerate(lines):
             middle = y + (number - (len(lines) - 1) / 2) * SPACING * em

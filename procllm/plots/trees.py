@@ -6,19 +6,19 @@ from collections.abc import Collection, Sequence
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
+from lab.results.text import POINTS, wrapped_names
 from procllm.network import Network
 from procllm.plots import legend
 from procllm.plots.layout import HEAD, JOINT, SPACING, TASK, Layout, laid_out
 from procllm.plots.sheet import Sheet
 from procllm.plots.states import State, spread, state_at
-from procllm.plots.text import POINTS, wrapped
 from procllm.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MARGIN, BETWEEN = 0.2, 0.55  # inches: around the picture, and between its parts
+MARGIN, BETWEEN = 0.2, 0.55  # inches: around the figure, and between its parts
 NARROWEST, WIDEST = 4.4, 14.0  # inches: one tree of a film, and a row of them; a wider tree has a row of its own
 TITLE, SUBTITLE, BELOW = 10.0, 8.0, 0.14  # points, points, and inches below them
 QUIET, STRONG = "0.55", legend.ACTIVE  # edges, and those that lead to the task worked on
@@ -48,7 +48,7 @@ def tree(
     ellipsis; `to_text` has it whole.
     """
     layout = laid_out(network)
-    heading = wrapped(title, max(layout.width, NARROWEST), TITLE, 3) if title else ()
+    heading = wrapped_names(title, max(layout.width, NARROWEST), TITLE, 3) if title else ()
     return _drawn(layout, [Panel(State(tuple(verified), active), heading)], axes)
 
 
@@ -70,7 +70,7 @@ def _panel(trajectory: Trajectory, iteration: int, room: float) -> Panel:
         return Panel(state, (title,))
     step = trajectory.steps[iteration - 1]
     did = f"{step.command or 'an answer that is no action'} → {step.outcome}"
-    return Panel(state, wrapped(f"{title}: {step.task}", room, TITLE, 2), wrapped(did, room, SUBTITLE, 1))
+    return Panel(state, wrapped_names(f"{title}: {step.task}", room, TITLE, 2), wrapped_names(did, room, SUBTITLE, 1))
 
 
 def _drawn(layout: Layout, panels: Sequence[Panel], axes: Axes | None) -> Figure:
@@ -128,7 +128,9 @@ def _draw_tree(sheet: Sheet, layout: Layout, state: State) -> None:
 def _draw_edge(sheet: Sheet, layout: Layout, number: int, strong: bool) -> None:
     """From the parent's method, along a trunk half-way between the columns."""
     node = layout.nodes[number]
+    assert node.parent is not None, "the top task has no edge"
     oval = layout.nodes[node.parent].oval
+    assert oval, "a task with subtasks has a method"
     trunk, height = node.box.left - JOINT / 2, node.box.middle
     sheet.line([(oval.right, oval.middle), (trunk, oval.middle), (trunk, height), (node.box.left, height)],
                *_stroke(strong), over=strong)  # fmt: skip

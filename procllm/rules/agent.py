@@ -58,6 +58,7 @@ def view_of(fields: ActFields) -> View:
 def _next(view: View) -> tuple[str, Action]:
     if _stuck(view):
         return "Several checks failed in a row, so my notes must be wrong: I start over.", Write(NOTES, "")
+    # What the last command showed is gone with the next one (B.1), so a document is noted before anything else.
     shown = next((name for name, path in DOCUMENTS.items() if view.last == f"Read {path}"), None)
     if shown and view.output.strip() and view.sections.get(shown) != view.output.strip("\n"):
         return f"I keep the {shown} in my notes.", note(shown, view.output)

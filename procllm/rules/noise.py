@@ -1,4 +1,4 @@
-"""Plausible wrong answers to the loop's prompts, for the noisy engine `rules@p`."""
+"""Noise on the answers to the loop's prompts, for the engine `rules@p`: plausible wrong ones, within the schema."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from procllm.prompts import ACTING, VERIFYING, ActFields, VerifyAnswer, VerifyFi
 
 @corruption(ACTING)
 def wrong_action(fields: ActFields, answer: Response, random: Random, early: bool = True) -> Response:
-    """One of the slips that the paper tells of: a text with a mistake in it, a Verify too early, a file read again.
+    """One of the errors that the paper tells of: a text with a mistake in it, a Verify too early, a file read again.
 
     early: whether a Verify too early is among them.
     """
     right = answer.action.typed
-    slips: list[Action] = [Read(random.choice(fields.files).path)]
-    slips += [Verify()] if early and not isinstance(right, Verify) else []
+    errors: list[Action] = [Read(random.choice(fields.files).path)]
+    errors += [Verify()] if early and not isinstance(right, Verify) else []
     if isinstance(right, Write | Append):
-        spoiled = type(right)(right.path, spoil(right.text, random))
-        # Mistakes in what is written are what verification is for: as many as all other slips together.
-        slips += [spoiled] * len(slips)
-    slips = [slip for slip in slips if slip != right] or [Read(fields.files[0].path)]
-    return answer.model_copy(update={"action": stated(random.choice(slips))})
+        corrupted = type(right)(right.path, corrupt_text(right.text, random))
+        # Mistakes in what is written are what verification is for: as many as all other errors together.
+        errors += [corrupted] * len(errors)
+    # The Read that was drawn may be the right action itself.
+    errors = [error for error in errors if error != right] or [Read(fields.files[0].path)]
+    return answer.model_copy(update={"action": stated(random.choice(errors))})
 
 
 @corruption(VERIFYING)
@@ -33,14 +34,15 @@ def wrong_verdict(fields: VerifyFields, answer: VerifyAnswer, random: Random) ->
     return answer.model_copy(update={"satisfied": not answer.satisfied, "analysis": "At a glance it looks so."})
 
 
-def spoil(text: str, random: Random) -> str:
+def corrupt_text(text: str, random: Random) -> str:
     """The text with one mistake: a line left out, two words of it exchanged, or a digit changed.
 
     Some mistakes do no harm: a plan may run without a line, and notes may say the same thing twice.
     """
     ways = [_without_a_line, _exchanged, _another_number]
     random.shuffle(ways)
-    return next((spoiled for way in ways if (spoiled := way(text, random)) != text), text + " and so on")
+    # A text without a line, a word or a digit to change still has to change, or the noise would be weaker than it says.
+    return next((corrupted for way in ways if (corrupted := way(text, random)) != text), text + " and so on")
 
 
 def _without_a_line(text: str, random: Random) -> str:

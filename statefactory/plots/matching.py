@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from statefactory.plots.text import fitted, width, write
+from lab.results.text import fitted, width, write
 from statefactory.routing import Match
 from statefactory.state import Entity
 

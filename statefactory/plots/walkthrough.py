@@ -7,8 +7,8 @@ from itertools import groupby
 from math import cos, radians, sin
 from typing import TYPE_CHECKING
 
+from lab.results.text import Flag, fitted, flags, width, wrapped, write
 from statefactory.plots.matching import GREY, INK, arranged, draw_matching
-from statefactory.plots.text import Flag, fitted, flags, width, wrapped, write
 from statefactory.walkthrough import Event, Walkthrough
 
 if TYPE_CHECKING:

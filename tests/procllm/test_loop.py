@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -48,15 +48,16 @@ class Scripted:
 
     engine = parse("rules")
 
-    def __init__(self, actions: list[Action], verdict: Callable[[VerifyFields], bool] = lambda _: True) -> None:
-        self.actions, self.verdict, self.asked = list(actions), verdict, []
+    def __init__(self, actions: Sequence[Action | None], verdict: Callable[[Any], bool] = lambda _: True) -> None:
+        self.actions, self.verdict = list(actions), verdict
+        self.asked: list[tuple[str, int, Any]] = []
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
         filled = prompt.fill(**fields)
         self.asked.append((prompt.name, sample, filled))
         if prompt is VERIFYING:
             passed = self.verdict(filled)
-            value = VerifyAnswer(analysis="looked at it", satisfied=passed)
+            value: Any = VerifyAnswer(analysis="looked at it", satisfied=passed)
         else:
             action = self.actions.pop(0)
             if action is None:

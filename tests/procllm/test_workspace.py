@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import resource
+import shutil
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lab.machine.faults import BackendDied
+from lab.sandbox.program import BackendRefused, Job
 from procllm.actions import Append, Read, Write
 from procllm.files import ANSWER, ERRORS, NOTES, OUTPUT, PRINTED, REQUEST, SOLVER, SPECIFICATION, listed
 from procllm.workspace import MOST_CHARACTERS, Workspace
@@ -62,7 +68,9 @@ def test_write_replaces_append_adds_and_both_show_the_file(workspace: Workspace)
     ],
     ids=repr,
 )
-def test_what_is_not_allowed_is_refused_in_words_and_changes_nothing(workspace: Workspace, action: object) -> None:
+def test_what_is_not_allowed_is_refused_in_words_and_changes_nothing(
+    workspace: Workspace, action: Read | Write | Append
+) -> None:
     workspace.do(Write(ANSWER, "as it was"))
     before = contents(workspace.folder)
     done = workspace.do(action)
@@ -77,7 +85,9 @@ def test_many_small_appends_are_stopped_at_the_same_size(workspace: Workspace) -
 
 
 @pytest.mark.parametrize("action", [Read(ANSWER), Write(ANSWER, "mine"), Append(ANSWER, "mine")], ids=repr)
-def test_a_link_in_place_of_a_file_is_not_followed(workspace: Workspace, tmp_path: Path, action: object) -> None:
+def test_a_link_in_place_of_a_file_is_not_followed(
+    workspace: Workspace, tmp_path: Path, action: Read | Write | Append
+) -> None:
     outside = tmp_path / "outside.txt"
     outside.write_text("secret")
     (workspace.folder / ANSWER).unlink()
@@ -90,6 +100,58 @@ def test_a_link_in_place_of_the_folder_of_files_is_not_followed(workspace: Works
     (workspace.folder / "files").rename(tmp_path / "elsewhere")
     (workspace.folder / "files").symlink_to(tmp_path / "elsewhere")
     assert workspace.do(Read(REQUEST)).refused
+
+
+ACTIONS = [Read(ANSWER), Write(ANSWER, "mine"), Append(ANSWER, "mine")]
+
+
+@pytest.mark.parametrize("action", ACTIONS, ids=repr)
+def test_a_folder_that_is_gone_is_a_fault_of_the_machine_and_no_refusal(
+    workspace: Workspace, action: Read | Write | Append
+) -> None:
+    shutil.rmtree(workspace.folder)
+    with pytest.raises(FileNotFoundError):
+        workspace.do(action)
+    with pytest.raises(FileNotFoundError):
+        workspace.text(ANSWER)
+
+
+def test_a_listed_file_that_is_gone_is_not_made_again(workspace: Workspace) -> None:
+    (workspace.folder / ANSWER).unlink()
+    with pytest.raises(FileNotFoundError):
+        workspace.do(Write(ANSWER, "mine"))
+    assert not (workspace.folder / ANSWER).exists()
+
+
+@pytest.mark.parametrize("action", ACTIONS, ids=repr)
+def test_too_many_open_files_are_a_fault_of_the_machine(workspace: Workspace, action: Read | Write | Append) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.dup(0)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free, hard))
+    try:
+        with pytest.raises(OSError) as raised:
+            workspace.do(action)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert raised.value.errno == errno.EMFILE
+
+
+def test_a_sandbox_that_fails_is_no_output_of_the_solver(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from lab import sandbox
+
+    def start(job: Job) -> None:
+        shutil.rmtree(job.folder)
+        raise BackendRefused("no memory for it")
+
+    monkeypatch.setattr(sandbox, "_verdicts", {"sandlock": ""})
+    monkeypatch.setattr(sandbox, "BACKENDS", {"sandlock": start})
+    monkeypatch.delenv(sandbox.VARIABLE, raising=False)
+    with pytest.raises(BackendDied, match="no memory for it"):
+        workspace.do(Write(SOLVER, "print(1)"))
+    assert workspace.text(OUTPUT) == ""
 
 
 plain = st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], include_characters="\n\t\r")

@@ -13,8 +13,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
@@ -24,7 +22,6 @@ from statefactory.benchmark.schema import Reward, Row, StepRecord
 from statefactory.experiments import scores
 from statefactory.extraction import Trace
 from statefactory.plots import draw_ablations, draw_by_domain, draw_table1, draw_walkthrough
-from statefactory.plots.text import HINTED, fitted, flags, width, wrapped
 from statefactory.state import entity
 from statefactory.walkthrough import Walkthrough, walk
 
@@ -117,32 +114,6 @@ def test_the_same_walkthrough_gives_the_same_bytes(tmp_path: Path, monkeypatch: 
         monkeypatch.setenv("LAB_FIGURES", str(tmp_path / folder))
         files.append([path.read_bytes() for path in plots.save(draw_walkthrough(walked(8, 2)), "walk")])
     assert files[0] == files[1]
-
-
-@given(st.text(max_size=80), st.floats(0.3, 4), st.integers(1, 3))
-def test_texts_keep_to_their_room(text: str, room: float, lines: int) -> None:
-    assert width(fitted(text, room, 9), 9) <= room
-    broken = wrapped(text, room, 9, lines)
-    assert len(broken) <= lines and all(width(line, 9) <= room for line in broken)
-
-
-def test_a_text_that_fits_is_kept_whole() -> None:
-    assert fitted("soapbar 2", 2, 9) == "soapbar 2"
-    assert wrapped("one two three four", 20, 9, 2) == ["one two three four"]
-    halves = wrapped("one two three four", width("one two three", 9), 9, 2)
-    assert " ".join(halves) == "one two three four" and len(halves) == 2
-    assert HINTED >= 1
-
-
-@given(st.lists(st.tuples(st.floats(0, 8), st.lists(st.text("ab ", min_size=1, max_size=40), min_size=1, max_size=3)),
-                max_size=9))  # fmt: skip
-def test_no_flag_covers_another_or_its_pole(drawn: list[tuple[float, list[str]]]) -> None:
-    placed = flags(sorted(drawn, key=lambda flag: flag[0]), 8)
-    for number, flag in enumerate(placed):
-        right = flag.x + max(width(line, 8) for line in flag.lines)
-        for other in placed[number + 1 :]:
-            top = other.bottom + len(other.lines) * 8 * 1.2 / 72
-            assert other.x > right or flag.bottom >= top
 
 
 def measured(method: str, backbone: str, mean: float, n: int = 30, evidence: str = "measured") -> list[tables.Row]:

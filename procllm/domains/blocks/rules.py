@@ -112,8 +112,8 @@ def _judged_steps(problem: StackProblem, product: str, notes: Mapping[str, str])
         return Judgement(False, f"The notes hold no steps for {product}.")
     try:
         ran = run(start, read_plan("\n".join(lines), start.blocks) if lines else [])
-    except BadPlan as fault:
-        return Judgement(False, f"Of the steps for {product} in the notes: {fault}.")
+    except BadPlan as error:
+        return Judgement(False, f"Of the steps for {product} in the notes: {error}.")
     fault = ran.fault or (_not_flat(ran.state) if product == "unstacking" else missing(problem, ran.state))
     return Judgement(not fault, f"{fault}." if fault else f"The steps for {product} run and lead where they should.")
 

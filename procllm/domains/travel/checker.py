@@ -52,6 +52,7 @@ def _pairs(answer: str) -> _Pairs | str:
     """The answer's keys and values, or what is wrong with it."""
     if len(answer) > MOST_CHARACTERS:
         return f"The answer has {len(answer)} characters; three values need far fewer."
+    # A dict would keep the last of two values for one key, and an answer could name two flights.
     try:
         raw = json.loads(answer, object_pairs_hook=_Pairs)
     except (ValueError, RecursionError):
@@ -85,6 +86,7 @@ def _hotel(pairs: _Pairs, problem: TripProblem, spent: float) -> str:
     name, fault = _text(pairs, "accommodation")
     if fault:
         return fault
+    # The benchmark's table has several accommodations of one name.
     faults = [
         _unsuitable(place, problem, spent) for place in problem.accommodations if " ".join(place.name.split()) == name
     ]

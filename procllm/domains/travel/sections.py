@@ -1,6 +1,6 @@
 """The sections that the rules keep in their notes of a trip: written, read back, and compared with a request.
 
-A section is lines "key: value". A reader of spoiled notes gets what is left of them and never an exception.
+A section is lines "key: value". A reader of corrupted notes gets what is left of them and never an exception.
 """
 
 from __future__ import annotations

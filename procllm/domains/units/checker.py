@@ -45,6 +45,7 @@ def check(instance: Instance, answer: str) -> AnswerVerdict:
 
 def read_moves(answer: str) -> list[Move]:
     """The moves of an answer that is a JSON list and nothing else; a code fence is something else. Raises BadAnswer."""
+    # Deep nesting raises RecursionError, and a number of thousands of digits a ValueError that is no JSONDecodeError.
     try:
         listed = json.loads(answer, object_pairs_hook=_without_duplicates)
     except (ValueError, RecursionError) as error:
@@ -84,6 +85,7 @@ def after(problem: MovementProblem, moves: Iterable[Move]) -> dict[str, str]:
             raise BadAnswer(f"There is no unit {_shown(unit)}")
         if location not in problem.network:
             raise BadAnswer(f"{unit} cannot move to {_shown(location)}: there is no such location")
+        # All moves are of one turn: the last order must not silently win.
         if unit in ordered:
             raise BadAnswer(f"{unit} has two moves; a unit moves once a turn")
         ordered[unit] = location

@@ -82,7 +82,7 @@ def made_network(random: Random, edges: int = EDGES) -> Network:
 def _placed(target: str, network: Network, n: int, random: Random) -> dict[str, str]:
     """Unit -> place: in three random sections n units each, every unit at any of the section's outer places."""
     signs = sorted(random.sample(CALL_SIGNS, OCCUPIED))
-    units = {}
+    units: dict[str, str] = {}
     for sign, neighbour in zip(signs, random.sample(network[target], OCCUPIED), strict=True):
         outer = [place for place in network[neighbour] if place != target]
         units |= {f"{sign}_{number}": random.choice(outer) for number in range(n)}

@@ -1,4 +1,4 @@
-"""Where the places of a network lie on a page: the target in the middle, neighbours and outer places on rings."""
+"""The layout of a network of places on a page: the target in the middle, neighbours and outer places on rings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The network as a picture, like figure A.1: where the units stand at first, and where an answer sends them."""
+"""The plot of a network of places, like figure A.1: where the units stand at first, and where an answer sends them."""
 
 from __future__ import annotations
 
@@ -101,8 +101,9 @@ def _draw_places(
         for color, units in there.items():
             at, right = Point(right + _radius(units), point.y), right + 2 * _radius(units)
             _disc(axes, at, _radius(units), color, INK if place in enough and color == AFTER else "white")
-            look = {"color": "white", "fontsize": SIZE, "fontweight": "bold"}
+            look: dict[str, Any] = {"color": "white", "fontsize": SIZE, "fontweight": "bold"}
             axes.text(*at, str(units), ha="center", va="center_baseline", zorder=5, **look)
+    # The target is in the middle; see `points_of`.
     axes.plot(0, 0, marker="*", markersize=26, color=INK, markeredgecolor="white", zorder=4)
 
 
@@ -178,8 +179,9 @@ def _draw_legend(figure: Figure, problem: MovementProblem, moved: bool) -> None:
     from matplotlib.lines import Line2D
 
     def disc(color: str, rim: str, label: str) -> Line2D:
-        look = {"markersize": 11, "color": color, "markeredgecolor": rim, "markeredgewidth": 2 if rim == INK else 1}
-        return Line2D([], [], marker="o", linestyle="", label=label, **look)
+        width = 2 if rim == INK else 1
+        return Line2D([], [], marker="o", linestyle="", label=label, markersize=11, color=color,
+                      markeredgecolor=rim, markeredgewidth=width)  # fmt: skip
 
     signs = [disc(BEFORE, "white", "units at the start")]
     if moved:

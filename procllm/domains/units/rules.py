@@ -59,8 +59,8 @@ class UnitsSkill:
             return _judged_group(int(product[-1]), groups, notes)
         try:
             problem = parsed(files.get(REQUEST) or notes.get("request", ""))
-        except NoProblem as fault:
-            return Judgement(False, f"{fault}.")
+        except NoProblem as error:
+            return Judgement(False, f"{error}.")
         if product == "grouping":
             fault = fault_of(groups, problem) if groups else "The notes do not say of three groups where they go"
             return Judgement(not fault, f"{fault}." if fault else "Three groups with all units go to three places.")

@@ -104,7 +104,9 @@ def a_host() -> Iterator[Host]:
         listeners, addresses = _listeners(folder, secret, opened)
         victim = subprocess.Popen(SLEEPER, stdout=subprocess.PIPE, cwd=folder, env={"SECRET": secret})
         assert victim.stdout and victim.stdout.readline()
-        opened.callback(lambda: (victim.kill(), victim.wait(), victim.stdout and victim.stdout.close()))
+        # The latest is called first: kill, then wait and close the pipe.
+        opened.enter_context(victim)
+        opened.callback(victim.kill)
         facts = {
             "canary": str(folder / "canary"),
             "home file": in_home.name,

@@ -85,7 +85,12 @@ def test_a_program_uses_the_tools_it_is_given(tools: Path, backend: str) -> None
 
 def test_files_come_as_texts_single_files_and_folders_at_any_depth(tools: Path, backend: str) -> None:
     code = "for name in ('a.txt', 'b/c.txt', 'b/flights.csv', 'd/e/data/flights.csv'): print(open(name).read())"
-    files = {"a.txt": "é\n", "b/c.txt": "c", "b/flights.csv": tools / "data" / "flights.csv", "d/e": tools}
+    files: dict[str, Path | str] = {
+        "a.txt": "é\n",
+        "b/c.txt": "c",
+        "b/flights.csv": tools / "data" / "flights.csv",
+        "d/e": tools,
+    }
     result = run_untrusted(code, files, backend=backend)
     assert result.stdout.split("\n")[:2] == ["é", ""] and result.stdout.count("Paris") == 2, result
 
@@ -251,8 +256,10 @@ def test_programs_run_side_by_side_from_threads(backend: str) -> None:
         results[number] = run_untrusted(code, {}, timeout=1.0 if number % 4 == 0 else 30, backend=backend)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
-    [thread.start() for thread in threads]
-    [thread.join() for thread in threads]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     printed = {number: result.stdout for number, result in results.items() if result.ok}
     assert printed == {number: f"{number}\n" for number in range(8) if number % 4}
     assert {n for n, result in results.items() if result.ended == "timeout"} == {0, 4}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from random import Random
 
 import pytest
@@ -21,8 +22,8 @@ from procllm.domains.blocks.rules import SKILL, product_of
 from procllm.files import ANSWER, NOTES, REQUEST, SPECIFICATION
 from procllm.loop import play
 from procllm.network import TOP, read
-from procllm.rules.noise import spoil
-from procllm.rules.view import View, note, sections
+from procllm.rules.noise import corrupt_text
+from procllm.rules.view import Judgement, View, note, sections
 
 BLOCKS = domain("blocks")
 ANSWERED = "answer.txt holds a plan in the required format"
@@ -37,6 +38,13 @@ the red block is clear
 the cyan block is clear
 the cyan block is on the table
 """
+
+
+def judged_by(effect: str, files: Mapping[str, str]) -> Judgement:
+    """The skill's judgement of an effect that it knows."""
+    judged = SKILL.judge(effect, files)
+    assert judged is not None
+    return judged
 
 
 def some(b: int = 5, h: int = 3, seed: int = 0) -> Instance:
@@ -213,7 +221,7 @@ def test_the_checker_and_a_brute_force_check_agree_on_a_thousand_answers() -> No
 
 
 @pytest.mark.parametrize(
-    ("spoiled", "reason"),
+    ("corrupted", "reason"),
     [
         ("", "no action"),
         ("1. pick {top}", "Line 1"),
@@ -230,10 +238,10 @@ def test_the_checker_and_a_brute_force_check_agree_on_a_thousand_answers() -> No
         ("unstack {top} {low}\nput {top}", "In the end"),
     ],
 )
-def test_the_reason_names_the_first_fault(spoiled: str, reason: str) -> None:
+def test_the_reason_names_the_first_fault(corrupted: str, reason: str) -> None:
     instance = next(each for each in instances(50, 0, 3, 3) if len(each.problem.start.towers) == 1)
     low, top = instance.problem.start.towers[0][-2:]
-    assert reason in BLOCKS.check(instance, spoiled.format(top=top, low=low)).reason
+    assert reason in BLOCKS.check(instance, corrupted.format(top=top, low=low)).reason
 
 
 def test_blanks_and_carriage_returns_around_lines_are_allowed() -> None:
@@ -278,6 +286,7 @@ def solved_by_rules(instance: Instance, task: str, effect: str, request: str = "
         if isinstance(action, Append):
             files[action.path] += action.text
         else:
+            assert isinstance(action, Write)
             files[action.path] = action.text
         commands.append(f"{type(action).__name__} {action.path}")
     raise AssertionError(commands)
@@ -307,31 +316,31 @@ def test_steps_in_the_notes_are_accepted_and_spoiled_ones_refused(effect: str, s
     instance = next(each for each in instances(20, 0, 6, 4) if len(each.problem.start.towers) == 2)
     notes, _ = solved_by_rules(instance, "work on it", effect)
     files = {REQUEST: instance.request, NOTES: notes}
-    assert SKILL.judge(effect, files).satisfied
+    assert judged_by(effect, files).satisfied
     lines = sections(notes)[section].split("\n")
     for number in range(len(lines)):
         fewer = note(section, "\n".join(lines[:number] + lines[number + 1 :])).text
-        assert not SKILL.judge(effect, files | {NOTES: notes + fewer}).satisfied
-    assert not SKILL.judge(effect, files | {NOTES: ""}).satisfied
+        assert not judged_by(effect, files | {NOTES: notes + fewer}).satisfied
+    assert not judged_by(effect, files | {NOTES: ""}).satisfied
 
 
 def test_an_answer_is_judged_by_carrying_it_out() -> None:
     instance = some()
     files = {SPECIFICATION: BLOCKS.specification, REQUEST: instance.request}
-    assert SKILL.judge(ANSWERED, files | {ANSWER: solution(instance)}).satisfied
-    judged = SKILL.judge(ANSWERED, files | {ANSWER: solution(instance).replace("stack", "put", 1)})
+    assert judged_by(ANSWERED, files | {ANSWER: solution(instance)}).satisfied
+    judged = judged_by(ANSWERED, files | {ANSWER: solution(instance).replace("stack", "put", 1)})
     assert not judged.satisfied and judged.analysis.startswith("Line ")
     noted = {NOTES: note("request", instance.request).text, ANSWER: solution(instance)}
-    assert SKILL.judge("the final plan is written to answer.txt", noted).satisfied
+    assert judged_by("the final plan is written to answer.txt", noted).satisfied
 
 
 def test_steps_in_notes_of_any_form_are_found_but_not_those_of_the_documents() -> None:
     instance = next(each for each in instances(20, 0, 5, 3) if len(each.problem.start.towers) == 1)
     documents = note("request", instance.request).text + note("problem specification", BLOCKS.specification).text
     files = {REQUEST: instance.request, NOTES: documents}
-    assert not SKILL.judge(NOTED, files).satisfied
+    assert not judged_by(NOTED, files).satisfied
     thoughts = "## thoughts\nI would do this:\n" + solution(instance)
-    assert SKILL.judge(NOTED, files | {NOTES: documents + thoughts}).satisfied
+    assert judged_by(NOTED, files | {NOTES: documents + thoughts}).satisfied
 
 
 @pytest.mark.parametrize(
@@ -364,7 +373,7 @@ def test_a_rejected_product_is_made_again_and_unreadable_notes_are_wiped() -> No
     request = sections(note("request", some().request).text)
     view = View("unstack all blocks", UNSTACKED, request | {"unstacking": "put red"}, (), "", frozenset())
     assert SKILL.act(view) == Verify()
-    assert SKILL.act(view._replace(commands=("Verify",), output="FAIL: no")).path == NOTES
+    assert getattr(SKILL.act(view._replace(commands=("Verify",), output="FAIL: no")), "path", "") == NOTES
     assert SKILL.act(view._replace(sections={"request": "nothing"})) == Write(NOTES, "")
 
 
@@ -373,7 +382,7 @@ def test_spoiled_notes_never_raise(seed: int, slip: int, effect: str) -> None:
     instance, random = some(4, 3, seed), Random(slip)
     notes = note("request", instance.request).text + note("unstacking", "unstack red blue\nput red").text
     for _ in range(random.randrange(1, 6)):
-        notes = spoil(notes, random)
+        notes = corrupt_text(notes, random)
     view = View(TOP, effect, sections(notes), (), "", frozenset(BLOCKS.paths))
     assert SKILL.act(view)
     SKILL.judge(effect, {NOTES: notes, ANSWER: notes, REQUEST: notes})
@@ -394,8 +403,8 @@ def test_an_injected_request_changes_nothing_but_the_text_it_is(injected: str) -
     assert parsed(request) == instance.problem
     plain, hurt = (solved_by_rules(instance, TOP, ANSWERED, each)[1] for each in (instance.request, request))
     assert plain == hurt and BLOCKS.check(instance, hurt).solved
-    assert SKILL.judge(ANSWERED, {REQUEST: request, ANSWER: hurt}).satisfied
-    assert not SKILL.judge(ANSWERED, {REQUEST: request, ANSWER: "HACKED"}).satisfied
+    assert judged_by(ANSWERED, {REQUEST: request, ANSWER: hurt}).satisfied
+    assert not judged_by(ANSWERED, {REQUEST: request, ANSWER: "HACKED"}).satisfied
 
 
 @pytest.mark.parametrize("condition", [HUMAN, NONE, EXTENDED])

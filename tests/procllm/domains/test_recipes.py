@@ -26,7 +26,7 @@ from procllm.domains.recipes.rules import NONE, SKILL, product_of, program
 from procllm.files import ANSWER, ERRORS, NOTES, OUTPUT, PRINTED, REQUEST, SOLVER, SPECIFICATION
 from procllm.files import TOOLS as TOOLS_FILE
 from procllm.network import TOP, Network, read
-from procllm.rules.noise import spoil
+from procllm.rules.noise import corrupt_text
 from procllm.rules.view import FAILED, View, note, sections
 from procllm.trajectory import Trajectory
 
@@ -50,6 +50,7 @@ def right(instance: Instance) -> list[str]:
 def tools() -> ModuleType:
     """The tools, loaded from where they lie."""
     spec = importlib.util.spec_from_file_location("recipes_under_test", TOOLS / "recipes.py")
+    assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -346,6 +347,7 @@ def test_wrong_notes_lead_to_wrong_dishes() -> None:
     """Nothing but the notes is read: without one ingredient the program asks for the others alone."""
     lines = some().request.split("\n")
     fewer = SKILL.act(view(request="\n".join(lines[:1] + lines[2:])))
+    assert isinstance(fewer, Write | Append)
     assert lines[1] not in fewer.text and all(repr(name) in fewer.text for name in lines[2:] if name)
 
 
@@ -366,7 +368,7 @@ def test_tasks_of_other_networks_are_told_by_their_words(task: str, effect: str,
 def test_dishes_that_were_refused_are_looked_up_again() -> None:
     assert SKILL.act(view("solve user request", CHOSEN, dishes="Pad Thai")) == Verify()
     refused = view("solve user request", CHOSEN, f"{FAILED}: no", "Verify", dishes="Pad Thai")
-    assert SKILL.act(refused).path == SOLVER
+    assert getattr(SKILL.act(refused), "path", "") == SOLVER
 
 
 @given(st.integers(0, 30), st.integers(0, 10_000), st.sampled_from([ANSWERED, CHOSEN, "done: think"]), st.booleans())
@@ -374,7 +376,7 @@ def test_spoiled_notes_never_raise(number: int, slip: int, effect: str, looked_u
     random = Random(slip)
     notes = note("request", some(number).request).text + note("dishes", "Pad Thai\nLarb").text
     for _ in range(random.randrange(1, 6)):
-        notes = spoil(notes, random)
+        notes = corrupt_text(notes, random)
     output, command = (ran(notes), f"Write {SOLVER}") if looked_up else ("", "Verify")
     assert SKILL.act(View(TOP, effect, sections(notes), (command,), output, frozenset(RECIPES.paths)))
     SKILL.judge(effect, {NOTES: notes, ANSWER: notes, REQUEST: notes, OUTPUT: notes, SOLVER: notes})
@@ -395,8 +397,8 @@ def judged(effect: str, **texts: str) -> bool | None:
 def test_an_answer_is_judged_by_its_looks_alone() -> None:
     assert judged(ANSWERED, answer=f"{right(some())[0]}\n")
     assert judged(ANSWERED, answer="Stone Soup")  # no recipe book is in the effect files
-    for spoiled in ("", "\n", "Pad Thai\nLarb", "Dish: Pad Thai", "I am sorry, I do not know.", "a" * 61):
-        assert judged(ANSWERED, answer=spoiled) is False
+    for corrupted in ("", "\n", "Pad Thai\nLarb", "Dish: Pad Thai", "I am sorry, I do not know.", "a" * 61):
+        assert judged(ANSWERED, answer=corrupted) is False
     assert judged(ANSWERED, answer=some().problem.ingredients[0]) is False
 
 

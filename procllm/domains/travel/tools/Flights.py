@@ -17,7 +17,7 @@ class Flights:
             rows = csv.reader(table)
             columns = next(rows)
             day, org, dest = map(columns.index, ("FlightDate", "OriginCityName", "DestCityName"))
-            found: list[dict[str, object]] = [
+            found: list[dict] = [
                 dict(zip(columns, row, strict=True))
                 for row in rows
                 if row[day] == date and row[org] == departure_city and row[dest] == destination_city
