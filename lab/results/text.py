@@ -45,7 +45,7 @@ def width(text: str, size: float, bold: bool = False) -> float:
 
 
 def most_width(text: str, size: float) -> float:
-    """The width of a drawable text without kerning, in inches: mostly a little more, and each character is measured once.
+    """The width of a drawable text without kerning, in inches: mostly a little more; a character is measured once.
 
     Not `width`: figures were laid out with this, and would come out with other bytes.
     """

@@ -25,32 +25,32 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Slips(NamedTuple):
+class Kinds(NamedTuple):
     """early: Verify may come too early. verdicts: verdicts may be wrong."""
 
     early: bool
     verdicts: bool
 
 
-KINDS = {
-    "all, as elsewhere": Slips(True, True),
-    "no Verify too early": Slips(False, True),
-    "no wrong verdicts": Slips(True, False),
-    "neither": Slips(False, False),
+NOISES = {
+    "all, as elsewhere": Kinds(True, True),
+    "no Verify too early": Kinds(False, True),
+    "no wrong verdicts": Kinds(True, False),
+    "neither": Kinds(False, False),
 }
 
 
-class Slipping:
+class PartialNoise:
     """Noisy rules that make only some kinds of mistakes. The draws of what is left are those of the full noise."""
 
-    def __init__(self, level: float, slips: Slips, seed: int) -> None:
-        kept = {} if slips.early else {ACTING.name: partial(wrong_action, early=False)}
+    def __init__(self, level: float, kinds: Kinds, seed: int) -> None:
+        kept = {} if kinds.early else {ACTING.name: partial(wrong_action, early=False)}
         self._noisy, self._sure = Rules(parse(f"rules@{level:g}?seed={seed}"), kept), Rules(parse("rules"))
-        self.engine, self._slips = self._noisy.engine, slips
+        self.engine, self._kinds = self._noisy.engine, kinds
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
         """As `lab.models.backbone.Backbone`."""
-        if prompt.name == VERIFYING.name and not self._slips.verdicts:
+        if prompt.name == VERIFYING.name and not self._kinds.verdicts:
             return self._sure.ask(prompt, sample=sample, **fields)
         return self._noisy.ask(prompt, sample=sample, **fields)
 
@@ -67,12 +67,12 @@ def taken_apart(level: float, problems: Sequence[Problems], seed: int = 0) -> pd
     import pandas as pd
 
     return pd.DataFrame(
-        [_line(level, kind, slips, each, seed) for each in problems for kind, slips in KINDS.items()]
+        [_line(level, kind, kinds, each, seed) for each in problems for kind, kinds in NOISES.items()]
     ).assign(evidence="simulated", backbone=f"rules@{level:g}")
 
 
-def _line(level: float, kind: str, slips: Slips, problems: Problems, seed: int) -> dict[str, Any]:
-    backbone, of_domain = Slipping(level, slips, seed), domain(problems.domain)
+def _line(level: float, kind: str, kinds: Kinds, problems: Problems, seed: int) -> dict[str, Any]:
+    backbone, of_domain = PartialNoise(level, kinds, seed), domain(problems.domain)
     instances = of_domain.instances(problems.count, seed=seed, **dict(problems.size))
 
     def solved(condition: str) -> dict[str, float]:

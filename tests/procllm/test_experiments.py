@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +18,7 @@ from lab.results import tables
 from lab.runs import recordings
 from lab.runs.budget import BudgetSpent
 from lab.runs.run import Episode
+from lab.sandbox import program
 from procllm.conditions import EXTENDED, HUMAN, LLM, NONE
 from procllm.domains import NAMES, domain
 from procllm.experiments import figure3, figure4, llm_networks, read_loops, scores, subtasks, table1
@@ -301,3 +305,26 @@ def test_both_named_domains_are_recorded_under_both_conditions() -> None:
     for domain_title in ("Blocks World, b=3", "Recipe Generator"):
         of = kept[kept["metric"].str.contains(domain_title, regex=False)]
         assert {HUMAN, NONE} <= set(of["method"]) and of["n"].min() >= 2
+
+
+def test_folders_removed_under_running_programs_leave_the_same_result_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scratch folders vanish while a solver runs; seen once, it turned silently into other results."""
+    setup = Setup(problems=(Problems("recipes", 3),), engine="rules@0.8")
+    run(setup, tmp_path, "calm")
+    made: list[str] = []
+    mkdtemp = program.tempfile.mkdtemp
+
+    def vanishing(*args: Any, **kwargs: Any) -> str:
+        made.append(mkdtemp(*args, **kwargs))
+        if len(made) in (1, 2, 6):  # the first episode twice, and so not measured; another once, and so played again
+            threading.Timer(0.02, shutil.rmtree, (made[-1],), {"ignore_errors": True}).start()
+        return made[-1]
+
+    monkeypatch.setattr(program.tempfile, "mkdtemp", vanishing)
+    first = run(setup, tmp_path, "disturbed")
+    assert first.outcomes().not_measured and not first.outcomes().failed
+    assert not run(setup, tmp_path, "disturbed").not_measured
+    calm, disturbed = ((tmp_path / name / "episodes.jsonl").read_bytes() for name in ("calm", "disturbed"))
+    assert sorted(calm.splitlines()) == sorted(disturbed.splitlines())
