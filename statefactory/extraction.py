@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from types import GenericAlias
 from typing import Any
 
 from lab.models.backbone import Backbone
 from lab.models.parsing import MalformedAnswer
-from lab.models.prompts import AnswerModel, Prompt
+from lab.models.prompts import Prompt
 from statefactory.prompts import ITEMS, Modules, modules
 from statefactory.rules.answers import register, unparsed
 from statefactory.state import Level, State, Values
@@ -94,7 +95,7 @@ class _Extractor:
 
     def __init__(self, backbone: Backbone, prompts: Modules, goal: str, values: Values, instruction: str) -> None:
         self.backbone, self.prompts = backbone, prompts
-        self.given = {"goal": goal, "values": values, "instruction": instruction}
+        self.given: dict[str, Any] = {"goal": goal, "values": values, "instruction": instruction}
         self.states: list[State] = []
         self.goals: list[State] = []
         self.malformed = 0
@@ -114,7 +115,8 @@ class _Extractor:
         self.states.append(current)
         self.goals.append(wanted.goal if wanted else goal or ())
 
-    def _ask(self, prompt: Prompt, **fields: Any) -> AnswerModel | None:
+    def _ask(self, prompt: Prompt, **fields: Any) -> Any:
+        """An answer of the prompt's own class, or None for one that cannot be read."""
         try:
             return self.backbone.ask(prompt, **self.given, **fields).value
         except MalformedAnswer:
@@ -126,4 +128,5 @@ class _Extractor:
 def _adapter(level: Level) -> Any:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(tuple[ITEMS.get(level, str), ...])
+    state: Any = GenericAlias(tuple, (ITEMS.get(level, str), ...))
+    return TypeAdapter(state)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
@@ -65,13 +65,16 @@ def entities(state: State, apart: bool = False) -> tuple[Entity, ...]:
     program does, each sentence by itself: an entity that is its own identity and value, or one of a group's values, all
     under the same name.
     """
+    # A state has items of one kind, so the first tells them all; mypy has to be told.
     if not state or isinstance(state[0], Entity):
-        return state
+        return cast("tuple[Entity, ...]", state)
     if isinstance(state[0], Group):
-        return tuple(Entity(group.identity, _described(group.statements, apart)) for group in state)
+        groups = cast("tuple[Group, ...]", state)
+        return tuple(Entity(group.identity, _described(group.statements, apart)) for group in groups)
+    texts = cast("tuple[str, ...]", state)
     if apart:
-        return tuple(Entity(text, (Attribute("description", text),)) for text in state)
-    return (Entity("", (Attribute("text", " ".join(state)),)),)
+        return tuple(Entity(text, (Attribute("description", text),)) for text in texts)
+    return (Entity("", (Attribute("text", " ".join(texts)),)),)
 
 
 def sentence(identity: str, attribute: Attribute) -> str:
@@ -99,7 +102,8 @@ def from_level(state: State) -> tuple[Entity, ...]:
     if not state:
         return ()
     if isinstance(state[0], Entity):
-        return tuple(Entity(e.identity, tuple(map(_as_fragment, e.attributes))) for e in state)
+        known = cast("tuple[Entity, ...]", state)
+        return tuple(Entity(e.identity, tuple(map(_as_fragment, e.attributes))) for e in known)
     texts = [text for item in state for text in (item.statements if isinstance(item, Group) else (item,))]
     return from_facts(found for found in map(fact, texts) if found)
 

@@ -55,9 +55,10 @@ def without_end(text: str, characters_over: int, least: int = 0) -> str | None:
 
 def without_oldest(fields: F, name: str, characters_over: int) -> F | None:
     """The fields without the first items of a state, as many as it takes; None if it has none."""
+    counted: Any = fields  # of a module: those have `left_out`
     items = getattr(fields, name) or ()
     count = oldest([_length(item) for item in items], characters_over)
-    return fields.model_copy(update={name: items[count:], "left_out": fields.left_out + count}) if items else None
+    return fields.model_copy(update={name: items[count:], "left_out": counted.left_out + count}) if items else None
 
 
 def oldest(sizes: Sequence[int], characters_over: int) -> int:

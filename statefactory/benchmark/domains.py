@@ -77,7 +77,8 @@ def named(name: str) -> Domain:
 def _alfworld(world: ListingWorld, data: str, seed: int) -> list[Any]:
     """As many train games of each of the six types; among the official ones those that the paper prints."""
     by_type: dict[str, list[Any]] = defaultdict(list)
-    for task in world.tasks("train"):
+    train: Sequence[Any] = world.tasks("train")  # with the fields of ALFWorld's own tasks
+    for task in train:
         by_type[task.task_type].append(task)
     each = BY_NAME["alfworld"].sizes[data] // len(by_type)
     chosen = []
@@ -184,7 +185,7 @@ def _others_present() -> bool:
 
 def _domain(name: str, title: str, native_reward: str, tasks: str, **about: Any) -> Domain:
     """A domain whose world is worlds.<name>, with what most have in common."""
-    common = {
+    common: dict[str, Any] = {
         "rule": RULES[name],
         "load": partial(_load, name),
         "expert": partial(_expert, name),

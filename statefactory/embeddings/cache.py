@@ -84,6 +84,10 @@ class VectorFile(Database):
 class Cached:
     """An embedder that asks its model only for texts that nobody asked before. Safe for threads; picklable."""
 
+    _memory: dict[str, np.ndarray]
+    _size: int | None
+    _known_as: str | None
+
     def __init__(self, model: Model, file: VectorFile | None = None) -> None:
         self.model = model
         self.name = model.name
@@ -139,10 +143,8 @@ class Cached:
         return self._known_as
 
     def _begin(self) -> None:
-        self._memory: dict[str, np.ndarray] = {}
-        self._lock = threading.Lock()
-        self._size: int | None = None
-        self._known_as: str | None = None
+        self._memory, self._lock = {}, threading.Lock()
+        self._size = self._known_as = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {"model": self.model, "name": self.name, "file": self.file}

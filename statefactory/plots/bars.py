@@ -23,7 +23,7 @@ class Bar(NamedTuple):
     name: str
     series: str
     y: float
-    color: str
+    color: str | tuple[float, ...]
     hatch: str = ""
     edge: str = EDGE
 

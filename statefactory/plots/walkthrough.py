@@ -137,7 +137,7 @@ def _draw_curve(axes: Axes, walked: Walkthrough, negative: Sequence[float] | np.
     axes.set_xticks([])
     axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
     axes.tick_params(labelsize=SMALL)
-    axes.yaxis.label.set_size(SIZE)
+    axes.yaxis.label.set_fontsize(SIZE)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(visible=True, axis="y", color="0.9")
     for height, (_, label, color) in zip(_spread([end[0] for end in ends], 0.085), ends, strict=True):

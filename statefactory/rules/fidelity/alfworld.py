@@ -69,7 +69,8 @@ def _episode(world: AlfWorld, task: HouseholdTask, actions: list[str | None], se
     with closing(engine):
         game = named(engine)
         game.load(fast_game(world.games.rules(), task))
-        state, known, action = game.reset(), (), ""
+        state, action = game.reset(), ""
+        known: tuple[Entity, ...] = ()
         simulator = Simulator(engine, world.games.rules(), task)
         for following in [*actions, ""]:
             reading = language.read(known, action, state["feedback"])

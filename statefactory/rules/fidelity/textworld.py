@@ -25,7 +25,7 @@ from random import Random
 from typing import Any
 
 from statefactory.rules.fidelity import UNSEEN, Compared, Fact, facts
-from statefactory.rules.languages import named
+from statefactory.rules.languages import Entities, named
 from statefactory.rules.textworld.words import INVENTORY, YOU
 from worlds.textworld import QuestTask, load
 
@@ -58,7 +58,8 @@ def played(task: QuestTask, plan: Iterable[str], steps: int, random: Random | No
     from worlds.textworld.engine import game_words, start
 
     env = start(compiled(task), "facts", "admissible_commands", "won", "lost")
-    read, told, known, plan = named("textworld").read, Told(), (), iter(plan)
+    read, told, plan = named("textworld").read, Told(), iter(plan)
+    known: Entities = ()
     try:
         state, action = env.reset(), ""
         for step in range(10_000):

@@ -55,8 +55,11 @@ class Memory:
     def _entity(self, identity: str, facts: dict[str, str]) -> Entity:
         """The same one as before where nothing changed: that spares most of the time."""
         before = self._before.get(identity)
-        same = before and len(before.attributes) == len(facts)
-        if same and all(facts.get(attribute.name) == attribute.value for attribute in before.attributes):
+        if (
+            before
+            and len(before.attributes) == len(facts)
+            and all(facts.get(a.name) == a.value for a in before.attributes)
+        ):
             return before
         return entity(identity, facts)
 

@@ -98,11 +98,13 @@ def _without_exits(entity: Entity) -> Entity:
 
 def _with_room(wanted: Sequence[Entity], room: str, known: dict[str, Entity]) -> Entities:
     """The first room that is still unknown gets this room's name, if this room lies where that one should."""
-    place = next((i for i, entity in enumerate(wanted) if _UNKNOWN.fullmatch(entity.identity)), None)
+    unknown = (
+        (place, match[1]) for place, entity in enumerate(wanted) if (match := _UNKNOWN.fullmatch(entity.identity))
+    )
+    place, direction = next(unknown, (None, ""))
     if place is None or room not in known or any(entity.identity == room for entity in wanted):
         return tuple(wanted)
     before = [entity.identity for entity in wanted[:place] if entity.value("visited")]
-    direction = _UNKNOWN.fullmatch(wanted[place].identity)[1]
     location = known[room].value("location") or ""
     if before and location != f"{direction} of the {before[-1]}":
         return tuple(wanted)

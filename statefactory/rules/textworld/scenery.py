@@ -206,7 +206,7 @@ _SLOTS = {
 def _any(forms: Sequence[str]) -> re.Pattern[str]:
     text = "|".join(forms)
     for slot, words in _SLOTS.items():
-        text = re.sub(rf"\b{slot}(?=s?\b)", lambda _, words=words: words, text)
+        text = words.join(re.split(rf"\b{slot}(?=s?\b)", text))
     return re.compile(text)
 
 
