@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from statefactory.rules.textworld.scenery import ANSWER, LOOKS
+from statefactory.rules.textworld.filler import ANSWER, LOOKS
 from statefactory.rules.textworld.words import (
     INVENTORY,
     STATED,

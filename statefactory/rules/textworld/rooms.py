@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from statefactory.rules.textworld.scenery import ASIDE, is_greeting
+from statefactory.rules.textworld.filler import ASIDE, is_greeting
 from statefactory.rules.textworld.words import STATED, THING, YOU, Knowledge, listed, sentences
 
 TITLE = re.compile(r"^-= (.+?) =-[ \t]*$", re.MULTILINE)
