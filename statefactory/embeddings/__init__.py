@@ -58,4 +58,4 @@ def open_embedder(name: str = DEFAULT, cache: VectorFile | None = None, device: 
 
 def known() -> Mapping[str, bool]:
     """The models that have a name here, and whether their files are on this machine."""
-    return {name: weights.present(entry) for name, entry in weights.entries().items()}
+    return {name: weights.present(entry) for name, entry in weights.KNOWN.items()}

@@ -11,7 +11,7 @@ PACKAGES = ("torch", "transformers", "sentence-transformers")
 
 def checks() -> list[Check]:
     """The packages that run a model, the files of the default one, and which other models are here."""
-    default, *others = weights.entries().values()
+    default, *others = weights.KNOWN.values()
     return [*(package_check(name, f"package {name}") for name in PACKAGES), default_files(default), *map(other, others)]
 
 
@@ -26,5 +26,5 @@ def default_files(known: weights.Entry) -> Check:
 
 def other(known: weights.Entry) -> Check:
     """Whether its files are here."""
-    fix = f"python -m lab model get {known.model}" if known.model else f"hf download {known.hub}"
+    fix = f"python -m lab model get {known.pinned}" if known.pinned else f"hf download {known.hub}"
     return Check(f"embedding model {known.name}", weights.present(known), known.about, fix, optional=True)

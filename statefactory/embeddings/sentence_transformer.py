@@ -19,7 +19,7 @@ BATCH = 64  # texts that go through the network at once
 
 
 class SentenceTransformerModel:
-    """A model by its name in known.yaml, its folder, or its address on the hub. device: as PyTorch calls it."""
+    """A model by its name in `weights.KNOWN`, its folder, or its address on the hub. device: as PyTorch calls it."""
 
     def __init__(self, name: str, device: str = "cpu") -> None:
         self.name = name
