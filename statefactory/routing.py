@@ -100,6 +100,7 @@ def rewards(
     if len(goals) != len(states):
         raise ValueError(f"{len(goals)} goals for {len(states)} states; there must be one of each a step")
     table, steps = _numbered(goals, states, embedder, convention)
+    # Steps without news are equal keys, scored once; an empty goal or state keeps the 0.0, since `_blocks` skips it.
     means = dict.fromkeys(steps, 0.0)
     for block in _blocks(means):
         means |= _means(table, block, convention)
@@ -176,10 +177,12 @@ def _floored(scores: np.ndarray, convention: Convention) -> np.ndarray:
 def _finished(means: np.ndarray, convention: Convention) -> np.ndarray:
     import numpy as np
 
+    # In both conventions: a mean of raw cosines may be below 0.
     clipped = np.clip(means, 0.0, 1.0)
     if convention.decimals is None:
         return clipped
     scale = 10**convention.decimals
+    # The official program truncates and does not round; ROUNDING makes up for float32's 0.99999994.
     return np.floor((clipped + ROUNDING) * scale) / scale
 
 

@@ -66,7 +66,7 @@ class Table:
         return [(tuple(map(number, goal)), tuple(map(number, state))) for goal, state in kept]
 
     def embed(self, embedder: Embedder) -> None:
-        """Ask for all texts at once. The empty one is not asked for: its vector of zeros is like nothing."""
+        """Embed all texts in one batch. The empty one gets a vector of zeros, which is similar to nothing."""
         import numpy as np
 
         self._identities, self._counts, self._names, self._values = (np.array(some, int) for some in self._lists)
@@ -93,6 +93,7 @@ class Table:
         aligned = np.full((wanted.size, states.size), -1)
         similarities = np.zeros((wanted.size, states.size))
         if wanted.size and offered.size:
+            # State entities without attributes keep -1 and 0: nothing to align with.
             some = per_state > 0
             best = _highest(self._names_alike(self._names[wanted], self._names[offered]), per_state[some])
             values = self._alike(self._values[wanted], self._values[offered], self._empty)
@@ -142,6 +143,7 @@ class Table:
         import numpy as np
 
         cosines = _products(self._vectors[first], self._vectors[second]).clip(-1, 1)
+        # Equal texts have 1 exactly, which a product in float32 misses.
         cosines[first[:, None] == second] = 1.0
         if empty != 1.0:
             cosines[np.ix_(first == 0, second == 0)] = empty

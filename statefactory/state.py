@@ -23,6 +23,7 @@ Values: TypeAlias = Literal["fragments", "sentences"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 
 _STRICT = ConfigDict(extra="forbid")
+# A quoted identity may hold " is " itself; an unquoted one ends at the first.
 _SENTENCE = re.compile(r'The (\S+) of (?:"(.+?)"|(.+?)) is (.*)\.', re.DOTALL)
 
 
@@ -105,6 +106,7 @@ def from_level(state: State) -> tuple[Entity, ...]:
         known = cast("tuple[Entity, ...]", state)
         return tuple(Entity(e.identity, tuple(map(_as_fragment, e.attributes))) for e in known)
     texts = [text for item in state for text in (item.statements if isinstance(item, Group) else (item,))]
+    # A model's sentences have many forms; only those of `sentence` are read back, which the rules write.
     return from_facts(found for found in map(fact, texts) if found)
 
 

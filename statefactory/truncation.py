@@ -1,4 +1,4 @@
-"""What is left out where a prompt does not fit the context that an engine states; the task itself never is.
+"""Truncation of prompts that exceed an engine's stated context: what goes first. The task itself is never cut.
 
     judge, stateless    the oldest steps, then the end of the newest observation
     judge, stateful     the end of the observation, then the end of the belief
@@ -50,6 +50,7 @@ def shorter_text(fields: F, name: str, characters_over: int, least: int = 0) -> 
 def without_end(text: str, characters_over: int, least: int = 0) -> str | None:
     """The text with its end replaced by MARK, `least` characters kept; None if that makes it no shorter."""
     kept = max(least, len(text) - characters_over - len(MARK))
+    # A text that was cut before loses its mark first: marks would add up, notch after notch.
     return text.removesuffix(MARK)[:kept] + MARK if kept + len(MARK) < len(text) else None
 
 

@@ -18,7 +18,7 @@ RANDOM_POLICY = "random policy"
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A pair, and how often something random was thrown away for it.
+    """A pair, and how often a random draw was rejected for it.
 
     taken_back: steps of the negative that failed. unpadded: random steps before the expert that were asked for and left
     out, since its plan failed after them.

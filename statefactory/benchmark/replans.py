@@ -1,4 +1,4 @@
-"""What the expert does after a random beginning: stick to its plan, or plan from where it is.
+"""Replanning after random initial steps: keep the expert's plan, adapt it, or plan anew from the state reached.
 
 Most plans survive a random step or two. Those of BlocksWorld do not: whatever block is picked up, the plan's first step
 is impossible. Planning anew gives .588 +- .005 for the paper's monotonic .589; without it, few beginnings are left that

@@ -29,6 +29,7 @@ class SentenceTransformerModel:
     def identity(self) -> str:
         """What the vectors depend on: the files, and what is done with a text before and after."""
         known = self._entry
+        # Part of the key of every cached vector: another wording here would void all caches.
         return f"{weights.fingerprint(known)} {known.prefix!r} {known.modules}"
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Text of a known width, so that a layout in inches has no overlaps."""
+"""Text measured before it is drawn, so that a layout in inches has no overlaps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules for Modules A, B and C at every level: the worlds' languages, read and written in a state's own form.
+"""The rules that answer Modules A, B and C: a world's language reads the text, and the state is written at its level.
 
 A rule sees the fields of its prompt and nothing else. At the levels of sentences it reads back the sentences that it
 wrote itself (`statefactory.state.fact`); what it cannot read in an observation it says in `thinking`.
@@ -41,6 +41,7 @@ def _register(level: Level, prompts: Modules) -> None:
 
     def perceive(fields: PerceiveFields) -> AnswerModel:
         language = language_of(fields.goal)
+        # From the fields alone, as a model would: no memory is kept between calls.
         known = from_level(fields.previous_state or ())
         reading = language.read(known, fields.action, fields.observation)
         thinking = UNPARSED + "\n".join(reading.unparsed) if reading.unparsed else ""
@@ -49,11 +50,13 @@ def _register(level: Level, prompts: Modules) -> None:
 
     def refine(fields: RefineFields) -> AnswerModel:
         current = language_of(fields.goal).relevant(fields.goal, from_level(fields.state))
+        # Table 9, Module B, rule 3: what mattered before stays, also where this step does not show it.
         kept = _with_missing(current, from_level(fields.previous_state or ()))
         return refined(state=written(kept, fields))
 
     def interpret(fields: InterpretFields) -> AnswerModel:
         language = language_of(fields.goal)
+        # Table 10: the whole task is translated once; later steps only anchor it.
         wanted = from_level(fields.previous_goal) if fields.previous_goal else language.blueprint(fields.goal)
         anchored = language.anchored(fields.goal, wanted, from_level(fields.state), fields.observation)
         return interpreted(thinking="", goal=written(anchored, fields))

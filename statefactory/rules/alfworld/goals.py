@@ -32,6 +32,7 @@ def blueprint(goal: str) -> Entities:
     if task is None:
         return ()
     if not task.place:
+        # No observation says that a thing was looked at: to hold it under a lamp that is on is the whole goal.
         held = Attribute("location", f"{HAND} under {LAMP}")
         return Entity(task.thing, (held,)), Entity(LAMP, (Attribute("power", "on"),))
     wanted = (Attribute("location", placed(task.place)), *filter(None, [task.treatment]))
