@@ -36,6 +36,7 @@ def shortest(world: ListingWorld, task: Any, plan: Sequence[str], begun: Sequenc
         action = read_action(text, state.blocks)
         assert action is not None, f"a valid action of {task.id} is not read back: {text}"
         state = state.after(action)
+    # The published plans are shortest ones too, so plans from elsewhere are of their kind.
     found = shortest_plan(BlocksProblem(state, task.problem.goal))
     if found is None:
         raise NoSolution(f"{task.id} has no plan from {state}")

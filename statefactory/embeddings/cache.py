@@ -123,14 +123,12 @@ class Cached:
             known = {text: kept[key] for text, key in keys.items() if key in kept}
             # Sorted by length: texts of a batch are padded to its longest.
             unseen = sorted((text for text in unknown if text not in known), key=lambda text: (len(text), text))
-            made = self._made(unseen) if unseen else {}
+            vectors = unit(self.model.embed(unseen), unseen, self.name) if unseen else ()
+            made = dict(zip(unseen, vectors, strict=True))
             self._one_size(known | made)
             self.file.write({keys[text]: vector for text, vector in made.items()})
             self._memory |= known | made
             return self._memory
-
-    def _made(self, texts: Sequence[str]) -> dict[str, np.ndarray]:
-        return dict(zip(texts, unit(self.model.embed(texts), texts, self.name), strict=True))
 
     def _one_size(self, vectors: Mapping[str, np.ndarray]) -> None:
         sizes = {vector.size for vector in vectors.values()} | ({self._size} if self._size else set())

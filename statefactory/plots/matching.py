@@ -60,6 +60,7 @@ class Panel(NamedTuple):
 def arranged(matches: Sequence[Match], state: Sequence[Entity]) -> Panel:
     """Boxes from top to bottom: the goal's in their order, and each state object where it was first taken."""
     goal = _stacked([(_goal_lines(match), _product(match)) for match in matches])
+    # By entity, since several goal objects may take the same state object.
     compared = _compared(matches)
     taken = _stacked([(_state_lines(entity, keys), "") for entity, keys in compared.items()])
     others = _stacked([(_state_lines(entity, {}, 3), "") for entity in state if entity not in compared])

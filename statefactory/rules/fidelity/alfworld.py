@@ -83,6 +83,7 @@ def _episode(world: AlfWorld, task: HouseholdTask, actions: list[str | None], se
 
 
 def _counted(known: tuple[Entity, ...]) -> frozenset[Fact]:
+    # "in the room" is what a first look around tells; the simulator has no fact for it.
     return frozenset(fact for fact in facts(known) if fact[2] != "in the room")
 
 

@@ -66,6 +66,7 @@ def played(task: QuestTask, plan: Iterable[str], steps: int, random: Random | No
             text = game_words(state["feedback"])
             reading = read(known, action, text)
             known = reading.known
+            # The truth is limited to what the text can have told: a closed chest's content is no miss of the reader's.
             told.see(action, text, Simulated(state["facts"]))
             stated = {fact for fact in facts(known) if fact[1] not in NO_FACTS}
             yield Compared(frozenset(stated), told.true(), reading.unparsed)

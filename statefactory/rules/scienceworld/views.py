@@ -34,6 +34,7 @@ def describe(memory: Memory, action: str, text: str) -> list[str] | None:
 
 
 def _see_room(memory: Memory, room: str, lines: str, doors: str) -> list[str]:
+    # A room may be described from elsewhere: the agent is in the one whose list has it.
     if re.search(r"\bthe agent\b", lines):
         memory.enter(room)
     return [*_see(memory, lines, (), room), *_doors(memory, doors, room)]

@@ -51,6 +51,7 @@ def read(known: Sequence[Entity], action: str, observation: str) -> Reading:
 def relevant(goal: str, known: Sequence[Entity]) -> Entities:
     """The things that the quest names; of a cooking quest all things; the rooms of a quest with moves; and you."""
     text = f" {re.sub(r'[^a-z0-9-]+', ' ', goal.lower())} "
+    # A cooking quest names no ingredient: only the cookbook does, so every thing may matter.
     cooking = bool(COOKING_QUEST.search(goal.lower()))
     moves = any(_UNKNOWN.fullmatch(identity) for facts in milestones(goal) for identity, _ in facts)
     kept = []
@@ -58,12 +59,13 @@ def relevant(goal: str, known: Sequence[Entity]) -> Entities:
         visited = entity.value("visited") is not None
         named = f" {re.sub(r'[^a-z0-9-]+', ' ', entity.identity)} " in text
         if entity.identity == YOU or (moves if visited else cooking or named):
-            kept.append(_without_exits(entity))
+            kept.append(Entity(entity.identity, tuple(a for a in entity.attributes if a.name != "exits")))
     return tuple(entity for entity in kept if entity.attributes)
 
 
 def blueprint(goal: str) -> Entities:
     """Every instruction's fact; a later one of the same property of a thing replaces the earlier."""
+    # "take the key, put it on the table": where the key is at last is the goal.
     facts = {(thing, fact.name): fact.value for milestone in milestones(goal) for thing, fact in milestone}
     return from_facts((thing, Attribute(name, value)) for (thing, name), value in facts.items())
 
@@ -90,10 +92,6 @@ def _without_ending(text: str) -> tuple[str, str]:
     """A room's description, and what follows it of points and the end."""
     body = _ENDING.split(text, maxsplit=1)[0]
     return body, text[len(body) :]
-
-
-def _without_exits(entity: Entity) -> Entity:
-    return Entity(entity.identity, tuple(a for a in entity.attributes if a.name != "exits"))
 
 
 def _with_room(wanted: Sequence[Entity], room: str, known: dict[str, Entity]) -> Entities:

@@ -61,6 +61,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _read(known: Knowledge, sentence: str, examined: str | None) -> bool:
+    # An action on "all" puts the thing's name before each answer.
     sentence = _ONE_OF_ALL.sub("", sentence)
     for form, rule in RULES:
         if match := form.fullmatch(sentence):
@@ -68,6 +69,7 @@ def _read(known: Knowledge, sentence: str, examined: str | None) -> bool:
             return True
     if _read_examined(known, sentence, examined):
         return True
+    # Last: filler states no fact, and a form above may have words in common with it.
     return bool(ANSWER.fullmatch(sentence))
 
 
