@@ -134,7 +134,7 @@ Write the whole network again without this fault.
 def _with_paths(paths: tuple[str, ...]) -> type[StatedNetwork]:
     """The answer in which only files that there are can be named."""
     # Types made from the episode's files when it runs: pydantic reads them, a type checker cannot.
-    known: Any = Literal[paths]  # type: ignore[valid-type]
+    known: Any = Literal[paths]
     method: Any = create_model(
         "StatedMethod", __base__=StatedMethod, effect_files=(list[known], StatedMethod.model_fields["effect_files"])
     )

@@ -1,1 +1,61 @@
-"""StateFactory (Shen et al. 2026): factorised states as rewards, and RewardPrediction, which scores such rewards."""
+"""StateFactory: text observations factorised into objects and attributes; reward as similarity to the goal state.
+
+RewardPrediction, the benchmark that scores such rewards step by step, is here too. Read the method in this order:
+
+    state          states and goals as typed values, at four levels of representation           (Eq. 5)
+    prompts        Modules A, B and C: what a model is asked at every step                      (Tables 9, 10)
+    extraction     the recurrence: a state and a goal a step, each from the one before          (Eq. 4, 6)
+    routing        how much of a goal a state fulfils; `similarity` has the arrays inside       (Eq. 7 to 12)
+    predictors     reward predictors: the method, LLM-as-a-Judge, the monotonic baseline        (§3.1, C.1, C.3)
+    epic           the EPIC distance to the ground truth; `gleave` the definition it simplifies (Eq. 3)
+
+Around it:
+
+    benchmark      RewardPrediction: how its pairs are built, read and fetched                  (§2, Appendix A)
+    embeddings     sentence embeddings of any model, each text embedded once
+    triplets       whether an embedding tells a paraphrase from another fact                    (Eq. 14)
+    truncation     what is left out where a prompt does not fit the context
+    walkthrough    one trajectory step by step: which object fulfilled which part of the goal   (Table 17)
+    rules          the offline stand-in for a model; no part of the method
+    plots, experiments
+                   the figures and the tables
+
+A first try, offline:
+
+    from numpy import concatenate
+    from lab import connect
+    from statefactory import StateFactory, build, epic_distance
+
+    pair = build("blocksworld", "made", limit=1).pairs()[0]
+    method = StateFactory(connect("rules"))  # or Judge(connect(...)), or Monotonic()
+    predicted = [method.predict(row.goal_description, row.actions, row.observations) for row in pair.rows]
+    print(epic_distance(concatenate(predicted), pair.shaped))
+
+`dir(statefactory)` is what a user needs first. Source: Shen et al. 2026, "Reward Prediction with Factorized World
+States".
+"""
+
+from lab.lazy import front_door
+
+PLACES = {
+    "Entity": "statefactory.state",
+    "Judge": "statefactory.predictors.judge",
+    "Monotonic": "statefactory.predictors.monotonic",
+    "Pair": "statefactory.benchmark.schema",
+    "Predictor": "statefactory.predictors",
+    "Row": "statefactory.benchmark.schema",
+    "State": "statefactory.state",
+    "StateFactory": "statefactory.predictors.factored",
+    "Trace": "statefactory.extraction",
+    "build": "statefactory.benchmark.build",
+    "build_all": "statefactory.benchmark.build",
+    "epic_distance": "statefactory.epic",
+    "epic_distances": "statefactory.epic",
+    "extract": "statefactory.extraction",
+    "open_embedder": "statefactory.embeddings",
+    "read_pairs": "statefactory.benchmark.files",
+    "read_published": "statefactory.benchmark.published",
+    "rewards": "statefactory.routing",
+    "walk": "statefactory.walkthrough",
+}
+__getattr__, __dir__ = front_door(__name__, PLACES)

@@ -1,6 +1,6 @@
-"""Extraction along a trajectory: Modules A, B and C one after the other at every step, each fed by the step before.
+"""State extraction along a trajectory: Modules A, B and C at every step, as a recurrence.
 
-Between two steps the state and the goal are remembered, and nothing else (Eq. 4 and 6).
+The state and the goal are all that one step hands to the next (Eq. 4 and 6).
 """
 
 from __future__ import annotations
@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from types import GenericAlias
 from typing import Any
 
 from lab.models.backbone import Backbone
 from lab.models.parsing import MalformedAnswer
-from lab.models.prompts import AnswerModel, Prompt
+from lab.models.prompts import Prompt
 from statefactory.prompts import ITEMS, Modules, modules
 from statefactory.rules.answers import register, unparsed
 from statefactory.state import Level, State, Values
@@ -80,6 +81,7 @@ def extract(
     if len(actions) != len(observations):
         raise ValueError(f"{len(actions)} actions with {len(observations)} observations: each action needs one")
     if level == "raw":
+        # Level 1 of Appendix C.5.1: the world's own text is the state; no model is asked.
         return Trace(level, tuple((text,) for text in observations), ((goal,),) * len(observations))
     if backbone.engine.kind == "rules":
         register()
@@ -90,11 +92,11 @@ def extract(
 
 
 class _Extractor:
-    """The recurrence: what is remembered between two steps is the last state and the last goal."""
+    """The recurrence of Eq. 4 and 6, and what it has extracted so far."""
 
     def __init__(self, backbone: Backbone, prompts: Modules, goal: str, values: Values, instruction: str) -> None:
         self.backbone, self.prompts = backbone, prompts
-        self.given = {"goal": goal, "values": values, "instruction": instruction}
+        self.given: dict[str, Any] = {"goal": goal, "values": values, "instruction": instruction}
         self.states: list[State] = []
         self.goals: list[State] = []
         self.malformed = 0
@@ -102,22 +104,27 @@ class _Extractor:
 
     def step(self, action: str, observation: str) -> None:
         """One action and what it led to."""
+        # An empty state is shown as None, as at step 0: there is nothing to merge with (Table 9, Module B).
         state, goal = (kept[-1] or None if kept else None for kept in (self.states, self.goals))
         before = {"previous_state": state, "action": action}
         seen = self._ask(self.prompts.perceive, observation=observation, previous_goal=goal, **before)
         current = seen.state if seen else state or ()
         self.unread += unparsed(seen.thinking) if seen else []
+        # Table 9 speaks of an action history; the official program gives the newest action alone, and so do we.
         kept = self._ask(self.prompts.refine, state=current, **before)
         current = kept.state if kept else current
         now = {"state": current, "observation": observation, "action": action}
+        # Eq. 6: the goal comes after the state and sees this step's; Eq. 4 gave the state the goal of the step before.
         wanted = self._ask(self.prompts.interpret, previous_goal=goal, **now)
         self.states.append(current)
         self.goals.append(wanted.goal if wanted else goal or ())
 
-    def _ask(self, prompt: Prompt, **fields: Any) -> AnswerModel | None:
+    def _ask(self, prompt: Prompt, **fields: Any) -> Any:
+        """An answer of the prompt's own class, or None for one that cannot be read."""
         try:
             return self.backbone.ask(prompt, **self.given, **fields).value
         except MalformedAnswer:
+            # The official program retries the whole task, up to ten times; here the step changes nothing.
             self.malformed += 1
             return None
 
@@ -126,4 +133,5 @@ class _Extractor:
 def _adapter(level: Level) -> Any:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(tuple[ITEMS.get(level, str), ...])
+    state: Any = GenericAlias(tuple, (ITEMS.get(level, str), ...))
+    return TypeAdapter(state)

@@ -1,4 +1,4 @@
-"""The EPIC distance of Gleave et al. (2021, "Quantifying differences in reward functions"), with its canonicalisation.
+"""EPIC distance as defined by Gleave et al. (2021, "Quantifying differences in reward functions"), canonicalised.
 
 EPIC compares reward *functions* R(s, a, s'). Each is first brought to a canonical form, Definition 4.1,
 
@@ -76,6 +76,7 @@ def state_rewards(rewards: ArrayLike, observations: Sequence[str]) -> np.ndarray
         raise ValueError(f"{values.size} rewards for {len(observations)} observations")
     places = {text: place for place, text in enumerate(dict.fromkeys(observations))}
     state = [places[text] for text in observations]
+    # A step-dependent predictor gives one state several rewards: the mean is the nearest function of the state.
     return np.bincount(state, values, len(places)) / np.bincount(state, minlength=len(places))
 
 

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import Field
 
@@ -208,23 +208,17 @@ def modules(level: Level) -> Modules:
     """The three prompts for a level. Raises ValueError for "raw", which asks no model."""
     if level not in ITEMS:
         raise ValueError(f"The level {level!r} asks no model; levels that do: {', '.join(ITEMS)}")
-    item = ITEMS[level]
     return Modules(
-        _prompt(level, "perceive", PERCEIVE, _SEEN, PerceiveFields[item], Perceived[item], shorter_perceive),
-        _prompt(level, "refine", REFINE, _MERGED, RefineFields[item], Refined[item], shorter_refine),
-        _prompt(level, "interpret", INTERPRET, _GOAL, InterpretFields[item], Interpreted[item], shorter_interpret),
+        _prompt(level, "perceive", PERCEIVE, _SEEN, PerceiveFields, Perceived, shorter_perceive),
+        _prompt(level, "refine", REFINE, _MERGED, RefineFields, Refined, shorter_refine),
+        _prompt(level, "interpret", INTERPRET, _GOAL, InterpretFields, Interpreted, shorter_interpret),
     )
 
 
 def _prompt(
-    level: Level,
-    operator: str,
-    rules: str,
-    template: str,
-    fields: type[Fields],
-    answer: type[AnswerModel],
-    shorten: Shorten,
-) -> Prompt:
-    system = f"{rules.strip()}\n\n{FORMS[level].strip()}"
+    level: Level, operator: str, rules: str, template: str, fields: Any, answer: Any, shorten: Shorten
+) -> Prompt:  # fmt: skip
+    """fields, answer: generic models, filled in here with the level's kind of item."""
+    item, system = ITEMS[level], f"{rules.strip()}\n\n{FORMS[level].strip()}"
     name = f"statefactory.{level}.{operator}"
-    return Prompt(name, VERSION, operator, system, template, fields, answer, shorten=shorten)
+    return Prompt(name, VERSION, operator, system, template, fields[item], answer[item], shorten=shorten)

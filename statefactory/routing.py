@@ -1,8 +1,9 @@
 """Hierarchical routing: how much of a goal a state fulfils, as a number in [0, 1].
 
-Every goal entity takes the state entity that fits it best, and the reward is the mean of the fits (Eq. 7, 9, 12):
+Every goal entity is matched with the state entity of the highest score, and the reward is the mean of these highest
+scores, which the paper calls local fulfilment and the figures "fit" (Eq. 7, 9):
 
-    fit = similarity(identities) * mean over its attributes of similarity(value, aligned value)      (Eq. 8, 11)
+    score = similarity(identities) * mean over its attributes of similarity(value, aligned value)    (Eq. 8, 11, 12)
 
 where the aligned value is that of the state entity's attribute whose name is most similar (Eq. 10), the first of
 equals. A similarity is the cosine of two embeddings. Equal texts have 1. The empty text is like itself and like nothing
@@ -12,15 +13,15 @@ The equations leave open what an entity without attributes gives, and an empty g
 official program's answers. The conventions:
 
                                    PAPER                       OFFICIAL, as the official program has it
-    a fit below 0                  stays                       counts as 0
+    a score below 0                stays                       counts as 0
     the reward                     clipped to [0, 1]           clipped to [0, 1], then cut to two decimals
     names of attributes            as they are                 without "goal_" and "intermediate_"
     an empty name or value         like another empty one      like nothing
     a goal without attributes      the identity similarity alone
-    a state entity without any     fits with 0, unless the goal entity has none either
+    a state entity without any     scores 0, unless the goal entity has none either
     an empty goal or state         0
 
-Both use the raw cosine. The official program computes in float32, where a perfect fit may be 0.99999994 and be cut to
+Both use the raw cosine. The official program computes in float32, where a perfect match may be 0.99999994 and be cut to
 .99; here what is a rounding error below a hundredth counts as that hundredth. Its textual level compares sentence with
 sentence, and its object-centric level with the first sentence alone; here `statefactory.state.entities` joins them.
 Source: Shen et al. 2026, §3.2.3 and Appendix B.
@@ -32,7 +33,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from statefactory.similarity import Entities, Fits, Table
+from statefactory.similarity import Alignment, Entities, Table
 from statefactory.state import Entity
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ ROUNDING = 1e-6  # what a reward may lack of a hundredth and still count as that
 class Convention:
     """What is done where programs differ; the module says why.
 
-    floor: the lowest fit of an entity, None for none. decimals: after which a reward is cut off, None for all of it.
+    floor: the lowest score of an entity, None for none. decimals: after which a reward is cut off, None for all of it.
     dropped: taken out of the names of attributes. empty: the similarity of two empty names or values. apart: whether
     sentences of a state are compared one by one (see `statefactory.state.entities`).
     """
@@ -77,7 +78,7 @@ class AttributeMatch(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A goal entity and the state entity that fits it best; entity: None where the state is empty."""
+    """A goal entity and the state entity that it is matched with; entity: None where the state is empty."""
 
     goal: Entity
     entity: Entity | None
@@ -99,6 +100,7 @@ def rewards(
     if len(goals) != len(states):
         raise ValueError(f"{len(goals)} goals for {len(states)} states; there must be one of each a step")
     table, steps = _numbered(goals, states, embedder, convention)
+    # Steps without news are equal keys, scored once; an empty goal or state keeps the 0.0, since `_blocks` skips it.
     means = dict.fromkeys(steps, 0.0)
     for block in _blocks(means):
         means |= _means(table, block, convention)
@@ -112,14 +114,14 @@ def matches(goal: Entities, state: Entities, embedder: Embedder, convention: Con
     table, ((wanted, offered),) = _numbered([goal], [state], embedder, convention)
     if not (goal and state):
         return tuple(_unmatched(entity) for entity in goal)
-    fits = table.fits(np.array(wanted), np.array(offered))
-    scores = _floored(fits.scores, convention)
+    found = table.align(np.array(wanted), np.array(offered))
+    scores = _floored(found.scores, convention)
     taken = scores.argmax(axis=1)
     ends = np.cumsum([len(entity.attributes) for entity in goal])
     return tuple(
         Match(
-            entity, state[place], float(fits.identities[row, place]),
-            _compared(entity, state[place], fits, slice(end - len(entity.attributes), end), place),
+            entity, state[place], float(found.identities[row, place]),
+            _compared(entity, state[place], found, slice(end - len(entity.attributes), end), place),
             float(scores[row, place]),
         )
         for row, (entity, place, end) in enumerate(zip(goal, taken, ends, strict=True))
@@ -156,7 +158,7 @@ def _blocks(steps: Iterable[Step]) -> Iterator[list[Step]]:
 
 
 def _means(table: Table, block: Sequence[Step], convention: Convention) -> dict[Step, float]:
-    """The mean fit of the goal entities at each step (Eq. 7 and 9)."""
+    """The mean of the goal entities' highest scores at each step (Eq. 7 and 9)."""
     import numpy as np
 
     goals, states = (list(dict.fromkeys(n for step in block for n in step[side])) for side in (0, 1))
@@ -175,21 +177,23 @@ def _floored(scores: np.ndarray, convention: Convention) -> np.ndarray:
 def _finished(means: np.ndarray, convention: Convention) -> np.ndarray:
     import numpy as np
 
+    # In both conventions: a mean of raw cosines may be below 0.
     clipped = np.clip(means, 0.0, 1.0)
     if convention.decimals is None:
         return clipped
     scale = 10**convention.decimals
+    # The official program truncates and does not round; ROUNDING makes up for float32's 0.99999994.
     return np.floor((clipped + ROUNDING) * scale) / scale
 
 
-def _compared(goal: Entity, found: Entity, fits: Fits, rows: slice, column: int) -> tuple[AttributeMatch, ...]:
-    if not found.attributes:
+def _compared(goal: Entity, taken: Entity, found: Alignment, rows: slice, column: int) -> tuple[AttributeMatch, ...]:
+    if not taken.attributes:
         return _unmatched(goal).attributes
-    aligned = [found.attributes[place] for place in fits.aligned[rows, column]]
+    aligned = [taken.attributes[place] for place in found.aligned[rows, column]]
     return tuple(
         AttributeMatch(wanted.name, wanted.value, offered.name, offered.value, float(similarity))
         for wanted, offered, similarity in zip(
-            goal.attributes, aligned, fits.similarities[rows, column], strict=True
+            goal.attributes, aligned, found.similarities[rows, column], strict=True
         )
     )  # fmt: skip
 

@@ -1,7 +1,8 @@
-"""How well every entity of a goal is fitted by every entity of a state, as arrays: the inside of the routing.
+"""The alignment scores of goal and state entities as arrays: the vectorised inside of `statefactory.routing`.
 
+Eq. 12's composite score of every pair, with the attribute satisfaction (Eq. 8, 11) over aligned keys (Eq. 10).
 A trajectory's distinct entities and texts are numbered first, so that what recurs is compared once.
-Source: Shen et al. 2026, Eq. 7, 8 and 10 to 12; `statefactory.routing` says what they leave open.
+Source: Shen et al. 2026, §3.2.3 and Appendix B; `statefactory.routing` says what the equations leave open.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ TABLE = 4_000_000  # similarities that are held at a time
 ONE_THREAD = 1 << 18  # multiplications up to which BLAS uses one thread
 
 
-class Fits(NamedTuple):
+class Alignment(NamedTuple):
     """Goal entities against state entities.
 
-    scores, identities: shape (goal entities, state entities), fits and the similarities of identities. aligned: which
-    attribute of the state entity, from 0, belongs to the goal attribute, and similarities: how alike their values are,
-    both of shape (goal attributes, state entities); where a state entity has no attributes, -1 and 0.
+    scores, identities: shape (goal entities, state entities), the composite scores (Eq. 12) and the similarities of
+    identities. aligned: the place of the aligned attribute (Eq. 10) in the state entity, from 0, and similarities: of
+    the two values, both of shape (goal attributes, state entities); where a state entity has no attributes, -1 and 0.
     """
 
     scores: np.ndarray
@@ -65,7 +66,7 @@ class Table:
         return [(tuple(map(number, goal)), tuple(map(number, state))) for goal, state in kept]
 
     def embed(self, embedder: Embedder) -> None:
-        """Ask for all texts at once. The empty one is not asked for: its vector of zeros is like nothing."""
+        """Embed all texts in one batch. The empty one gets a vector of zeros, which is similar to nothing."""
         import numpy as np
 
         self._identities, self._counts, self._names, self._values = (np.array(some, int) for some in self._lists)
@@ -75,14 +76,14 @@ class Table:
         self._vectors = np.concatenate([np.zeros((1, vectors.shape[1]), np.float32), vectors])
 
     def scores(self, goals: np.ndarray, states: np.ndarray) -> np.ndarray:
-        """`fits(goals, states).scores`, with only about TABLE similarities held at a time."""
+        """`align(goals, states).scores`, with only about TABLE similarities held at a time."""
         import numpy as np
 
         pieces = int(self._counts[goals].sum() * self._counts[states].sum()) // TABLE + 1
         split = np.array_split(goals, min(pieces, goals.size))
-        return np.concatenate([self.fits(piece, states).scores for piece in split])
+        return np.concatenate([self.align(piece, states).scores for piece in split])
 
-    def fits(self, goals: np.ndarray, states: np.ndarray) -> Fits:
+    def align(self, goals: np.ndarray, states: np.ndarray) -> Alignment:
         """Every goal entity with every state entity, by their numbers; both of shape (entities,) and not empty."""
         import numpy as np
 
@@ -92,12 +93,13 @@ class Table:
         aligned = np.full((wanted.size, states.size), -1)
         similarities = np.zeros((wanted.size, states.size))
         if wanted.size and offered.size:
+            # State entities without attributes keep -1 and 0: nothing to align with.
             some = per_state > 0
             best = _highest(self._names_alike(self._names[wanted], self._names[offered]), per_state[some])
             values = self._alike(self._values[wanted], self._values[offered], self._empty)
             similarities[:, some] = np.take_along_axis(values, best, axis=1)
             aligned[:, some] = best - (np.cumsum(per_state) - per_state)[some]
-        return Fits(identities * _means(similarities, per_goal), identities, aligned, similarities)
+        return Alignment(identities * _means(similarities, per_goal), identities, aligned, similarities)
 
     def _number(self, entity: Entity) -> int:
         words = (entity.identity, *(word for a in entity.attributes for word in (a.name, a.value)))
@@ -141,6 +143,7 @@ class Table:
         import numpy as np
 
         cosines = _products(self._vectors[first], self._vectors[second]).clip(-1, 1)
+        # Equal texts have 1 exactly, which a product in float32 misses.
         cosines[first[:, None] == second] = 1.0
         if empty != 1.0:
             cosines[np.ix_(first == 0, second == 0)] = empty

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
@@ -23,6 +23,7 @@ Values: TypeAlias = Literal["fragments", "sentences"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 
 _STRICT = ConfigDict(extra="forbid")
+# A quoted identity may hold " is " itself; an unquoted one ends at the first.
 _SENTENCE = re.compile(r'The (\S+) of (?:"(.+?)"|(.+?)) is (.*)\.', re.DOTALL)
 
 
@@ -65,13 +66,15 @@ def entities(state: State, apart: bool = False) -> tuple[Entity, ...]:
     program does, each sentence by itself: an entity that is its own identity and value, or one of a group's values, all
     under the same name.
     """
+    # A state has items of one kind, so the first tells them all; mypy has to be told.
     if not state or isinstance(state[0], Entity):
-        return state
+        return cast("tuple[Entity, ...]", state)
     if isinstance(state[0], Group):
         return tuple(Entity(group.identity, _described(group.statements, apart)) for group in state)
+    texts = state
     if apart:
-        return tuple(Entity(text, (Attribute("description", text),)) for text in state)
-    return (Entity("", (Attribute("text", " ".join(state)),)),)
+        return tuple(Entity(text, (Attribute("description", text),)) for text in texts)
+    return (Entity("", (Attribute("text", " ".join(texts)),)),)
 
 
 def sentence(identity: str, attribute: Attribute) -> str:
@@ -99,8 +102,10 @@ def from_level(state: State) -> tuple[Entity, ...]:
     if not state:
         return ()
     if isinstance(state[0], Entity):
-        return tuple(Entity(e.identity, tuple(map(_as_fragment, e.attributes))) for e in state)
+        known = state
+        return tuple(Entity(e.identity, tuple(map(_as_fragment, e.attributes))) for e in known)
     texts = [text for item in state for text in (item.statements if isinstance(item, Group) else (item,))]
+    # A model's sentences have many forms; only those of `sentence` are read back, which the rules write.
     return from_facts(found for found in map(fact, texts) if found)
 
 

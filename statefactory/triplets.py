@@ -62,6 +62,7 @@ def _in_other_words(text: str) -> type[Paraphrase]:
         @field_validator("paraphrase")
         @classmethod
         def differs(cls, value: str) -> str:
+            # An echo has similarity 1 to its anchor: the triplet would be right whatever the embedding.
             if not _plain(value) or _plain(value) == _plain(text):
                 raise ValueError("the paraphrase repeats the sentence; use other words")
             return value
@@ -91,6 +92,7 @@ Sentence: {{ sentence }}
 def probes(trace: Trace, random: Random, most: int = 1) -> list[Probe]:
     """Up to so many anchors of an episode, each with a distractor; an episode of a single fact has none."""
     known = _history(trace)
+    # Sorted: the order of a set of texts differs from process to process.
     chosen = random.sample(sorted(known), min(most, len(known)))
     drawn = (_probe(fact, known, random) for fact in chosen)
     return [probe for probe in drawn if probe]
@@ -105,6 +107,7 @@ def paraphrased(backbone: Backbone, probe: Probe) -> Triplet:
 def hits(triplets: Sequence[Triplet], embedder: Embedder) -> np.ndarray:
     """Of each triplet, whether the paraphrase is nearer to the anchor than the distractor (Eq. 14); shape (n,)."""
     near, far = similarities(triplets, embedder).T
+    # Eq. 14 is strict: a tie is a miss.
     return near > far
 
 

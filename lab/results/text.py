@@ -169,3 +169,9 @@ def _glyphs() -> frozenset[int]:
     from matplotlib.font_manager import findfont, get_font
 
     return frozenset(get_font(findfont(FAMILY)).get_charmap())
+
+
+def shortened(text: str, width: int) -> str:
+    """The text on one line, cut at `width` characters with an ellipsis."""
+    line = " ".join(text.split())
+    return line if len(line) <= width else f"{line[: width - 1].rstrip()}…"

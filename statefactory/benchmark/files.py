@@ -66,6 +66,7 @@ def _schema(pa: Any) -> Any:
 
 
 def _from_jsonl(path: Path) -> list[dict[str, Any]]:
+    # Not splitlines: it also breaks at U+2028 and its like, which stand unescaped in texts.
     return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
 
 

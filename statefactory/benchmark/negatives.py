@@ -1,4 +1,4 @@
-"""Negative trajectories: a random policy, filtered against the expert (Shen et al. 2026, Appendix A.1)."""
+"""Negative trajectories: a random policy with rejection of what resembles the expert (Shen et al. 2026, A.1)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from worlds.base import ListingWorld
 
 
 class NoNegative(RuntimeError):
-    """No random trajectory of a task passed the filter; the message names it and says why each was thrown away."""
+    """No random trajectory of a task passed the filter; the message names it and counts the reasons."""
 
 
 @dataclass(frozen=True, slots=True)
 class Negative:
-    """What was played. redraws: random trajectories thrown away before it; taken_back: steps taken back in it."""
+    """What was played. redraws: random trajectories rejected before it; taken_back: steps taken back in it."""
 
     initial: str
     moves: tuple[Move, ...]
@@ -61,6 +61,7 @@ class _Walk:
     def go(self) -> bool:
         """One step, uniform among the valid actions (A.1: the full set) that do not fail. False if there is none."""
         actions = list(self._world.valid_actions())
+        # Draw without replacement: what failed is not drawn a second time, and the others stay equally likely.
         while actions:
             move = play(self._world, actions.pop(self._random.randrange(len(actions))))
             if not move.over or move.reaches_goal:
@@ -71,6 +72,7 @@ class _Walk:
 
     def _take_back(self) -> None:
         self.taken_back += 1
+        # Worlds have no undo: the walk is played again from its start.
         self._world.reset(self._task)
         for move in self.moves:
             self._world.step(move.action)
@@ -84,6 +86,7 @@ def fault_of(moves: Sequence[Move], expert: Sequence[str], segment: int) -> str:
     """
     if moves[-1].reaches_goal:
         return "reached the goal"
+    # Only the last `segment` actions: any earlier segment would have ended the walk when it was completed.
     if shares_segment([move.action for move in moves[-segment:]], expert, segment):
         return "shared a segment with the expert"
     return ""

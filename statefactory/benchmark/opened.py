@@ -1,4 +1,4 @@
-"""The worlds that this process has open: started once, used for many pairs, closed together."""
+"""Per-process registry of open worlds: a domain's world is started once and serves all pairs that the worker builds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from worlds.base import Expert, ListingWorld
 
 @dataclass(frozen=True)
 class Opened:
-    """A world, the tasks chosen of it by id, and the expert. source, replan: see `Domain`."""
+    """An open world, the sampled tasks by id, and the expert. source, replan: see `Domain`."""
 
     world: ListingWorld
     tasks: Mapping[str, Any]
@@ -31,7 +31,7 @@ _open: dict[tuple[str, str, int, int], Opened] = {}
 
 
 def opened(domain: Domain, data: str, seed: int, limit: int = 0) -> Opened:
-    """The domain's world for this process, started at the first call."""
+    """The domain's world in this process, started at the first call with these arguments."""
     key = (domain.name, data, seed, limit)
     if key not in _open:
         _keep_locks_here()
@@ -49,7 +49,10 @@ def spread(tasks: Sequence[Any], limit: int) -> list[Any]:
 
 
 def _keep_locks_here() -> None:
-    """Engines that show bars would make a lock that all processes share, and a worker that is ended leaks it."""
+    """Give tqdm a lock of this process alone.
+
+    Its default is a semaphore shared by all processes, which a worker that is killed leaks.
+    """
     from tqdm import tqdm
 
     tqdm.set_lock(RLock())

@@ -18,7 +18,7 @@ RANDOM_POLICY = "random policy"
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A pair, and how often something random was thrown away for it.
+    """A pair, and how often a random draw was rejected for it.
 
     taken_back: steps of the negative that failed. unpadded: random steps before the expert that were asked for and left
     out, since its plan failed after them.
@@ -37,6 +37,7 @@ def make_pair(world: ListingWorld, task: Any, plan: Planner, source: str, recipe
     plan: the actions so far -> the expert's. source: how they come about. Raises ExpertFailed or NoNegative.
     """
     positive = play_positive(world, task, plan, recipe)
+    # As long as the positive: so are 8 of the 9 printed pairs (A.5, D).
     negative = play_negative(world, task, positive.expert, len(positive.moves), recipe)
     about = {"domain": recipe.domain, "task": task.id, "data": world.data, "seed": recipe.seed,
              "goal_description": task.goal}  # fmt: skip

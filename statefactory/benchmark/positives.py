@@ -1,4 +1,4 @@
-"""Positive trajectories: the expert's steps, with random steps around them (Shen et al. 2026, Appendix A.1)."""
+"""Positive trajectories: the expert's steps, padded with random ones (Shen et al. 2026, Appendix A.1)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ExpertFailed(RuntimeError):
 class Positive:
     """What was played. drawn: the padding that the seed asked for; used: what the expert could live with.
 
-    redraws: how many random beginnings were thrown away, since the expert's plan failed after them.
+    redraws: how many random beginnings were rejected, since the expert's plan failed after them.
     """
 
     initial: str
@@ -61,6 +61,7 @@ def play_positive(world: ListingWorld, task: Any, plan: Planner, recipe: Recipe)
         for _ in range(recipe.beginnings):
             world.reset(task)
             first = list(random_walk(world, recipe.random(task.id, "before", attempt), before))
+            # A beginning that ended early is no beginning of this length.
             core = _after_beginning(world, first, plan, plain, recipe) if len(first) == before else None
             if core:
                 return _finished(world, task, initial, first, core, drawn, attempt, recipe)
@@ -107,5 +108,6 @@ def _finished(
     """With the random steps after success, where the world goes on."""
     last: list[Move] = []
     if not core.moves[-1].over:
+        # Seeded apart from the beginning, so that redraws at the front leave the end as it is.
         last = list(random_walk(world, recipe.random(task.id, "after"), drawn.after))
     return Positive(initial, (*first, *core.moves, *last), drawn, Padding(len(first), len(last)), redraws)

@@ -110,6 +110,7 @@ def _read(path: Path, domain: str) -> Row:
 def _one_text(step: Mapping[str, Any]) -> dict[str, Any]:
     """A step whose observation is a text; some files have a list of one."""
     observation = step["observation"]
+    # The official alfworld.py reads `observations[i][0]`, a list of one, where the README has a text; both occur.
     return {**step, "observation": "\n".join(observation) if isinstance(observation, list) else observation}
 
 

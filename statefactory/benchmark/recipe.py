@@ -1,4 +1,4 @@
-"""What decides a pair besides its world and task: the domain's rule, the seed, and the limits of drawing again."""
+"""The parameters of a domain's trajectory pairs: labelling rule, seed, and limits of rejection sampling."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ class Recipe:
     segment: int = SEGMENT
 
     def random(self, task: str, what: str, attempt: int = 0) -> Random:
-        """Randomness for one purpose. It hangs on nothing else, so a pair is the same in any order and process."""
+        """A generator for one purpose, seeded by these values alone: a pair is the same in any order and process."""
         return Random(f"{self.domain}|{task}|{self.seed}|{what}|{attempt}")

@@ -1,4 +1,4 @@
-"""What the expert does after a random beginning: stick to its plan, or plan from where it is.
+"""Replanning after random initial steps: keep the expert's plan, adapt it, or plan anew from the state reached.
 
 Most plans survive a random step or two. Those of BlocksWorld do not: whatever block is picked up, the plan's first step
 is impossible. Planning anew gives .588 +- .005 for the paper's monotonic .589; without it, few beginnings are left that
@@ -36,6 +36,7 @@ def shortest(world: ListingWorld, task: Any, plan: Sequence[str], begun: Sequenc
         action = read_action(text, state.blocks)
         assert action is not None, f"a valid action of {task.id} is not read back: {text}"
         state = state.after(action)
+    # The published plans are shortest ones too, so plans from elsewhere are of their kind.
     found = shortest_plan(BlocksProblem(state, task.problem.goal))
     if found is None:
         raise NoSolution(f"{task.id} has no plan from {state}")

@@ -125,6 +125,7 @@ def pairs_of(rows: Iterable[Row]) -> list[Pair]:
     pairs = []
     for _, members in sorted(tasks.items()):
         positives = [row for row in members if row.kind == "positive"]
+        # By length first: negative_10 comes after negative_2.
         negatives = sorted((row for row in members if row.kind == "negative"), key=lambda row: (len(row.id), row.id))
         if len(positives) > 1:
             raise UnreadableTrajectory(f"task {positives[0].task} has {len(positives)} positive trajectories, not one")

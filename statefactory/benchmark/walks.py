@@ -1,4 +1,4 @@
-"""Playing actions in a world, and drawing them at random from all that are valid."""
+"""Playing actions in a world, and the random policy over its valid actions."""
 
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ def shares_segment(actions: Sequence[str], expert: Sequence[str], length: int) -
 
     For an expert of fewer steps, whether all of its steps do.
     """
+    # Else no walk would ever share a segment with a shorter plan.
     length = min(length, len(expert))
     return bool(_segments(actions, length) & _segments(expert, length))
 

@@ -8,8 +8,8 @@
                                  any sentence-transformers model
     endpoint:MODEL               any OpenAI-compatible server, at OPENAI_BASE_URL
 
-Every vector is kept on disk under a hash of the model's files and the text, and a text is embedded once. Where all
-texts are known, no model is loaded. A failure is an error: there is never a vector that stands for none.
+Vectors are cached on disk under a hash of the model's files and the text. Where all texts are cache hits, no model is
+loaded. A failure raises; no text ever gets a placeholder vector.
 Source: Shen et al. 2026, Appendices C.4 and C.5.3.
 """
 
@@ -44,8 +44,8 @@ def open_embedder(name: str = DEFAULT, cache: VectorFile | None = None, device: 
     """An embedder by its name, as above; its model is loaded when the first unknown text is embedded.
 
     cache: where vectors are kept; None for `embeddings.sqlite` beside the cache of answers. device: as PyTorch calls
-    it. Raises MissingKey or BadAddress for an endpoint that the environment does not name; what else lacks is said at
-    the first text, as MissingEmbedder.
+    it. Raises MissingKey or BadAddress for an endpoint that the environment does not name; whatever else
+    is missing raises MissingEmbedder at the first text.
     """
     if name.startswith("endpoint:"):
         from statefactory.embeddings.endpoint import EndpointModel
@@ -58,4 +58,4 @@ def open_embedder(name: str = DEFAULT, cache: VectorFile | None = None, device: 
 
 def known() -> Mapping[str, bool]:
     """The models that have a name here, and whether their files are on this machine."""
-    return {name: weights.present(entry) for name, entry in weights.entries().items()}
+    return {name: weights.present(entry) for name, entry in weights.KNOWN.items()}

@@ -1,4 +1,4 @@
-"""Vectors that are kept: in memory for this process, and in one SQLite file for all of them."""
+"""Cache of embeddings: in memory for this process, and in one SQLite file shared by all processes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from statefactory.embeddings.vectors import UnusableEmbedding, unit
 if TYPE_CHECKING:
     import numpy as np
 
-KEYS_A_QUERY = 500
+KEYS_A_QUERY = 500  # SQLite before 3.32 takes 999 parameters in a statement
 IN_MEMORY = 200_000  # vectors; of 384 numbers each, 300 MB
 
 
 class Model(Protocol):
-    """What makes vectors. identity: everything that they depend on but the text, found without loading the model."""
+    """An embedding model. identity: all that its vectors depend on but the text, found without loading the model."""
 
     name: str
 
@@ -34,7 +34,7 @@ class Model(Protocol):
 class VectorFile(Database):
     """Key -> float32 vector in the SQLite file `embeddings.sqlite` beside the answers; as safe as those.
 
-    A vector whose checksum is wrong is not given, as if it were not there.
+    A vector with a wrong checksum counts as a cache miss.
     """
 
     SCHEMA = """CREATE TABLE IF NOT EXISTS vectors
@@ -44,7 +44,7 @@ class VectorFile(Database):
         super().__init__(path if path is not None else default_path().with_name("embeddings.sqlite"))
 
     def read(self, keys: Sequence[bytes]) -> dict[bytes, np.ndarray]:
-        """Those of the vectors that are there and whole. Raises CacheUnusable."""
+        """The vectors of the cache hits. Raises CacheUnusable."""
         import numpy as np
 
         rows: list[tuple[bytes, bytes, int]] = []
@@ -61,7 +61,7 @@ class VectorFile(Database):
         return {key: np.frombuffer(data, np.float32) for key, data, checksum in rows if _whole(key, data, checksum)}
 
     def write(self, vectors: Mapping[bytes, np.ndarray]) -> None:
-        """Keep vectors, in one transaction. On a full disk they are not kept, which the progress line says."""
+        """Store vectors in one transaction. On a full disk they are not stored, which the progress line says."""
         if not vectors:
             return
         data = ((key, vector.tobytes()) for key, vector in vectors.items())
@@ -72,8 +72,10 @@ class VectorFile(Database):
             progress.note(f"embeddings could not be kept in {self.path}: {error}; it goes on without")
 
     def _write(self, connection: sqlite3.Connection, rows: Iterable[tuple[bytes, bytes, int]]) -> None:
+        # A lock taken at once waits for other writers; one that is upgraded later fails where two do the same.
         connection.execute("BEGIN IMMEDIATE")
         try:
+            # Replace: a vector that failed its checksum still has the key.
             connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
             connection.execute("COMMIT")
         except BaseException:
@@ -82,7 +84,11 @@ class VectorFile(Database):
 
 
 class Cached:
-    """An embedder that asks its model only for texts that nobody asked before. Safe for threads; picklable."""
+    """An embedder that calls its model for cache misses alone. Thread-safe; picklable."""
+
+    _memory: dict[str, np.ndarray]
+    _size: int | None
+    _known_as: str | None
 
     def __init__(self, model: Model, file: VectorFile | None = None) -> None:
         self.model = model
@@ -105,24 +111,24 @@ class Cached:
         return np.stack([memory[text] for text in texts])
 
     def _learn(self, texts: Sequence[str]) -> dict[str, np.ndarray]:
-        """The memory, with all of the texts; one thread at a time, so that none is embedded twice."""
+        """Add the texts to the memory and return it; one thread at a time, so that no text is embedded twice."""
+        # In the lock also while the model works: threads that ask for the same texts find them when they come in.
         with self._lock:
             if len(self._memory) > IN_MEMORY:
+                # A new one, not emptied: threads outside the lock may be reading the old one.
                 self._memory = {}
             unknown = [text for text in dict.fromkeys(texts) if text not in self._memory]
             keys = {text: _key(self._identity(), text) for text in unknown}
             kept = self.file.read(list(keys.values()))
             known = {text: kept[key] for text, key in keys.items() if key in kept}
-            # Of one length together, so that little is spent on padding.
+            # Sorted by length: texts of a batch are padded to its longest.
             unseen = sorted((text for text in unknown if text not in known), key=lambda text: (len(text), text))
-            made = self._made(unseen) if unseen else {}
+            vectors = unit(self.model.embed(unseen), unseen, self.name) if unseen else ()
+            made = dict(zip(unseen, vectors, strict=True))
             self._one_size(known | made)
             self.file.write({keys[text]: vector for text, vector in made.items()})
             self._memory |= known | made
             return self._memory
-
-    def _made(self, texts: Sequence[str]) -> dict[str, np.ndarray]:
-        return dict(zip(texts, unit(self.model.embed(texts), texts, self.name), strict=True))
 
     def _one_size(self, vectors: Mapping[str, np.ndarray]) -> None:
         sizes = {vector.size for vector in vectors.values()} | ({self._size} if self._size else set())
@@ -139,10 +145,8 @@ class Cached:
         return self._known_as
 
     def _begin(self) -> None:
-        self._memory: dict[str, np.ndarray] = {}
-        self._lock = threading.Lock()
-        self._size: int | None = None
-        self._known_as: str | None = None
+        self._memory, self._lock = {}, threading.Lock()
+        self._size = self._known_as = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {"model": self.model, "name": self.name, "file": self.file}
@@ -157,7 +161,7 @@ def _key(identity: str, text: str) -> bytes:
 
 
 def _checksum(key: bytes, data: bytes) -> int:
-    """Of the key too, so that a vector under a wrong key is found out."""
+    """Covers the key too, so that a vector under a wrong key is detected."""
     return zlib.crc32(data, zlib.crc32(key))
 
 

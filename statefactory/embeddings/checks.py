@@ -1,4 +1,4 @@
-"""What embeddings need on this machine, for `python -m lab doctor`."""
+"""Checks of `python -m lab doctor`: the packages and files that embeddings need on this machine."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ PACKAGES = ("torch", "transformers", "sentence-transformers")
 
 def checks() -> list[Check]:
     """The packages that run a model, the files of the default one, and which other models are here."""
-    default, *others = weights.entries().values()
+    default, *others = weights.KNOWN.values()
     return [*(package_check(name, f"package {name}") for name in PACKAGES), default_files(default), *map(other, others)]
 
 
 def default_files(known: weights.Entry) -> Check:
-    """Whether every file is the pinned one."""
+    """Whether every file of the default model has its pinned checksum."""
     try:
         weights.checked(known)
     except (MissingEmbedder, WrongHash) as error:
@@ -25,6 +25,6 @@ def default_files(known: weights.Entry) -> Check:
 
 
 def other(known: weights.Entry) -> Check:
-    """Whether its files are here."""
-    fix = f"python -m lab model get {known.model}" if known.model else f"hf download {known.hub}"
+    """Whether the files of another known model are on this machine."""
+    fix = f"python -m lab model get {known.pinned}" if known.pinned else f"hf download {known.hub}"
     return Check(f"embedding model {known.name}", weights.present(known), known.about, fix, optional=True)

@@ -34,6 +34,7 @@ class EndpointModel:
         """Vectors of length 1, shape (len(texts), dimension). Raises EndpointError, UnusableEmbedding."""
         vectors: list[list[float]] = []
         for start in range(0, len(texts), BATCH):
+            # In batches: servers bound the texts of a request (OpenAI at 2,048).
             vectors += self._asked([sendable(text) for text in texts[start : start + BATCH]])
         return unit(vectors, texts, self.name)
 

@@ -19,7 +19,7 @@ BATCH = 64  # texts that go through the network at once
 
 
 class SentenceTransformerModel:
-    """A model by its name in known.yaml, its folder, or its address on the hub. device: as PyTorch calls it."""
+    """A model by its name in `weights.KNOWN`, its folder, or its address on the hub. device: as PyTorch calls it."""
 
     def __init__(self, name: str, device: str = "cpu") -> None:
         self.name = name
@@ -29,6 +29,7 @@ class SentenceTransformerModel:
     def identity(self) -> str:
         """What the vectors depend on: the files, and what is done with a text before and after."""
         known = self._entry
+        # Part of the key of every cached vector: another wording here would void all caches.
         return f"{weights.fingerprint(known)} {known.prefix!r} {known.modules}"
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:

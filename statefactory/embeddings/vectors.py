@@ -1,4 +1,4 @@
-"""What every embedder promises of its vectors, and the errors where it cannot keep that."""
+"""Validation of embeddings: one finite vector of length 1 for each text, or an error that names the text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class MissingEmbedder(Unavailable):
 
 
 class UnusableEmbedding(ValueError):
-    """A model gave no vector that a similarity can be taken of; the message names the text."""
+    """A model returned something that has no cosine similarity; the message names the text."""
 
 
 def sendable(text: str) -> str:
@@ -37,6 +37,7 @@ def unit(vectors: Any, texts: Sequence[str], name: str) -> np.ndarray:
     if len(vectors) != len(texts):
         raise UnusableEmbedding(f"{name} gave {len(vectors)} vectors for {len(texts)} texts")
     try:
+        # Not float32 yet: the square of 1e30 would be infinite, and that of 1e-30 nothing.
         found = np.asarray(vectors, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise UnusableEmbedding(f"{name} gave something else than vectors of one size: {error}") from None

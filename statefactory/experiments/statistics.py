@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from lab.results.text import shortened
 from statefactory.benchmark.domains import BY_NAME
 from statefactory.benchmark.schema import Kind, Pair, Row
 
@@ -84,12 +85,6 @@ def sample_table(pair: Pair, kind: Kind = "positive", width: int = 110) -> pd.Da
 def title(domain: str) -> str:
     """A domain's name as the paper writes it."""
     return BY_NAME[domain].title
-
-
-def shortened(text: str, width: int) -> str:
-    """The text on one line, cut at `width` characters with an ellipsis."""
-    line = " ".join(text.split())
-    return line if len(line) <= width else f"{line[: width - 1].rstrip()}…"
 
 
 def _by_kind(pairs: Sequence[Pair]) -> dict[str, list[Row]]:

@@ -1,4 +1,4 @@
-"""Bars that lie: a row each, so that long names can be read; rows of one name stand together."""
+"""Horizontal bar charts: one row a bar, grouped by name, so that long names stay legible."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Bar(NamedTuple):
     name: str
     series: str
     y: float
-    color: str
+    color: str | tuple[float, ...]
     hatch: str = ""
     edge: str = EDGE
 
@@ -74,6 +74,7 @@ def draw(axes: Axes, bars: Sequence[Bar], frame: pd.DataFrame, metric: str, deci
     for bar in (bar for bar in bars if (bar.name, bar.series) in known):
         value, low, high = known[bar.name, bar.series]
         axes.barh(bar.y, value, 0.86, color=bar.color, edgecolor=bar.edge, hatch=bar.hatch, linewidth=0.7)
+        # Published values come without intervals.
         end = value if np.isnan(high) else high
         if not np.isnan(high):
             whisker = [[max(0, value - low)], [max(0, high - value)]]

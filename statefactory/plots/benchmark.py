@@ -1,4 +1,4 @@
-"""RewardPrediction as a figure: lengths of trajectories, and how their ground truth rises."""
+"""Figure of RewardPrediction: distribution of trajectory lengths, and the ground truth over their course."""
 
 from __future__ import annotations
 
@@ -64,5 +64,6 @@ def _reached(trajectory: pd.DataFrame, grid: np.ndarray) -> np.ndarray:
     import numpy as np
 
     ordered = trajectory.sort_values("step")
+    # 1e-9: a step that ends exactly on a grid point has been reached there.
     before = np.searchsorted(ordered["part"].to_numpy(), grid + 1e-9)
     return np.concatenate([[0.0], ordered["shaped"].to_numpy()])[before]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from lab.results.text import fitted, width, write
 from statefactory.routing import Match
@@ -13,6 +13,7 @@ from statefactory.state import Entity
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
 
 ROW, GAP, PAD = 0.22, 0.15, 0.09  # inches: a line of text, between boxes, and inside them
 SIZE, SMALL = 9.5, 8.5
@@ -59,6 +60,7 @@ class Panel(NamedTuple):
 def arranged(matches: Sequence[Match], state: Sequence[Entity]) -> Panel:
     """Boxes from top to bottom: the goal's in their order, and each state object where it was first taken."""
     goal = _stacked([(_goal_lines(match), _product(match)) for match in matches])
+    # By entity, since several goal objects may take the same state object.
     compared = _compared(matches)
     taken = _stacked([(_state_lines(entity, keys), "") for entity, keys in compared.items()])
     others = _stacked([(_state_lines(entity, {}, 3), "") for entity in state if entity not in compared])
@@ -70,7 +72,7 @@ def arranged(matches: Sequence[Match], state: Sequence[Entity]) -> Panel:
 def draw_matching(axes: Axes, matches: Sequence[Match], panel: Panel, colors: Colormap) -> None:
     """Draw on axes that are as large as their figure says, in inches; the panel's height is `panel.height`."""
     box = axes.get_position()
-    whole = box.width * axes.figure.get_figwidth()
+    whole = box.width * cast("Figure", axes.figure).get_figwidth()
     axes.set(xlim=(0, whole), ylim=(panel.height, 0))
     axes.axis("off")
     # left and right edges of the three columns; between the first two run the lines

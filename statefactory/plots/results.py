@@ -129,10 +129,11 @@ def _draw_panel(axes: Axes, frame: pd.DataFrame, panel: Panel, look: Mapping[str
 
 def _hatched(rows: Sequence[Bar], frame: pd.DataFrame, metric: str) -> list[Bar]:
     """The bars with the best and the worst of each series marked, where a series has more than one."""
-    marked = {}
+    marked: dict[tuple[str, str], str] = {}
     for series, of in frame[frame["metric"] == metric].groupby("series"):
         low, high = (of.loc[place, "name"] for place in (of["value"].idxmin(), of["value"].idxmax()))
         best, worst = (high, low) if metric == TRIPLETS else (low, high)
+        # A series with one value has no best.
         if best != worst:
             marked |= {(best, series): BEST, (worst, series): WORST}
     return [row._replace(hatch="////", edge=marked[row.name, row.series]) if (row.name, row.series) in marked else row

@@ -132,12 +132,13 @@ def _draw_curve(axes: Axes, walked: Walkthrough, negative: Sequence[float] | np.
     axes.plot(steps, walked.row.shaped, color=TRUTH, linewidth=1.4, linestyle=(0, (4, 2)))
     axes.plot(steps, walked.rewards, color=PREDICTED, linewidth=2.4, marker="o",
               markersize=4.5 if _inches(walked) > 0.12 else 0)  # fmt: skip
+    # Labels at the ends of the curves stand in for a legend, which would cover them.
     ends += [(float(walked.rewards[-1]), "predicted reward", PREDICTED), (walked.row.shaped[-1], "ground truth", TRUTH)]
     axes.set(xlim=(0.5, len(walked) + 0.5), ylim=(-0.04, 1.06), ylabel="reward")
     axes.set_xticks([])
     axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
     axes.tick_params(labelsize=SMALL)
-    axes.yaxis.label.set_size(SIZE)
+    axes.yaxis.label.set_fontsize(SIZE)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(visible=True, axis="y", color="0.9")
     for height, (_, label, color) in zip(_spread([end[0] for end in ends], 0.085), ends, strict=True):

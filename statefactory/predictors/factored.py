@@ -36,6 +36,7 @@ class StateFactory:
 
     def predict(self, goal: str, actions: Sequence[str], observations: Sequence[str]) -> np.ndarray:
         """Rewards in [0, 1], shape (steps,)."""
+        # The states of all steps first, then one batch of embeddings for the trajectory.
         trace = extract(self.backbone, goal, actions, observations, self.level, self.values, self.instruction)
         return trace_rewards(trace, self.embedder, self.convention)
 

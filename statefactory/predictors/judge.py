@@ -11,7 +11,7 @@ analysis of at most three sentences, and the whole stateful prompt. Table 8's ma
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -185,22 +185,26 @@ class Judge:
 
         steps = [Exchange(*pair) for pair in zip(actions, observations, strict=True)]
         answers = self._with_belief(goal, steps) if self.mode == "stateful" else self._with_history(goal, steps)
+        # Table 8 asks for 0 to 100, and Eq. 2 rewards are in [0, 1].
         percent = [None if answer is None else answer.reward for answer in answers]
         return Judgement(np.array(_carried(percent), dtype=float) / 100, percent.count(None))
 
-    def _with_history(self, goal: str, steps: list[Exchange]) -> list[Analysed | Guessed | None]:
+    def _with_history(self, goal: str, steps: list[Exchange]) -> list[Any]:
+        # Table 8 shows the history from its start at every step: the tokens grow with the square of the steps.
         return [self._answer(goal=goal, history=tuple(steps[: count + 1])) for count in range(len(steps))]
 
-    def _with_belief(self, goal: str, steps: list[Exchange]) -> list[Believed | None]:
-        answers: list[Believed | None] = []
+    def _with_belief(self, goal: str, steps: list[Exchange]) -> list[Any]:
+        answers: list[Any] = []
         belief: str | None = None
         for step in steps:
             answer = self._answer(goal=goal, belief=belief, action=step.action, observation=step.observation)
+            # A malformed answer leaves the belief of the step before: without it the judge would remember nothing.
             belief = belief if answer is None else answer.belief
             answers.append(answer)
         return answers
 
-    def _answer(self, **fields: object) -> AnswerModel | None:
+    def _answer(self, **fields: Any) -> Any:
+        """An answer of the mode's own class, or None for one that cannot be read."""
         try:
             return self.backbone.ask(PROMPTS[self.mode], **fields).value
         except MalformedAnswer:

@@ -16,4 +16,5 @@ class Monotonic:
         """Rewards of shape (steps,); neither the goal nor a text is looked at."""
         import numpy as np
 
+        # Appendix C.1 does not say where t starts; from 1, the published values come out (benchmark/labels.py).
         return np.arange(1, len(actions) + 1) / max(1, len(actions))

@@ -1,4 +1,4 @@
-"""Rules for Modules A, B and C at every level: the worlds' languages, read and written in a state's own form.
+"""The rules that answer Modules A, B and C: a world's language reads the text, and the state is written at its level.
 
 A rule sees the fields of its prompt and nothing else. At the levels of sentences it reads back the sentences that it
 wrote itself (`statefactory.state.fact`); what it cannot read in an observation it says in `thinking`.
@@ -6,9 +6,9 @@ wrote itself (`statefactory.state.fact`); what it cannot read in an observation 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from lab.models.noise import corruption
 from lab.models.prompts import AnswerModel
@@ -36,28 +36,35 @@ def _register(level: Level, prompts: Modules) -> None:
     def written(known: Entities, fields: Any) -> State:
         return at_level(known, level, fields.values)
 
+    # The level's own answer classes, made at run time: which fields they have is not known to mypy.
+    perceived, refined, interpreted = (cast("Callable[..., AnswerModel]", prompt.answer) for prompt in prompts)
+
     def perceive(fields: PerceiveFields) -> AnswerModel:
         language = language_of(fields.goal)
+        # From the fields alone, as a model would: no memory is kept between calls.
         known = from_level(fields.previous_state or ())
         reading = language.read(known, fields.action, fields.observation)
         thinking = UNPARSED + "\n".join(reading.unparsed) if reading.unparsed else ""
         seen = language.relevant(fields.goal, reading.known)
-        return prompts.perceive.answer(thinking=thinking, state=written(seen, fields))
+        return perceived(thinking=thinking, state=written(seen, fields))
 
     def refine(fields: RefineFields) -> AnswerModel:
         current = language_of(fields.goal).relevant(fields.goal, from_level(fields.state))
+        # Table 9, Module B, rule 3: what mattered before stays, also where this step does not show it.
         kept = _with_missing(current, from_level(fields.previous_state or ()))
-        return prompts.refine.answer(state=written(kept, fields))
+        return refined(state=written(kept, fields))
 
     def interpret(fields: InterpretFields) -> AnswerModel:
         language = language_of(fields.goal)
+        # Table 10: the whole task is translated once; later steps only anchor it.
         wanted = from_level(fields.previous_goal) if fields.previous_goal else language.blueprint(fields.goal)
         anchored = language.anchored(fields.goal, wanted, from_level(fields.state), fields.observation)
-        return prompts.interpret.answer(thinking="", goal=written(anchored, fields))
+        return interpreted(thinking="", goal=written(anchored, fields))
 
-    wrong = (wrong_perceive, wrong_refine, wrong_interpret)
-    for prompt, right, corrupt in zip(prompts, (perceive, refine, interpret), wrong, strict=True):
-        rule(prompt)(right)
+    right: tuple[Callable[[Any], AnswerModel], ...] = (perceive, refine, interpret)
+    wrong: tuple[Callable[..., AnswerModel], ...] = (wrong_perceive, wrong_refine, wrong_interpret)
+    for prompt, answered, corrupt in zip(prompts, right, wrong, strict=True):
+        rule(prompt)(answered)
         corruption(prompt)(partial(corrupt, level))
 
 

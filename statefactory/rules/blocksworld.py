@@ -97,6 +97,7 @@ def _completed(facts: Sequence[Fact]) -> list[Fact]:
     held = [fact.value for identity, fact in facts if identity == HAND and fact.value != "empty"]
     clear = {block for block, fact in facts if fact == Attribute("top", "clear")}
     standing = [block for block, fact in facts if fact.name == "position"]
+    # PlanBench's text lists every clear block, so that silence says covered.
     covered = [_top(block, "covered") for block in standing if block not in clear]
     return [*facts, *(_position(block, "in hand") for block in held), *covered]
 

@@ -56,6 +56,7 @@ class UnknownLanguage(LookupError):
 def language_of(goal: str) -> Language:
     """The language that a task description is in. Raises UnknownLanguage."""
     for name in NAMES:
+        # By the task's words: no prompt says which world it is about.
         if named(name).is_goal(goal):
             return named(name)
     raise UnknownLanguage(

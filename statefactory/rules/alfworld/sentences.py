@@ -159,6 +159,7 @@ def _switches(draft: Draft, match: Match[str]) -> None:
 
 def _describes(draft: Draft, match: Match[str]) -> None:
     if match["heat"]:
+        # The grammar says "cold" of a thing that a task calls "cool".
         draft.set(match["o"], temperature="hot" if match["heat"] == "hot" else "cool")
     if match["clean"]:
         draft.set(match["o"], cleanliness="clean")

@@ -39,7 +39,7 @@ class Task(NamedTuple):
 HOT, COOL = Attribute("temperature", "hot"), Attribute("temperature", "cool")
 CLEAN = Attribute("cleanliness", "clean")
 TREATMENTS = {"hot": HOT, "heat": HOT, "cool": COOL, "clean": CLEAN}
-TOOLS = {HOT: {"microwave"}, COOL: {"fridge"}, CLEAN: {"sinkbasin", "sink"}}
+TOOLS: dict[Attribute | None, set[str]] = {HOT: {"microwave"}, COOL: {"fridge"}, CLEAN: {"sinkbasin", "sink"}}
 TASKS = tuple(re.compile(words) for words in (
     r"put (?P<copies>two) (?P<thing>\w+) in (?P<place>\w+)",
     r"find (?P<copies>two) (?P<thing>\w+) and put them in (?P<place>\w+)",

@@ -44,6 +44,7 @@ def facts(known: Iterable[Entity]) -> frozenset[Fact]:
 
 def fidelity(steps: Sequence[Compared]) -> Fidelity:
     """The score over steps. Raises ValueError if there are none, or nothing is true."""
+    # Micro-averaged: a fact counts once a step, so long episodes weigh more.
     right = sum(len(step.read & step.true) for step in steps)
     read, true = (sum(len(getattr(step, side)) for step in steps) for side in ("read", "true"))
     if not true:

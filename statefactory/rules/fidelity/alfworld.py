@@ -69,7 +69,8 @@ def _episode(world: AlfWorld, task: HouseholdTask, actions: list[str | None], se
     with closing(engine):
         game = named(engine)
         game.load(fast_game(world.games.rules(), task))
-        state, known, action = game.reset(), (), ""
+        state, action = game.reset(), ""
+        known: tuple[Entity, ...] = ()
         simulator = Simulator(engine, world.games.rules(), task)
         for following in [*actions, ""]:
             reading = language.read(known, action, state["feedback"])
@@ -82,6 +83,7 @@ def _episode(world: AlfWorld, task: HouseholdTask, actions: list[str | None], se
 
 
 def _counted(known: tuple[Entity, ...]) -> frozenset[Fact]:
+    # "in the room" is what a first look around tells; the simulator has no fact for it.
     return frozenset(fact for fact in facts(known) if fact[2] != "in the room")
 
 

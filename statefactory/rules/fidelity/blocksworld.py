@@ -47,10 +47,9 @@ def true(state: State) -> frozenset[Fact]:
 
 
 def _true(state: State) -> Iterator[Fact]:
-    held = state.holding and block_name(state.holding)
-    yield "hand", "content", held or "empty"
-    if held:
-        yield held, "position", f"{_colour(state.holding)} in hand"
+    yield "hand", "content", block_name(state.holding) if state.holding else "empty"
+    if state.holding:
+        yield block_name(state.holding), "position", f"{_colour(state.holding)} in hand"
     for tower in state.towers:
         for lower, block in zip((None, *tower), tower, strict=False):
             yield block_name(block), "position", f"{_colour(block)} on {_colour(lower) if lower else 'table'}"

@@ -31,8 +31,5 @@ def compared(games: int = 0, seed: int = 0, file: Path = SAMPLE) -> Iterator[Com
         record = json.loads(line)
         known = from_facts((identity, Attribute(name, value)) for identity, name, value in record["before"])
         reading = read(known, record["action"], record["observation"])
-        yield Compared(facts(reading.known), _given(record["facts"]), reading.unparsed)
-
-
-def _given(rows: list[list[str]]) -> frozenset[Fact]:
-    return frozenset((identity, name, value) for identity, name, value in rows)
+        given: frozenset[Fact] = frozenset((identity, name, value) for identity, name, value in record["facts"])
+        yield Compared(facts(reading.known), given, reading.unparsed)

@@ -25,7 +25,7 @@ from random import Random
 from typing import Any
 
 from statefactory.rules.fidelity import UNSEEN, Compared, Fact, facts
-from statefactory.rules.languages import named
+from statefactory.rules.languages import Entities, named
 from statefactory.rules.textworld.words import INVENTORY, YOU
 from worlds.textworld import QuestTask, load
 
@@ -58,13 +58,15 @@ def played(task: QuestTask, plan: Iterable[str], steps: int, random: Random | No
     from worlds.textworld.engine import game_words, start
 
     env = start(compiled(task), "facts", "admissible_commands", "won", "lost")
-    read, told, known, plan = named("textworld").read, Told(), (), iter(plan)
+    read, told, plan = named("textworld").read, Told(), iter(plan)
+    known: Entities = ()
     try:
         state, action = env.reset(), ""
         for step in range(10_000):
             text = game_words(state["feedback"])
             reading = read(known, action, text)
             known = reading.known
+            # The truth is limited to what the text can have told: a closed chest's content is no miss of the reader's.
             told.see(action, text, Simulated(state["facts"]))
             stated = {fact for fact in facts(known) if fact[1] not in NO_FACTS}
             yield Compared(frozenset(stated), told.true(), reading.unparsed)

@@ -31,6 +31,7 @@ def _goal(pattern: str) -> Callable[[Callable[[re.Match[str], str], Goal]], Call
 def goal_of(text: str) -> Goal | None:
     """The goal state of a task description; None if it is not in ScienceWorld's words."""
     for pattern, words in GOALS:
+        # match, not fullmatch: a description goes on with hints, which are plans and no goals.
         match = pattern.match(text)
         if match:
             return _merged(words(match, text))
@@ -74,6 +75,7 @@ def _measured_melting_point(match: re.Match[str], text: str) -> Goal:
 
 @_goal(r"determine if (.+?) is electrically conductive\..*? place it in the (.+?)\. .*? place it in the (.+?)\.")
 def _tested_conductor(match: re.Match[str], text: str) -> Goal:
+    # Either box: no sentence tells the outcome of the experiment.
     return (entity(match[1], FOCUS), entity(match[1], {"location": f"in {match[2]} or {match[3]}"}))
 
 

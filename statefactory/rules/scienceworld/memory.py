@@ -55,8 +55,11 @@ class Memory:
     def _entity(self, identity: str, facts: dict[str, str]) -> Entity:
         """The same one as before where nothing changed: that spares most of the time."""
         before = self._before.get(identity)
-        same = before and len(before.attributes) == len(facts)
-        if same and all(facts.get(attribute.name) == attribute.value for attribute in before.attributes):
+        if (
+            before
+            and len(before.attributes) == len(facts)
+            and all(facts.get(a.name) == a.value for a in before.attributes)
+        ):
             return before
         return entity(identity, facts)
 
@@ -227,6 +230,7 @@ class Memory:
 
     def find(self, name: str, action: str = "") -> str | None:
         """The known thing that the world calls by a name. action: where the agent may have told which of several."""
+        # Of equal scores the thing known longest: -number makes `max` prefer it.
         ranked = [
             (score, -number, identity)
             for number, identity in enumerate(self.facts)
@@ -252,6 +256,7 @@ class Memory:
             return 0.0
         path = _path(facts)
         if facts.get("room") == self.room or path[-1:] == (("in", CARRIED),):
+            # Names recur in every room: the one in this room, or carried, is most likely meant.
             score += 5
         score += sum(_mentions(action, plain(holder)) for _, holder in path)
         score += 0.5 * (facts.get("stage", "?") in action)

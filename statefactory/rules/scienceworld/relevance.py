@@ -36,6 +36,7 @@ def kept(goal: str, known: Sequence[Entity]) -> tuple[Entity, ...]:
     ingredients = ", ".join(filter(None, (entity.value("ingredients") for entity in known)))
     words = f" {goal.lower()} "
     chosen = {e.identity for e in known if _matters(e, words, kinds, ingredients)}
+    # What a thing is in tells where it is: a holder is kept with it.
     chosen |= {holder for identity in tuple(chosen) for holder in memory.holders(identity)}
     left = (_without_points(e, goal) for e in known if e.identity in chosen)
     return tuple(entity for entity in left if entity.attributes)
@@ -45,6 +46,7 @@ def _matters(entity: Entity, goal: str, kinds: list[re.Pattern[str]], ingredient
     name = plain(entity.identity)
     if name == AGENT or entity.value("focus") or entity.value("origin"):
         return True
+    # Rooms and doors are ways there, and no part of what a task asks for (Table 10: plans are no goals).
     if name in ROOMS or name.startswith("door to "):
         return False
     named = re.search(rf"\b{re.escape(name.lower())}s?\b", goal) is not None

@@ -26,13 +26,15 @@ def describe(memory: Memory, action: str, text: str) -> list[str] | None:
         return _see_room(memory, room[1], room[2], room[3] or "")
     if carried:
         return _see(memory, carried[1], (("in", CARRIED),), memory.room)
-    if empty or inside:
-        name, lines, also = (empty[1], "nothing", empty[2]) if empty else inside.group(1, 2, 3)
-        return _see_inside(memory, name, lines, also or "", action)
+    if empty:
+        return _see_inside(memory, empty[1], "nothing", empty[2] or "", action)
+    if inside:
+        return _see_inside(memory, inside[1], inside[2], inside[3] or "", action)
     return _see_one(memory, action, text)
 
 
 def _see_room(memory: Memory, room: str, lines: str, doors: str) -> list[str]:
+    # A room may be described from elsewhere: the agent is in the one whose list has it.
     if re.search(r"\bthe agent\b", lines):
         memory.enter(room)
     return [*_see(memory, lines, (), room), *_doors(memory, doors, room)]

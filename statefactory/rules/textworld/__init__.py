@@ -51,6 +51,7 @@ def read(known: Sequence[Entity], action: str, observation: str) -> Reading:
 def relevant(goal: str, known: Sequence[Entity]) -> Entities:
     """The things that the quest names; of a cooking quest all things; the rooms of a quest with moves; and you."""
     text = f" {re.sub(r'[^a-z0-9-]+', ' ', goal.lower())} "
+    # A cooking quest names no ingredient: only the cookbook does, so every thing may matter.
     cooking = bool(COOKING_QUEST.search(goal.lower()))
     moves = any(_UNKNOWN.fullmatch(identity) for facts in milestones(goal) for identity, _ in facts)
     kept = []
@@ -58,12 +59,13 @@ def relevant(goal: str, known: Sequence[Entity]) -> Entities:
         visited = entity.value("visited") is not None
         named = f" {re.sub(r'[^a-z0-9-]+', ' ', entity.identity)} " in text
         if entity.identity == YOU or (moves if visited else cooking or named):
-            kept.append(_without_exits(entity))
+            kept.append(Entity(entity.identity, tuple(a for a in entity.attributes if a.name != "exits")))
     return tuple(entity for entity in kept if entity.attributes)
 
 
 def blueprint(goal: str) -> Entities:
     """Every instruction's fact; a later one of the same property of a thing replaces the earlier."""
+    # "take the key, put it on the table": where the key is at last is the goal.
     facts = {(thing, fact.name): fact.value for milestone in milestones(goal) for thing, fact in milestone}
     return from_facts((thing, Attribute(name, value)) for (thing, name), value in facts.items())
 
@@ -92,17 +94,15 @@ def _without_ending(text: str) -> tuple[str, str]:
     return body, text[len(body) :]
 
 
-def _without_exits(entity: Entity) -> Entity:
-    return Entity(entity.identity, tuple(a for a in entity.attributes if a.name != "exits"))
-
-
 def _with_room(wanted: Sequence[Entity], room: str, known: dict[str, Entity]) -> Entities:
     """The first room that is still unknown gets this room's name, if this room lies where that one should."""
-    place = next((i for i, entity in enumerate(wanted) if _UNKNOWN.fullmatch(entity.identity)), None)
+    unknown = (
+        (place, match[1]) for place, entity in enumerate(wanted) if (match := _UNKNOWN.fullmatch(entity.identity))
+    )
+    place, direction = next(unknown, (None, ""))
     if place is None or room not in known or any(entity.identity == room for entity in wanted):
         return tuple(wanted)
     before = [entity.identity for entity in wanted[:place] if entity.value("visited")]
-    direction = _UNKNOWN.fullmatch(wanted[place].identity)[1]
     location = known[room].value("location") or ""
     if before and location != f"{direction} of the {before[-1]}":
         return tuple(wanted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from statefactory.rules.textworld.scenery import ANSWER, LOOKS
+from statefactory.rules.textworld.filler import ANSWER, LOOKS
 from statefactory.rules.textworld.words import (
     INVENTORY,
     STATED,
@@ -61,6 +61,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _read(known: Knowledge, sentence: str, examined: str | None) -> bool:
+    # An action on "all" puts the thing's name before each answer.
     sentence = _ONE_OF_ALL.sub("", sentence)
     for form, rule in RULES:
         if match := form.fullmatch(sentence):
@@ -68,6 +69,7 @@ def _read(known: Knowledge, sentence: str, examined: str | None) -> bool:
             return True
     if _read_examined(known, sentence, examined):
         return True
+    # Last: filler states no fact, and a form above may have words in common with it.
     return bool(ANSWER.fullmatch(sentence))
 
 
@@ -153,26 +155,24 @@ def _processed(known: Knowledge, thing: str, done: str) -> None:
 
 
 # THING: a name, and no more of a sentence.
-RULES: tuple[Rule, ...] = tuple(
-    (re.compile(form.replace("THING", THING)), rule)
-    for form, rule in (
-        (r"you pick up the (?P<thing>THING) from the ground", _take),
-        (r"you take the (?P<thing>THING) from the (?P<holder>THING)", _take),
-        (r"you drop the (?P<thing>THING) on the ground", _drop),
-        (r"you put the (?P<thing>THING) (?P<where>into|on) the (?P<holder>THING)", _put),
-        (r"you open (?:the )?(?P<thing>THING)(?:, revealing (?P<items>.+))?", _open),
-        (r"you close (?:the )?(?P<thing>THING)", _say(state="closed")),
-        (r"you unlock (?:the )?(?P<thing>THING)", _say(state="closed", lock="unlocked")),
-        (r"you lock (?:the )?(?P<thing>THING)", _say(state="closed", lock="locked")),
-        (r"you (?:eat|drink) the (?P<thing>THING)", _consume),
-        (r"not bad", lambda known: None),
-        (r"you are carrying nothing", _carry),
-        (r"you are carrying: (?P<items>.+)", _carry),
-        (r"(?P<where>in|on) the (?P<holder>THING) (?:is|are) (?P<items>(?:an?|some|the) .+)", _hold),
-        (STATED.pattern, _turned),
-        (rf"the (?P<thing>THING) is already (?P<done>{'|'.join((*COOKING, *CUTTING.values()))})", _processed),
-        (r"adding the meal to your inventory", _prepare),
-        *((rf"you {done} the (?P<thing>THING)", _say(cooking=done)) for done in COOKING),
-        *((rf"you {verb} the (?P<thing>THING)", _say(cut=done)) for verb, done in CUTTING.items()),
-    )
+_FORMS: tuple[tuple[str, Callable[..., None]], ...] = (
+    (r"you pick up the (?P<thing>THING) from the ground", _take),
+    (r"you take the (?P<thing>THING) from the (?P<holder>THING)", _take),
+    (r"you drop the (?P<thing>THING) on the ground", _drop),
+    (r"you put the (?P<thing>THING) (?P<where>into|on) the (?P<holder>THING)", _put),
+    (r"you open (?:the )?(?P<thing>THING)(?:, revealing (?P<items>.+))?", _open),
+    (r"you close (?:the )?(?P<thing>THING)", _say(state="closed")),
+    (r"you unlock (?:the )?(?P<thing>THING)", _say(state="closed", lock="unlocked")),
+    (r"you lock (?:the )?(?P<thing>THING)", _say(state="closed", lock="locked")),
+    (r"you (?:eat|drink) the (?P<thing>THING)", _consume),
+    (r"not bad", lambda known: None),
+    (r"you are carrying nothing", _carry),
+    (r"you are carrying: (?P<items>.+)", _carry),
+    (r"(?P<where>in|on) the (?P<holder>THING) (?:is|are) (?P<items>(?:an?|some|the) .+)", _hold),
+    (STATED.pattern, _turned),
+    (rf"the (?P<thing>THING) is already (?P<done>{'|'.join((*COOKING, *CUTTING.values()))})", _processed),
+    (r"adding the meal to your inventory", _prepare),
+    *((rf"you {done} the (?P<thing>THING)", _say(cooking=done)) for done in COOKING),
+    *((rf"you {verb} the (?P<thing>THING)", _say(cut=done)) for verb, done in CUTTING.items()),
 )
+RULES: tuple[Rule, ...] = tuple((re.compile(form.replace("THING", THING)), rule) for form, rule in _FORMS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from statefactory.rules.textworld.scenery import ASIDE, is_greeting
+from statefactory.rules.textworld.filler import ASIDE, is_greeting
 from statefactory.rules.textworld.words import STATED, THING, YOU, Knowledge, listed, sentences
 
 TITLE = re.compile(r"^-= (.+?) =-[ \t]*$", re.MULTILINE)
@@ -90,6 +90,7 @@ def _arrive(known: Knowledge, room: str, action: str) -> None:
     """Where one is; after a move also how the room lies to the one before, once and for all."""
     before = known.value(YOU, "location")
     direction = action.lower().removeprefix("go ").strip()
+    # On the first visit alone: a room that is entered from elsewhere later would seem to have moved.
     if direction in OPPOSITE and before != f"in the {room}" and known.value(room, "visited") is None:
         there = f"{direction} of the {before.removeprefix('in the ')}" if before else f"to the {direction}"
         known.say(room, location=there)
@@ -116,6 +117,7 @@ def _read_sentence(known: Knowledge, room: str, thing: str | None, sentence: str
 def _read_holder(known: Knowledge, room: str, thing: str | None, sentence: str) -> str | None:
     """A sentence about a container or supporter, or about what it holds."""
     if match := _INSIDE.fullmatch(sentence):
+        # What shows its content is open, also where no sentence says so.
         known.say(match["holder"], state="open", location=f"in the {room}")
         _put(known, match["items"], f"in the {match['holder']}")
         return match["holder"]

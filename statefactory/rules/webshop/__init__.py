@@ -59,6 +59,7 @@ def _results(facts: Known, agent: dict[str, str], shown: Page, action: str) -> N
     agent["results"] = shown.total
     match = ACTION.match(action)
     if match and match[1].lower() == "search":
+        # The agent's own words, for the fidelity check alone: `relevant` drops them.
         agent["query"] = match[2].strip().lower()
     for title, price in shown.listed:
         product = _seen(facts, title)
@@ -123,6 +124,7 @@ def relevant(goal: str, known: Sequence[Entity]) -> Entities:
     mine = [_agent(e) if e.identity == AGENT else _product(wanted, e) for e in known]
     kept = {e.identity for e in mine if e.identity in (AGENT, opened) or e.value("status") in (LEFT, BOUGHT)}
     scores = {e.identity: _fit(wanted, e) for e in mine if e.identity not in kept}
+    # filter: a product that says nothing of the wish is not kept to make up the number.
     kept.update(sorted(filter(scores.get, scores), key=lambda name: -scores[name])[:KEPT])
     return tuple(e for e in mine if e.identity in kept)
 
@@ -169,6 +171,7 @@ def anchored(goal: str, wanted: Sequence[Entity], state: Sequence[Entity], obser
     """
     shown, asked = page(observation), wish(goal)
     waiting = [e.identity for e in wanted[:1]] == [asked.kind]
+    # Anchored once and for good: another product looked at later does not take the place (Table 10, 3c).
     if not waiting or shown.kind != "item" or not shown.title or not _can_be(asked, shown):
         return tuple(wanted)
     first, *others = wanted
@@ -192,4 +195,5 @@ def _offers(shown: Page, name: str, value: str) -> bool:
 def _costs_less(price: str, limit: float) -> bool:
     """Whether the price, or the upper of two, is below the limit; not so without a price."""
     dollars = [float(amount.replace(",", "")) for amount in DOLLARS.findall(price)]
+    # A range of prices holds for some options; the upper one is safe for all.
     return bool(dollars) and max(dollars) < limit

