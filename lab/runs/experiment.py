@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, get_type_hints
 
 from lab.machine import progress
+from lab.machine.faults import Unavailable
 from lab.machine.paths import runs_folder
 from lab.models import engines
 from lab.models.backbone import Backbone, Ledger
@@ -39,6 +40,10 @@ T = TypeVar("T")
 
 class ReplayMismatch(ValueError):
     """A setting was asked for that a recording was not made with."""
+
+
+class NothingMeasured(Unavailable):
+    """The machine kept every episode from being measured, so there is nothing to show."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,9 +174,15 @@ R = TypeVar("R", bound=Results[Any])
 
 
 def collect(
-    setup: Experiment, into: Callable[..., R], workers: int = 0, cluster: str = "", *, run: str = "",
-    record: bool | None = None, show_progress: bool = True,
-) -> R:  # fmt: skip
+    setup: Experiment,
+    into: Callable[..., R] = Results,  # type: ignore[assignment]  # a default decides R, which mypy cannot express
+    workers: int = 0,
+    cluster: str = "",
+    *,
+    run: str = "",
+    record: bool | None = None,
+    show_progress: bool = True,
+) -> R:
     """Play what the run does not have yet, and give the whole run as `into`: `Results`, or a paper's subclass of it.
 
     workers: how many episodes at a time; 0 for 8 threads with an endpoint, one at a time with a local model, processes
@@ -180,8 +191,8 @@ def collect(
     engine and condition. record: keep the answers for `replay:`; by default only a model's.
     A run that another process writes is waited for. Where the budget of `lab record` is spent, the results are those of
     the finished groups.
-    Raises ManifestMismatch if the folder holds another experiment, BudgetSpent if nothing was finished, Unavailable
-    where nothing answers, and what the experiment raises.
+    Raises ManifestMismatch if the folder holds another experiment, BudgetSpent if nothing was finished,
+    NothingMeasured, another Unavailable where nothing answers, and what the experiment raises.
     """
     setup = setup.resolved()
     backbone, kind = connected(setup.engine), engines.parse(setup.engine).kind
@@ -201,6 +212,9 @@ def collect(
         episodes, not_measured = _by_group(setup, tasks, opened)
         if spent and not episodes:
             raise spent
+        if not_measured and not episodes:
+            why = next(iter(opened.not_measured.values())).strip().splitlines()[-1]
+            raise NothingMeasured(f"None of {len(tasks)} episodes could be measured ({why}); run again to play them")
         if spent:
             progress.note(str(spent))
         return into(setup, backbone.engine.label, episodes, not_measured, opened.usage(), folder)
