@@ -61,6 +61,7 @@ def markov_test(
     random = np.random.default_rng(seed)
     observed = _information(group, past, following)
     null = np.array([_information(group, _shuffled(past, group, random), following) for _ in range(permutations)])
+    # Add one to both, or a finite number of permutations could give p = 0. The slack is for sums in another order.
     p_value = (1 + (null >= observed - 1e-12).sum()) / (1 + permutations)
     return MarkovTest(observed, float(null.mean()), float(p_value), len(rows), len(set(group)), int(keep.sum()))
 

