@@ -8,6 +8,7 @@ distribution comes from shuffling the prefixes inside each group, since the plug
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -52,9 +53,10 @@ def markov_test(
     import numpy as np
 
     rows = [row for trajectory in trajectories for row in _rows(trajectory, prefix)]
-    columns = [_codes(column) for column in zip(*rows, strict=True)] if rows else [np.zeros(0, dtype=int)] * 3
-    group, past, following = columns
-    keep = _met_in_two_ways(group, past) if rows else np.zeros(0, dtype=bool)
+    columns = [np.array(column, dtype=object) for column in zip(*rows, strict=True)] if rows else [np.zeros(0)] * 3
+    group, past, following = (np.unique(column, return_inverse=True)[1] for column in columns)
+    ways = Counter(code for code, _ in set(zip(group, past, strict=True)))  # different prefixes before each (s, P)
+    keep = np.array([ways[code] > 1 for code in group], dtype=bool)
     if not keep.any():
         raise ValueError("No certified state with its plan tail was reached by two different prefixes; give more runs")
     group, past, following = group[keep], past[keep], following[keep]
@@ -76,20 +78,6 @@ def _rows(trajectory: Trajectory, prefix: Prefix) -> Iterable[tuple[str, str, st
 
 def _key(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
-
-
-def _codes(column: Iterable[str]) -> np.ndarray:
-    import numpy as np
-
-    return np.unique(np.array(list(column), dtype=object), return_inverse=True)[1]
-
-
-def _met_in_two_ways(group: np.ndarray, past: np.ndarray) -> np.ndarray:
-    import numpy as np
-
-    pairs = np.unique(np.stack([group, past]), axis=1)
-    groups, ways = np.unique(pairs[0], return_counts=True)
-    return np.isin(group, groups[ways > 1])
 
 
 def _shuffled(past: np.ndarray, group: np.ndarray, random: np.random.Generator) -> np.ndarray:

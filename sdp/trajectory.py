@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -172,16 +172,12 @@ def write_jsonl(trajectories: Iterable[Trajectory], path: Path) -> None:
 
 def read_jsonl(path: Path) -> list[Trajectory]:
     """The trajectories of a file. Raises ValueError naming the line that is none."""
-    return [_read_line(path, number, line) for number, line in enumerate(_lines(path), start=1)]
-
-
-def _lines(path: Path) -> Sequence[str]:
     # Not splitlines(): text inside a line may hold other line separators.
-    return [line for line in path.read_text(encoding="utf-8").split("\n") if line]
-
-
-def _read_line(path: Path, number: int, line: str) -> Trajectory:
-    try:
-        return Trajectory.from_json(json.loads(line))
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"{path}, line {number} is no trajectory: {error!r}") from None
+    lines = [line for line in path.read_text(encoding="utf-8").split("\n") if line]
+    trajectories = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            trajectories.append(Trajectory.from_json(json.loads(line)))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise ValueError(f"{path}, line {number} is no trajectory: {error!r}") from None
+    return trajectories

@@ -64,14 +64,25 @@ def lines(parts: Mapping[str, list[Check]]) -> Iterator[str]:
 
 def own_checks() -> list[Check]:
     """What the library itself needs."""
-    return [_python(), *_packages(), _suite(), *_endpoint(), *_models(), _cluster(), *_data(), _disk(), _cache()]
+    from lab.runs.cluster import INSTALL as dask
 
-
-def _python() -> Check:
-    found = ".".join(map(str, sys.version_info[:3]))
-    return Check(
-        "Python 3.11", sys.version_info[:2] == (3, 11), found, "install Python 3.11, then: make PYTHON=python3.11"
-    )
+    python = ".".join(map(str, sys.version_info[:3]))
+    suite, cluster, free = _installed("explicit-state"), _installed("distributed"), shutil.disk_usage(ROOT).free
+    room = f"{free / 1e9:.1f} GB free"
+    return [
+        Check(
+            "Python 3.11", sys.version_info[:2] == (3, 11), python, "install Python 3.11, then: make PYTHON=python3.11"
+        ),
+        *_packages(),
+        # Entry points are read from the installed package: without it no world has checks or data sets to show.
+        Check("the suite is installed", suite is not None, suite or "", "python -m pip install -e ."),
+        *_endpoint(),
+        *_models(),
+        Check("distributed, for runs on a Dask cluster", cluster is not None, cluster or "", dask, optional=True),
+        *_data(),
+        Check("disk space", free > ROOMY, room, "make room: 2 GB are comfortable", optional=True),
+        _cache(),
+    ]
 
 
 def pins(requirements: Path = ROOT / "requirements.txt") -> dict[str, str]:
@@ -120,12 +131,6 @@ def _installed(name: str) -> str | None:
         return None
 
 
-def _suite() -> Check:
-    # Entry points are read from the installed package: without it no world has checks or data sets to show.
-    found = _installed("explicit-state")
-    return Check("the suite is installed", found is not None, found or "", "python -m pip install -e .")
-
-
 def _endpoint() -> list[Check]:
     address, key = os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_KEY")
     return [
@@ -150,13 +155,6 @@ def _models() -> list[Check]:
     ]
 
 
-def _cluster() -> Check:
-    from lab.runs.cluster import INSTALL as install
-
-    found = _installed("distributed")
-    return Check("distributed, for runs on a Dask cluster", found is not None, found or "", install, optional=True)
-
-
 def _data() -> list[Check]:
     from lab.machine.datasets import registered
 
@@ -174,13 +172,6 @@ def _data() -> list[Check]:
             Check(f"dataset {name}", present, dataset.about, f"python -m lab data fetch {name}", optional=True)
         )
     return checks
-
-
-def _disk() -> Check:
-    free = shutil.disk_usage(ROOT).free
-    return Check(
-        "disk space", free > ROOMY, f"{free / 1e9:.1f} GB free", "make room: 2 GB are comfortable", optional=True
-    )
 
 
 def _cache() -> Check:

@@ -18,7 +18,11 @@ HIDDEN = "[hidden]"
 
 def redact(text: str) -> str:
     """`text` without the values of secret environment variables and without anything shaped like a key."""
-    for value in _secrets():
+    named = (value.strip() for name, value in os.environ.items() if SECRET_NAMES.search(name))
+    passwords = (_password(os.environ.get(name, "")) for name in ADDRESS_NAMES)
+    # Longest first, so that a key that contains another is hidden whole. Short values would hide ordinary words.
+    values = {value for value in (*named, *passwords) if len(value) >= 8}
+    for value in sorted(values, key=len, reverse=True):
         text = text.replace(value, HIDDEN)
     return KEY_SHAPED.sub(HIDDEN, text)
 
@@ -28,14 +32,6 @@ def clean_address(address: str) -> str:
     parts = urlsplit(address)
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
-
-
-def _secrets() -> list[str]:
-    # Longest first, so that a key that contains another is hidden whole. Short values would hide ordinary words.
-    named = (value.strip() for name, value in os.environ.items() if SECRET_NAMES.search(name))
-    passwords = (_password(os.environ.get(name, "")) for name in ADDRESS_NAMES)
-    values = {value for value in (*named, *passwords) if len(value) >= 8}
-    return sorted(values, key=len, reverse=True)
 
 
 def _password(address: str) -> str:

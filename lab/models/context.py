@@ -51,7 +51,13 @@ def _fitted(prompt: Prompt, fields: Fields, engine: Engine) -> tuple[Fields, Mes
             break
         fields, messages = shorter, prompt.render(shorter)
     if _characters_over(messages, engine, REFUSED_AT) > 0:
-        raise PromptTooLong(_too_long(prompt, messages, engine))
+        tokens, options = int(_length(messages) / REFUSED_AT), engine.options
+        answer = f", {options['max_tokens']} of it for the answer" if "max_tokens" in options else ""
+        cut = ", also when all that may go is left out," if prompt.shorten else ""
+        raise PromptTooLong(
+            f"Prompt {prompt.name}{cut} takes about {tokens} tokens and the engine states context={options['context']}"
+            f"{answer}; raise it, or give the prompt fewer options"
+        )
     return fields, messages
 
 
@@ -66,13 +72,3 @@ def _characters_over(messages: Messages, engine: Engine, characters_a_token: flo
 
 def _length(messages: Messages) -> int:
     return sum(len(message["content"]) for message in messages)
-
-
-def _too_long(prompt: Prompt, messages: Messages, engine: Engine) -> str:
-    tokens, options = int(_length(messages) / REFUSED_AT), engine.options
-    answer = f", {options['max_tokens']} of it for the answer" if "max_tokens" in options else ""
-    cut = ", also when all that may go is left out," if prompt.shorten else ""
-    return (
-        f"Prompt {prompt.name}{cut} takes about {tokens} tokens and the engine states context={options['context']}"
-        f"{answer}; raise it, or give the prompt fewer options"
-    )

@@ -194,8 +194,9 @@ class Endpoint:
 
         if prompt.name in self._schemaless:
             return self._call(messages, None, exchange)
+        schema = {"name": prompt.name.replace(".", "_"), "schema": prompt.schema, "strict": True}
         try:
-            return self._call(messages, _response_format(prompt), exchange)
+            return self._call(messages, {"type": "json_schema", "json_schema": schema}, exchange)
         except openai.APIStatusError as error:
             if error.status_code not in REFUSES_SCHEMA:
                 raise
@@ -240,20 +241,13 @@ class Endpoint:
         if self._client is None:
             import openai
 
-            place = self._place()
+            place = place_of(self.address)
+            if self._base_url is not None:
+                # On this machine: no key is told, and no proxy from the environment stands between.
+                place = {"base_url": self._base_url(), "api_key": "none"}
+                place["http_client"] = openai.DefaultHttpxClient(trust_env=False)
             self._client = openai.OpenAI(max_retries=0, timeout=self._timeout, **place)  # our retries are bounded
         return self._client
-
-    def _place(self) -> dict[str, Any]:
-        """Where the server is and how to get in, as the SDK calls it."""
-        if self._base_url is not None:
-            from openai import DefaultHttpxClient
-
-            # On this machine: no key is told, and no proxy from the environment stands between.
-            return {
-                "base_url": self._base_url(), "api_key": "none", "http_client": DefaultHttpxClient(trust_env=False)
-            }  # fmt: skip
-        return place_of(self.address)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_client": None}
@@ -285,31 +279,23 @@ def place_of(address: str) -> dict[str, Any]:
     }
 
 
-def _response_format(prompt: Prompt) -> dict[str, Any]:
-    name = prompt.name.replace(".", "_")
-    return {"type": "json_schema", "json_schema": {"name": name, "schema": prompt.schema, "strict": True}}
-
-
 def _reply(completion: Any) -> Reply:
     """Raises BadBody if the body was no chat completion; the SDK does not check."""
     try:
         choice = completion.choices[0]
         # Without lone surrogates, which could not be shown to the model again.
         text = (choice.message.content or "").encode("utf-8", "replace").decode()
-        fault = _fault(text, getattr(choice.message, "refusal", None), choice.finish_reason)
+        refusal, finish = getattr(choice.message, "refusal", None), choice.finish_reason
         tokens = [getattr(completion.usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
     except (AttributeError, IndexError, KeyError, TypeError):
         raise BadBody("the body is no chat completion") from None
-    truncated = choice.finish_reason == "length"
+    truncated = finish == "length"
+    fault = "" if text.strip() else "the answer was empty"
+    if refusal or finish == "content_filter":
+        fault = "refused"
+    elif truncated:
+        fault = "the answer was cut off before its end"
     return Reply(text, tokens[0] or 0, tokens[1] or 0, counted=None not in tokens, fault=fault, truncated=truncated)
-
-
-def _fault(text: str, refusal: str | None, finish_reason: str | None) -> str:
-    if refusal or finish_reason == "content_filter":
-        return "refused"
-    if finish_reason == "length":
-        return "the answer was cut off before its end"
-    return "" if text.strip() else "the answer was empty"
 
 
 def _read(reply: Reply, prompt: Prompt) -> tuple[AnswerModel, str]:

@@ -51,7 +51,13 @@ def connect(engine: Engine, **settings: Any) -> Endpoint:
     if model.use != "answers":
         able = ", ".join(f"local:{name}" for name, other in weights.known().items() if other.use == "answers")
         raise BadEngine(f"Engine {engine.text!r}: {engine.name} is for {model.use}; models that answer: {able}")
-    _ready(model)
+    lacking = [] if find_spec("xllamacpp") else ["the package xllamacpp"]
+    lacking += [] if model.present else [f"the model {model.name} (looked for in {weights.folder()})"]
+    if lacking:
+        raise MissingLocal(
+            f"The engine local lacks {' and '.join(lacking)}. These two lines add what it needs:\n"
+            f"    {INSTALL}\n    python -m lab model get {model.name}"
+        )
     serving = Serving(model.name, engine.options["context"], engine.options.get("threads", default_threads()))
     (sha256,) = model.files.values()
     settings = {"cache": AnswerCache()} | settings
@@ -78,28 +84,13 @@ def stop() -> None:
         _servers.clear()  # llama.cpp's server stops when its last reference goes
 
 
-def _ready(model: weights.Model) -> None:
-    lacking = [] if find_spec("xllamacpp") else ["the package xllamacpp"]
-    lacking += [] if model.present else [f"the model {model.name} (looked for in {weights.folder()})"]
-    if lacking:
-        raise MissingLocal(
-            f"The engine local lacks {' and '.join(lacking)}. These two lines add what it needs:\n"
-            f"    {INSTALL}\n    python -m lab model get {model.name}"
-        )
-
-
-def _trusted(name: str) -> weights.Model:
-    """The model, if its file is the pinned one: answers are kept under that hash, and no other file may give them."""
-    model = weights.named(name)
+def _start(serving: Serving) -> Any:
+    model = weights.named(serving.model)
     try:
+        # Answers are kept under the pinned hash, and no other file may give them.
         weights.checked(model, weights.folder())
     except (weights.WrongHash, OSError) as error:
-        raise MissingLocal(f"{error}. Remove the file, then: python -m lab model get {name}") from None
-    return model
-
-
-def _start(serving: Serving) -> Any:
-    model = _trusted(serving.model)
+        raise MissingLocal(f"{error}. Remove the file, then: python -m lab model get {model.name}") from None
     xllamacpp = _library()
     settings = xllamacpp.CommonParams()
     settings.model.path = str(model.path)

@@ -30,7 +30,13 @@ def parse(text: str, answer: type[T]) -> tuple[T, str]:
     try:
         return _read(text, answer), "strict"
     except ValueError:  # a ValidationError is one, and so is what lone surrogates raise
-        return _validate(_repair(text), answer), "repaired"
+        value = _repair(text)
+    try:
+        return _read(json.dumps(value), answer), "repaired"
+    except ValidationError as error:
+        raise MalformedAnswer(faults(error)) from None
+    except (ValueError, RecursionError) as error:
+        raise MalformedAnswer(f"not JSON ({error})") from None
 
 
 def _read(text: str, answer: type[T]) -> T:
@@ -40,22 +46,17 @@ def _read(text: str, answer: type[T]) -> T:
     return value
 
 
-def _validate(value: Any, answer: type[T]) -> T:
-    try:
-        return _read(json.dumps(value), answer)
-    except ValidationError as error:
-        raise MalformedAnswer(faults(error)) from None
-    except (ValueError, RecursionError) as error:
-        raise MalformedAnswer(f"not JSON ({error})") from None
-
-
 def _repair(text: str) -> dict[str, Any]:
     from json_repair import loads
 
     if len(text) > LONGEST_REPAIR:
         raise MalformedAnswer("not JSON, and too long to repair")
+    # Prose before and after the object confuses the repairer more than it helps, and so do the drafts of a model that
+    # thinks aloud.
+    text = text.rpartition("</think>")[2]
+    start, end = text.find("{"), text.rfind("}")
     try:
-        value = loads(_object_part(text))
+        value = loads(text[start : end + 1] if 0 <= start < end else text)
     except (ValueError, RecursionError, IndexError, TypeError, KeyError) as error:
         raise MalformedAnswer(f"not JSON ({type(error).__name__})") from None
     if isinstance(value, list) and len(value) == 1:  # a common slip: the object inside a list
@@ -63,11 +64,3 @@ def _repair(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise MalformedAnswer("no JSON object in the answer")
     return value
-
-
-def _object_part(text: str) -> str:
-    # Prose before and after the object confuses the repairer more than it helps, and so do the drafts of a model that
-    # thinks aloud.
-    text = text.rpartition("</think>")[2]
-    start, end = text.find("{"), text.rfind("}")
-    return text[start : end + 1] if 0 <= start < end else text

@@ -106,19 +106,14 @@ def _written(template: str, values: dict[str, Any]) -> str:
 @cache
 def _compiled(text: str) -> Any:
     from jinja2 import Environment, StrictUndefined
+    from pydantic_core import to_json
 
     # Model prompts are plain text, never HTML: escaping would change what the model reads.
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
-    environment.filters["json"] = _json
+    # `{{ value | json }}`: compact, also of dataclasses and models.
+    environment.filters["json"] = lambda value: to_json(value).decode()
     environment.filters["inert"] = inert
     return environment.from_string(text.strip())
-
-
-def _json(value: Any) -> str:
-    """A template's `{{ value | json }}`: compact JSON, also of dataclasses and models."""
-    from pydantic_core import to_json
-
-    return to_json(value).decode()
 
 
 def inert(text: str) -> str:

@@ -62,12 +62,15 @@ class Replay:
     def of(cls, engine: engines.Engine) -> Replay:
         """Open a run folder or recording: a path, or a name in `runs/` or `data/recordings/`. Raises MissingRun."""
         folders = (Path(engine.name), runs_folder() / engine.name, recordings_folder() / engine.name)
-        found = ((folder, _answers_of(folder)) for folder in folders if (folder / "manifest.json").is_file())
-        folder, answers = next(((folder, path) for folder, path in found if path), (None, None))
-        if folder is None or answers is None:
+        # Plain in a run folder, packed in a recording.
+        names = (ANSWERS, f"{ANSWERS}.gz")
+        found = (folder / name for folder in folders if (folder / "manifest.json").is_file() for name in names)
+        answers = next((path for path in found if path.is_file()), None)
+        if answers is None:
             raise MissingRun(
                 f"{engine.name} holds no {ANSWERS}: name a recording, or a run folder made with record=True"
             )
+        folder = answers.parent
         return cls(folder, json.loads((folder / "manifest.json").read_text()), read_answers(answers))
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
@@ -102,11 +105,6 @@ class Replay:
         else:
             why = "the version is the same, so its wording, schema or fields differ from what was recorded"
         return f"Recording {self.folder.name} has no answer to this {prompt.name} request: {why}. Record it again"
-
-
-def _answers_of(folder: Path) -> Path | None:
-    """The file of answers in a run folder or, packed, in a recording."""
-    return next((path for path in (folder / ANSWERS, folder / f"{ANSWERS}.gz") if path.is_file()), None)
 
 
 def read_answers(path: Path) -> dict[str, Recorded]:

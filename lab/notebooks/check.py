@@ -72,7 +72,10 @@ def stale_cells(committed: NotebookNode, executed: NotebookNode) -> list[str]:
     old, new = (normalise(notebook).cells for notebook in (committed, executed))
     for place, (left, right) in enumerate(zip(old, new, strict=True), start=1):
         if left != right:
-            return [f"is stale at cell {place}; execute it with: make notebooks\n{_difference(left, right)}"]
+            changes = difflib.unified_diff(_lines(left), _lines(right), "committed", "re-run", lineterm="", n=0)
+            shown = [f"    {line[:160]}" for line in changes if not line.startswith("@@")]
+            differing = "\n".join(shown[: SHOWN_LINES + 2])
+            return [f"is stale at cell {place}; execute it with: make notebooks\n{differing}"]
     return []
 
 
@@ -109,12 +112,6 @@ def _parameter_faults(notebook: NotebookNode, name: str) -> Iterator[str]:
         declared(notebook, name)
     except NotebookError as error:
         yield str(error)
-
-
-def _difference(left: NotebookNode, right: NotebookNode) -> str:
-    changes = difflib.unified_diff(_lines(left), _lines(right), "committed", "re-run", lineterm="", n=0)
-    shown = [f"    {line[:160]}" for line in changes if not line.startswith("@@")]
-    return "\n".join(shown[: SHOWN_LINES + 2])
 
 
 def _lines(cell: NotebookNode) -> list[str]:

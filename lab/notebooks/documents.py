@@ -31,7 +31,14 @@ def locate(names: Iterable[str]) -> list[Path]:
 
     Raises NotebookError for a name that is neither, with the names there are.
     """
-    return list(dict.fromkeys(_locate(name) for name in names))
+    found: dict[Path, None] = {}
+    for name in names:
+        path = next((path for path in (Path(name), FOLDER / name, FOLDER / f"{name}.ipynb") if path.is_file()), None)
+        if path is None:
+            known = ", ".join(name_of(path) for path in committed()) or "none yet"
+            raise NotebookError(f"no notebook {name!r}; give a file, or one of: {known}")
+        found[path.resolve()] = None
+    return list(found)
 
 
 def name_of(path: Path) -> str:
@@ -67,11 +74,3 @@ def text_of(notebook: NotebookNode) -> str:
 def tags(cell: NotebookNode) -> list[str]:
     """A cell's tags."""
     return cell.metadata.get("tags", [])
-
-
-def _locate(name: str) -> Path:
-    for path in (Path(name), FOLDER / name, FOLDER / f"{name}.ipynb"):
-        if path.is_file():
-            return path.resolve()
-    known = ", ".join(name_of(path) for path in committed()) or "none yet"
-    raise NotebookError(f"no notebook {name!r}; give a file, or one of: {known}")

@@ -104,7 +104,13 @@ def execute(
     A job's output appears whole or not at all; a failed job leaves NAME.failed.ipynb beside it.
     Raises NotebookError if two jobs have one output, KeyboardInterrupt after stopping all kernels.
     """
-    _refuse_clashes(jobs)
+    first: dict[Path, Job] = {}
+    for job in jobs:
+        other = first.setdefault(job.output, job)
+        if other is not job:
+            raise NotebookError(
+                f"{other.source} and {job.source} would both be written to {job.output}; run them apart"
+            )
     cells = {job.source: len(read(job.source).cells) for job in jobs}
     environment = _environment(figures)
     with progress.bar(sum(cells.values()), "cells", show=sys.stderr.isatty()) as bar:
@@ -118,16 +124,6 @@ def execute(
                 board.stop()
                 raise
     return [done[job.output] for job in jobs]
-
-
-def _refuse_clashes(jobs: Sequence[Job]) -> None:
-    first: dict[Path, Job] = {}
-    for job in jobs:
-        other = first.setdefault(job.output, job)
-        if other is not job:
-            raise NotebookError(
-                f"{other.source} and {job.source} would both be written to {job.output}; run them apart"
-            )
 
 
 def _environment(figures: Path | None) -> dict[str, str]:

@@ -50,7 +50,11 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
         _clean_frame(cell, place, taken)
         if cell.cell_type == "code":
             count += bool(cell.source.strip())
-            _clean_outputs(cell, count if cell.source.strip() and cell.execution_count else None)
+            cell.execution_count = count if cell.source.strip() and cell.execution_count else None
+            cell.outputs = [output for output in _merged_streams(cell.outputs) if _clean_output(output)]
+            for output in cell.outputs:
+                if output.output_type == "execute_result":
+                    output.execution_count = cell.execution_count
     _number_styled_tables(output for cell in clean.cells for output in cell.get("outputs", []))
     return clean
 
@@ -64,14 +68,6 @@ def _clean_frame(cell: NotebookNode, place: int, taken: set[str]) -> None:
     elif not cell.get("id") or cell.id in taken:
         cell.id = f"cell-{place}"
     taken.add(cell.id)
-
-
-def _clean_outputs(cell: NotebookNode, count: int | None) -> None:
-    cell.execution_count = count
-    cell.outputs = [output for output in _merged_streams(cell.outputs) if _clean_output(output)]
-    for output in cell.outputs:
-        if output.output_type == "execute_result":
-            output.execution_count = count
 
 
 def _merged_streams(outputs: list[NotebookNode]) -> Iterator[NotebookNode]:
@@ -119,8 +115,17 @@ def _clean_content(kind: str, content: Any) -> Any:
 
 def _clean_text(text: str) -> str:
     text = ADDRESS.sub("0x…", CELL_FILE.sub("<cell>", text))
-    for folder, name in _folders():
-        text = text.replace(folder, name)
+    shown = {
+        str(official_data().resolve()): "data/official",
+        sys.prefix: ".venv",
+        sys.base_prefix: "<python>",
+        str(ROOT): ".",
+        str(Path.home()): "~",
+    }
+    for folder in sorted(shown, key=len, reverse=True):  # the longest first, so that no part of it is cut before
+        # A repository or home at the root folder would make every slash a match.
+        if len(folder) > 1:
+            text = text.replace(folder, shown[folder])
     return text
 
 
@@ -131,19 +136,6 @@ def _number_styled_tables(outputs: Iterator[NotebookNode]) -> None:
         page = output.get("data", {}).get("text/html")
         if page:
             output.data["text/html"] = STYLER_ID.sub(lambda id: ids.setdefault(id.group(), f"T_{len(ids):05d}"), page)
-
-
-def _folders() -> list[tuple[str, str]]:
-    """Folders of this machine and how they are shown, the longest path first so that no part of it is cut before."""
-    named = {
-        str(official_data().resolve()): "data/official",
-        sys.prefix: ".venv",
-        sys.base_prefix: "<python>",
-        str(ROOT): ".",
-        str(Path.home()): "~",
-    }
-    # A repository or home at the root folder would make every slash a match.
-    return sorted((pair for pair in named.items() if len(pair[0]) > 1), key=lambda pair: -len(pair[0]))
 
 
 def without_png_text(image: bytes) -> bytes:

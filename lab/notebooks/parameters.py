@@ -58,7 +58,9 @@ def declared(notebook: NotebookNode, where: str) -> dict[str, Parameter]:
     if cell is None:
         return {}
     try:
-        comments = _comments(cell.source)
+        # Tokens, not a search for "#", which may stand in a string.
+        tokens = tokenize.generate_tokens(io.StringIO(cell.source).readline)
+        comments = {token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT}
         body = ast.parse(cell.source).body
     except (SyntaxError, tokenize.TokenError) as error:
         raise NotebookError(f"the parameters cell of {where} is not valid Python: {error}") from error
@@ -77,7 +79,14 @@ def resolve(notebooks: Sequence[Path], given: Sequence[tuple[str, str]]) -> dict
     for name, text in given:
         lacking = [where for where, parameters in by_notebook.items() if name not in parameters]
         if lacking:
-            raise NotebookError(_unknown(name, lacking, by_notebook))
+            others = [where for where in by_notebook if where not in lacking]
+            head = f"{', '.join(lacking)} {'has' if len(lacking) == 1 else 'have'} no parameter {name!r}"
+            if others:
+                having = f"{', '.join(others)} {'has' if len(others) == 1 else 'have'}"
+                raise NotebookError(f"{head}, while {having}. Run them apart.")
+            known = dict.fromkeys(str(one) for parameters in by_notebook.values() for one in parameters.values())
+            there = "There are:" if known else "They declare none."
+            raise NotebookError(f"{head}. {there}" + "".join(f"\n  {line}" for line in known))
         values[name] = [parse(text, parameters[name]) for parameters in by_notebook.values()][-1]
     return values
 
@@ -105,14 +114,8 @@ def parse(text: str, parameter: Parameter) -> Any:
     return value
 
 
-def _comments(source: str) -> dict[int, str]:
-    """Line number -> the text of the comment that ends the line."""
-    # Tokens, not a search for "#", which may stand in a string.
-    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    return {token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT}
-
-
 def _parameter(statement: ast.stmt, comments: Mapping[int, str], where: str) -> Parameter:
+    """One declared parameter. comments: by the number of the line that each ends."""
     line = f"line {statement.lineno} of the parameters cell of {where}"
     example = "write it as in: limit: int = 20  # tasks per split"
     if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name) or not statement.value:
@@ -136,12 +139,3 @@ def _type(annotation: str) -> tuple[type, bool]:
     if len(kinds) != 1:
         raise ValueError(f"{annotation} is no single type")
     return kinds[0], "None" in names
-
-
-def _unknown(name: str, lacking: Sequence[str], by_notebook: Mapping[str, Mapping[str, Parameter]]) -> str:
-    others = [where for where in by_notebook if where not in lacking]
-    head = f"{', '.join(lacking)} {'has' if len(lacking) == 1 else 'have'} no parameter {name!r}"
-    if others:
-        return f"{head}, while {', '.join(others)} {'has' if len(others) == 1 else 'have'}. Run them apart."
-    known = {str(parameter): None for parameters in by_notebook.values() for parameter in parameters.values()}
-    return f"{head}. {'There are:' if known else 'They declare none.'}" + "".join(f"\n  {line}" for line in known)

@@ -72,7 +72,9 @@ def bootstrap_mean(
     if data.ndim != 1 or not data.size or np.isnan(data).any():
         raise ValueError(f"a mean needs a list of at least one number and no NaN, not {data!r}")
     mean = float(data.mean())
-    means = np.concatenate(list(_resampled_means(data, seed, resamples)))
+    random, chances = np.random.default_rng(seed), np.full(data.size, 1 / data.size)
+    drawn = (random.multinomial(data.size, chances, size=count) for count in _batches(resamples, data.size))
+    means = np.concatenate([counts @ data / data.size for counts in drawn])
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     # The means of equal values can all be an ulp off; an interval has to hold its estimate.
     return Interval(mean, min(float(low), mean), max(float(high), mean))
@@ -89,6 +91,8 @@ def compare(a: Mapping[str, float], b: Mapping[str, float], seed: int = 0) -> Co
     first, second = (np.array([run[task] for task in tasks], dtype=float) for run in (a, b))
     differences = first - second
     p_value, exact = sign_flip(differences, seed)
+    wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
+    binary = np.isin(np.concatenate([first, second]), (0.0, 1.0)).all()
     return Comparison(
         n=len(tasks),
         mean_a=float(first.mean()),
@@ -96,10 +100,10 @@ def compare(a: Mapping[str, float], b: Mapping[str, float], seed: int = 0) -> Co
         difference=bootstrap_mean(differences, seed),
         p_value=p_value,
         exact=exact,
-        wins=int((differences > 0).sum()),
-        losses=int((differences < 0).sum()),
+        wins=wins,
+        losses=losses,
         ties=int((differences == 0).sum()),
-        mcnemar=_mcnemar_if_binary(first, second),
+        mcnemar=mcnemar(wins, losses) if binary else None,
     )
 
 
@@ -120,7 +124,10 @@ def sign_flip(differences: Sequence[float] | np.ndarray, seed: int = 0, draws: i
         patterns = np.arange(2**moved.size)[:, None] >> np.arange(moved.size) & 1
         sums = (1 - 2 * patterns) @ moved
         return float((np.abs(sums) >= threshold).mean()), True
-    extreme = sum(int((np.abs(sums) >= threshold).sum()) for sums in _flipped_sums(moved, seed, draws))
+    random, extreme = np.random.default_rng(seed), 0
+    for count in _batches(draws, moved.size):
+        sums = (1 - 2 * random.integers(0, 2, size=(count, moved.size), dtype=np.int8)) @ moved
+        extreme += int((np.abs(sums) >= threshold).sum())
     return (1 + extreme) / (1 + draws), False
 
 
@@ -155,32 +162,7 @@ def _some(names: Sequence[str], most: int = 8) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def _mcnemar_if_binary(first: np.ndarray, second: np.ndarray) -> float | None:
-    import numpy as np
-
-    if not np.isin(np.concatenate([first, second]), (0.0, 1.0)).all():
-        return None
-    return mcnemar(int((first > second).sum()), int((first < second).sum()))
-
-
 def _batches(total: int, width: int) -> Iterator[int]:
     size = max(1, DRAWN_AT_ONCE // width)
     for start in range(0, total, size):
         yield min(size, total - start)
-
-
-def _resampled_means(data: np.ndarray, seed: int, resamples: int) -> Iterator[np.ndarray]:
-    import numpy as np
-
-    random = np.random.default_rng(seed)
-    chances = np.full(data.size, 1 / data.size)
-    for count in _batches(resamples, data.size):
-        yield random.multinomial(data.size, chances, size=count) @ data / data.size
-
-
-def _flipped_sums(moved: np.ndarray, seed: int, draws: int) -> Iterator[np.ndarray]:
-    import numpy as np
-
-    random = np.random.default_rng(seed)
-    for count in _batches(draws, moved.size):
-        yield (1 - 2 * random.integers(0, 2, size=(count, moved.size), dtype=np.int8)) @ moved

@@ -112,18 +112,13 @@ def _next(waiting: Any, client: Any, cluster: str) -> Any:
     while not waiting.has_ready():
         time.sleep(POLL_SECONDS)
         if time.monotonic() - idle_since > IDLE_SECONDS:
-            idle_since, noted = time.monotonic(), _note_if_empty(client, cluster)
+            idle_since, noted = time.monotonic(), False
+            with suppress(Exception):  # a lost scheduler shows in the futures, which are cancelled
+                noted = not client.nthreads()
+                progress.note(f"no worker there; start one with: dask worker {cluster}" if noted else "")
     if noted:
         progress.note("")
     return next(waiting)
-
-
-def _note_if_empty(client: Any, cluster: str) -> bool:
-    with suppress(Exception):  # a lost scheduler shows in the futures, which are cancelled
-        empty = not client.nthreads()
-        progress.note(f"no worker there; start one with: dask worker {cluster}" if empty else "")
-        return empty
-    return False
 
 
 def _result(future: Any, task: str, cluster: str, died: Died[T]) -> T:
@@ -134,20 +129,18 @@ def _result(future: Any, task: str, cluster: str, died: Died[T]) -> T:
         if isinstance(error, KilledWorker):
             times = error.allowed_failures + 1  # dask's own setting, distributed.scheduler.allowed-failures
             return died(task, f"{times} workers died while they played {task}; their logs may say why (memory?)")
-        raise error if isinstance(error, Unavailable) else _unlike(error, cluster)
+        if isinstance(error, Unavailable):
+            raise error
+        # Nothing else can come from the job itself: the scheduler or a worker could not load it.
+        said = str(error.__cause__ or error).strip().splitlines() or [type(error).__name__]
+        raise NoCluster(
+            f"The cluster {cluster} cannot load what is to be played: {redact(said[0])}. Start its scheduler and its "
+            "workers in an environment with the same checkout and the same packages as here"
+        )
     try:
         return future.result()
     except (CancelledError, OSError):
         raise NoCluster(f"The scheduler {cluster} was lost; start it and its workers again") from None
-
-
-def _unlike(error: BaseException, cluster: str) -> NoCluster:
-    """For what a job cannot have raised: the scheduler or a worker could not load it."""
-    said = str(error.__cause__ or error).strip().splitlines() or [type(error).__name__]
-    return NoCluster(
-        f"The cluster {cluster} cannot load what is to be played: {redact(said[0])}. Start its scheduler and its "
-        "workers in an environment with the same checkout and the same packages as here"
-    )
 
 
 @dataclass(frozen=True)

@@ -64,17 +64,25 @@ def estimate(run: str, model: str) -> Estimate:
             f"{folder} (engine {engine!r}, {len(episodes)} episodes) recorded no tokens: there is nothing to multiply. "
             f"Run some episodes on a model first, such as: python -m lab run NOTEBOOK -p engine {model} -p limit 20"
         )
-    rates = _rates(model)
-    names = sorted({name for episode in episodes for name in _operators(episode)})
-    shares = [_share(name, [_only(episode, name) for episode in episodes], rates) for name in names]
-    return Estimate(folder.name, engine, model, len(episodes), without, shares, _share("all", episodes, rates))
+    prices = usage.prices(str(usage.price_file()))
+    if model not in prices:
+        raise UnknownPrice(
+            f"{usage.price_file()} has no price for {model}; it has: {', '.join(prices) or 'none'}. "
+            f"Add a line, in dollars per million tokens:\n{json.dumps(model)}: {{input: 0.00, output: 0.00}}"
+        )
+    shares = []
+    for name in sorted({name for episode in episodes for name in _operators(episode)}):
+        alone = [{one: took for one, took in _operators(episode).items() if one == name} for episode in episodes]
+        shares.append(_share(name, alone, prices[model]))
+    return Estimate(folder.name, engine, model, len(episodes), without, shares, _share("all", episodes, prices[model]))
 
 
 def lines(found: Estimate, episodes: int, workers: int) -> Iterator[str]:
     """The report: a table by operator, then dollars and wall time of this many episodes."""
     yield f"{found.run} (engine {found.engine}, {found.recorded} episodes) at the price of {found.model}; an episode:"
     yield from _table([*found.shares, found.total])
-    yield f"{episodes:,} episodes: {_dollars(found.total.usd, episodes)}"
+    value, low, high = (f"{dollars * episodes:,.2f}" for dollars in found.total.usd)
+    yield f"{episodes:,} episodes: {value} dollars [{low}, {high}]"
     yield f"  {_time(found.total.seconds, episodes, workers)}"
     yield "In brackets: 95 % bootstrap intervals over episodes. Tokens as the recorded model's tokenizer counts them."
     if found.recorded == 1:
@@ -90,24 +98,9 @@ def _folder(run: str) -> Path:
     return folder
 
 
-def _rates(model: str) -> Mapping[str, float]:
-    path = usage.price_file()
-    table = usage.prices(str(path))
-    if model not in table:
-        raise UnknownPrice(
-            f"{path} has no price for {model}; it has: {', '.join(table) or 'none'}. "
-            f"Add a line, in dollars per million tokens:\n{json.dumps(model)}: {{input: 0.00, output: 0.00}}"
-        )
-    return table[model]
-
-
 def _operators(episode: Any) -> dict[str, dict[str, Any]]:
     """An episode's usage by operator; an episode that failed before its first call has none."""
     return episode or {}
-
-
-def _only(episode: Any, operator: str) -> dict[str, dict[str, Any]]:
-    return {name: took for name, took in _operators(episode).items() if name == operator}
 
 
 def _sum(operators: Mapping[str, Mapping[str, Any]], name: str) -> float:
@@ -119,16 +112,11 @@ def _share(operator: str, episodes: Sequence[Any], rates: Mapping[str, float]) -
     pairs = zip(columns["tokens_in"], columns["tokens_out"], strict=True)
     usd = bootstrap_mean([(into * rates["input"] + out * rates["output"]) / 1e6 for into, out in pairs])
     means = {name: sum(column) / len(episodes) for name, column in columns.items()}
-    return Share(operator, **means, usd=usd, seconds=_seconds(episodes))
-
-
-def _seconds(episodes: Sequence[Any]) -> Interval | None:
-    """Seconds an episode, had no answer come from the cache; None if all did."""
     took = [took for episode in episodes for took in _operators(episode).values()]
     calls, asked = (sum(t["calls"] - t["cached"] * skipped for t in took) for skipped in (0, 1))
-    if not asked:
-        return None
-    return bootstrap_mean([_sum(_operators(episode), "seconds") * calls / asked for episode in episodes])
+    # As if no answer had come from the cache: a cache hit takes no time.
+    waited = [_sum(_operators(episode), "seconds") * calls / asked for episode in episodes] if asked else []
+    return Share(operator, **means, usd=usd, seconds=bootstrap_mean(waited) if asked else None)
 
 
 def _table(shares: Sequence[Share]) -> Iterator[str]:
@@ -145,11 +133,6 @@ def _table(shares: Sequence[Share]) -> Iterator[str]:
     for row in (head, *rows):
         cells = (f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
         yield "  " + "  ".join((row[0].ljust(widths[0]), *cells))
-
-
-def _dollars(usd: Interval, episodes: int) -> str:
-    value, low, high = (f"{dollars * episodes:,.2f}" for dollars in usd)
-    return f"{value} dollars [{low}, {high}]"
 
 
 def _time(seconds: Interval | None, episodes: int, workers: int) -> str:

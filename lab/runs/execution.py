@@ -97,22 +97,17 @@ def _kept(run: Run) -> str:
 
 def _stream(run: Run, play: Play, tasks: list[str], workers: int, backend: str, cluster: str) -> Generator[Ended]:
     if cluster and tasks:
-        yield from _on_cluster(play, tasks, workers, cluster, run.manifest.address)
+        from lab.runs.cluster import Expected, stream
+
+        def died(task: str, why: str) -> Ended:
+            return Fault(task, why), Played(None)
+
+        at_once = max(workers, 0)  # -1 means all to joblib.
+        yield from stream(partial(_play_one, play), tasks, cluster, at_once, Expected.of(run.manifest.address), died)
     elif workers in (0, 1) or len(tasks) <= 1:
         yield from (_play_one(play, task) for task in tasks)
     else:
         yield from _on_workers(play, tasks, workers, backend)
-
-
-def _on_cluster(play: Play, tasks: list[str], workers: int, cluster: str, address: str) -> Generator[Ended]:
-    from lab.runs.cluster import Expected, stream
-
-    # -1 means all to joblib.
-    return stream(partial(_play_one, play), tasks, cluster, max(workers, 0), Expected.of(address), _workers_died)
-
-
-def _workers_died(task: str, why: str) -> Ended:
-    return Fault(task, why), Played(None)
 
 
 def _on_workers(play: Play, tasks: list[str], workers: int, backend: str) -> Generator[Ended]:
@@ -126,14 +121,10 @@ def _on_workers(play: Play, tasks: list[str], workers: int, backend: str) -> Gen
             yield from episodes
     finally:
         if backend == "loky":
-            _end_workers()
+            # joblib would use them again, with the environment (address, key) that they were born with.
+            from joblib.externals.loky import get_reusable_executor
 
-
-def _end_workers() -> None:
-    # joblib would use them again, with the environment (address, key) that they were born with.
-    from joblib.externals.loky import get_reusable_executor
-
-    get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
+            get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
 
 
 def _play_in_worker(play: Play, task: str, backend: str, parent: int) -> Ended:

@@ -71,11 +71,9 @@ def command(job: Job, confined: bool = True) -> list[str]:
 
     It starts in the job's working folder, with a pipe for standard input whose other end the parent keeps open.
     """
-    confinement = [str(OWN_PID), program_filter().hex(), *_limits(job)] if confined else []
-    return interpreter().command("-c", BOOTSTRAP, MAIN, *confinement)
-
-
-def _limits(job: Job) -> list[str]:
+    if not confined:
+        return interpreter().command("-c", BOOTSTRAP, MAIN)
+    confinement = [str(OWN_PID), program_filter().hex()]
     limits = {
         "AS": job.limits.memory_mb * MB,
         "CPU": job.kernel_cpu_s,
@@ -84,4 +82,5 @@ def _limits(job: Job) -> list[str]:
         "CORE": 0,
         "MEMLOCK": 0,
     }
-    return [f"RLIMIT_{name}={value}" for name, value in limits.items()]
+    confinement += [f"RLIMIT_{name}={value}" for name, value in limits.items()]
+    return interpreter().command("-c", BOOTSTRAP, MAIN, *confinement)

@@ -60,16 +60,14 @@ def interpreter() -> Interpreter:
     except (OSError, subprocess.SubprocessError) as error:
         raise BackendRefused(f"the interpreter {executable} does not say what it needs: {error}") from error
     found = json.loads(answer.stdout)
-    library = _outermost({Path(path).resolve() for path in found["folders"]})
+    folders = {Path(path).resolve() for path in found["folders"]}
+    # The outermost alone: what lies within them comes along.
+    library = tuple(sorted(folder for folder in folders if not _within(folder, tuple(folders - {folder}))))
     packages = tuple(folder / name for folder in library for name in PACKAGES if (folder / name).is_dir())
     shared = {Path(path) for path in (*found["mapped"], *ALSO) if Path(path).exists()} - {executable}
     return Interpreter(
         executable, library, packages, tuple(sorted(path for path in shared if not _within(path, library)))
     )
-
-
-def _outermost(folders: set[Path]) -> tuple[Path, ...]:
-    return tuple(sorted(folder for folder in folders if not _within(folder, tuple(folders - {folder}))))
 
 
 def _within(path: Path, folders: tuple[Path, ...]) -> bool:

@@ -21,6 +21,12 @@ INSTALL = "apt install bubblewrap"
 NOBODY = "65534"
 DEVICES = ("/dev/null", "/dev/urandom")
 STARTING_S = 10.0
+# --new-session: a program cannot type into our terminal (TIOCSTI). --as-pid-1: no process of bwrap's own stands
+# between; the kernel then drops a signal that the program sends itself and has no handler for.
+NAMESPACES = (
+    "--unshare-all", "--unshare-user", "--uid", NOBODY, "--gid", NOBODY, "--cap-drop", "ALL",
+    "--new-session", "--die-with-parent", "--as-pid-1", "--hostname", "sandbox",
+)  # fmt: skip
 
 
 class Contained:
@@ -61,7 +67,7 @@ def start(job: Job) -> Contained:
     reading, writing = os.pipe()
     try:
         wrapper = subprocess.Popen(
-            [program, "--info-fd", str(writing), *_namespaces(), *_mounts(job), "--", *command(job)],
+            [program, "--info-fd", str(writing), *NAMESPACES, *_mounts(job), "--", *command(job)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -87,13 +93,6 @@ def _started(wrapper: subprocess.Popen[bytes], reading: int) -> int:
         wrapper.kill()
         _, said = wrapper.communicate()
         raise BackendRefused(f"bwrap does not start a program here: {said.decode(errors='replace').strip()}") from error
-
-
-def _namespaces() -> list[str]:
-    # --new-session: a program cannot type into our terminal (TIOCSTI). --as-pid-1: no process of bwrap's own stands
-    # between; the kernel then drops a signal that the program sends itself and has no handler for.
-    unshared = ["--unshare-all", "--unshare-user", "--uid", NOBODY, "--gid", NOBODY, "--cap-drop", "ALL"]
-    return [*unshared, "--new-session", "--die-with-parent", "--as-pid-1", "--hostname", "sandbox"]
 
 
 def _mounts(job: Job) -> list[str]:

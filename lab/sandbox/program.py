@@ -194,7 +194,15 @@ def _sorted_out(files: Mapping[str, Path | str]) -> tuple[dict[str, Path], dict[
         taken = [other for other in [MAIN, *names] if other != name and (other + "/").startswith(name + "/")]
         if taken or names.count(name) > 1:
             raise ValueError(f"the file name {name!r} of a sandbox clashes with {(taken or [name])[0]!r}")
-    shared = {_checked(name): _on_host(name, path) for name, path in files.items() if isinstance(path, Path)}
+    shared = {}
+    for name, path in files.items():
+        if not isinstance(path, Path):
+            continue
+        if path.is_symlink():
+            raise ValueError(f"{name!r} is to show {path}, which is a link: give what it points to")
+        if not (path.is_dir() or path.is_file()):
+            raise ValueError(f"{name!r} is to show {path}, which is neither a folder nor a file")
+        shared[_checked(name)] = path.resolve()
     return shared, {_checked(name): text for name, text in files.items() if isinstance(text, str)}
 
 
@@ -204,11 +212,3 @@ def _checked(name: str) -> str:
     if not parts or name.startswith("/") or "\0" in name or {"..", "."} & set(name.split("/")) or parts[0] == MAIN:
         raise ValueError(f"{name!r} cannot name a file of a sandbox: give a relative name, without .., not {MAIN}")
     return "/".join(parts)
-
-
-def _on_host(name: str, path: Path) -> Path:
-    if path.is_symlink():
-        raise ValueError(f"{name!r} is to show {path}, which is a link: give what it points to")
-    if not (path.is_dir() or path.is_file()):
-        raise ValueError(f"{name!r} is to show {path}, which is neither a folder nor a file")
-    return path.resolve()

@@ -20,12 +20,14 @@ def inputs(trajectories: Sequence[Trajectory], backbone: str) -> pd.DataFrame:
     import pandas as pd
 
     objects, attempts = mdp(trajectories), sum(len(t.attempts) for t in trajectories)
+    ended = sum(trajectory.reached_goal for trajectory in trajectories)
+    credited = int(credit(trajectories)["certified"].sum())
     lines = [
         ("state space", "distinct certified states", "sdp.mdp.mdp(...).states", len(objects.states)),
         ("observation-to-state mapping", "verdicts on observations", "sdp.mdp.observation_map(...)", attempts),
         ("certified transitions", "tuples (s, a, k, s')", "sdp.mdp.mdp(...).transitions", len(objects.transitions)),
-        ("termination criterion", "episodes that certified the goal", "Trajectory.reached_goal", _ended(trajectories)),
-        ("per-predicate credit", "predicates with their attempt", "sdp.mdp.credit(...)", _credited(trajectories)),
+        ("termination criterion", "episodes that certified the goal", "Trajectory.reached_goal", ended),
+        ("per-predicate credit", "predicates with their attempt", "sdp.mdp.credit(...)", credited),
     ]
     table = pd.DataFrame(lines, columns=["MDP input", "what SDP supplies", "in code", "count"])
     return _labelled(table, backbone, len(trajectories))
@@ -80,11 +82,3 @@ def proposition_1(trajectories: Sequence[Trajectory], backbone: str, permutation
 def _labelled(table: pd.DataFrame, backbone: str, n: int) -> pd.DataFrame:
     """The table with how its numbers came to be; n: episodes."""
     return table.assign(evidence=engines.parse(backbone).evidence, backbone=backbone, n=n)
-
-
-def _ended(trajectories: Sequence[Trajectory]) -> int:
-    return sum(trajectory.reached_goal for trajectory in trajectories)
-
-
-def _credited(trajectories: Sequence[Trajectory]) -> int:
-    return int(credit(trajectories)["certified"].sum())

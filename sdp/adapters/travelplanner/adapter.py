@@ -152,7 +152,11 @@ class TravelPlannerAdapter:
         rest = plan[trajectory.certified :]
         undone = sum(predicate.kind == REOPEN for predicate in plan)
         # The paper cannot take certified decisions back (A.2); what follows goes beyond it.
-        if undone >= self.policy.undo or not _cornered(rest[0], trajectory):
+        if undone >= self.policy.undo:
+            return rest
+        # Retrying alone can help unless earlier decisions are in the way of the predicate that is stuck.
+        here = [a for a in trajectory.attempts if a.state == len(trajectory.states) - 1 and a.target == rest[0].text]
+        if rest[0].kind != BUDGET and not any(attempt.action and attempt.action["note"] for attempt in here):
             return rest
         tail = undoing_tail(self.catalogue, state, rest, self.policy.every_meal)
         return rest if tail is None else tail
@@ -231,19 +235,10 @@ def _listed(number: int, option: Option) -> Listed:
 
 def _rejected(failures: Sequence[Attempt]) -> list[Rejected]:
     """Each rejected choice once, with how often: the same line over and over would only make the prompt long."""
-    lines = Counter((_chosen(failure), failure.reason) for failure in failures)
+    chosen = (failure.action["decisions"] if failure.action else [] for failure in failures)
+    choices = ("; ".join(text for _, _, text in decisions) or "nothing" for decisions in chosen)
+    lines = Counter(zip(choices, (failure.reason for failure in failures), strict=True))
     return [Rejected(choice=choice, reason=reason, times=times) for (choice, reason), times in lines.items()]
-
-
-def _chosen(failure: Attempt) -> str:
-    chosen = failure.action["decisions"] if failure.action else []
-    return "; ".join(text for _, _, text in chosen) or "nothing"
-
-
-def _cornered(target: Predicate, trajectory: Trajectory) -> bool:
-    """Whether earlier decisions are in the way of `target`, so that retrying alone cannot help."""
-    here = [a for a in trajectory.attempts if a.state == len(trajectory.states) - 1 and a.target == target.text]
-    return target.kind == BUDGET or any(attempt.action and attempt.action["note"] for attempt in here)
 
 
 def _candidate(catalogue: Catalogue, task: TripTask, city: str) -> Candidate:

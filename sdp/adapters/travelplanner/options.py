@@ -145,11 +145,16 @@ def meal_options(catalogue: Catalogue, state: TripState, target: Predicate, slot
     # The evaluator compares the full texts of all meals of the trip, so a second branch of a chain is no repetition.
     used = state.reopen([(day, slot)]).used(MEALS)
     rows = [row for city in target.about["cities"] for row in catalogue.restaurants(city)]
+    candidates = []
+    for row in rows:
+        cuisines = tuple(wanted for wanted in state.task.cuisines if any(wanted in kind for kind in row.cuisines))
+        meal = Decision(day, slot, place_text(row), meal_cost(row, state.task.people), "", cuisines)
+        candidates.append(Option(meal.text, (meal,), meal.cost, cuisines=cuisines))
     stages = (
         (UNIQUE, lambda option: option.decisions[0].text not in used),
         (AFFORDABLE, _affordable(state, [(day, slot)])),
     )
-    return sift((_meal(row, day, slot, state) for row in rows), stages, f"{slot} on day {day}")
+    return sift(candidates, stages, f"{slot} on day {day}")
 
 
 def attraction_options(catalogue: Catalogue, state: TripState, target: Predicate) -> Options:
@@ -192,12 +197,6 @@ def _stay(row: Any, days: Sequence[int], people: int) -> Option:
     about = f"{row.room_type}, {row.house_rules or 'no house rules'}, at least {row.minimum_nights} nights"
     label = f"{place_text(row)} ({about})"
     return Option(label, decisions, night * len(days))
-
-
-def _meal(row: Any, day: int, slot: str, state: TripState) -> Option:
-    cuisines = tuple(wanted for wanted in state.task.cuisines if any(wanted in kind for kind in row.cuisines))
-    cost = meal_cost(row, state.task.people)
-    return Option(place_text(row), (Decision(day, slot, place_text(row), cost, "", cuisines),), cost, cuisines=cuisines)
 
 
 def _decided(state: TripState, leg: Leg) -> bool:

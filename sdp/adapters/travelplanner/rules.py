@@ -35,7 +35,11 @@ def nearest(fields: CitiesFields) -> Cities:
     fit = [c for c in fields.candidates if c.stay is not None and c.restaurants >= MEALS_A_CITY and c.attractions]
     enough = fit if len(fit) >= fields.count else fields.candidates
     sequences = permutations(_shortlist(enough, fields.count), fields.count)
-    best = min(sequences, key=_price, default=())
+
+    def price(sequence: tuple[Candidate, ...]) -> float:
+        return _or_far(sequence[0].there) + _or_far(sequence[-1].back) + sum(_or_far(c.stay) for c in sequence)
+
+    best = min(sequences, key=price, default=())
     return Cities(cities=[candidate.city for candidate in best])
 
 
@@ -49,10 +53,6 @@ def _shortlist(candidates: list[Candidate], count: int) -> list[Candidate]:
     by = [sorted(candidates, key=lambda c: _or_far(getattr(c, name)))[:size] for name in ("there", "back", "stay")]
     names = {candidate.city: candidate for group in by for candidate in group}
     return sorted(names.values(), key=lambda candidate: candidate.city)
-
-
-def _price(sequence: tuple[Candidate, ...]) -> float:
-    return _or_far(sequence[0].there) + _or_far(sequence[-1].back) + sum(_or_far(c.stay) for c in sequence)
 
 
 def _or_far(cost: float | None) -> float:

@@ -8,7 +8,7 @@ One undoing is enough for every query that some honest plan through these cities
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
 
@@ -52,7 +52,9 @@ def undoing_tail(
     kept = [p for p in done if p not in again]
     ahead = tuple(_frugal(p) for p in state_plan(state.task, route, every_meal) if p not in kept)
     if again:
-        return (_reopen(again), *ahead)
+        kinds = ", ".join(dict.fromkeys(predicate.kind for predicate in again))
+        slots = [list(slot) for predicate in again for slot in slots_of(predicate)]
+        return (Predicate(f"The decisions on {kinds} are open again.", REOPEN, {"slots": slots}), *ahead)
     return None if ahead == tuple(tail) else ahead
 
 
@@ -94,18 +96,14 @@ def _cheapest_route(catalogue: Catalogue, state: TripState, every_meal: bool) ->
 
     None if no spread can be had at any price.
     """
-    cost = {route: _route_cost(catalogue, state, route, every_meal) for route in _spreads(state)}
+    cost: dict[Route, float] = {}
+    total = state.task.days - 1
+    for cuts in combinations(range(1, total), len(state.route) - 1):  # at least one night in each city
+        nights = (b - a for a, b in pairwise((0, *cuts, total)))
+        route = tuple(Stop(stop.city, number) for stop, number in zip(state.route, nights, strict=True))
+        cost[route] = _route_cost(catalogue, state, route, every_meal)
     best = min(cost, key=lambda route: (cost[route], route != state.route))
     return best if cost[best] < NEVER else None
-
-
-def _spreads(state: TripState) -> Iterator[Route]:
-    """Every way to spread the nights over the cities, at least one in each."""
-    total = state.task.days - 1
-    for cuts in combinations(range(1, total), len(state.route) - 1):
-        yield tuple(
-            Stop(stop.city, b - a) for stop, (a, b) in zip(state.route, pairwise((0, *cuts, total)), strict=True)
-        )
 
 
 def _route_cost(catalogue: Catalogue, state: TripState, route: Route, every_meal: bool) -> float:
@@ -139,12 +137,6 @@ def _may_save(catalogue: Catalogue, state: TripState, target: Predicate) -> bool
 def _decided(state: TripState, target: Predicate) -> bool:
     decided = {(decision.day, decision.slot) for decision in state.decisions}
     return all(slot in decided for slot in slots_of(target))
-
-
-def _reopen(predicates: Sequence[Predicate]) -> Predicate:
-    kinds = ", ".join(dict.fromkeys(predicate.kind for predicate in predicates))
-    slots = [list(slot) for predicate in predicates for slot in slots_of(predicate)]
-    return Predicate(f"The decisions on {kinds} are open again.", REOPEN, {"slots": slots})
 
 
 def _frugal(target: Predicate) -> Predicate:

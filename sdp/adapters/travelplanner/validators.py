@@ -119,14 +119,6 @@ def _budget(about: About, report: Report) -> str:
     return _over(about, report.facts)
 
 
-def _render(about: About, report: Report) -> str:
-    return "" if report.done else "the itinerary was not accepted"
-
-
-def _reopened(about: About, report: Report) -> str:
-    return ""  # an undoing Replan's own step: nothing in the world has to change for it
-
-
 def _unlisted(entry: Mapping[str, Any]) -> str:
     return f"{entry['text']} is not in the listings for day {entry['day']}"
 
@@ -139,5 +131,7 @@ def _over(about: About, facts: Facts) -> str:
 REOPEN = "reopen"
 FAULTS: dict[str, Callable[[About, Report], str]] = {
     OUTBOUND: _transport, BETWEEN: _transport, RETURN: _transport, STAY: _stay, MEALS_OF_DAY: _meals,
-    SIGHTS_OF_DAY: _sights, BUDGET: _budget, RENDER: _render, REOPEN: _reopened,
+    SIGHTS_OF_DAY: _sights, BUDGET: _budget,
+    RENDER: lambda about, report: "" if report.done else "the itinerary was not accepted",
+    REOPEN: lambda about, report: "",  # an undoing Replan's own step: nothing in the world has to change for it
 }  # fmt: skip
