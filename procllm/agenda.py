@@ -8,8 +8,6 @@ that are not verified yet, and once there are none it is worked on itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from procllm.files import NOTES
 from procllm.network import TOP, Network, Task
 
@@ -45,13 +43,11 @@ class Agenda:
             head = self._tasks[-1]
             if head.name in self.verified:  # two parents may share a subtask
                 self._tasks.pop()
-            elif subtasks := self._missing(head.name):
-                # A primitive subtask without a method has no effect files; its parent's and the notes show what it did.
-                shown = tuple(dict.fromkeys((*head.files, NOTES)))
-                self._tasks += [self.network.task(name, shown) for name in reversed(subtasks)]
-            else:
+                continue
+            method = self.network.find_first_relevant(head.name)
+            missing = [name for name in method.subtasks if name not in self.verified] if method else []
+            if not missing:
                 return
-
-    def _missing(self, task: str) -> Sequence[str]:
-        method = self.network.find_first_relevant(task)
-        return [name for name in method.subtasks if name not in self.verified] if method else []
+            # A primitive subtask without a method has no effect files; its parent's and the notes show what it did.
+            shown = tuple(dict.fromkeys((*head.files, NOTES)))
+            self._tasks += [self.network.task(name, shown) for name in reversed(missing)]

@@ -10,13 +10,10 @@ import errno
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from procllm.actions import Append, Read, Write
 from procllm.files import ERRORS, OUTPUT, PRINTED, SOLVER, File
-
-if TYPE_CHECKING:
-    from lab.sandbox import Result
 
 MOST_CHARACTERS = 100_000  # of one file; the longest documents here have about 5,000
 SOLVER_SECONDS = 10.0
@@ -71,7 +68,15 @@ class Workspace:
         if not file.writable:
             raise Refused(f"File access denied: {file.path} is read-only. You may write {self._writable}.")
         text = (self.text(file.path) if isinstance(action, Append) else "") + action.text
-        _refuse_unfit(file.path, text)
+        if len(text) > MOST_CHARACTERS:
+            raise Refused(
+                f"File access denied: {file.path} would have {len(text)} characters, more than {MOST_CHARACTERS}."
+            )
+        odd = next((c for c in text if (c < " " and c not in ALLOWED_CONTROLS) or "\ud800" <= c <= "\udfff"), None)
+        if odd is not None:
+            raise Refused(
+                f"File access denied: the text for {file.path} is binary (it holds {odd!r}); write plain text."
+            )
         self._put(file.path, text)
         shown = f"Updated {file.path}:\n{text}"
         return self._executed(shown, text) if file.path == SOLVER else Done(shown)
@@ -85,7 +90,10 @@ class Workspace:
         ran = run_untrusted(program, self._tools, timeout=SOLVER_SECONDS)
         printed = ran.stdout[:MOST_CHARACTERS]
         self._put(OUTPUT, printed)
-        errors = f"{ran.stderr[:MOST_CHARACTERS]}\n{_ending(ran)}".strip()
+        ending = f"The program ended with status {ran.returncode}." if ran.returncode else ""
+        if ran.ended != "exit":
+            ending = f"The program was stopped: {ran.ended}."
+        errors = f"{ran.stderr[:MOST_CHARACTERS]}\n{ending}".strip()
         return Done(f"{shown}\n{PRINTED}\n{printed}\n{ERRORS}\n{errors}")
 
     def _put(self, path: str, text: str) -> None:
@@ -119,18 +127,3 @@ class Workspace:
     @property
     def _writable(self) -> str:
         return ", ".join(path for path, file in self.files.items() if file.writable)
-
-
-def _ending(ran: Result) -> str:
-    """How a program ended that did not end well; "" for one that did."""
-    if ran.ended != "exit":
-        return f"The program was stopped: {ran.ended}."
-    return f"The program ended with status {ran.returncode}." if ran.returncode else ""
-
-
-def _refuse_unfit(path: str, text: str) -> None:
-    if len(text) > MOST_CHARACTERS:
-        raise Refused(f"File access denied: {path} would have {len(text)} characters, more than {MOST_CHARACTERS}.")
-    odd = next((c for c in text if (c < " " and c not in ALLOWED_CONTROLS) or "\ud800" <= c <= "\udfff"), None)
-    if odd is not None:
-        raise Refused(f"File access denied: the text for {path} is binary (it holds {odd!r}); write plain text.")

@@ -105,15 +105,12 @@ class Table:
         words = (entity.identity, *(word for a in entity.attributes for word in (a.name, a.value)))
         found = self._entities.setdefault(words, len(self._entities))
         if found == len(self._lists[0]):
-            self._add(words)
+            identities, counts, names, values = self._lists
+            identities.append(self._text(words[0]))
+            counts.append(len(words) // 2)
+            names += map(self._text, map(self._cleaned, words[1::2]))
+            values += map(self._text, words[2::2])
         return found
-
-    def _add(self, words: tuple[str, ...]) -> None:
-        identities, counts, names, values = self._lists
-        identities.append(self._text(words[0]))
-        counts.append(len(words) // 2)
-        names += map(self._text, map(self._cleaned, words[1::2]))
-        values += map(self._text, words[2::2])
 
     def _text(self, text: str) -> int:
         return self._texts.setdefault(text, len(self._texts))

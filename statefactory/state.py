@@ -93,7 +93,7 @@ def at_level(known: Sequence[Entity], level: Level, values: Values = "fragments"
     """Entities written at a level. values: whether an attribute's value is a fragment or a sentence (Table 11)."""
     if level == "object_attribute":
         return tuple(known) if values == "fragments" else tuple(map(_in_sentences, known))
-    groups = tuple(Group(entity.identity, _sentences(entity)) for entity in known)
+    groups = tuple(Group(e.identity, tuple(sentence(e.identity, a) for a in e.attributes)) for e in known)
     return groups if level == "object_centric" else tuple(text for group in groups for text in group.statements)
 
 
@@ -126,10 +126,6 @@ def _described(statements: Sequence[str], apart: bool) -> tuple[Attribute, ...]:
     if apart:
         return tuple(Attribute("state", text) for text in statements)
     return (Attribute("description", " ".join(statements)),) if statements else ()
-
-
-def _sentences(known: Entity) -> tuple[str, ...]:
-    return tuple(sentence(known.identity, attribute) for attribute in known.attributes)
 
 
 def _in_sentences(known: Entity) -> Entity:

@@ -84,7 +84,11 @@ class Walkthrough:
         before: list[int] = []
         for step, found in enumerate(self.matches):
             links = _links(self.goals[step - 1], self.goals[step]) if step else [None] * len(found)
-            now = [before[link] if link is not None else _opened(courses, step) for link in links]
+            now: list[int] = []
+            for link in links:
+                if link is None:
+                    courses.append([None] * step)
+                now.append(len(courses) - 1 if link is None else before[link])
             for course in courses:
                 course.append(None)
             for number, match in zip(now, found, strict=True):
@@ -99,13 +103,15 @@ class Walkthrough:
         import numpy as np
         import pandas as pd
 
+        # WebShop repeats the goal on every page; to replace an empty one would put the ellipsis between all characters.
+        goal = self.row.goal_description or "\0"
         return pd.DataFrame(
             {
                 "Step": range(1, len(self) + 1),
                 "Action": self.row.actions,
-                "Observation": [shortened(text, width) for text in _without_goal(self.row)],
+                "Observation": [shortened(text.replace(goal, "…"), width) for text in self.row.observations],
                 "State": [shortened("; ".join(self.changed(step)), width) for step in range(1, len(self) + 1)],
-                "Goal": [shortened("; ".join(map(told, goal)), width) for goal in self.goals],
+                "Goal": [shortened("; ".join(map(told, wanted)), width) for wanted in self.goals],
                 "Anchored": [shortened("; ".join(self.anchored(step)), width) for step in range(1, len(self) + 1)],
                 "Reward": self.rewards,
                 "Gain": np.diff(self.rewards, prepend=0.0),
@@ -136,7 +142,10 @@ class Walkthrough:
     def changed(self, step: int) -> list[str]:
         """What a step changed in the state, such as "mug 1: location in cabinet 2", a text an object."""
         place = self.place(step)
-        return _changes(self.states[place - 1] if place else (), self.states[place])
+        known = {entity.identity: entity.attributes for entity in (self.states[place - 1] if place else ())}
+        texts = [_change(entity, known.get(entity.identity)) for entity in self.states[place]]
+        gone = known.keys() - {entity.identity for entity in self.states[place]}
+        return [text for text in texts if text] + [f"{name} gone" for name in known if name in gone]
 
     def anchored(self, step: int) -> list[str]:
         """What a step made more specific in the goal, such as "mug → mug 1", or added to it."""
@@ -144,7 +153,16 @@ class Walkthrough:
 
     def events(self, jump: float = JUMP) -> list[Event]:
         """What is worth a remark, by step: changes of the goal, and fits that changed by `jump` or more."""
-        return [event for place in range(len(self)) for event in _events(self, place, jump)]
+        found: list[Event] = []
+        for place in range(len(self)):
+            found += _goal_events(self, place)
+            for part in self.parts:
+                now, before = part.matches[place], part.matches[place - 1] if place else None
+                change = (now.score if now else 0.0) - (before.score if before else 0.0)
+                if now and before and abs(change) >= jump:
+                    why = _reason(self, place, now if change > 0 else before)
+                    found.append(Event(place + 1, "rise" if change > 0 else "fall", why, change))
+        return found
 
 
 def walk(row: Row, trace: Trace, embedder: Embedder, convention: Convention = PAPER) -> Walkthrough:
@@ -167,17 +185,6 @@ def _told(identity: str, attributes: Sequence[Attribute]) -> str:
     return ": ".join(text for text in (identity, facts) if text)
 
 
-def _without_goal(row: Row) -> list[str]:
-    """The observations, without the goal, which WebShop repeats on every page."""
-    # Replacing an empty text would put the ellipsis between all characters.
-    return [text.replace(row.goal_description or "\0", "…") for text in row.observations]
-
-
-def _opened(courses: list[list[Match | None]], steps: int) -> int:
-    courses.append([None] * steps)
-    return len(courses) - 1
-
-
 def _links(before: Sequence[Entity], now: Sequence[Entity]) -> list[int | None]:
     """For each object of a goal, which one it was a step before: that of its name, else one with like attributes."""
     links: list[int | None] = [None] * len(now)
@@ -198,13 +205,6 @@ def _same_name(one: Entity, other: Entity) -> bool:
 
 def _same_attributes(one: Entity, other: Entity) -> bool:
     return {attribute.name for attribute in one.attributes} == {attribute.name for attribute in other.attributes}
-
-
-def _changes(before: Sequence[Entity], now: Sequence[Entity]) -> list[str]:
-    known = {entity.identity: entity.attributes for entity in before}
-    texts = [_change(entity, known.get(entity.identity)) for entity in now]
-    gone = known.keys() - {entity.identity for entity in now}
-    return [text for text in texts if text] + [f"{name} gone" for name in known if name in gone]
 
 
 def _change(entity: Entity, before: tuple[Attribute, ...] | None) -> str:
@@ -235,16 +235,6 @@ def _anchoring(before: Entity, now: Entity) -> str:
         elif attribute not in before.attributes:
             texts.append(f"{old} → {attribute.value}")
     return ", ".join(texts) or f"{now.identity}: fewer attributes"
-
-
-def _events(walked: Walkthrough, place: int, jump: float) -> Iterator[Event]:
-    yield from _goal_events(walked, place)
-    for part in walked.parts:
-        now, before = part.matches[place], part.matches[place - 1] if place else None
-        change = (now.score if now else 0.0) - (before.score if before else 0.0)
-        if now and place and before and abs(change) >= jump:
-            yield Event(place + 1, *(("rise", _reason(walked, place, now)) if change > 0 else
-                                     ("fall", _reason(walked, place, before))), change)  # fmt: skip
 
 
 def _reason(walked: Walkthrough, place: int, match: Match) -> str:

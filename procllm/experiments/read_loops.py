@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -56,21 +56,18 @@ def rows(run: Results) -> list[tables.Row]:
     for (place, condition), played in groups.items():
         counts = [reads_of(run.trajectories[name]) for name in played if name in run.trajectories]
         outcomes = run.outcomes(run.of(condition, place))
-        for metric, (passed, of) in zip(METRICS, _shares(counts, len(played)), strict=True):
+        shares = (
+            (sum(count.again for count in counts), sum(count.reads for count in counts)),
+            (sum(count.longest >= LOOP for count in counts), len(played)),
+            (sum(count.same >= LOOP for count in counts), len(played)),
+        )
+        for metric, (passed, of) in zip(METRICS, shares, strict=True):
             if of:
                 title = f"{metric}, {domain(place).title}"
                 found.append(
                     tables.rate_row(condition, run.backbone, title, passed, of, run.evidence, outcomes=outcomes)
                 )
     return found
-
-
-def _shares(counts: Sequence[Reads], episodes: int) -> tuple[tuple[int, int], ...]:
-    return (
-        (sum(count.again for count in counts), sum(count.reads for count in counts)),
-        (sum(count.longest >= LOOP for count in counts), episodes),
-        (sum(count.same >= LOOP for count in counts), episodes),
-    )
 
 
 def frame(runs: Iterable[Results]) -> pd.DataFrame:

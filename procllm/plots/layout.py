@@ -6,7 +6,7 @@ level to a column of its own: nothing can overlap.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -76,7 +76,10 @@ def laid_out(network: Network) -> Layout:
     depths, names = zip(*network.tree(), strict=True)
     parents = _parents(depths)
     tasks = [_sized(name, TASK_ROOM, TASK, TASK_LINES, PAD) for name in names]
-    ovals = [_sized(head, HEAD_ROOM, HEAD, HEAD_LINES, ROUND) if head else None for head in _heads(network, names)]
+    # A task that is worked on as it is has no oval.
+    methods = [network.find_first_relevant(name) for name in names]
+    ovals = [_sized(method.head or " ", HEAD_ROOM, HEAD, HEAD_LINES, ROUND) if method and method.subtasks else None
+             for method in methods]  # fmt: skip
     cells = list(zip(tasks, ovals, strict=True))
     bands = _bands(parents, [max(box.height for box in pair if box) for pair in cells])
     # Columns: tasks of the first level, their methods, tasks of the second, ...
@@ -111,12 +114,6 @@ def _parents(depths: Sequence[int]) -> list[int | None]:
         parents.append(latest.get(depth - 1))
         latest[depth] = number
     return parents
-
-
-def _heads(network: Network, names: Iterable[str]) -> list[str]:
-    """The methods that decompose the tasks; "" for those that are worked on as they are."""
-    methods = [network.find_first_relevant(name) for name in names]
-    return [(method.head or " ") if method and method.subtasks else "" for method in methods]
 
 
 def _sized(text: str, room: float, size: float, most: int, pad: float) -> Box:

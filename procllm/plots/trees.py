@@ -83,7 +83,11 @@ def _drawn(layout: Layout, panels: Sequence[Panel], axes: Axes | None) -> Figure
     for number, panel in enumerate(panels):
         left = MARGIN + number % columns * across
         top = MARGIN + number // columns * (head + layout.height + BETWEEN)
-        _write_heading(sheet, panel, left, top)
+        down = top
+        for lines, size, color in ((panel.title, TITLE, "0.1"), (panel.subtitle, SUBTITLE, "0.4")):
+            height = len(lines) * size * SPACING / POINTS
+            sheet.write(left, down + height / 2, lines, size, color=color)
+            down += height
         _draw_tree(sheet, layout.moved(left, top + head), panel.state)
     legend.draw(sheet, entries, MARGIN, bottom)
     return sheet.figure
@@ -103,13 +107,6 @@ def _sheet(axes: Axes | None, width: float, height: float) -> Sheet:
         figure.set_layout_engine("none")  # "none" from the start would be forgotten when the figure is first saved
         axes = figure.add_axes((0, 0, 1, 1))
     return Sheet(axes, width, height)
-
-
-def _write_heading(sheet: Sheet, panel: Panel, left: float, top: float) -> None:
-    for lines, size, color in ((panel.title, TITLE, "0.1"), (panel.subtitle, SUBTITLE, "0.4")):
-        height = len(lines) * size * SPACING / POINTS
-        sheet.write(left, top + height / 2, lines, size, color=color)
-        top += height
 
 
 def _draw_tree(sheet: Sheet, layout: Layout, state: State) -> None:

@@ -22,7 +22,7 @@ def write_rows(folder: Path, domain: str, rows: Iterable[Row]) -> tuple[Path, Pa
     """Write `<domain>.jsonl` and `<domain>.parquet`, sorted by id, each whole or not at all."""
     records = [row.to_json() for row in sorted(rows, key=lambda row: row.id)]
     jsonl, parquet = (folder / f"{domain}.{name}" for name in FORMATS)
-    write_atomically(jsonl, _as_jsonl(records))
+    write_atomically(jsonl, "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records).encode())
     write_atomically(parquet, _as_parquet(records))
     return jsonl, parquet
 
@@ -31,7 +31,13 @@ def read_rows(path: Path) -> list[Row]:
     """The rows of a `.jsonl` or `.parquet` file. Raises MissingData or UnreadableTrajectory, naming the file."""
     if not path.exists():
         raise MissingData(f"{path} is not there; build it with: python -m statefactory.benchmark build")
-    records = _from_parquet(path) if path.suffix == ".parquet" else _from_jsonl(path)
+    if path.suffix == ".parquet":
+        import pyarrow.parquet as pq
+
+        records = pq.read_table(path).to_pylist()
+    else:
+        # Not splitlines: it also breaks at U+2028 and its like, which stand unescaped in texts.
+        records = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
     return [read_row(record, f"{path.name}, row {number}") for number, record in enumerate(records, 1)]
 
 
@@ -40,37 +46,19 @@ def read_pairs(path: Path) -> list[Pair]:
     return pairs_of(read_rows(path))
 
 
-def _as_jsonl(records: Sequence[dict[str, Any]]) -> bytes:
-    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records).encode()
-
-
 def _as_parquet(records: Sequence[dict[str, Any]]) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    buffer = io.BytesIO()
-    # Arrow alone, with the types spelt out: a table from pandas carries versions in it, and guesses types from values.
-    pq.write_table(pa.Table.from_pylist(list(records), schema=_schema(pa)), buffer, compression="zstd")
-    return buffer.getvalue()
-
-
-def _schema(pa: Any) -> Any:
     reward = pa.struct([("raw", pa.float64()), ("shaped", pa.float64()), ("is_expert", pa.bool_())])
     step = pa.struct([("action", pa.string()), ("observation", pa.string()), ("reward", reward)])
     texts = ("id", "domain", "task", "kind", "source", "data")
-    return pa.schema(
+    schema = pa.schema(
         [(name, pa.string()) for name in texts]
         + [("seed", pa.int64()), ("initial_observation", pa.string()), ("goal_description", pa.string())]
         + [("trajectory", pa.list_(step))]
     )
-
-
-def _from_jsonl(path: Path) -> list[dict[str, Any]]:
-    # Not splitlines: it also breaks at U+2028 and its like, which stand unescaped in texts.
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
-
-
-def _from_parquet(path: Path) -> list[dict[str, Any]]:
-    import pyarrow.parquet as pq
-
-    return pq.read_table(path).to_pylist()
+    buffer = io.BytesIO()
+    # Arrow alone, with the types spelt out: a table from pandas carries versions in it, and guesses types from values.
+    pq.write_table(pa.Table.from_pylist(list(records), schema=schema), buffer, compression="zstd")
+    return buffer.getvalue()

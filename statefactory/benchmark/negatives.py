@@ -67,15 +67,12 @@ class _Walk:
             if not move.over or move.reaches_goal:
                 self.moves.append(move)
                 return True
-            self._take_back()
+            self.taken_back += 1
+            # Worlds have no undo: the walk is played again from its start.
+            self._world.reset(self._task)
+            for earlier in self.moves:
+                self._world.step(earlier.action)
         return False
-
-    def _take_back(self) -> None:
-        self.taken_back += 1
-        # Worlds have no undo: the walk is played again from its start.
-        self._world.reset(self._task)
-        for move in self.moves:
-            self._world.step(move.action)
 
 
 def fault_of(moves: Sequence[Move], expert: Sequence[str], segment: int) -> str:

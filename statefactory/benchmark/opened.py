@@ -34,7 +34,10 @@ def opened(domain: Domain, data: str, seed: int, limit: int = 0) -> Opened:
     """The domain's world in this process, started at the first call with these arguments."""
     key = (domain.name, data, seed, limit)
     if key not in _open:
-        _keep_locks_here()
+        from tqdm import tqdm
+
+        # A lock of this process alone: the default is a semaphore shared by all, which a worker that is killed leaks.
+        tqdm.set_lock(RLock())
         world = domain.load(data, seed)
         tasks = {task.id: task for task in spread(domain.choose(world, data, seed), limit)}
         _open[key] = Opened(world, tasks, domain.expert(world, data), domain.sources[data], domain.replan)
@@ -46,16 +49,6 @@ def spread(tasks: Sequence[Any], limit: int) -> list[Any]:
     tasks = sorted(tasks, key=lambda task: task.id)
     count = min(limit, len(tasks)) or len(tasks)
     return [tasks[number * len(tasks) // count] for number in range(count)]
-
-
-def _keep_locks_here() -> None:
-    """Give tqdm a lock of this process alone.
-
-    Its default is a semaphore shared by all processes, which a worker that is killed leaks.
-    """
-    from tqdm import tqdm
-
-    tqdm.set_lock(RLock())
 
 
 def close_all() -> None:

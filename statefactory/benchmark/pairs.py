@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from statefactory.benchmark.negatives import play_negative
-from statefactory.benchmark.positives import Planner, Positive, play_positive
+from statefactory.benchmark.positives import Planner, play_positive
 from statefactory.benchmark.recipe import Recipe
 from statefactory.benchmark.schema import Pair, Reward, Row, StepRecord
 from statefactory.benchmark.walks import Move
@@ -41,30 +41,24 @@ def make_pair(world: ListingWorld, task: Any, plan: Planner, source: str, recipe
     negative = play_negative(world, task, positive.expert, len(positive.moves), recipe)
     about = {"domain": recipe.domain, "task": task.id, "data": world.data, "seed": recipe.seed,
              "goal_description": task.goal}  # fmt: skip
+    shaped = recipe.rule.shaped_positive([move.score for move in positive.moves], positive.used)
+    expert = range(positive.used.before, len(positive.moves) - positive.used.after)
+    shaped_negative = recipe.rule.shaped_negative([move.score for move in negative.moves])
     rows = Pair(
         Row(
             id=f"{task.id}_positive", kind="positive", source=source, initial_observation=positive.initial,
-            trajectory=_labelled_positive(positive, recipe), **about,
+            trajectory=_records(positive.moves, shaped, expert), **about,
         ),
         (
             Row(
                 id=f"{task.id}_negative_0", kind="negative", source=RANDOM_POLICY,
-                initial_observation=negative.initial, trajectory=_labelled_negative(negative.moves, recipe), **about,
+                initial_observation=negative.initial,
+                trajectory=_records(negative.moves, shaped_negative, range(0)), **about,
             ),
         ),
     )  # fmt: skip
     unpadded = positive.drawn.before - positive.used.before
     return Made(rows, positive.redraws, negative.redraws, negative.taken_back, unpadded)
-
-
-def _labelled_positive(positive: Positive, recipe: Recipe) -> tuple[StepRecord, ...]:
-    shaped = recipe.rule.shaped_positive([move.score for move in positive.moves], positive.used)
-    first, end = positive.used.before, len(positive.moves) - positive.used.after
-    return _records(positive.moves, shaped, range(first, end))
-
-
-def _labelled_negative(moves: Sequence[Move], recipe: Recipe) -> tuple[StepRecord, ...]:
-    return _records(moves, recipe.rule.shaped_negative([move.score for move in moves]), range(0))
 
 
 def _records(moves: Sequence[Move], shaped: Iterable[float], expert: range) -> tuple[StepRecord, ...]:

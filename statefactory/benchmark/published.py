@@ -64,7 +64,10 @@ def read_published(domain: str, folder: Path | None = None) -> list[Pair]:
     files = sorted(_files(folder / domain))
     if not files:
         raise MissingData(f"{folder / domain} has no trajectories. Fetch them with: python -m lab data fetch {NAME}")
-    _check_names(files)
+    folders: dict[str, Path] = {}
+    for path in files:
+        if folders.setdefault(path.parent.name, path.parent) != path.parent:
+            raise UnreadableTrajectory(f"{path.parent} and {folders[path.parent.name]} have one name, and so one task")
     return pairs_of(_read(path, domain) for path in files)
 
 
@@ -80,13 +83,6 @@ def _files(folder: Path) -> Iterator[Path]:
     for path in folder.rglob("*.json"):
         if path.stem == "positive" or _NEGATIVE.fullmatch(path.stem):
             yield path
-
-
-def _check_names(files: Iterable[Path]) -> None:
-    folders: dict[str, Path] = {}
-    for path in files:
-        if folders.setdefault(path.parent.name, path.parent) != path.parent:
-            raise UnreadableTrajectory(f"{path.parent} and {folders[path.parent.name]} have one name, and so one task")
 
 
 def _read(path: Path, domain: str) -> Row:

@@ -6,7 +6,7 @@ import hashlib
 import sqlite3
 import threading
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -49,7 +49,8 @@ class VectorFile(Database):
 
         rows: list[tuple[bytes, bytes, int]] = []
         try:
-            for some in _chunks(keys):
+            for start in range(0, len(keys), KEYS_A_QUERY):
+                some = keys[start : start + KEYS_A_QUERY]
                 marks = ",".join("?" * len(some))
                 question = f"SELECT key, vector, checksum FROM vectors WHERE key IN ({marks})"
                 rows += self._connection().execute(question, some).fetchall()
@@ -58,7 +59,11 @@ class VectorFile(Database):
                 f"The cache of embeddings {self.path} cannot be used: {error}. Where there is no room, free some; "
                 "where the file is no database, delete it; or set LAB_CACHE to a file in another folder"
             ) from error
-        return {key: np.frombuffer(data, np.float32) for key, data, checksum in rows if _whole(key, data, checksum)}
+        return {
+            key: np.frombuffer(data, np.float32)
+            for key, data, checksum in rows
+            if isinstance(data, bytes) and data and len(data) % 4 == 0 and _checksum(key, data) == checksum
+        }
 
     def write(self, vectors: Mapping[bytes, np.ndarray]) -> None:
         """Store vectors in one transaction. On a full disk they are not stored, which the progress line says."""
@@ -163,12 +168,3 @@ def _key(identity: str, text: str) -> bytes:
 def _checksum(key: bytes, data: bytes) -> int:
     """Covers the key too, so that a vector under a wrong key is detected."""
     return zlib.crc32(data, zlib.crc32(key))
-
-
-def _whole(key: bytes, data: Any, checksum: Any) -> bool:
-    return isinstance(data, bytes) and len(data) > 0 and len(data) % 4 == 0 and _checksum(key, data) == checksum
-
-
-def _chunks(keys: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    for start in range(0, len(keys), KEYS_A_QUERY):
-        yield keys[start : start + KEYS_A_QUERY]

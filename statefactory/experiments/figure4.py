@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lab.models.connect import connected
-from statefactory.benchmark import Row, build_all
+from statefactory.benchmark import build_all
 from statefactory.experiments.predictions import INSTRUCTIONS
 from statefactory.experiments.scoring import embedder_of
-from statefactory.extraction import Trace, extract
+from statefactory.extraction import extract
 from statefactory.predictors.factored import trace_rewards
 from statefactory.walkthrough import Walkthrough, walk
 
@@ -34,13 +34,11 @@ def walked(domain: str, number: int, engine: str, embedding: str, seed: int = 0)
     if not 0 <= number < len(pairs):
         raise ValueError(f"{domain} has no made pair {number}; its pairs are 0 to {len(pairs) - 1}")
     pair, embedder = pairs[number], embedder_of(embedding)
-    traces = [_trace(engine, domain, row) for row in (pair.positive, pair.negative)]
+    traces = [
+        extract(connected(engine), row.goal_description, row.actions, row.observations,
+                instruction=INSTRUCTIONS.get(domain, "")) for row in (pair.positive, pair.negative)
+    ]  # fmt: skip
     answering = connected(engine).engine
     note = f"{answering.evidence} · {answering.label} · made data · {pair.task}"
     told = walk(pair.positive, traces[0], embedder)
     return Walked(pair.positive.goal_description, told, trace_rewards(traces[1], embedder), answering.evidence, note)
-
-
-def _trace(engine: str, domain: str, row: Row) -> Trace:
-    said = row.goal_description, row.actions, row.observations
-    return extract(connected(engine), *said, instruction=INSTRUCTIONS.get(domain, ""))

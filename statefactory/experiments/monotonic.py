@@ -78,14 +78,11 @@ def distances_of_labels(
         before, after = rule.draw(recipe.random(task, "padding"))
         positive = [0.0] * before + list(worth) + [0.0 if rule.after == "zero" else 1.0] * after
         truths.append(positive + _fitted((negatives or {}).get(task, (0.0,)), len(positive)))
-    return epic_distances([_twice(len(truth) // 2) for truth in truths], truths, list(labels))
+    halves = [len(truth) // 2 for truth in truths]  # the positive's steps; the negative has as many
+    rising = [[step / steps for step in range(1, steps + 1)] * 2 for steps in halves]
+    return epic_distances(rising, truths, list(labels))
 
 
 def _fitted(values: Sequence[float], length: int) -> list[float]:
     """So many of the values, the last one repeated where there are fewer."""
     return [*values[:length], *[values[-1]] * (length - len(values))]
-
-
-def _twice(steps: int) -> list[float]:
-    """The baseline on a positive and a negative of so many steps."""
-    return [step / steps for step in range(1, steps + 1)] * 2

@@ -7,7 +7,7 @@ embedding, convention or goal is scored without asking a model again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -92,7 +92,15 @@ class Setup(Experiment):
 
     def tasks(self) -> list[str]:
         """An episode is one method on one trajectory; a pair of every domain comes before the next of any."""
-        return [task_id(*names) for names in self._trajectories()]
+        pairs = self.pairs()
+        return [
+            task_id(method, domain, row)
+            for number in range(max(map(len, pairs.values()), default=0))
+            for method in self.methods
+            for domain, of in pairs.items()
+            for pair in of[number : number + 1]
+            for row in pair.rows
+        ]
 
     def group(self, task: str) -> str:
         """A pair under all methods: only pairs that every method has finished are compared."""
@@ -108,13 +116,6 @@ class Setup(Experiment):
             return {"rewards": judgement.rewards.tolist(), "malformed": judgement.malformed}
         trace = extract(ledger, *said, method.level, method.values, INSTRUCTIONS.get(domain, ""))
         return {"trace": trace.to_json(), "malformed": trace.malformed}
-
-    def _trajectories(self) -> Iterator[tuple[str, str, Row]]:
-        pairs = self.pairs()
-        for number in range(max(map(len, pairs.values()), default=0)):
-            for method in self.methods:
-                for domain, of in pairs.items():
-                    yield from ((method, domain, row) for pair in of[number : number + 1] for row in pair.rows)
 
     def _chosen(self, pairs: list[Pair]) -> list[Pair]:
         if self.shortest:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from lab.results.text import shortened
 from statefactory.benchmark.domains import BY_NAME
-from statefactory.benchmark.schema import Kind, Pair, Row
+from statefactory.benchmark.schema import Kind, Pair
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,11 +40,13 @@ def lengths(pairs: Pairs) -> pd.DataFrame:
 
     rows = []
     for name, of in pairs.items():
-        for kind, members in _by_kind(of).items():
+        for kind in ("positive", "negative"):
+            members = [row for pair in of for row in pair.rows if row.kind == kind]
+            expert = sum(step.reward.is_expert for row in members for step in row.trajectory) / max(1, len(members))
             steps = pd.Series([len(row.trajectory) for row in members], dtype=float)
             rows.append(
                 {"domain": BY_NAME[name].title, "kind": kind, "trajectories": len(members), "mean": steps.mean(),
-                 "median": steps.median(), "min": steps.min(), "max": steps.max(), "expert": _expert_steps(members)}
+                 "median": steps.median(), "min": steps.min(), "max": steps.max(), "expert": expert}
             )  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -85,16 +87,3 @@ def sample_table(pair: Pair, kind: Kind = "positive", width: int = 110) -> pd.Da
 def title(domain: str) -> str:
     """A domain's name as the paper writes it."""
     return BY_NAME[domain].title
-
-
-def _by_kind(pairs: Sequence[Pair]) -> dict[str, list[Row]]:
-    kinds: dict[str, list[Row]] = {"positive": [], "negative": []}
-    for row in (row for pair in pairs for row in pair.rows):
-        kinds[row.kind].append(row)
-    return kinds
-
-
-def _expert_steps(rows: Iterable[Row]) -> float:
-    """Expert steps a trajectory, on average."""
-    counted = [sum(step.reward.is_expert for step in row.trajectory) for row in rows]
-    return sum(counted) / max(1, len(counted))

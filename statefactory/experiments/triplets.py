@@ -122,8 +122,21 @@ def probes_of(extracted: Results, each: int, seed: int, predictor: str) -> dict[
 
 def accuracy_rows(made: Paraphrased, embedding: str) -> list[tables.Row]:
     """The triplet accuracy of an embedding, as a share, over all domains; no row where no paraphrase could be read."""
+    from lab.results.statistics import wilson
+
     triplets = [triplet for of in made.triplets.values() for triplet in of]
-    return [_rate(made, embedding, triplets)] if triplets else []
+    if not triplets:
+        return []
+    right = int(hits(triplets, embedder_of(embedding)).sum())
+    share = wilson(right, len(triplets))
+    outcomes = made.outcomes()
+    # A probe without a paraphrase has no triplet: it is counted beside n and is no part of it.
+    rate = tables.row(
+        embedding, made.backbone, ACCURACY, share.value, evidence="measured",
+        source=f"paraphrases by {made.backbone}", n=len(triplets), interval=(share.low, share.high),
+        outcomes=outcomes, bounds=outcomes.bounds(right, len(triplets)),
+    )  # fmt: skip
+    return [rate]
 
 
 def accuracy_by_domain(made: Paraphrased, embeddings: Sequence[str]) -> pd.DataFrame:
@@ -159,17 +172,3 @@ def printed_cases(embeddings: Sequence[str]) -> pd.DataFrame:
             lines.append((case, name, near, far, bool(near > far), PASSED[case].get(name), "measured"))
     columns = ["case", "embedding", "to positive", "to negative", "passes here", "passes in the paper", "evidence"]
     return pd.DataFrame(lines, columns=columns)
-
-
-def _rate(made: Paraphrased, embedding: str, triplets: Sequence[Triplet]) -> tables.Row:
-    from lab.results.statistics import wilson
-
-    right = int(hits(triplets, embedder_of(embedding)).sum())
-    share = wilson(right, len(triplets))
-    outcomes = made.outcomes()
-    # A probe without a paraphrase has no triplet: it is counted beside n and is no part of it.
-    return tables.row(
-        embedding, made.backbone, ACCURACY, share.value, evidence="measured",
-        source=f"paraphrases by {made.backbone}", n=len(triplets), interval=(share.low, share.high),
-        outcomes=outcomes, bounds=outcomes.bounds(right, len(triplets)),
-    )  # fmt: skip

@@ -100,7 +100,11 @@ def draw_ablations(panels: Mapping[str, pd.DataFrame]) -> Figure:
     unknown = [name for name in panels if name not in PANELS]
     if unknown:
         raise ValueError(f"no panel {unknown[0]!r} in Figure 5; choose from {', '.join(PANELS)}")
-    frames = {name: _of_panel(panels[name], PANELS[name]) for name in PANELS if name in panels}
+    frames = {}
+    for name, panel in PANELS.items():
+        if name in panels:
+            shown = panels[name][(panels[name]["metric"] == panel.metric) & panels[name]["value"].notna()]
+            frames[name] = bars.labelled(shown, panel.column)
     look = bars.colors(pd.concat(frames.values())["series"])
     figure, axes = plt.subplots(2, 3, figsize=(WIDTH, 7.6), layout="constrained")
     cells = list(axes.flat)
@@ -111,11 +115,6 @@ def draw_ablations(panels: Mapping[str, pd.DataFrame]) -> Figure:
     legend = _ablation_legend(look, pd.concat(frames.values()))
     cells[len(frames)].legend(handles=legend, loc="center", fontsize="small", frameon=False)
     return _finished(figure, [], pd.concat(frames.values()))
-
-
-def _of_panel(results: pd.DataFrame, panel: Panel) -> pd.DataFrame:
-    shown = results[(results["metric"] == panel.metric) & results["value"].notna()]
-    return bars.labelled(shown, panel.column)
 
 
 def _draw_panel(axes: Axes, frame: pd.DataFrame, panel: Panel, look: Mapping[str, str]) -> None:
@@ -163,24 +162,20 @@ def _by_backbone(results: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
 
 def _families(frame: pd.DataFrame, look: Mapping[str, str]) -> list[Bar]:
     """A bar for each method, backbone and evidence; methods of one family together, published first."""
+    from matplotlib.colors import to_rgb
+
     rows: list[Bar] = []
     keys = list(dict.fromkeys(zip(frame["method"], frame["evidence"], frame["backbone"], strict=True)))
     y = 0.0
     for family in dict.fromkeys(method.split(",")[0] for method, _, _ in keys):
         own = [key for key in keys if key[0].split(",")[0] == family]
         for method, evidence, backbone in sorted(own, key=lambda key: key[1] != "published"):
-            hatch = "////" if evidence == "published" else ""
-            rows.append(Bar(method, f"{evidence} · {backbone}", y, _light(look[backbone]) if hatch else look[backbone],
-                            hatch))  # fmt: skip
+            light = tuple(1 - 0.4 * (1 - part) for part in to_rgb(look[backbone]))
+            color, hatch = (light, "////") if evidence == "published" else (look[backbone], "")
+            rows.append(Bar(method, f"{evidence} · {backbone}", y, color, hatch))
             y += 1
         y += bars.BREAK
     return rows
-
-
-def _light(color: str) -> tuple[float, ...]:
-    from matplotlib.colors import to_rgb
-
-    return tuple(1 - 0.4 * (1 - part) for part in to_rgb(color))
 
 
 def _draw_supervised(axes: Axes, trained: pd.DataFrame, y: float) -> None:

@@ -59,8 +59,7 @@ def draw_walkthrough(
     _draw_flags(curve, walked, poles)
     tops.skip(0.1)
     fits = tops.axes(strip)
-    _draw_fits(fits, walked, colormap())
-    _draw_actions(fits, actions)
+    _draw_fits(fits, walked, actions, colormap())
     curve.axvspan(place + 0.5, place + 1.5, color="0.93", zorder=0)
     fits.axvspan(place + 0.5, place + 1.5, facecolor="none", edgecolor=INK, linewidth=1.2, zorder=4)
     tops.skip(labels)
@@ -114,12 +113,11 @@ def _said(events: Sequence[Event], room: float) -> list[str]:
     for event in events:
         change = [f"{event.change:+.2f}".replace("-", "−")] if event.change else []
         lines.setdefault((SIGNS[event.kind], event.text), []).extend(change)
-    return [_flag(f"{sign} {text}", f" ({', '.join(changes)})" if changes else "", room)
-            for (sign, text), changes in lines.items()]  # fmt: skip
-
-
-def _flag(text: str, after: str, room: float) -> str:
-    return fitted(text, room - width(after, SMALL), SMALL) + after
+    said = []
+    for (sign, text), changes in lines.items():
+        after = f" ({', '.join(changes)})" if changes else ""
+        said.append(fitted(f"{sign} {text}", room - width(after, SMALL), SMALL) + after)
+    return said
 
 
 def _draw_curve(axes: Axes, walked: Walkthrough, negative: Sequence[float] | np.ndarray | None) -> None:
@@ -171,7 +169,7 @@ def _draw_flags(axes: Axes, walked: Walkthrough, poles: Sequence[Flag]) -> None:
         axes.plot(step, walked.rewards[step - 1], marker=marker, markersize=7, color=color, markeredgecolor="white")
 
 
-def _draw_fits(axes: Axes, walked: Walkthrough, colors: Colormap) -> None:
+def _draw_fits(axes: Axes, walked: Walkthrough, actions: Mapping[int, str], colors: Colormap) -> None:
     import numpy as np
 
     values = np.array([part.fits for part in walked.parts] or [[np.nan] * len(walked)])
@@ -189,16 +187,12 @@ def _draw_fits(axes: Axes, walked: Walkthrough, colors: Colormap) -> None:
     write(axes, len(walked) + 0.5 + 0.08 / _inches(walked), (len(values) - 1) / 2, "fit of each goal object", SIZE,
           color=PREDICTED, va="center")  # fmt: skip
     if _inches(walked) >= 0.38:
-        _write_values(axes, values)
-
-
-def _write_values(axes: Axes, values: np.ndarray) -> None:
-    import numpy as np
-
-    for (row, column), value in np.ndenumerate(values):
-        if not np.isnan(value):
-            write(axes, column + 1, row, f"{value:.2f}", SMALL, color="white" if value > 0.6 else INK, ha="center",
-                  va="center")  # fmt: skip
+        for (row, column), value in np.ndenumerate(values):
+            if not np.isnan(value):
+                write(axes, column + 1, row, f"{value:.2f}", SMALL, color="white" if value > 0.6 else INK, ha="center",
+                      va="center")  # fmt: skip
+    axes.set_xticks(list(actions), list(actions.values()), fontsize=SMALL, rotation=TILT, ha="right",
+                    rotation_mode="anchor", parse_math=False)  # fmt: skip
 
 
 def _actions(walked: Walkthrough, place: int) -> dict[int, str]:
@@ -207,7 +201,8 @@ def _actions(walked: Walkthrough, place: int) -> dict[int, str]:
     What has a remark comes first, and the ends.
     """
     remarkable = {1, len(walked), place + 1, *(event.step for event in walked.events())}
-    runs = _runs(walked.row.actions)
+    equal = [list(run) for _, run in groupby(enumerate(walked.row.actions, start=1), key=lambda numbered: numbered[1])]
+    runs = [(run[0][0], run[-1][0], run[0][1]) for run in equal]
     lines, most = (2, 1.8) if _inches(walked) >= 0.46 else (1, 3.0)
     chosen: dict[int, str] = {}
     for first, last, action in sorted(runs, key=lambda run: (remarkable.isdisjoint(range(run[0], run[1] + 1)), run[0])):
@@ -218,22 +213,11 @@ def _actions(walked: Walkthrough, place: int) -> dict[int, str]:
     return chosen
 
 
-def _runs(actions: Sequence[str]) -> list[tuple[int, int, str]]:
-    """First and last step of each run of equal actions."""
-    runs = [list(run) for _, run in groupby(enumerate(actions, start=1), key=lambda numbered: numbered[1])]
-    return [(run[0][0], run[-1][0], run[0][1]) for run in runs]
-
-
 def _tall(actions: Iterable[str]) -> float:
     """The height that the slanted actions take, in inches."""
     sizes = [(max(width(line, SMALL) for line in text.split("\n")), text.count("\n") + 1) for text in actions]
     tilt = radians(TILT)
     return max(long * sin(tilt) + lines * LINE * cos(tilt) for long, lines in sizes) + 0.15
-
-
-def _draw_actions(axes: Axes, actions: Mapping[int, str]) -> None:
-    axes.set_xticks(list(actions), list(actions.values()), fontsize=SMALL, rotation=TILT, ha="right",
-                    rotation_mode="anchor", parse_math=False)  # fmt: skip
 
 
 def _draw_heading(tops: _Tops, walked: Walkthrough, place: int) -> None:

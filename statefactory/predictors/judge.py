@@ -184,14 +184,16 @@ class Judge:
         import numpy as np
 
         steps = [Exchange(*pair) for pair in zip(actions, observations, strict=True)]
-        answers = self._with_belief(goal, steps) if self.mode == "stateful" else self._with_history(goal, steps)
+        if self.mode == "stateful":
+            answers = self._with_belief(goal, steps)
+        else:
+            # Table 8 shows the history from its start at every step: the tokens grow with the square of the steps.
+            answers = [self._answer(goal=goal, history=tuple(steps[: count + 1])) for count in range(len(steps))]
+        percent = [0]
+        for answer in answers:
+            percent.append(percent[-1] if answer is None else answer.reward)
         # Table 8 asks for 0 to 100, and Eq. 2 rewards are in [0, 1].
-        percent = [None if answer is None else answer.reward for answer in answers]
-        return Judgement(np.array(_carried(percent), dtype=float) / 100, percent.count(None))
-
-    def _with_history(self, goal: str, steps: list[Exchange]) -> list[Any]:
-        # Table 8 shows the history from its start at every step: the tokens grow with the square of the steps.
-        return [self._answer(goal=goal, history=tuple(steps[: count + 1])) for count in range(len(steps))]
+        return Judgement(np.array(percent[1:], dtype=float) / 100, answers.count(None))
 
     def _with_belief(self, goal: str, steps: list[Exchange]) -> list[Any]:
         answers: list[Any] = []
@@ -209,11 +211,3 @@ class Judge:
             return self.backbone.ask(PROMPTS[self.mode], **fields).value
         except MalformedAnswer:
             return None
-
-
-def _carried(percent: Sequence[int | None]) -> list[int]:
-    """Each value, or the last one there was before it."""
-    carried = [0]
-    for value in percent:
-        carried.append(carried[-1] if value is None else value)
-    return carried[1:]

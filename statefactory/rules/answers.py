@@ -6,7 +6,7 @@ wrote itself (`statefactory.state.fact`); what it cannot read in an observation 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ from lab.models.rules import rule
 from statefactory.prompts import ITEMS, InterpretFields, Modules, PerceiveFields, RefineFields, modules
 from statefactory.rules.languages import Entities, language_of
 from statefactory.rules.noise import wrong_interpret, wrong_perceive, wrong_refine
-from statefactory.state import Entity, Level, State, at_level, from_level
+from statefactory.state import Level, State, at_level, from_level
 
 UNPARSED = "Unparsed: "
 
@@ -51,8 +51,9 @@ def _register(level: Level, prompts: Modules) -> None:
     def refine(fields: RefineFields) -> AnswerModel:
         current = language_of(fields.goal).relevant(fields.goal, from_level(fields.state))
         # Table 9, Module B, rule 3: what mattered before stays, also where this step does not show it.
-        kept = _with_missing(current, from_level(fields.previous_state or ()))
-        return refined(state=written(kept, fields))
+        before = from_level(fields.previous_state or ())
+        kept = {entity.identity: entity for entity in (*before, *current)}
+        return refined(state=written(tuple(kept.values()), fields))
 
     def interpret(fields: InterpretFields) -> AnswerModel:
         language = language_of(fields.goal)
@@ -66,9 +67,3 @@ def _register(level: Level, prompts: Modules) -> None:
     for prompt, answered, corrupt in zip(prompts, right, wrong, strict=True):
         rule(prompt)(answered)
         corruption(prompt)(partial(corrupt, level))
-
-
-def _with_missing(current: Iterable[Entity], previous: Iterable[Entity]) -> Entities:
-    """The current entities, and those of before that it does not have."""
-    known = {entity.identity: entity for entity in previous}
-    return tuple((known | {entity.identity: entity for entity in current}).values())

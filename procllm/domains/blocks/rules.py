@@ -64,7 +64,8 @@ class BlocksSkill:
             return Judgement(False, f"{fault}.")
         # A network may let a plan be seen in the answer's file alone, which then has to hold it.
         if product == "answer" or (product == "plan" and NOTES not in files and ANSWER in files):
-            return _judged_answer(problem, files[ANSWER])
+            verdict = check(Instance("", "", problem), files[ANSWER])
+            return Judgement(verdict.solved, verdict.reason or "The plan runs and the goal holds in the end.")
         return _judged_steps(problem, product, notes)
 
 
@@ -98,16 +99,13 @@ def steps(text: str) -> list[str]:
     return [line.strip() for line in text.split("\n") if LINE.fullmatch(line.strip())]
 
 
-def _judged_answer(problem: StackProblem, answer: str) -> Judgement:
-    verdict = check(Instance("", "", problem), answer)
-    return Judgement(verdict.solved, verdict.reason or "The plan runs and the goal holds in the end.")
-
-
 def _judged_steps(problem: StackProblem, product: str, notes: Mapping[str, str]) -> Judgement:
     """Carry out the steps of a section; where notes are kept otherwise, all steps outside the documents."""
     flat = State(tuple((block,) for block in problem.start.blocks))
     start = flat if product == "building" else problem.start
-    lines = steps(notes[product]) if product in notes else _loose(notes)
+    documents = ("request", "problem specification")
+    read = [notes[product]] if product in notes else [text for name, text in notes.items() if name not in documents]
+    lines = [line for text in read for line in steps(text)]
     if not lines and not (product == "unstacking" and notes.get(product) == NOTHING):
         return Judgement(False, f"The notes hold no steps for {product}.")
     try:
@@ -124,11 +122,6 @@ def _not_flat(state: State) -> str:
         return f"After the steps the hand still holds the {state.holding} block"
     covered = next((tower[0] for tower in state.towers if len(tower) > 1), None)
     return f"After the steps the {covered} block is not clear" if covered else ""
-
-
-def _loose(notes: Mapping[str, str]) -> list[str]:
-    documents = ("request", "problem specification")
-    return [line for name, text in notes.items() if name not in documents for line in steps(text)]
 
 
 SKILL = BlocksSkill()

@@ -65,7 +65,10 @@ class TravelSkill:
         for piece in PIECES if WHOLE in wanted else PIECES[: PIECES.index(wanted[-1]) + 1]:
             if shown := _shown(view, piece, asked):
                 return note(piece, shown)
-            if (view.rejected and piece in wanted) or not _noted(view, piece, asked):
+            section = view.sections.get(piece, "")
+            again = not section or (view.rejected and piece in wanted)
+            # That nothing was found is a note, too.
+            if again or (NONE_FOUND not in section and piece_fault(section, piece, asked)):
                 return _look_up(piece, asked)
         if WHOLE in wanted and not view.since_verify(f"Write {ANSWER}"):
             return Write(ANSWER, answer_of(view.sections))
@@ -151,12 +154,6 @@ def answer_fault(files: Mapping[str, str]) -> str:
     if all(piece in noted for piece in PIECES[1:]) and answer != json.loads(answer_of(noted)):
         return "answer.txt says something else than the notes."
     return ""
-
-
-def _noted(view: View, piece: str, asked: Trip) -> bool:
-    """Whether the notes have the piece, in accord with the request; that nothing was found counts, too."""
-    section = view.sections.get(piece, "")
-    return bool(section) and (NONE_FOUND in section or not piece_fault(section, piece, asked))
 
 
 def _shown(view: View, piece: str, asked: Trip) -> str:

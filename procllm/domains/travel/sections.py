@@ -107,10 +107,6 @@ def accommodation_fault(section: str, trip: Trip) -> str:
     against = [activity for activity in trip.allows if f"No {activity}" in noted.get("house rules", "")]
     if against or "house rules" not in noted:
         return f"The accommodation's house rules do not allow {against[0] if against else 'anything known'}."
-    return _stay_fault(noted, trip)
-
-
-def _stay_fault(noted: Mapping[str, str], trip: Trip) -> str:
     nights, occupancy = (dollars(noted.get(key)) for key in ("minimum nights", "maximum occupancy"))
     price, cost = dollars(noted.get("price a night")), dollars(noted.get("cost"))
     if nights is None or occupancy is None or occupancy < 1 or price is None or cost is None:

@@ -40,7 +40,10 @@ def check(instance: Instance, answer: str) -> AnswerVerdict:
         places = after(problem, moves)
     except BadAnswer as fault:
         return cumulative({"format": "", "moves": str(fault), "surrounded": ""})
-    return cumulative({"format": "", "moves": "", "surrounded": _exposed(problem, places)})
+    count, enough = Counter(places.values()), held(problem, places.values())
+    there = ", ".join(f"{place} {count[place]}" for place in problem.neighbours)
+    lacking = f"Only {len(enough)} of {SIDES} locations next to {problem.target} have {problem.need} units: {there}"
+    return cumulative({"format": "", "moves": "", "surrounded": "" if len(enough) >= SIDES else lacking})
 
 
 def read_moves(answer: str) -> list[Move]:
@@ -96,15 +99,6 @@ def held(problem: MovementProblem, places: Iterable[str]) -> list[str]:
     """The neighbours of the target with enough units. places: where each unit is."""
     count = Counter(places)
     return [place for place in problem.neighbours if count[place] >= problem.need]
-
-
-def _exposed(problem: MovementProblem, places: dict[str, str]) -> str:
-    """What is lacking for the target to be surrounded, in words; "" if nothing is."""
-    count, enough = Counter(places.values()), held(problem, places.values())
-    if len(enough) >= SIDES:
-        return ""
-    there = ", ".join(f"{place} {count[place]}" for place in problem.neighbours)
-    return f"Only {len(enough)} of {SIDES} locations next to {problem.target} have {problem.need} units: {there}"
 
 
 def along_edges(instance: Instance, answer: str) -> float:

@@ -24,22 +24,17 @@ class Group(NamedTuple):
 
 def grouped(problem: MovementProblem) -> list[Group]:
     """Three groups, each sent where most of its units get along one edge; no two go to the same place."""
-    groups = _by_call_sign(problem)
+    signs: dict[str, list[str]] = {}  # by what stands before a unit's number
+    for unit in problem.units:
+        signs.setdefault(unit.rpartition("_")[0], []).append(unit)
+    groups = list(signs.values())
+    # In three equal parts, if the call signs make no three groups of the size.
+    if len(groups) != SIDES or any(len(group) < problem.need for group in groups):
+        groups = [list(problem.units)[number::SIDES] for number in range(SIDES)]
     near = [Counter(place for unit in units for place in problem.network[problem.units[unit]]) for units in groups]
     ways = islice(permutations(dict.fromkeys(problem.neighbours), SIDES), TRIED)
     best = max(ways, key=lambda places: sum(count[place] for count, place in zip(near, places, strict=True)))
     return [Group(*each) for each in zip(range(1, SIDES + 1), best, map(tuple, groups), strict=True)]
-
-
-def _by_call_sign(problem: MovementProblem) -> list[list[str]]:
-    """The units by what stands before their number; in three equal parts if that makes no three groups of the size."""
-    groups: dict[str, list[str]] = {}
-    for unit in problem.units:
-        groups.setdefault(unit.rpartition("_")[0], []).append(unit)
-    if len(groups) == SIDES and all(len(units) >= problem.need for units in groups.values()):
-        return list(groups.values())
-    units = list(problem.units)
-    return [units[number::SIDES] for number in range(SIDES)]
 
 
 def written(groups: Sequence[Group]) -> str:

@@ -52,13 +52,9 @@ def anchored(goal: str, wanted: Sequence[Entity], state: Sequence[Entity], obser
     for name in NAMES.findall(observation):
         # In the order of the observation: two copies become the first two that are seen.
         if name in known and name not in names:
-            _name_first(names, name)
+            same = (n for n, old in enumerate(names) if not NAMES.fullmatch(old) and old.split(" ")[-1] == kind(name))
+            # In place of the first name that is still its kind: "mug", "first mug".
+            position = next(same, None)
+            if position is not None:
+                names[position] = name
     return tuple(Entity(name, entity.attributes) for name, entity in zip(names, wanted, strict=True))
-
-
-def _name_first(names: list[str], thing: str) -> None:
-    """Put an observed thing in place of the first name that is still its kind: "mug", "first mug"."""
-    for position, name in enumerate(names):
-        if not NAMES.fullmatch(name) and name.split(" ")[-1] == kind(thing):
-            names[position] = thing
-            return

@@ -197,12 +197,8 @@ FORMS = tuple(Form(re.compile(pattern), says) for pattern, says in (
 def _carry(draft: Draft) -> None:
     """A held thing is where the agent is, and under the lamp there."""
     where = draft.get(AGENT, "location")
-    for name in draft.held():
-        if where.startswith("at "):
-            draft.set(name, location=f"{HAND} {_beneath(draft, where) or where}")
-
-
-def _beneath(draft: Draft, where: str) -> str:
-    spot = placed(where.removeprefix("at "))
-    lamps = (name for name in draft.facts if kind(name) == LAMP and draft.get(name, "location") == spot)
-    return next((f"under {name}" for name in lamps), "")
+    if where.startswith("at "):
+        spot = placed(where.removeprefix("at "))
+        lamps = [name for name in draft.facts if kind(name) == LAMP and draft.get(name, "location") == spot]
+        for name in draft.held():
+            draft.set(name, location=f"{HAND} under {lamps[0]}" if lamps else f"{HAND} {where}")

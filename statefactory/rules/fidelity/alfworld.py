@@ -75,16 +75,12 @@ def _episode(world: AlfWorld, task: HouseholdTask, actions: list[str | None], se
         for following in [*actions, ""]:
             reading = language.read(known, action, state["feedback"])
             known = reading.known
-            read = _counted(known)
+            # "in the room" is what a first look around tells; the simulator has no fact for it.
+            read = frozenset(fact for fact in facts(known) if fact[2] != "in the room")
             yield Compared(read, simulator.true(action, state["feedback"], read), reading.unparsed)
             action = following if following is not None else chance.choice(state["admissible_commands"])
             if action:
                 state, _, _ = game.step(action)
-
-
-def _counted(known: tuple[Entity, ...]) -> frozenset[Fact]:
-    # "in the room" is what a first look around tells; the simulator has no fact for it.
-    return frozenset(fact for fact in facts(known) if fact[2] != "in the room")
 
 
 class Simulator:
@@ -104,7 +100,7 @@ class Simulator:
         self._seen |= seen_now
         if action != "look":
             self._doors |= seen_now & self._furniture_here()
-        right = self._conditions() | self._door_states() | self._places() | self._agent()
+        right = self._conditions() | self._places() | self._agent()
         chosen = {key: next((v for v in values if (*key, v) in read), min(values)) for key, values in right.items()}
         return frozenset((*key, value) for key, value in chosen.items()
                          if (key[1], value) not in UNSAID or (*key, value) in read)  # fmt: skip
@@ -121,12 +117,9 @@ class Simulator:
         right = {(name, "power"): {"off"} for (name,) in self.held("toggleable") if name in self._seen}
         for predicate, (attribute, value) in CONDITIONS.items():
             right |= {(name, attribute): {value} for (name,) in self.held(predicate) if name in self._seen}
-        return right
-
-    def _door_states(self) -> Right:
         opened = {name for (name,) in self.held("opened")}
         doors = self._doors & {name for (name,) in self.held("openable")}
-        return {(name, "door"): {"open" if name in opened else "closed"} for name in doors}
+        return right | {(name, "door"): {"open" if name in opened else "closed"} for name in doors}
 
     def _places(self) -> Right:
         right: Right = defaultdict(set)
@@ -134,15 +127,13 @@ class Simulator:
             right[thing, "location"].add(placed(furniture))
         for thing, bowl in self.held("inreceptacleobject"):
             right[thing, "location"].add(f"in {bowl}")
-        for _, thing in self.held("holds"):
-            right[thing, "location"] = self._in_hand()
-        return {key: values for key, values in right.items() if key[0] in self._seen}
-
-    def _in_hand(self) -> set[str]:
         here = self._furniture_here()
         lamps = {thing for thing, furniture in self.held("inreceptacle")
                  if kind(thing) == LAMP and thing in self._seen and furniture in here}  # fmt: skip
-        return {f"{HAND} under {lamp}" for lamp in lamps} or {f"{HAND} at {furniture}" for furniture in here}
+        for _, thing in self.held("holds"):
+            right[thing, "location"] = ({f"{HAND} under {lamp}" for lamp in lamps}
+                                        or {f"{HAND} at {furniture}" for furniture in here})  # fmt: skip
+        return {key: values for key, values in right.items() if key[0] in self._seen}
 
     def _agent(self) -> Right:
         places = {f"at {name}" for name in self._furniture_here()} or {"in the middle of the room"}

@@ -158,7 +158,11 @@ class Told:
         self._rooms.setdefault(room, f"{direction} of the {before.room}" if moved else None)
         for holder in {thing for thing, place in now.all("at") if place == room} - now.portable - {"p"}:
             self._places[holder] = f"in the {room}"
-            self._describe_state(holder, words)
+            shown = re.search(rf"\b(closed|locked) (?:[\w-]+ looking )?{re.escape(holder)}\b", words)
+            if shown or now.holds("open", holder):
+                self._states.add(holder)
+            if shown and shown[1] == "locked":
+                self._locks.add(holder)
             if not self._shut(holder):
                 self._listed |= now.inside(holder)
         self._listed |= {thing for thing, place in now.all("at") if place == room} & now.portable
@@ -175,13 +179,6 @@ class Told:
                 self._taken[thing] = "the floor" if "floor" in place else place.partition(" ")[2]
         changed = (thing for thing in now.portable if set(_processed(now, thing)) != set(_processed(before, thing)))
         self._listed |= set(changed)
-
-    def _describe_state(self, holder: str, words: str) -> None:
-        shown = re.search(rf"\b(closed|locked) (?:[\w-]+ looking )?{re.escape(holder)}\b", words)
-        if shown or self._now.holds("open", holder):
-            self._states.add(holder)
-        if shown and shown[1] == "locked":
-            self._locks.add(holder)
 
     def _turn(self, before: Simulated) -> None:
         """What was opened, closed, unlocked or locked by this step."""

@@ -48,7 +48,10 @@ def compared(games: int = 0, seed: int = 0, path: Path = CHECKED) -> Iterator[Co
         session = page["session"]
         known, unparsed = webshop.read(known, page["action"], page["observation"])
         true = {(who, name, value) for who, said in page["state"].items() for name, value in said.items()}
-        yield Compared(_without_talk(known, page["wanted"]), frozenset(true), unparsed)
+        # Of the phrases in products' texts only those that the wish asks for.
+        phrases = {fact for fact in facts(known) if " " in fact[2] and fact[1] == name_of(fact[2])}
+        talk = {fact for fact in phrases if fact[2] not in page["wanted"]}
+        yield Compared(facts(known) - talk, frozenset(true), unparsed)
 
 
 def visits(games: int, seed: int = 0, data: str = "made") -> Iterator[Compared]:
@@ -114,9 +117,3 @@ def _place(said: Mapping[str, Any]) -> str:
     if said["page"] == "results":
         return f"search results page {said['number']}"
     return PLACES.get(said["page"], f"{said['page']} page")
-
-
-def _without_talk(known: Entities, wanted: list[str]) -> frozenset[Fact]:
-    """The facts without those phrases of products' texts that the wish does not ask for."""
-    phrases = (fact for fact in facts(known) if " " in fact[2] and fact[1] == name_of(fact[2]))
-    return facts(known) - {fact for fact in phrases if fact[2] not in wanted}

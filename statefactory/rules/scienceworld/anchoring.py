@@ -40,17 +40,15 @@ def _focused(goal: str, wanted: Entities, state: Sequence[Entity], observation: 
     match = _FOCUS.fullmatch(observation.strip())
     if not match:
         return wanted
-    focused = [e for e in state if e.value("focus") == FOCUSED and _called(e, match[1])]
+    # The answer may put more words before the thing's own name.
+    said = f" {match[1]}"
+    focused = [e for e in state if e.value("focus") == FOCUSED and said.endswith(f" {plain(e.identity)}")]
     taken = {e.identity for e in wanted}
     new = next((e for e in reversed(focused) if e.identity not in taken), None)
     waiting = next((e.identity for e in wanted if KINDS.fullmatch(e.identity) and e.value("focus")), None)
     if new is None or waiting is None or _named(goal, wanted, match[1]) or not _can_be(new, waiting):
         return wanted
     return tuple(Entity(new.identity, e.attributes) if e.identity == waiting else e for e in wanted)
-
-
-def _called(entity: Entity, name: str) -> bool:
-    return plain(entity.identity) == name or name.endswith(f" {plain(entity.identity)}")
 
 
 def _named(goal: str, wanted: Entities, name: str) -> bool:

@@ -181,7 +181,8 @@ def _named(name: str) -> Thing:
     if grown:
         return Thing(grown[1], {"stage": grown[2]} | ({"trait": grown[3]} if grown[3] else {}))
     plain, facts = substance(name)
-    return Thing(plain, facts | life_stage(plain) | _burned(name))
+    burned = {"condition": "burned"} if name.startswith("burned ") else {}
+    return Thing(plain, facts | life_stage(plain) | burned)
 
 
 def substance(name: str) -> tuple[str, dict[str, str]]:
@@ -198,7 +199,3 @@ def life_stage(name: str) -> dict[str, str]:
     """The life stage that a name tells: "baby wolf", "frog egg", "tadpole"."""
     match = _STAGED.fullmatch(name)
     return {"stage": next(filter(None, match.groups()))} if match else {}
-
-
-def _burned(name: str) -> dict[str, str]:
-    return {"condition": "burned"} if name.startswith("burned ") else {}

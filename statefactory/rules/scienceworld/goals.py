@@ -34,13 +34,9 @@ def goal_of(text: str) -> Goal | None:
         # match, not fullmatch: a description goes on with hints, which are plans and no goals.
         match = pattern.match(text)
         if match:
-            return _merged(words(match, text))
+            # One entity a thing.
+            return from_facts((e.identity, attribute) for e in words(match, text) for attribute in e.attributes)
     return None
-
-
-def _merged(goal: Goal) -> Goal:
-    """One entity a thing."""
-    return from_facts((e.identity, attribute) for e in goal for attribute in e.attributes)
 
 
 @_goal(r"(boil|melt|freeze|change the state of matter of) (.+?)\. ")
@@ -56,11 +52,13 @@ def _found_thing(match: re.Match[str], text: str) -> Goal:
 
 @_goal(r"measure the temperature of (.+?), which.*? place it in the (.+?)\. .*? place it in the (.+?)\.(.*)")
 def _measured_thing(match: re.Match[str], text: str) -> Goal:
-    boxes = f"in {match[2]} or {match[3]}"
+    boxes = {"location": f"in {match[2]} or {match[3]}"}
+    if room := re.search(r"boxes are located around the (.+?)\.", match[4]):
+        boxes["room"] = room[1]
     return (
         entity("thermometer", FOCUS),
         entity(substance(match[1])[0], FOCUS | {"temperature": MEASURED}),
-        entity(match[1], {"location": boxes} | _boxes_room(match[4])),
+        entity(match[1], boxes),
     )
 
 
@@ -135,8 +133,3 @@ def _compared_planes(match: re.Match[str], text: str) -> Goal:
 @_goal(r"determine whether .*?If the trait is dominant, focus on the (.+?)\..*?recessive, focus on the (.+?)\.")
 def _determined_trait(match: re.Match[str], text: str) -> Goal:
     return (entity(f"{match[1]} or {match[2]}", FOCUS),)
-
-
-def _boxes_room(text: str) -> dict[str, str]:
-    match = re.search(r"boxes are located around the (.+?)\.", text)
-    return {"room": match[1]} if match else {}

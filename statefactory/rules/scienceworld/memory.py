@@ -89,7 +89,10 @@ class Memory:
         for other in inside:
             steps = self.path(other)
             self._write(self.facts[other], (*steps[: len(steps) - depth], *path), room)
-        self._no_longer_empty(path, room)
+        for other, its in self.facts.items():
+            holder = path[:1] and base(other) == path[0][1]
+            if holder and its.get("room") == room and self.path(other) == path[1:]:
+                its.pop("contents", None)  # it is no longer empty
 
     def inside(self, identity: str) -> list[str]:
         """What is known to be directly on or in a thing."""
@@ -132,12 +135,6 @@ class Memory:
         if room:
             facts["room"] = room
 
-    def _no_longer_empty(self, path: Path, room: str | None) -> None:
-        for identity, facts in self.facts.items():
-            holder = path[:1] and base(identity) == path[0][1]
-            if holder and facts.get("room") == room and self.path(identity) == path[1:]:
-                facts.pop("contents", None)
-
     # --- what is seen ---------------------------------------------------------------------------------------------
 
     def see(
@@ -151,8 +148,15 @@ class Memory:
                 self.enter(room)
             if thing.name not in NOT_THINGS:
                 seen.add(self._note(thing, here, room, seen))
-        if all_of_it:
-            self._gone(path, room, seen)
+        if not all_of_it:
+            return
+        names = {name for _, name in path[:1]}
+        for identity, facts in list(self.facts.items()):
+            steps = self.path(identity)
+            beside = len(steps) == len(path) and {name for _, name in steps[:1]} == names and steps[1:] == path[1:]
+            same = beside and self._placed(identity) and facts.get("room") == room
+            if same and identity not in seen and identity != AGENT and not _is_door(identity):
+                self.leave(identity)
 
     def describe(self, identity: str, thing: Thing) -> None:
         """What a description says of a known thing."""
@@ -190,7 +194,9 @@ class Memory:
         """That of a thing seen at a place: of one known there, else of one whose place is unknown, else a new one."""
         named = [identity for identity in self.facts if plain(identity) == name and identity not in seen]
         there = [i for i in named if self.path(i) == path and self.facts[i].get("room") == room and self._placed(i)]
-        near = [i for i in named if path and self._as_near(i, path, room)]
+        # In a holder of the same name, of which nothing else is known.
+        near = [i for i in named if path and self.path(i)[:1] == path[:1] and self.facts[i].get("room") == room
+                and not self.holders(i)]  # fmt: skip
         unplaced = [i for i in named if not self._placed(i) and self.facts[i].get("room") in (None, room)]
         if there or near or unplaced:
             return (there or near or unplaced)[0]
@@ -203,22 +209,8 @@ class Memory:
         tried = (name, f"{name} {place}", f"{name} {whole}", *numbered)
         return next(identity for identity in tried if identity not in self.facts)
 
-    def _as_near(self, identity: str, path: Path, room: str | None) -> bool:
-        """Whether it is in a holder of the same name, of which nothing else is known."""
-        same = self.path(identity)[:1] == path[:1] and self.facts[identity].get("room") == room
-        return same and not self.holders(identity)
-
     def _placed(self, identity: str) -> bool:
         return "location" in self.facts[identity]
-
-    def _gone(self, path: Path, room: str | None, seen: set[str]) -> None:
-        names = {name for _, name in path[:1]}
-        for identity, facts in list(self.facts.items()):
-            steps = self.path(identity)
-            here = len(steps) == len(path) and {name for _, name in steps[:1]} == names and steps[1:] == path[1:]
-            same = here and self._placed(identity) and facts.get("room") == room
-            if same and identity not in seen and identity != AGENT and not _is_door(identity):
-                self.leave(identity)
 
     def leave(self, identity: str) -> None:
         """The thing is no longer where it was; what else is known of it stays."""
@@ -258,17 +250,13 @@ class Memory:
         if facts.get("room") == self.room or path[-1:] == (("in", CARRIED),):
             # Names recur in every room: the one in this room, or carried, is most likely meant.
             score += 5
-        score += sum(_mentions(action, plain(holder)) for _, holder in path)
+        score += sum(bool(re.search(rf"\bin {re.escape(plain(holder))}\b", action)) for _, holder in path if action)
         score += 0.5 * (facts.get("stage", "?") in action)
         return score + 2 * any(f"containing {plain(other)}" in action for other in self.inside(identity))
 
 
 def _is_door(identity: str) -> bool:
     return identity.startswith("door to ")
-
-
-def _mentions(action: str, name: str) -> bool:
-    return bool(action) and re.search(rf"\bin {re.escape(name)}\b", action) is not None
 
 
 def _path(facts: dict[str, str]) -> Path:

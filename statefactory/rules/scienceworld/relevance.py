@@ -50,11 +50,9 @@ def _matters(entity: Entity, goal: str, kinds: list[re.Pattern[str]], ingredient
     if name in ROOMS or name.startswith("door to "):
         return False
     named = re.search(rf"\b{re.escape(name.lower())}s?\b", goal) is not None
-    return named or any(kind.search(name) for kind in kinds) or _is_ingredient(name, ingredients)
-
-
-def _is_ingredient(name: str, ingredients: str) -> bool:
-    return bool(ingredients) and any(re.search(rf"\b{re.escape(i)}\b", name) for i in ingredients.split(", ") if i)
+    if named or any(kind.search(name) for kind in kinds):
+        return True
+    return any(re.search(rf"\b{re.escape(i)}\b", name) for i in ingredients.split(", ") if i)
 
 
 def _without_points(entity: Entity, goal: str) -> Entity:

@@ -102,15 +102,11 @@ def _place(memory: Memory, name: str, action: str) -> tuple[Path, str | None]:
         return (("in", CARRIED),), memory.room
     if name in ROOMS:
         return (), name
-    holder = memory.find(name, _second(action))
+    # What an action says after its "to" or "into" is where to.
+    holder = memory.find(name, re.split(r" (?:to|into|in) (?=cup|[a-z ]+$)", action, maxsplit=1)[-1])
     if holder is None:
         return (("on" if name in ("table", "stove") else "in", name),), memory.room
     return memory.within(holder), memory.room_of(holder) or memory.room
-
-
-def _second(action: str) -> str:
-    """What an action says after its "to" or "into": where to."""
-    return re.split(r" (?:to|into|in) (?=cup|[a-z ]+$)", action, maxsplit=1)[-1]
 
 
 # --- focus, devices, doors --------------------------------------------------------------------------------------

@@ -23,7 +23,10 @@ def describe(memory: Memory, action: str, text: str) -> list[str] | None:
     room, inside = _ROOM.fullmatch(text), _INSIDE.fullmatch(text)
     carried, empty = _CARRIED.fullmatch(text), _EMPTY.fullmatch(text)
     if room:
-        return _see_room(memory, room[1], room[2], room[3] or "")
+        # A room may be described from elsewhere: the agent is in the one whose list has it.
+        if re.search(r"\bthe agent\b", room[2]):
+            memory.enter(room[1])
+        return [*_see(memory, room[2], (), room[1]), *_doors(memory, room[3] or "", room[1])]
     if carried:
         return _see(memory, carried[1], (("in", CARRIED),), memory.room)
     if empty:
@@ -31,13 +34,6 @@ def describe(memory: Memory, action: str, text: str) -> list[str] | None:
     if inside:
         return _see_inside(memory, inside[1], inside[2], inside[3] or "", action)
     return _see_one(memory, action, text)
-
-
-def _see_room(memory: Memory, room: str, lines: str, doors: str) -> list[str]:
-    # A room may be described from elsewhere: the agent is in the one whose list has it.
-    if re.search(r"\bthe agent\b", lines):
-        memory.enter(room)
-    return [*_see(memory, lines, (), room), *_doors(memory, doors, room)]
 
 
 def _see_inside(memory: Memory, name: str, lines: str, also: str, action: str) -> list[str]:
@@ -88,8 +84,11 @@ def _see_one(memory: Memory, action: str, text: str) -> list[str] | None:
         return []
     if not (action.isdigit() or action.startswith(("look at", "look on", "examine", "look in"))):
         return None
+    holder, *held = re.split(r"\n\t", text)
+    if held and holder.endswith(": "):  # what it holds stands in lines of their own; among others it is on one line
+        text = f"{holder} {', '.join(line.strip(' .') for line in held)}."
     try:
-        found = thing(_on_one_line(text))
+        found = thing(text)
     except NoDescription:
         return None
     if found.name == CARRIED:
@@ -100,9 +99,3 @@ def _see_one(memory: Memory, action: str, text: str) -> list[str] | None:
         called = re.sub(r"(look at|look on|look in|examine) ", "", action)
         memory.describe(memory.here(memory.known(found.name, called)), found)
     return []
-
-
-def _on_one_line(text: str) -> str:
-    """A holder with what it holds in lines of their own, written as where it stands among others."""
-    holder, *held = re.split(r"\n\t", text)
-    return f"{holder} {', '.join(line.strip(' .') for line in held)}." if held and holder.endswith(": ") else text

@@ -38,12 +38,15 @@ def read(known: Sequence[Entity], action: str, observation: str) -> Reading:
     """What is known after an answer. A quest that stands before the first room is not read."""
     knowledge = Knowledge(known)
     unread = []
-    *before, last = _parts(observation)
-    for title, text in (*before, last):
+    # Split at rooms' titles: what stands before the first, then a title and the text below it by turns.
+    first, *rest = TITLE.split(observation)
+    parts = [("", first)] if first.strip() or not rest else []
+    parts += zip(rest[::2], rest[1::2], strict=True)
+    for title, text in parts:
         if title:
-            body, ending = _without_ending(text)
-            unread += read_room(knowledge, title, body, action) + read_outcome(knowledge, action, ending)
-        elif not (before and is_goal(text)):
+            body = _ENDING.split(text, maxsplit=1)[0]  # points and the end follow
+            unread += read_room(knowledge, title, body, action) + read_outcome(knowledge, action, text[len(body) :])
+        elif not (len(parts) > 1 and is_goal(text)):
             unread += read_outcome(knowledge, action, text)
     return Reading(knowledge.entities(), tuple(unread))
 
@@ -79,19 +82,6 @@ def anchored(goal: str, wanted: Sequence[Entity], state: Sequence[Entity], obser
     if titles := TITLE.findall(observation):
         return _with_room(wanted, titles[-1].lower(), {entity.identity: entity for entity in state})
     return tuple(wanted)
-
-
-def _parts(observation: str) -> list[tuple[str, str]]:
-    """The text split at rooms' titles: pairs of a title, "" for what stands before the first, and the text below."""
-    first, *rest = TITLE.split(observation)
-    parts = [("", first)] if first.strip() or not rest else []
-    return parts + list(zip(rest[::2], rest[1::2], strict=True))
-
-
-def _without_ending(text: str) -> tuple[str, str]:
-    """A room's description, and what follows it of points and the end."""
-    body = _ENDING.split(text, maxsplit=1)[0]
-    return body, text[len(body) :]
 
 
 def _with_room(wanted: Sequence[Entity], room: str, known: dict[str, Entity]) -> Entities:

@@ -109,7 +109,8 @@ def _read_sentence(known: Knowledge, room: str, thing: str | None, sentence: str
     if match := _EXIT.fullmatch(plain):
         direction = match["direction"] or match["d2"] or match["d3"]
         if direction:
-            known.say(room, exits=_with_exit(known.value(room, "exits"), direction))
+            exits = (known.value(room, "exits") or direction).split(", ")
+            known.say(room, exits=", ".join(sorted({*exits, direction})))
         return room
     return _read_holder(known, room, thing, plain)
 
@@ -147,18 +148,10 @@ def _introduce(known: Knowledge, room: str, match: re.Match[str]) -> str:
     found = {name.rstrip("0123456789"): value for name, value in match.groupdict().items() if value}
     name = _LOOKING.sub("", found["thing"])
     known.say(name, location=f"in the {room}")
-    _set_state(known, name, found.get("state"))
-    return name
-
-
-def _set_state(known: Knowledge, name: str, state: str | None) -> None:
-    """Only a room's description tells locked from closed; where it names neither, nothing is said."""
-    if state:
+    # Only a room's description tells locked from closed; where it names neither, nothing is said.
+    if state := found.get("state"):
         known.turned(name, "open" if state.startswith("open") else state)
-
-
-def _with_exit(exits: str | None, direction: str) -> str:
-    return ", ".join(sorted({*(exits or direction).split(", "), direction}))
+    return name
 
 
 def _put(known: Knowledge, items: str, location: str) -> str | None:

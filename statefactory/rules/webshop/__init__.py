@@ -179,10 +179,12 @@ def anchored(goal: str, wanted: Sequence[Entity], state: Sequence[Entity], obser
 
 
 def _can_be(asked: Wish, shown: Page) -> bool:
+    dollars = [float(amount.replace(",", "")) for amount in DOLLARS.findall(shown.price)]
     return (
         share(stems(asked.kind), stems(shown.title)) >= FITS
         and all(_offers(shown, name, value) for name, value in asked.options)
-        and (not asked.price_cap or _costs_less(shown.price, float(asked.price_cap)))
+        # A range of prices holds for some options; the upper one is safe for all. Without a price it is not below.
+        and (not asked.price_cap or bool(dollars) and max(dollars) < float(asked.price_cap))
     )
 
 
@@ -190,10 +192,3 @@ def _offers(shown: Page, name: str, value: str) -> bool:
     """Whether a value can be chosen, in the wish's words or with others around them, or is in the title."""
     said = [own for option in shown.options if option.name == name for own in option.values]
     return value in said or bool(stems(value)) and any(stems(value) <= stems(own) for own in [*said, shown.title])
-
-
-def _costs_less(price: str, limit: float) -> bool:
-    """Whether the price, or the upper of two, is below the limit; not so without a price."""
-    dollars = [float(amount.replace(",", "")) for amount in DOLLARS.findall(price)]
-    # A range of prices holds for some options; the upper one is safe for all.
-    return bool(dollars) and max(dollars) < limit

@@ -75,15 +75,16 @@ def _page(lines: list[Line]) -> Page:
     if not buttons & FIXED:
         return Page("unknown", unparsed=tuple(line.text for line in lines))
     if "Search" in buttons:
-        return Page("search", unparsed=_foreign(lines, "WebShop"))
+        foreign = (line.text for line in lines if line.button not in FIXED and line.text != "WebShop")
+        return Page("search", unparsed=tuple(foreign))
     if "Buy Now" in buttons:
         return _item(lines)
     number = next((found for found in (NUMBER.match(line.text) for line in lines) if found), None)
     if number:
         return _results(lines, number)
     texts = tuple(line.text for line in lines if not line.button)
-    foreign = tuple(line.text for line in lines if line.button and line.button not in FIXED)
-    return Page("text", texts=tuple(text for text in texts if text != NOTHING), unparsed=foreign)
+    unknown = tuple(line.text for line in lines if line.button and line.button not in FIXED)
+    return Page("text", texts=tuple(text for text in texts if text != NOTHING), unparsed=unknown)
 
 
 def _line(text: str) -> Line:
@@ -159,7 +160,3 @@ def _offered(options: list[Option], line: Line, foreign: list[str]) -> list[Opti
     *others, last = options
     values, chosen = (*last.values, line.button), line.button if line.clicked else last.chosen
     return [*others, Option(last.name, values, chosen)]
-
-
-def _foreign(lines: list[Line], *known: str) -> tuple[str, ...]:
-    return tuple(line.text for line in lines if line.button not in FIXED and line.text not in known)
