@@ -19,7 +19,7 @@ from procllm.domains import domain
 from procllm.experiments.episodes import Problems
 from procllm.loop import play
 from procllm.prompts import ACTING, VERIFYING
-from procllm.rules.noise import wrong_action
+from procllm.rules.noise import noisy_action
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +44,7 @@ class PartialNoise:
     """Noisy rules that make only some kinds of mistakes. The draws of what is left are those of the full noise."""
 
     def __init__(self, level: float, kinds: Kinds, seed: int) -> None:
-        kept = {} if kinds.early else {ACTING.name: partial(wrong_action, early=False)}
+        kept = {} if kinds.early else {ACTING.name: partial(noisy_action, early=False)}
         self._noisy, self._sure = Rules(parse(f"rules@{level:g}?seed={seed}"), kept), Rules(parse("rules"))
         self.engine, self._kinds = self._noisy.engine, kinds
 

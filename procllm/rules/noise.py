@@ -11,7 +11,7 @@ from procllm.prompts import ACTING, VERIFYING, ActFields, VerifyAnswer, VerifyFi
 
 
 @corruption(ACTING)
-def wrong_action(fields: ActFields, answer: Response, random: Random, early: bool = True) -> Response:
+def noisy_action(fields: ActFields, answer: Response, random: Random, early: bool = True) -> Response:
     """One of the errors that the paper tells of: a text with a mistake in it, a Verify too early, a file read again.
 
     early: whether a Verify too early is among them.
@@ -29,7 +29,7 @@ def wrong_action(fields: ActFields, answer: Response, random: Random, early: boo
 
 
 @corruption(VERIFYING)
-def wrong_verdict(fields: VerifyFields, answer: VerifyAnswer, random: Random) -> VerifyAnswer:
+def noisy_verdict(fields: VerifyFields, answer: VerifyAnswer, random: Random) -> VerifyAnswer:
     """The opposite verdict."""
     return answer.model_copy(update={"satisfied": not answer.satisfied, "analysis": "At a glance it looks so."})
 

@@ -15,7 +15,7 @@ from lab.models.prompts import AnswerModel
 from lab.models.rules import rule
 from statefactory.prompts import ITEMS, InterpretFields, Modules, PerceiveFields, RefineFields, modules
 from statefactory.rules.languages import Entities, language_of
-from statefactory.rules.noise import wrong_interpret, wrong_perceive, wrong_refine
+from statefactory.rules.noise import noisy_interpret, noisy_perceive, noisy_refine
 from statefactory.state import Level, State, at_level, from_level
 
 UNPARSED = "Unparsed: "
@@ -63,7 +63,7 @@ def _register(level: Level, prompts: Modules) -> None:
         return interpreted(thinking="", goal=written(anchored, fields))
 
     right: tuple[Callable[[Any], AnswerModel], ...] = (perceive, refine, interpret)
-    wrong: tuple[Callable[..., AnswerModel], ...] = (wrong_perceive, wrong_refine, wrong_interpret)
+    wrong: tuple[Callable[..., AnswerModel], ...] = (noisy_perceive, noisy_refine, noisy_interpret)
     for prompt, answered, corrupt in zip(prompts, right, wrong, strict=True):
         rule(prompt)(answered)
         corruption(prompt)(partial(corrupt, level))

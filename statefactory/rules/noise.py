@@ -22,18 +22,18 @@ A = TypeVar("A", bound=AnswerModel)
 Entities = tuple[Entity, ...]
 
 
-def wrong_perceive(level: Level, fields: PerceiveFields, answer: Perceived, random: Random) -> Perceived:
+def noisy_perceive(level: Level, fields: PerceiveFields, answer: Perceived, random: Random) -> Perceived:
     """Module A's answer with an object less, or with a value taken from another object."""
     known = from_level(answer.state)
     return _with(answer, "state", at_level(_missed_or_mixed_up(known, known, random), level, fields.values))
 
 
-def wrong_refine(level: Level, fields: RefineFields, answer: Refined, random: Random) -> Refined:
+def noisy_refine(level: Level, fields: RefineFields, answer: Refined, random: Random) -> Refined:
     """Module B's answer with an object less."""
     return _with(answer, "state", at_level(_without_one(from_level(answer.state), random), level, fields.values))
 
 
-def wrong_interpret(level: Level, fields: InterpretFields, answer: Interpreted, random: Random) -> Interpreted:
+def noisy_interpret(level: Level, fields: InterpretFields, answer: Interpreted, random: Random) -> Interpreted:
     """Module C's answer with an object less, or with a value of another object of the goal or the state."""
     goal = from_level(answer.goal)
     faulty = _missed_or_mixed_up(goal, (*goal, *from_level(fields.state)), random)

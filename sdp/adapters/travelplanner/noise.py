@@ -9,7 +9,7 @@ from sdp.adapters.travelplanner.prompts import CITIES, SELECT, Cities, CitiesFie
 
 
 @corruption(SELECT)
-def wrong_selection(fields: SelectFields, answer: Selection, random: Random) -> Selection:
+def noisy_selection(fields: SelectFields, answer: Selection, random: Random) -> Selection:
     """As small models go wrong: another option of the list, or as often a number that is not on it."""
     others = [option.number for option in fields.options if option.number != answer.choice]
     if others and random.random() < 0.5:
@@ -18,7 +18,7 @@ def wrong_selection(fields: SelectFields, answer: Selection, random: Random) -> 
 
 
 @corruption(CITIES)
-def wrong_cities(fields: CitiesFields, answer: Cities, random: Random) -> Cities:
+def noisy_cities(fields: CitiesFields, answer: Cities, random: Random) -> Cities:
     """Other cities of the same list."""
     names = [candidate.city for candidate in fields.candidates]
     return Cities(cities=random.sample(names, min(fields.count, len(names))))
