@@ -206,7 +206,8 @@ def collect(
         spent = None
         try:
             backend = "threading" if kind == "endpoint" else "loky"
-            play_all(opened, episode, crew, backend, show_progress, cluster, setup.condition)
+            title = f"{setup.method} {setup.condition}"
+            play_all(opened, episode, crew, backend, show_progress, cluster, title)
         except budget.BudgetSpent as error:
             spent = error
         episodes, not_measured = _by_group(setup, tasks, opened)

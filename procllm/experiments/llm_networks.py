@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -31,6 +31,10 @@ class Setup(Experiment):
     packages: ClassVar[tuple[str, ...]] = ("lab", "procllm")
     selection: ClassVar[tuple[str, ...]] = ("data", "limit", "domains")
     processes: ClassVar[int] = 1
+
+    def decided(self) -> Setup:
+        """Specifications come with the code, so `data` decides nothing."""
+        return replace(self, data="made")
 
     def tasks(self) -> list[str]:
         """The domains."""
