@@ -194,7 +194,7 @@ def test_a_worker_with_another_address_or_other_code_stops_the_run(
     elsewhere = manifest(4, "small", "http://10.0.0.1:8000/v1")
     with Run(tmp_path / "a", elsewhere) as run, pytest.raises(NoCluster, match="and the run is of http://10.0.0.1"):
         play_all(run, note_overlap, show_progress=False, cluster=shared.address)
-    monkeypatch.setattr(cluster, "code_hash", lambda packages: "another")
+    monkeypatch.setattr(cluster, "code_hash", lambda: "another")
     with Run(tmp_path / "b", manifest(4)) as run, pytest.raises(NoCluster, match="install the same checkout"):
         play_all(run, note_overlap, show_progress=False, cluster=shared.address)
     assert not lines(tmp_path / "a") and not lines(tmp_path / "b")
