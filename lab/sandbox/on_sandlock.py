@@ -1,4 +1,4 @@
-"""sandlock: Landlock and seccomp without namespaces; unprivileged, from Linux 6.7 on (https://pypi.org/project/sandlock)."""
+"""sandlock: Landlock and seccomp without namespaces; unprivileged, from Linux 6.7 on."""
 
 from __future__ import annotations
 
