@@ -23,6 +23,7 @@ from matplotlib.text import Text
 
 from lab.models.connect import connect
 from lab.results import plots
+from odd_texts import ODD
 from procllm.domains import NAMES, domain
 from procllm.domains.base import AnswerVerdict
 from procllm.loop import play
@@ -34,19 +35,6 @@ from procllm.plots.states import spread
 from procllm.plots.trees import STRONG
 from procllm.trajectory import Step, Trajectory
 
-ODD = (
-    "$x_1$ and $5",
-    "_",
-    "a\nb",
-    "\x1b[2J\x07",
-    "🎉 中文",
-    "\ud83d",
-    "x" * 300,
-    "W" * 90,
-    "b " * 400,
-    "$\\frac$",
-    " ",
-)
 DEEP = {TOP: ("go", "level 2"), "level 2": ("level 3", "go"), "level 3": ("level 4", "go"), "level 4": ODD}
 WIDE = {TOP: tuple(f"subtask {n} that says at some length what is to be done in it" for n in range(8))}
 SHARED = {TOP: ("one", "two"), "one": ("look",), "two": ("look", "act")}

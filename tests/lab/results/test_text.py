@@ -20,20 +20,7 @@ from lab.results.text import (
     wrapped,
     wrapped_names,
 )
-
-ODD = (
-    "$x_1$ and $5",
-    "_",
-    "a\nb",
-    "\x1b[2J\x07",
-    "🎉 中文",
-    "\ud83d",
-    "x" * 300,
-    "W" * 90,
-    "b " * 400,
-    "$\\frac$",
-    " ",
-)
+from odd_texts import ODD
 
 
 @given(st.text(max_size=80), st.floats(0.3, 4), st.integers(1, 3))
