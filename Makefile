@@ -12,7 +12,7 @@ SHELL := bash
 .PHONY: reproduce test lint lab bench benchmark check-notebooks notebooks clean
 .DEFAULT_GOAL := reproduce
 
-# Execute every notebook offline, draw figures/, and hold the numbers against notebooks/expected.yaml.
+# Execute every notebook offline into runs/notebooks/, and hold the numbers against notebooks/expected.yaml.
 reproduce: $(READY)
 	$(RUN) lab reproduce --jobs $(JOBS)
 
@@ -25,9 +25,9 @@ lint: $(READY)
 	$(RUN) ruff check .
 	$(RUN) mypy
 
-# Open JupyterLab in the folder of notebooks.
+# Open JupyterLab on copies of the notebooks, in runs/mine/.
 lab: $(READY)
-	$(RUN) jupyterlab --LabApp.default_url=/lab/tree/notebooks
+	$(RUN) lab explore
 
 bench: $(READY)
 	$(RUN) pytest benchmarks -q --benchmark-only

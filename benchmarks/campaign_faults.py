@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support")]
 
-from faults import NOTE, Outcome, campaign, totals  # noqa: E402
+from faults import Outcome, campaign, totals  # noqa: E402
 
 
 def main() -> int:
@@ -50,7 +50,6 @@ def table(outcome: Outcome) -> str:
         "tokens in + out: sent": " + ".join(str(sum(b.tokens[i] for b in outcome.books if b.replied)) for i in (0, 1)),
         "retries booked / requests without a reply": f"{mine['retries']} / {sum(not b.replied for b in outcome.books)}",
         "answers cached": len(outcome.cached),
-        "notes by reason": listed(Counter(why for _, why in NOTE.findall(outcome.said))),
         "disagreements": len(outcome.faults),
     }
     lines = [f"| {name} | {value} |" for name, value in rows.items()]

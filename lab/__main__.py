@@ -50,6 +50,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(do=_overview)
     # argparse's own list of commands is left out: the description has them in groups.
     commands = parser.add_subparsers(prog=parser.prog, metavar="COMMAND", help=argparse.SUPPRESS)
+    explore = _command(commands, "explore", _explore)
+    explore.add_argument("options", nargs="*", metavar="-- OPTION", help="of JupyterLab, such as -- --no-browser")
     run = _notebook_command(commands, "run", _run)
     run.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help="a file, or a name such as 0_tour")
     _add_parameters(run)
@@ -104,6 +106,12 @@ def _add_parameters(command: argparse.ArgumentParser) -> None:
 def _overview(options: argparse.Namespace) -> int:
     print("\n".join(overview.lines()))
     return 0
+
+
+def _explore(options: argparse.Namespace) -> int:
+    from lab.notebooks import commands
+
+    commands.explore(options.options)
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -31,6 +31,7 @@ COMMANDS = {
         Command("model get", "download a model", "model get qwen2.5-coder-0.5b"),
     ),
     "Run notebooks": (
+        Command("explore", "open JupyterLab on copies of the notebooks, to be changed at will", "explore"),
         Command("run", "execute notebooks with papermill", "run 0_tour -p engine rules@0.8"),
         Command("reproduce", "execute every notebook and check the expected figures", "reproduce --jobs 4"),
         Command("record", "run a notebook on a model, and keep its answers for `replay:`",

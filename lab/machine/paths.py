@@ -31,6 +31,11 @@ def recordings_folder() -> Path:
     return Path(os.environ.get("LAB_RECORDINGS") or ROOT / "data" / "recordings")
 
 
+def shown(path: Path) -> str:
+    """A path as it is told to a user: inside the repository, relative to it."""
+    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
+
+
 def choose_data(data: str, present: bool, what: str) -> str:
     """Resolve a notebook's `data` parameter to "official" or "made".
 

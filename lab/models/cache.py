@@ -133,7 +133,7 @@ class AnswerCache(Database):
         try:
             self._connection().execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?)", row)
         except (sqlite3.Error, OSError) as error:
-            progress.note(f"an answer could not be kept in {self.path}: {error}; it goes on without")
+            progress.say(f"an answer could not be kept in {self.path}: {error}; it goes on without")
             return value
         return self.get(key)
 

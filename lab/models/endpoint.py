@@ -17,6 +17,7 @@ from lab.models.engines import OF_THE_MACHINE, Engine
 from lab.models.parsing import MalformedAnswer, parse
 from lab.models.prompts import AnswerModel, Prompt
 from lab.models.retries import BadBody, EndpointError, refused, with_retries
+from lab.models.trial import try_out
 from lab.models.usage import Call, price
 
 OPENAI = "https://api.openai.com/v1"
@@ -108,6 +109,14 @@ class Endpoint:
                 return self._from_cache(question, request, known, started)
             return self._from_server(question, request, sample, started)
 
+    def try_out(self) -> None:
+        """Find out within seconds whether the server is there, takes the key and has the model, once a process.
+
+        Done before the first question, and by whoever wants to know earlier. Raises EndpointUnavailable.
+        """
+        if self._base_url is None:  # else it is a server of our own
+            try_out(self._openai(), self.address, self.engine.name)
+
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
         """The request hash under which caches and recordings keep the answer."""
         return self._key(asked(prompt, fields, self.engine), sample)
@@ -126,6 +135,7 @@ class Endpoint:
         return Answer(value, call, request, known["text"])
 
     def _from_server(self, question: Asked, request: str, sample: int, started: float) -> Answer:
+        self.try_out()
         exchange = Exchange(sample)
         try:
             value, path = self._converse(question.prompt, question.messages, exchange)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import threading
 import time
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
@@ -19,7 +18,6 @@ T = TypeVar("T")
 PASSING_STATUS = (408, 409, 425, 429)  # besides 5xx (but 501, not implemented): the same request may succeed later
 REFUSING_STATUS = (401, 402, 403, 404)  # a wrong key, an empty account, an unknown model: the same for every request
 LONGEST_QUOTE = 500  # characters of a server's error that are shown
-_waiting: dict[int, str] = {}  # thread -> why it waits, the newest last
 
 
 class EndpointError(RuntimeError):
@@ -62,9 +60,7 @@ def with_retries(call: Callable[[], T], address: str, patience: float, longest: 
     except tenacity.RetryError as error:
         given_up = _given_up(error.last_attempt, address, patience)
     finally:
-        # Clear this thread's note from the progress line; where another thread still waits, show its note.
-        if _waiting.pop(threading.get_ident(), None):
-            progress.note(next(reversed(tuple(_waiting.values())), ""))
+        progress.waits("")
     raise given_up  # outside the handler: no context that holds the request, and with it the key
 
 
@@ -151,6 +147,4 @@ class _Wait:
 def _say(state: Any, address: str) -> None:
     wait = state.next_action.sleep
     why = reason(state.outcome.exception())
-    message = f"waiting {wait:.1f} s for {address}: {why} (try {state.attempt_number})"
-    _waiting[threading.get_ident()] = message
-    progress.note(message)
+    progress.waits(why, f"waiting {wait:.1f} s for {address}: {why} (try {state.attempt_number})")

@@ -112,14 +112,14 @@ def _alone(path: Path, offset: int, known: Callable[[], Any | None], deadline: f
             if (value := known()) is not None:
                 return value
             if not told and time.monotonic() - began > SILENT:
-                progress.note("waiting for another process that asks the same")
+                progress.waits("another process asks the same", "waiting for another process that asks the same")
                 told = True
             time.sleep(nap)
             nap = min(nap * 1.5, LONGEST_NAP)
         return known()
     finally:
         if told:
-            progress.note("")
+            progress.waits("")
 
 
 def _leave(path: Path, offset: int) -> None:

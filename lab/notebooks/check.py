@@ -15,6 +15,7 @@ from lab.notebooks.documents import NotebookError, name_of, read, tags, text_of
 from lab.notebooks.execute import Job, execute
 from lab.notebooks.normalise import normalise
 from lab.notebooks.parameters import declared
+from lab.results.figures import COMMITTED
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -40,8 +41,8 @@ def check(notebooks: Sequence[Path], side_by_side: int = 2, timeout: float | Non
     """
     with tempfile.TemporaryDirectory(prefix="lab-check-") as folder:
         figures = Path(folder) / "figures"
-        jobs = [Job(path, Path(folder) / f"{name_of(path)}.ipynb") for path in notebooks]
-        outcomes = execute(jobs, side_by_side, timeout, figures)
+        jobs = [Job(path, Path(folder) / f"{name_of(path)}.ipynb", figures=figures) for path in notebooks]
+        outcomes = execute(jobs, side_by_side, timeout)
         return [_finding(outcome.job, outcome.failure, figures) for outcome in outcomes]
 
 
@@ -85,11 +86,10 @@ def _finding(job: Job, failure: str, figures: Path) -> Finding:
     if failure:
         return Finding(job.name, [*faults, failure])
     # A clone without the official data cannot repeat what was computed on it.
-    before, now = expected.reported(job.name), expected.reported(job.name, figures)
-    kinds = [" and ".join(sorted({entry.data for entry in side.values()})) for side in (before, now)]
-    if before and now and kinds[0] != kinds[1]:
+    before, now = expected.reported(job.name, COMMITTED), expected.reported(job.name, figures)
+    if before and now and before.data != now.data:
         return Finding(
-            job.name, faults, f"outputs not compared: committed on {kinds[0]} data, re-run on {kinds[1]} data"
+            job.name, faults, f"outputs not compared: committed on {before.data} data, re-run on {now.data} data"
         )
     return Finding(job.name, faults + stale_cells(committed, read(job.output)))
 

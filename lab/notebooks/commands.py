@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from lab.machine.files import write_atomically
-from lab.machine.paths import ROOT, recordings_folder
+from lab.machine.paths import ROOT, recordings_folder, runs_folder, shown
 from lab.models.engines import parse
 from lab.notebooks import expected
 from lab.notebooks.documents import FOLDER, TRIALS, NotebookError, committed, locate, name_of, read
@@ -17,6 +19,8 @@ from lab.notebooks.execute import Job, Outcome, execute
 from lab.notebooks.parameters import declared, resolve
 from lab.results import figures
 from lab.runs import budget, recordings
+
+MOST_CPU = 45  # seconds that a notebook's defaults may cost on made data; more than twice that is OFF
 
 
 def run(
@@ -30,7 +34,8 @@ def run(
     """Execute notebooks; 0 if all succeeded and no figure is off, else 1.
 
     given: (parameter, text) pairs for all of them. out: folder for the executed copies and, under it, their figures.
-    in_place: refresh the committed notebooks and `figures/` instead; only with the default parameters.
+    in_place: refresh the committed notebooks and `figures/` instead; only with the default parameters, and only where
+    the data is what the committed ones are of.
     Raises NotebookError, before anything runs, for a wrong name, parameter or value.
     """
     if in_place and (given or out):
@@ -38,14 +43,10 @@ def run(
     notebooks = locate(names) if names or not in_place else committed()
     values = resolve(notebooks, given)
     out = (out or TRIALS).resolve()
-    drawn = figures.folder() if in_place or os.environ.get("LAB_FIGURES") else out / "figures"
-    outcomes = _execute(notebooks, values, out, drawn, side_by_side, timeout)
     if in_place:
-        # At the end, and only those that succeeded: a failing notebook keeps its last good outputs.
-        for outcome in outcomes:
-            if not outcome.failure:
-                write_atomically(outcome.job.source, outcome.job.output.read_bytes())
-    return _conclude(outcomes, out, drawn, "parameters differ from the defaults" if values else "")
+        return _refresh(notebooks, side_by_side, timeout)
+    drawn = figures.folder() if os.environ.get("LAB_FIGURES") else out / "figures"
+    return _conclude(_execute(notebooks, values, out, drawn, side_by_side, timeout), out, drawn)
 
 
 def record(
@@ -75,20 +76,47 @@ def record(
     if not made.exists() or made.stat().st_mtime < since:
         print(f"{notebook} saved no recording{' since it failed' if failed else ': none of its cells does'}")
         return 1
-    print(f"recording: {_short(made.parent)}; serve it with engine replay:{title}")
+    print(f"recording: {shown(made.parent)}; serve it with engine replay:{title}")
     return failed
 
 
 def reproduce(side_by_side: int = 2, timeout: float | None = None) -> int:
-    """Execute every notebook with its defaults, refresh `figures/`, and compare the numbers with expected.yaml.
+    """Execute every notebook with its defaults and compare the numbers with expected.yaml; 0 if all came out, else 1.
 
-    The committed notebooks stay as they are; executed copies go to `runs/notebooks/`. 0 if all came out, else 1.
+    Executed copies and figures go to `runs/notebooks/`; the committed ones stay as they are.
     """
     notebooks = committed()
     if not notebooks:
         raise NotebookError(f"there are no notebooks in {FOLDER}")
-    outcomes = _execute(notebooks, {}, TRIALS, figures.folder(), side_by_side, timeout)
-    return _conclude(outcomes, TRIALS, figures.folder(), "")
+    drawn = TRIALS / "figures"
+    return _conclude(_execute(notebooks, {}, TRIALS, drawn, side_by_side, timeout), TRIALS, drawn)
+
+
+def explore(options: Sequence[str] = ()) -> NoReturn:
+    """Open JupyterLab on copies of the committed notebooks, which may be changed at will; this process becomes it.
+
+    options: passed to JupyterLab.
+
+    A copy that was not changed follows the committed notebook; one that was stays as its user left it.
+    """
+    mine = runs_folder() / "mine"
+    for path in committed():
+        copy = mine / path.relative_to(FOLDER)
+        origin = copy.with_name(f".{copy.name}.origin")  # what the copy was when it was made
+        source = path.read_bytes()
+        if copy.exists() and (not origin.exists() or copy.read_bytes() != origin.read_bytes()):
+            if origin.exists() and origin.read_bytes() != source:
+                print(
+                    f"{shown(copy)} keeps your changes; {shown(path)} has changed since. Delete the copy for a new one"
+                )
+            continue
+        for target in (copy, origin):
+            write_atomically(target, source)
+    print(f"Your copies of the notebooks are in {shown(mine)}; change what you like", flush=True)
+    # First on the path, as the runner has it: the code of this checkout, whichever is installed.
+    packages = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={mine}", *options]
+    os.execve(sys.executable, command, os.environ | {"PYTHONPATH": packages})
 
 
 def check(names: Sequence[str], side_by_side: int = 2, timeout: float | None = None) -> int:
@@ -121,29 +149,58 @@ def _engines(path: Path, given: Sequence[tuple[str, str]]) -> dict[str, str]:
 def _execute(
     notebooks: Sequence[Path], values: dict[str, Any], out: Path, drawn: Path, side_by_side: int, timeout: float | None
 ) -> list[Outcome]:
-    jobs = [Job(path, out / f"{name_of(path)}.ipynb", values) for path in notebooks]
+    jobs = [Job(path, out / f"{name_of(path)}.ipynb", values, drawn) for path in notebooks]
     # Else a figure that is reported no more would pass with the number of an earlier run.
     expected.forget((job.name for job in jobs), drawn)
-    return execute(jobs, side_by_side, timeout, drawn)
+    return execute(jobs, side_by_side, timeout)
 
 
-def _conclude(outcomes: Sequence[Outcome], out: Path, drawn: Path, why_not: str) -> int:
+def _refresh(notebooks: Sequence[Path], side_by_side: int, timeout: float | None) -> int:
+    """Execute notebooks apart, and put in place of the committed ones those that succeeded on the data of these."""
+    apart = TRIALS / "in_place"
+    shutil.rmtree(apart, ignore_errors=True)
+    jobs = [
+        Job(path, apart / f"{name_of(path)}.ipynb", figures=apart / "figures" / name_of(path)) for path in notebooks
+    ]
+    outcomes = []
+    for outcome in execute(jobs, side_by_side, timeout):
+        before, now = (expected.reported(outcome.job.name, at) for at in (figures.COMMITTED, outcome.job.figures))
+        if not outcome.failure and before and now and before.data != now.data:
+            why = f"not put in place: it ran on {now}, and what is committed is of {before}; set LAB_DATA to that data"
+            outcome = outcome._replace(failure=why)
+        outcomes.append(outcome)
+    status = _conclude(outcomes, FOLDER, figures.COMMITTED)
+    # At the end, and only what succeeded: a failing notebook keeps its last good outputs.
+    for job in (outcome.job for outcome in outcomes if not outcome.failure):
+        drawn = apart / "figures" / job.name
+        for path in (path for path in drawn.rglob("*") if path.is_file()):
+            write_atomically(figures.COMMITTED / path.relative_to(drawn), path.read_bytes())
+        write_atomically(job.source, job.output.read_bytes())
+    return status
+
+
+def _conclude(outcomes: Sequence[Outcome], out: Path, drawn: Path) -> int:
     """Print how every notebook and every expected figure came out, and the exit status they make."""
-    rows = [(job.name, "FAILED" if failure else "ok", f"{seconds:.1f}") for job, failure, seconds in outcomes]
-    print(aligned([("notebook", "result", "seconds"), *rows]))
-    for job, failure, _ in outcomes:
+    rows = [
+        (job.name, "FAILED" if failure else "ok", f"{seconds:.1f}", f"{cpu:.1f}")
+        for job, failure, seconds, cpu in outcomes
+    ]
+    print(aligned([("notebook", "result", "seconds", "CPU-seconds"), *rows]))
+    for job, failure, *_ in outcomes:
         if failure:
-            kept = f"; kept up to there in {_short(job.failed)}" if job.failed.exists() else ""
+            kept = f"; kept up to there in {shown(job.failed)}" if job.failed.exists() else ""
             print(f"{job.name}: {failure}{kept}")
-    failed = {job.name for job, failure, _ in outcomes if failure}
-    results = {outcome.job.name: expected.reported(outcome.job.name, drawn) for outcome in outcomes}
-    verdicts = expected.judge(expected.expectations(), results, failed, why_not)
+    failed = {outcome.job.name for outcome in outcomes if outcome.failure}
+    results = {outcome.job.name: expected.reported(outcome.job.name, outcome.job.figures) for outcome in outcomes}
+    verdicts = expected.judge(expected.expectations(), results, failed)
+    for job, _, _, cpu in outcomes:
+        came = results[job.name]
+        if came and came.data == "made" and not came.changed and cpu > MOST_CPU:
+            state = "OFF" if cpu > 2 * MOST_CPU else "NOTE"
+            why = "the defaults cost more on made data than a notebook may"
+            verdicts.append(expected.FigureVerdict(job.name, "CPU-seconds", f"≤ {MOST_CPU}", f"{cpu:.0f}", state, why))
     if verdicts:
         header = ("notebook", "figure", "expected", "came out", "", "")
         print("\n" + aligned([header, *(tuple(verdict) for verdict in verdicts)]))
-    print(f"\nexecuted notebooks: {_short(out)}; figures: {_short(drawn)}")
+    print(f"\nexecuted notebooks: {shown(out)}; figures: {shown(drawn)}")
     return int(bool(failed) or any(verdict.bad for verdict in verdicts))
-
-
-def _short(path: Path) -> str:
-    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)

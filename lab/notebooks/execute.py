@@ -12,14 +12,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from lab.machine import progress
 from lab.machine.paths import ROOT
-from lab.notebooks.documents import NotebookError, name_of, read
+from lab.notebooks.documents import NotebookError, name_of
 
 GRACE = 10.0  # seconds that a stopped worker gets to shut its kernel down
 FOLDER_VARIABLES = ("LAB_DATA", "LAB_CACHE", "LAB_FIGURES", "LAB_RUNS", "LAB_RECORDINGS")
@@ -27,11 +27,15 @@ FOLDER_VARIABLES = ("LAB_DATA", "LAB_CACHE", "LAB_FIGURES", "LAB_RUNS", "LAB_REC
 
 @dataclass(frozen=True)
 class Job:
-    """One notebook to execute: where from, where to, with which parameters instead of its defaults."""
+    """One notebook to execute: where from, where to, with which parameters instead of its defaults.
+
+    figures: the folder of its figures; by default where a notebook that nobody runs for us would draw them.
+    """
 
     source: Path
     output: Path
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    figures: Path | None = None
 
     @property
     def name(self) -> str:
@@ -49,42 +53,52 @@ class Job:
 
 
 class Outcome(NamedTuple):
-    """How one job ended. failure: "" or what went wrong. seconds: wall time."""
+    """How one job ended. failure: "" or what went wrong. seconds: wall time. cpu: seconds of computing."""
 
     job: Job
     failure: str
     seconds: float
+    cpu: float
 
 
 class _Board:
-    """State shared by the threads: the running workers, the progress bar, and whether all are to stop."""
+    """State shared by the threads: the running workers with their lines of progress, and whether all are to stop."""
 
-    def __init__(self, bar: Any) -> None:
+    def __init__(self, bar: progress.Bar) -> None:
         self._bar = bar
         self._lock = threading.Lock()
-        self._workers: dict[str, subprocess.Popen[str]] = {}
+        self._workers: dict[str, tuple[subprocess.Popen[str], Path]] = {}
         self.stopping = False
 
-    def enter(self, name: str, worker: subprocess.Popen[str]) -> None:
+    def enter(self, name: str, worker: subprocess.Popen[str], status: Path) -> None:
+        """status: the file into which the worker's kernel writes its line of progress."""
         with self._lock:
-            self._workers[name] = worker
-            self._bar.set_postfix_str(", ".join(sorted(self._workers)))
+            self._workers[name] = worker, status
             if self.stopping:  # Ctrl-C came while this worker was being started
                 worker.send_signal(signal.SIGINT)
 
     def leave(self, name: str) -> None:
         with self._lock:
             self._workers.pop(name, None)
-            self._bar.set_postfix_str(", ".join(sorted(self._workers)))
 
-    def advance(self, cells: int) -> None:
+    def done(self, outcome: Outcome) -> None:
+        from tqdm import tqdm
+
+        self._bar.update()
+        tqdm.write(f"{outcome.job.name}: {outcome.failure or 'ok'} ({outcome.seconds:.1f} s)", file=sys.stderr)
+
+    def draw(self) -> None:
+        """What each notebook is at: `table2_travelplanner · sdp made 12/30 · 8.1 seconds left | …`."""
         with self._lock:
-            self._bar.update(cells)
+            running = sorted((name, status) for name, (_, status) in self._workers.items())
+        lines = (" · ".join(filter(None, (name.split("/")[-1], _text(status)))) for name, status in running)
+        self._bar.remark = " | ".join(lines)
+        self._bar.show()
 
     def stop(self) -> None:
         with self._lock:
             self.stopping = True
-            workers = list(self._workers.values())
+            workers = [worker for worker, _ in self._workers.values()]
         for worker in workers:
             worker.send_signal(signal.SIGINT)
         deadline = time.monotonic() + GRACE
@@ -95,14 +109,11 @@ class _Board:
                 worker.kill()
 
 
-def execute(
-    jobs: Sequence[Job], side_by_side: int = 2, timeout: float | None = None, figures: Path | None = None
-) -> list[Outcome]:
+def execute(jobs: Sequence[Job], side_by_side: int = 2, timeout: float | None = None) -> list[Outcome]:
     """Execute every job, also after another has failed; outcomes come in the order of the jobs.
 
-    timeout: seconds for one notebook. figures: where the notebooks write their figures, else `figures/`.
-    A job's output appears whole or not at all; a failed job leaves NAME.failed.ipynb beside it.
-    Raises NotebookError if two jobs have one output, KeyboardInterrupt after stopping all kernels.
+    timeout: seconds for one notebook. A job's output appears whole or not at all; a failed job leaves NAME.failed.ipynb
+    beside it. Raises NotebookError if two jobs have one output, KeyboardInterrupt after stopping all kernels.
     """
     first: dict[Path, Job] = {}
     for job in jobs:
@@ -111,29 +122,35 @@ def execute(
             raise NotebookError(
                 f"{other.source} and {job.source} would both be written to {job.output}; run them apart"
             )
-    cells = {job.source: len(read(job.source).cells) for job in jobs}
-    environment = _environment(figures)
-    with progress.bar(sum(cells.values()), "cells", show=sys.stderr.isatty()) as bar:
+    outcomes: dict[Path, Outcome] = {}
+    with progress.bar(len(jobs), "notebooks") as bar:
         board = _Board(bar)
         with ThreadPoolExecutor(max_workers=max(1, side_by_side)) as pool:
-            futures = {pool.submit(_run, job, board, cells[job.source], timeout, environment): job for job in jobs}
+            waiting = {pool.submit(_run, job, board, timeout) for job in jobs}
             try:
-                done = {futures[future].output: _say(future.result()) for future in as_completed(futures)}
+                while waiting:
+                    finished, waiting = wait(waiting, progress.PAUSE, FIRST_COMPLETED)
+                    for outcome in (future.result() for future in finished):
+                        outcomes[outcome.job.output] = outcome
+                        board.done(outcome)
+                    board.draw()
             except BaseException:  # Ctrl-C, too, which is no Exception
                 pool.shutdown(wait=False, cancel_futures=True)
                 board.stop()
                 raise
-    return [done[job.output] for job in jobs]
+    return [outcomes[job.output] for job in jobs]
 
 
-def _environment(figures: Path | None) -> dict[str, str]:
-    """The workers' environment. Relative folders are made absolute, since a kernel works in its notebook's folder."""
+def _environment(job: Job, status: Path) -> dict[str, str]:
+    """A worker's environment. Relative folders are made absolute, since a kernel works in its notebook's folder."""
     environment = dict(os.environ)
-    if figures:
-        environment["LAB_FIGURES"] = str(figures)
+    if job.figures:
+        environment["LAB_FIGURES"] = str(job.figures)
     for name in FOLDER_VARIABLES:
         if environment.get(name):
             environment[name] = str(Path(environment[name]).resolve())
+    environment[progress.STATUS] = str(status)
+    environment["LAB_NOTEBOOK"] = job.name  # names the folders of its runs
     # First on the path: a notebook uses the code of its own checkout, whichever is installed.
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), environment.get("PYTHONPATH")]))
     # The order of a printed set would otherwise change from run to run.
@@ -141,15 +158,16 @@ def _environment(figures: Path | None) -> dict[str, str]:
     return environment
 
 
-def _run(job: Job, board: _Board, cells: int, timeout: float | None, environment: Mapping[str, str]) -> Outcome:
+def _run(job: Job, board: _Board, timeout: float | None) -> Outcome:
     started = time.monotonic()
     job.output.parent.mkdir(parents=True, exist_ok=True)
-    # A file, not a pipe: nobody reads it meanwhile, and a full pipe would block the worker.
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
-        worker = _start(job, timeout, environment, errors)
+    with tempfile.TemporaryDirectory(prefix="lab-run-") as folder:
+        # A file, not a pipe: nobody reads it meanwhile, and a full pipe would block the worker.
+        errors, status = Path(folder) / "errors", Path(folder) / "status"
+        worker = _start(job, timeout, _environment(job, status), errors)
         try:
-            board.enter(job.name, worker)
-            failure = _follow(worker, board, cells)
+            board.enter(job.name, worker, status)
+            failure, cpu = _follow(worker)
             worker.wait()
         finally:
             board.leave(job.name)
@@ -157,21 +175,27 @@ def _run(job: Job, board: _Board, cells: int, timeout: float | None, environment
             with contextlib.suppress(BrokenPipeError):
                 _pipe(worker.stdin).close()
         if failure is None:
-            failure = f"the worker process ended with status {worker.returncode}: {_last_line(errors)}"
-    _settle(job, failure)
-    return Outcome(job, failure, time.monotonic() - started)
+            said = [line.strip() for line in _text(errors).splitlines() if line.strip()] or ["it said nothing"]
+            failure = f"the worker process ended with status {worker.returncode}: {said[-1]}"
+    if not failure:
+        job.partial.unlink(missing_ok=True)
+        job.failed.unlink(missing_ok=True)
+    elif job.partial.exists():
+        os.replace(job.partial, job.failed)
+    return Outcome(job, failure, time.monotonic() - started, cpu)
 
 
-def _start(job: Job, timeout: float | None, environment: Mapping[str, str], errors: IO[str]) -> subprocess.Popen[str]:
-    worker = subprocess.Popen(
-        [sys.executable, "-m", "lab.notebooks.worker"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=errors,
-        text=True,
-        env={**environment, "LAB_NOTEBOOK": job.name},  # names the folders of its runs
-        start_new_session=True,  # a Ctrl-C in the terminal comes to us, and we stop the workers in order
-    )
+def _start(job: Job, timeout: float | None, environment: Mapping[str, str], errors: Path) -> subprocess.Popen[str]:
+    with errors.open("w") as sink:
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "lab.notebooks.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=sink,
+            text=True,
+            env=environment,
+            start_new_session=True,  # a Ctrl-C in the terminal comes to us, and we stop the workers in order
+        )
     order = {"source": str(job.source), "output": str(job.output), "partial": str(job.partial), "timeout": timeout}
     # A worker that is already gone says so by its missing events, and no other notebook should suffer.
     with contextlib.suppress(BrokenPipeError):
@@ -179,20 +203,12 @@ def _start(job: Job, timeout: float | None, environment: Mapping[str, str], erro
     return worker
 
 
-def _follow(worker: subprocess.Popen[str], board: _Board, cells: int) -> str | None:
-    """Read a worker's events to their end: "" if it succeeded, the failure, or None if it ended without a word.
-
-    cells: of the notebook; those that never ran count as done in the end, and an injected one does not count.
-    """
-    failure, counted = None, 0
+def _follow(worker: subprocess.Popen[str]) -> tuple[str | None, float]:
+    """A worker's failure, "" if it succeeded, None if it ended without a word; and the CPU-seconds that it took."""
     for line in _pipe(worker.stdout):
         event = json.loads(line)
-        if "end" in event and counted < cells:
-            counted += 1
-            board.advance(1)
-        failure = "" if event.get("done") else event.get("failed", failure)
-    board.advance(cells - counted)
-    return failure
+        return event["failed"], event["cpu"]
+    return None, 0.0
 
 
 def _pipe(stream: IO[str] | None) -> IO[str]:
@@ -200,23 +216,5 @@ def _pipe(stream: IO[str] | None) -> IO[str]:
     return stream
 
 
-def _settle(job: Job, failure: str) -> None:
-    """Keep what a failed execution had done, and remove what an earlier one left."""
-    if not failure:
-        job.partial.unlink(missing_ok=True)
-        job.failed.unlink(missing_ok=True)
-    elif job.partial.exists():
-        os.replace(job.partial, job.failed)
-
-
-def _say(outcome: Outcome) -> Outcome:
-    from tqdm import tqdm
-
-    tqdm.write(f"{outcome.job.name}: {outcome.failure or 'ok'} ({outcome.seconds:.1f} s)", file=sys.stderr)
-    return outcome
-
-
-def _last_line(errors: IO[str]) -> str:
-    errors.seek(0)
-    lines = [line.strip() for line in errors if line.strip()]
-    return lines[-1] if lines else "it said nothing"
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""

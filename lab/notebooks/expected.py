@@ -7,16 +7,25 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
+from lab.machine import progress
 from lab.machine.files import write_atomically
-from lab.notebooks.documents import FOLDER
-from lab.results.figures import folder, path_of
+from lab.machine.paths import shown
+from lab.notebooks.documents import FOLDER, read
+from lab.notebooks.parameters import declared
+from lab.results.figures import COMMITTED, folder, path_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 EXPECTATIONS = FOLDER / "expected.yaml"
-DATA = ("official", "made", "any")
+DATA = ("official", "made")
+COLUMNS = ["expected", "came out", "", "reason"]
+SAME_NUMBERS = ("data", "workers", "cluster")  # parameters that may change without a figure being another
 
 Value = float | int | str | bool
 
@@ -32,10 +41,19 @@ class Expectation(NamedTuple):
 
 
 class Reported(NamedTuple):
-    """What a notebook said came out; None where its data cannot give the figure."""
+    """What a notebook's last run reported.
 
-    value: Value | None
+    n: how many tasks its main numbers rest on. changed: its parameters that were not at their defaults ("limit=2").
+    values: by figure; None where this data cannot give it.
+    """
+
     data: str
+    n: int
+    changed: tuple[str, ...]
+    values: Mapping[str, Value | None]
+
+    def __str__(self) -> str:
+        return f"{self.data} data, n = {self.n:,}"
 
 
 class FigureVerdict(NamedTuple):
@@ -53,31 +71,66 @@ class FigureVerdict(NamedTuple):
         return self.state in ("OFF", "MISSING")
 
 
-def report(figure: str, value: Value | None, *, notebook: str, data: str) -> None:
-    """Record in `figures/results/<notebook>.json` what came out for one figure; a later report of it takes its place.
+class Report:
+    """What came out in a notebook, held against what was expected: the notebook's last cell.
 
-    notebook: its name, such as "1_sdp/table2". data: "official", "made", or "any" if the figure does not depend on it.
-    value: None if this data cannot give the figure. Raises ValueError for a NaN and for another word for the data.
+        report = expected.Report("1_sdp/table2", run.setup.data, len(run.tasks))
+        report("final pass rate", 99.17)
+        report.table()
+
+    It is kept in `results/<notebook>.json` among the figures, from where the runner reads it.
     """
-    if data not in DATA:
-        raise ValueError(f"data={data!r} of figure {figure!r}; choose one of {', '.join(DATA)}")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(
-            f"figure {figure!r} of {notebook} came out as {value}; report None if this data cannot give it"
-        )
-    results = {name: entry._asdict() for name, entry in reported(notebook).items()}
-    plain = getattr(value, "item", lambda: value)()  # JSON cannot hold numpy's numbers
-    results[figure] = {"value": plain, "data": data}
-    text = json.dumps(results, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-    write_atomically(path_of(f"results/{notebook}", ".json"), text.encode("utf-8"))
+
+    def __init__(self, notebook: str, data: str, n: int) -> None:
+        """notebook: its name, such as "1_sdp/table2". data: "official" or "made". n: tasks of the main numbers.
+
+        Raises ValueError for another word for the data.
+        """
+        if data not in DATA:
+            raise ValueError(f"data={data!r} of the report of {notebook}; choose one of {', '.join(DATA)}")
+        self.notebook = notebook
+        self.reported = Reported(data, int(n), tuple(_changed(notebook)), {})
+        self._keep()
+
+    def __call__(self, figure: str, value: Value | None) -> None:
+        """Report one figure; None if this data cannot give it. Raises ValueError for a NaN."""
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(
+                f"figure {figure!r} of {self.notebook} came out as {value}; report None if this data cannot give it"
+            )
+        plain = getattr(value, "item", lambda: value)()  # JSON cannot hold numpy's numbers
+        self.reported = self.reported._replace(values={**self.reported.values, figure: plain})
+        self._keep()
+
+    def table(self) -> pd.DataFrame:
+        """Expected, came out, OK, OFF or SKIPPED and why, a row a figure; also says where figures and tables are."""
+        import pandas as pd
+
+        progress.say(self.where(), passing=True)
+        verdicts = judge(expectations(), {self.notebook: self.reported})
+        frame = pd.DataFrame([verdict[1:] for verdict in verdicts], columns=["figure", *COLUMNS])
+        return frame.set_index("figure")
+
+    def where(self) -> str:
+        """Where this run's figures are, on which data and n, and what the committed ones are of."""
+        line = f"figures and tables: {shown(folder())} ({self.reported})"
+        there = reported(self.notebook, COMMITTED)
+        if folder() == COMMITTED or there is None:
+            return line
+        return f"{line}; those in {shown(COMMITTED)} stay as they are ({there})"
+
+    def _keep(self) -> None:
+        text = json.dumps(self.reported._asdict(), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+        write_atomically(path_of(f"results/{self.notebook}", ".json"), text.encode("utf-8"))
 
 
-def reported(notebook: str, figures: Path | None = None) -> dict[str, Reported]:
-    """What a notebook's last run reported, by figure; empty if nothing."""
+def reported(notebook: str, figures: Path | None = None) -> Reported | None:
+    """What a notebook's last run reported; None if it did not. figures: where, by default where it would now."""
     path = (figures or folder()) / "results" / f"{notebook}.json"
     if not path.exists():
-        return {}
-    return {figure: Reported(**entry) for figure, entry in json.loads(path.read_text(encoding="utf-8")).items()}
+        return None
+    held = json.loads(path.read_text(encoding="utf-8"))
+    return Reported(**held | {"changed": tuple(held["changed"])})
 
 
 def forget(notebooks: Iterable[str], figures: Path | None = None) -> None:
@@ -96,25 +149,25 @@ def expectations(path: Path = EXPECTATIONS) -> list[Expectation]:
 
 
 def judge(
-    entries: Sequence[Expectation],
-    results: Mapping[str, Mapping[str, Reported]],
-    failed: Collection[str] = (),
-    why_not: str = "",
+    entries: Sequence[Expectation], results: Mapping[str, Reported | None], failed: Collection[str] = ()
 ) -> list[FigureVerdict]:
-    """Hold what came out against what was expected, for the notebooks that ran.
+    """Hold what came out against what was expected, for the notebooks that ran; with changed parameters all is SKIPPED.
 
-    results: notebook name -> what it reported. failed: names of those that failed. why_not: if given, nothing is
-    judged and this is the reason shown (other parameters than the defaults, say).
+    results: notebook name -> what it reported. failed: names of those that failed.
     """
     ran = [entry for entry in entries if entry.notebook in results]
     # Most figures are stated twice, for official and for made data: only the line for the data that ran is judged.
-    told = [entry for entry in ran if not _stated_for_this_data(entry, ran, results)]
-    verdicts = [_verdict(entry, results[entry.notebook], failed, why_not) for entry in told]
-    known = {(entry.notebook, entry.figure) for entry in entries}
-    for notebook, figures in results.items():
-        for figure, entry in figures.items():
+    stated = {entry[:3] for entry in ran}
+    verdicts = []
+    for entry in ran:
+        came = results[entry.notebook]
+        if came is None or came.data == entry.data or (*entry[:2], came.data) not in stated:
+            verdicts.append(_verdict(entry, came, entry.notebook in failed))
+    known = {entry[:2] for entry in entries}
+    for notebook, came in results.items():
+        for figure, value in came.values.items() if came else ():
             if (notebook, figure) not in known:  # said, so that a new figure is not left without an expectation
-                verdicts.append(FigureVerdict(notebook, figure, "", str(entry.value), "NOTE", "not in expected.yaml"))
+                verdicts.append(FigureVerdict(notebook, figure, "", str(value), "NOTE", "not in expected.yaml"))
     return verdicts
 
 
@@ -131,36 +184,40 @@ def _expectation(entry: Any, path: Path) -> Expectation:
     return expectation
 
 
-def _stated_for_this_data(
-    entry: Expectation, entries: Sequence[Expectation], results: Mapping[str, Mapping[str, Reported]]
-) -> bool:
-    """Whether another entry states the figure for the data that was used, so that this one is not the one to judge."""
-    came = results[entry.notebook].get(entry.figure)
-    if came is None or entry.data in ("any", came.data):
-        return False
-    return any(other[:3] == (entry.notebook, entry.figure, came.data) for other in entries)
+def _changed(notebook: str) -> Iterator[str]:
+    """The parameters that have other values in the running kernel than the committed notebook's defaults.
+
+    Whoever changed them: the runner, papermill or the reader. Which data there is, and how many episodes run at a time,
+    changes no number that is expected.
+    """
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    path = FOLDER / f"{notebook}.ipynb"
+    if shell is None or not path.exists():
+        return
+    for name, parameter in declared(read(path), notebook).items():
+        value = shell.user_ns.get(name, parameter.default)
+        if name not in SAME_NUMBERS and value != parameter.default:
+            yield f"{name}={value!r}"
 
 
-def _verdict(
-    entry: Expectation, figures: Mapping[str, Reported], failed: Collection[str], why_not: str
-) -> FigureVerdict:
-    came = figures.get(entry.figure)
-    shown = "" if came is None or came.value is None else _shown(came.value)
-    state, reason = _state(entry, came, entry.notebook in failed, why_not)
+def _verdict(entry: Expectation, came: Reported | None, failed: bool) -> FigureVerdict:
+    value = came.values.get(entry.figure) if came else None
+    state, reason = _state(entry, came, failed)
     wanted = _shown(entry.value) + (f" ± {_shown(entry.tolerance)}" if entry.tolerance else "")
-    return FigureVerdict(entry.notebook, entry.figure, wanted, shown, state, reason)
+    return FigureVerdict(entry.notebook, entry.figure, wanted, "" if value is None else _shown(value), state, reason)
 
 
-def _state(entry: Expectation, came: Reported | None, failed: bool, why_not: str) -> tuple[str, str]:
-    if why_not:
-        return "SKIPPED", why_not
-    if came is None:
+def _state(entry: Expectation, came: Reported | None, failed: bool) -> tuple[str, str]:
+    if came and came.changed:
+        return "SKIPPED", f"with {', '.join(came.changed)}"
+    if came is None or entry.figure not in came.values:
         return "MISSING", "the notebook failed" if failed else "the notebook did not report it"
-    if "any" not in (entry.data, came.data) and came.data != entry.data:
+    if came.data != entry.data:
         return "SKIPPED", f"needs {entry.data} data"
-    if _agree(entry, came.value):
+    value = came.values[entry.figure]
+    if _agree(entry, value):
         return "OK", ""
-    return "OFF", "" if came.value is not None else "reported without a value"
+    return "OFF", "" if value is not None else "reported without a value"
 
 
 def _agree(entry: Expectation, value: Value | None) -> bool:

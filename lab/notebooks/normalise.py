@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lab.machine.paths import ROOT, official_data
+from lab.machine.progress import PASSING
 from lab.notebooks.documents import tags
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ STYLER_ID = re.compile(r"\bT_[0-9a-f]{5}(?=\b|_)")
 # The kernel's process and a hash of the cell are in the file name of a warning or traceback.
 CELL_FILE = re.compile(r"/\S*/ipykernel_\d+/\d+\.py(:\d+)?")
 SVG_DATE = re.compile(r"\s*<dc:date>[^<]*</dc:date>")
-PROGRESS = re.compile(r"\r|\d+%\||\d+(it|s)/(s|it)\b|TqdmWarning|as notebook_tqdm")
+PROGRESS = re.compile(r"\r|\d+%\||\d+(it|s)/(s|it)\b")  # bars of libraries, which go to stderr
 
 
 def normalise(notebook: NotebookNode) -> NotebookNode:
@@ -89,14 +90,13 @@ def _clean_output(output: NotebookNode) -> bool:
     """Clean one output in place; False if nothing of it is worth keeping."""
     if output.output_type == "stream":
         if output.name == "stderr":
-            # tqdm and warnings of it go to stderr; other warnings are kept for the reader.
             output.text = "".join(line for line in output.text.splitlines(keepends=True) if not PROGRESS.search(line))
         output.text = _clean_text(output.text)
         return bool(output.text.strip())
     if output.output_type == "error":
         output.traceback = [_clean_text(line) for line in output.traceback]
         return True
-    if WIDGET in output.data:
+    if WIDGET in output.data or output.get("metadata", {}).get(PASSING):
         return False
     for kind, content in output.data.items():
         output.data[kind] = _clean_content(kind, content)

@@ -1,14 +1,14 @@
 """The worker process: executes one notebook with papermill; `lab.notebooks.execute` starts it and reads its events.
 
 It reads a job as one JSON line from standard input and keeps reading: when the parent goes away, that input ends, and
-the worker stops its kernel and itself. Events go out as JSON lines: {"start": cell}, {"end": cell}, then {"done": true}
-or {"failed": message}.
+the worker stops its kernel and itself. At the end one JSON line goes out: {"failed": "" or message, "cpu": seconds}.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import sys
 import tempfile
@@ -34,21 +34,24 @@ class Progress(NamedTuple):
 
 def main() -> None:
     """Execute the job given on standard input; the exit status is 0 even if it failed, as the last event says so."""
-    emit = _private_events()
+    emit = _private_output()
     job = json.loads(sys.stdin.readline())
     progress = Progress([0], [])
     _listen(progress, job["timeout"])
     try:
         with tempfile.TemporaryDirectory(prefix="lab-kernel-") as folder:
             _use_this_python(Path(folder))
-            _execute(job, emit, progress)
-        emit({"done": True})
+            _execute(job, progress)
+        failure = ""
     except BaseException as error:  # whatever happened, the parent has to hear of it
-        emit({"failed": _message(error, progress)})
+        failure = _message(error, progress)
+    # The kernel has ended, so that it counts, with all processes that it had waited for.
+    parts = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    emit({"failed": failure, "cpu": sum(part.ru_utime + part.ru_stime for part in parts)})
 
 
-def _private_events() -> Emit:
-    """Keep standard output for events alone: what papermill or a library prints goes to standard error."""
+def _private_output() -> Emit:
+    """Keep standard output for the last line alone: what papermill or a library prints goes to standard error."""
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)  # of the descriptor: sys.stdout alone would not hold what compiled code prints
     return lambda event: print(json.dumps(event), file=channel, flush=True)
@@ -83,13 +86,13 @@ def _use_this_python(folder: Path) -> None:
     os.environ["JUPYTER_PATH"] = os.pathsep.join(filter(None, [str(folder), os.environ.get("JUPYTER_PATH")]))
 
 
-def _execute(job: dict[str, Any], emit: Emit, progress: Progress) -> None:
+def _execute(job: dict[str, Any], progress: Progress) -> None:
     import papermill
 
     from lab.notebooks.documents import write
     from lab.notebooks.normalise import normalise
 
-    _register_engine(emit, progress)
+    _register_engine(progress)
     executed = papermill.execute_notebook(
         _no_template(job["source"]),
         _no_template(job["partial"]),
@@ -109,25 +112,20 @@ def _no_template(path: str) -> str:
     return path.replace("{", "{{").replace("}", "}}")
 
 
-def _register_engine(emit: Emit, progress: Progress) -> None:
-    """papermill's own engine, with an event before and after each cell."""
+def _register_engine(progress: Progress) -> None:
+    """papermill's own engine, which notes the cell that it is at."""
     from papermill.engines import NBClientEngine, NotebookExecutionManager, papermill_engines
 
     class ReportingEngine(NBClientEngine):
         @classmethod
         def execute_managed_notebook(cls, manager: NotebookExecutionManager, kernel_name: str, **settings: Any) -> None:
-            start, complete = manager.cell_start, manager.cell_complete
+            start = manager.cell_start
 
             def cell_start(cell: Any, cell_index: int, **rest: Any) -> None:
                 progress.cell[0] = cell_index + 1
-                emit({"start": cell_index})
                 start(cell, cell_index=cell_index, **rest)
 
-            def cell_complete(cell: Any, cell_index: int, **rest: Any) -> None:
-                complete(cell, cell_index=cell_index, **rest)
-                emit({"end": cell_index})
-
-            manager.cell_start, manager.cell_complete = cell_start, cell_complete
+            manager.cell_start = cell_start
             super().execute_managed_notebook(manager, kernel_name, **settings)
 
     papermill_engines.register("lab", ReportingEngine)

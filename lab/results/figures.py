@@ -1,16 +1,22 @@
-"""Paths of figures and tables that notebooks write."""
+"""Paths of figures and tables that notebooks write.
+
+The committed ones in `figures/` are written by an in-place run alone (lab/notebooks/commands.py); whoever changes a
+parameter or tries other data draws into a folder of their own.
+"""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-from lab.machine.paths import ROOT
+from lab.machine.paths import ROOT, runs_folder
+
+COMMITTED = ROOT / "figures"
 
 
 def folder() -> Path:
-    """`LAB_FIGURES` if set (the notebook runner sets it for trial runs), else `figures/` in the repository."""
-    return Path(os.environ.get("LAB_FIGURES") or ROOT / "figures")
+    """`LAB_FIGURES` if set (the notebook runner sets it), else `figures/` in the folder of runs."""
+    return Path(os.environ.get("LAB_FIGURES") or runs_folder() / "figures")
 
 
 def path_of(stem: str, suffix: str) -> Path:

@@ -69,9 +69,12 @@ def play_all(
     pending = run.pending()
     done = len(run.manifest.tasks) - len(pending)
     with progress.bar(len(run.manifest.tasks), title or run.manifest.method, done, show_progress) as bar:
+        for usage in run.usage().values():
+            bar.book(usage)
         try:
             with contextlib.closing(_stream(run, play, pending, workers, backend, cluster)) as episodes:
                 for ended, played in episodes:
+                    bar.book(played.usage)
                     if isinstance(ended, Episode):
                         run.append(ended, played.usage, played.answers)
                         bar.update()
@@ -84,7 +87,7 @@ def play_all(
             raise
     if run.not_measured:
         why = next(iter(run.not_measured.values())).strip().splitlines()[-1]
-        progress.note(
+        progress.say(
             f"{len(run.not_measured)} of {len(run.manifest.tasks)} episodes were not measured ({why}); "
             "run again to play them"
         )

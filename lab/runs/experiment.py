@@ -207,6 +207,8 @@ def collect(
         try:
             backend = "threading" if kind == "endpoint" else "loky"
             title = f"{setup.method} {setup.condition}"
+            if opened.pending() and not cluster and hasattr(backbone, "try_out"):
+                backbone.try_out()  # a wrong address or key is told before the first episode, not after its patience
             play_all(opened, episode, crew, backend, show_progress, cluster, title)
         except budget.BudgetSpent as error:
             spent = error
@@ -217,7 +219,7 @@ def collect(
             why = next(iter(opened.not_measured.values())).strip().splitlines()[-1]
             raise NothingMeasured(f"None of {len(tasks)} episodes could be measured ({why}); run again to play them")
         if spent:
-            progress.note(str(spent))
+            progress.say(str(spent))
         return into(setup, backbone.engine.label, episodes, not_measured, opened.usage(), folder)
 
 

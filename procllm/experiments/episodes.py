@@ -215,7 +215,7 @@ def _playable(condition: str, name: str, maker: str) -> bool:
 @cache
 def _tell(message: str) -> None:
     """Once in a process: the same holds for every run of a notebook."""
-    progress.note(message)
+    progress.say(message)
 
 
 @cache

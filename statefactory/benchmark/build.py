@@ -90,7 +90,7 @@ def build_all(
             # Another notebook may be building it; then it is there when that one has finished.
             built[name] = when_free(partial(build, name, data, seed, limit, workers))
         except NoCompiler as error:
-            progress.note(f"{BY_NAME[name].title} is left out: {error}")
+            progress.say(f"{BY_NAME[name].title} is left out: {error}")
     return built
 
 
@@ -204,7 +204,7 @@ def _play_all(run: Run, play_one: Play, workers: int, show_progress: bool) -> No
         except BrokenProcessPool as error:
             deaths = 1 if len(run.episodes) > finished else deaths + 1
             died = error
-            progress.note(f"a worker process died; going on from {len(run.episodes)} pairs")
+            progress.say(f"a worker process died; going on from {len(run.episodes)} pairs")
     raise died
 
 

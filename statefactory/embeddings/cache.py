@@ -74,7 +74,7 @@ class VectorFile(Database):
         try:
             self._write(self._connection(), rows)
         except (sqlite3.Error, OSError) as error:
-            progress.note(f"embeddings could not be kept in {self.path}: {error}; it goes on without")
+            progress.say(f"embeddings could not be kept in {self.path}: {error}; it goes on without")
 
     def _write(self, connection: sqlite3.Connection, rows: Iterable[tuple[bytes, bytes, int]]) -> None:
         # A lock taken at once waits for other writers; one that is upgraded later fails where two do the same.

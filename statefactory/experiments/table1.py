@@ -84,7 +84,7 @@ def fidelity_table(games: int, seed: int, names: Sequence[str] = fidelity.NAMES)
         try:
             found = fidelity.fidelity(list(fidelity.compared(name, games, seed)))
         except MissingData as error:
-            progress.note(f"{name} is left out: {error}")
+            progress.say(f"{name} is left out: {error}")
             continue
         lines.append({"world": name, "against": fidelity.against(name), **found._asdict(), "evidence": "measured"})
     return pd.DataFrame(lines)
@@ -114,7 +114,7 @@ def _replayed(name: str, score: Scoring) -> pd.DataFrame:
         results = collect(Setup(engine=f"replay:{name}"), show_progress=False)
         return scoring.frame(results, score).assign(source=f"recording {name}, {results.setup.data} data")
     except (RecordingMiss, MissingData) as error:
-        progress.note(f"{name} is shown as it was saved: {error}")
+        progress.say(f"{name} is shown as it was saved: {error}")
         rows = recordings.rows(Setup.method)
         return rows[rows["source"].str.startswith(f"recording {name},")]
 

@@ -50,6 +50,11 @@ class Response:
 Behaviour = Callable[[Request], Response]
 
 
+def models(*names: str) -> Response:
+    """A list of models."""
+    return Response(body=json.dumps({"data": [{"id": name, "object": "model"} for name in names]}).encode())
+
+
 def says(
     content: str | None, finish_reason: str = "stop", refusal: str | None = None, usage: dict[str, int] | None = None,
     **about: Any,
@@ -144,6 +149,7 @@ class ChatServer:
         self._behaviour: Behaviour = behaviour or (lambda request: answer({}))
         self._script: Iterator[Response | Behaviour] = iter(())
         self.requests: list[Request] = []
+        self.listing = status(404)  # what GET /models gives
         self._lock = threading.Lock()
         self._server = _Quiet(("127.0.0.1", 0), _handler(self))
         self.address = f"http://127.0.0.1:{self._server.server_port}/v1"
@@ -190,6 +196,10 @@ def _handler(chat: ChatServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True  # or a kept connection waits 40 ms for every answer
+
+        def do_GET(self) -> None:
+            """The list of models, which counts as no request."""
+            self._send(chat.listing)
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))

@@ -24,6 +24,7 @@ from unittest.mock import patch
 import chat_server as chat
 from asking import ASK, QUESTIONS, manifest
 from chat_server import ChatServer, Request, Response
+from lab.machine import progress
 from lab.machine.faults import Unavailable
 from lab.models import endpoint
 from lab.models.backbone import Backbone, Ledger
@@ -40,7 +41,7 @@ LONGEST_BURST = 6
 GOOD = ("good", "in prose")
 BAD_REPLIES = ("no JSON", "wrong schema", "refusal", "empty", "cut by length")  # arrive in full, and count tokens
 NO_REPLIES = ("429 with Retry-After", "429", "500", "time-out", "reset", "cut-off body", "no completion")
-NOTE = re.compile(r"waiting (\d+\.\d) s for http://\S+: ([\w -]+) \(try \d+\)")
+NOTE = re.compile(r"\d waiting: ([\w -]+)")
 BOX = re.compile(r"Box (\d+), (\d+)")
 
 
@@ -155,9 +156,10 @@ def campaign(folder: Path, episodes: int, seed: int, workers: int, patience: flo
     """Play the episodes on threads against a troubled server until each is scored, failed or not measured."""
     troubled, said, began, stops = Troubled(seed), io.StringIO(), time.monotonic(), 0
     with ChatServer(troubled) as server, patch.object(endpoint, "LONGEST_WAIT", WAIT), redirect_stderr(said):
+        said_at_once = patch.object(progress, "LOG_PAUSE", 0.0)
         with patch.dict(os.environ, {"OPENAI_BASE_URL": server.address}):
             backbone = connect(f"small?patience={patience}&timeout={TIMEOUT}", cache=AnswerCache(folder / "a.sqlite"))
-        with Once(folder / "run", manifest(episodes, "small", server.address)) as run:
+        with Once(folder / "run", manifest(episodes, "small", server.address)) as run, said_at_once:
             while run.pending():
                 try:
                     play_all(run, partial(play, backbone=backbone), workers, "threading")

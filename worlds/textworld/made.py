@@ -85,7 +85,7 @@ def goals(quests: Sequence[QuestTask]) -> list[str]:
     try:
         write_atomically(path, json.dumps(made).encode())
     except OSError as error:  # they serve as well without being kept
-        progress.note(
+        progress.say(
             f"cannot keep TextWorld's goals in {path.parent}: {error}; "
             "set LAB_CACHE to a file in a folder you can write"
         )

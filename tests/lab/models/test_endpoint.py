@@ -336,32 +336,26 @@ def test_tokens_of_a_first_answer_are_booked_even_if_the_re_ask_fails(
     assert [(call.path, call.tokens_in, call.tokens_out) for call in model.calls] == [("failed", 7, 3)]
 
 
-def test_the_progress_line_says_why_it_waits(
+def test_a_wait_without_a_progress_line_is_told_on_a_line_of_its_own(
     server: ChatServer, model: Ledger, prompt: Prompt, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server.script(chat.status(429, retry_after="0.1"), chat.answer(GOOD))
-    with progress.bar(3, "asking") as bar:
-        model.ask(prompt, box=1)
-        assert bar.postfix == ""  # the wait is over
-    assert re.search(rf"waiting 0\.[123] s for {server.address}: 429 \(try 1\)", capsys.readouterr().err)
-    server.script(chat.status(503), chat.answer(GOOD))
+    server.script(chat.status(503, retry_after="0.1"), chat.answer(GOOD))
     model.ask(prompt, box=2)
-    assert "503 (try 1)" in capsys.readouterr().err  # without a bar, on a line of its own
+    assert re.search(rf"waiting 0\.[123] s for {server.address}: 503 \(try 1\)", capsys.readouterr().err)
 
 
-def test_the_progress_line_goes_on_saying_why_another_thread_waits(
-    server: ChatServer, model: Ledger, prompt: Prompt
-) -> None:
+def test_the_progress_line_counts_who_waits_and_for_what(server: ChatServer, model: Ledger, prompt: Prompt) -> None:
     server.behave(lambda request: chat.answer(GOOD))
-    server.script(chat.status(429, retry_after="2"), chat.status(503))
-    with progress.bar(3, "asking") as bar, ThreadPoolExecutor(1) as pool:
-        slow = pool.submit(model.ask, prompt, box=1)
-        while "429" not in bar.postfix if bar.postfix else True:
+    server.script(chat.status(429, retry_after="2"), chat.status(429, retry_after="2"), chat.status(503))
+    with progress.bar(3, "asking") as bar, ThreadPoolExecutor(3) as pool:
+        slow = [pool.submit(model.ask, prompt, box=box) for box in (1, 2)]
+        while "2 waiting: 429" not in bar.text():
             time.sleep(0.01)
-        model.ask(prompt, box=2)
-        assert "429 (try 1)" in bar.postfix
-        slow.result()
-        assert bar.postfix == ""
+        model.ask(prompt, box=3)
+        assert bar.text() == "asking 0/3 · 2 waiting: 429"
+        for one in slow:
+            one.result()
+        assert bar.text() == "asking 0/3"
 
 
 def test_requests_without_a_reply_are_counted_also_where_it_gives_up(server: ChatServer, prompt: Prompt) -> None:

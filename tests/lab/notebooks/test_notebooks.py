@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from lab.notebooks.execute import Job, execute
 from lab.notebooks.expected import Expectation, Reported
 from lab.notebooks.normalise import normalise, without_png_text
 from lab.notebooks.parameters import Parameter, declared, parse, resolve
+from lab.results import figures
 from small_notebooks import notebook
 
 
@@ -270,14 +272,32 @@ def test_refreshing_in_place_takes_no_parameters(tmp_path: Path) -> None:
         commands.run([str(notebook(tmp_path / "a.ipynb"))], [("limit", "1")], in_place=True)
 
 
-def test_a_notebook_is_refreshed_in_place_and_then_passes_the_check(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
-    monkeypatch.setenv("LAB_FIGURES", str(tmp_path / "figures"))
+@pytest.fixture
+def committed_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in place of `figures/`, and others in place of `runs/` and of expected.yaml."""
+    folder = tmp_path / "committed"
+    monkeypatch.setattr(figures, "COMMITTED", folder)
+    monkeypatch.setattr(expected, "COMMITTED", folder)
+    monkeypatch.setattr(check, "COMMITTED", folder)
     monkeypatch.setattr(commands, "TRIALS", tmp_path / "runs")
-    path = notebook(tmp_path / "a.ipynb", "print(limit)")
+    return folder
+
+
+def reporting(value: str, data: str = "'made'") -> str:
+    """A last cell that reports one figure."""
+    return (
+        f"from lab.notebooks import expected\nreport = expected.Report('a', {data}, 3)\n"
+        f"report('f1', {value})\nreport.table()"
+    )
+
+
+def test_a_notebook_is_refreshed_in_place_and_then_passes_the_check(
+    tmp_path: Path, committed_figures: Path, capsys: pytest.CaptureFixture
+) -> None:
+    path = notebook(tmp_path / "a.ipynb", "print(limit)", reporting("0.5"))
     assert main(["run", "--in-place", str(path)]) == 0
     assert outputs(path) == ["3\n"]
+    assert expected.reported("a", committed_figures) == Reported("made", 3, (), {"f1": 0.5})
     assert main(["check", str(path)]) == 0
     touched = read(path)
     touched.cells[2].outputs[0].text = "4\n"
@@ -286,46 +306,107 @@ def test_a_notebook_is_refreshed_in_place_and_then_passes_the_check(
     assert "a: is stale at cell 3" in capsys.readouterr().out
 
 
+def test_other_data_than_the_committed_is_not_put_in_place(
+    tmp_path: Path, committed_figures: Path, capsys: pytest.CaptureFixture
+) -> None:
+    path = notebook(tmp_path / "a.ipynb", reporting("0.5", "'official'"))
+    assert main(["run", "--in-place", str(path)]) == 0
+    before = path.read_bytes(), (committed_figures / "results" / "a.json").read_bytes()
+    kept = read(path)
+    kept.cells[-1].source = reporting("0.9", "'made'")
+    other = tmp_path / "other" / "a.ipynb"
+    write(kept, other)
+    assert main(["run", "--in-place", str(other)]) == 1
+    assert "it ran on made data, n = 3, and what is committed is of official data, n = 3" in capsys.readouterr().out
+    assert (path.read_bytes(), (committed_figures / "results" / "a.json").read_bytes()) == before
+    assert read(other).cells[-1].outputs == kept.cells[-1].outputs
+
+
+def test_whoever_runs_a_notebook_leaves_the_committed_figures_alone(tmp_path: Path) -> None:
+    runs, code = tmp_path / "runs", "import matplotlib.pyplot as plt\nfrom lab.results import plots\n"
+    path = notebook(tmp_path / "a.ipynb", code + "plots.save(plt.figure(), 'a')", reporting("0.5"))
+    command = [sys.executable, "-m", "papermill", str(path), str(tmp_path / "out.ipynb"), "-k", "python3"]
+    surroundings = {name: value for name, value in os.environ.items() if name not in ("LAB_FIGURES", "LAB_NOTEBOOK")}
+    packages = {"PYTHONPATH": str(ROOT), "LAB_RUNS": str(runs)}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=surroundings | packages, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert (runs / "figures" / "a.png").exists() and (runs / "figures" / "results" / "a.json").exists()
+    said = read(tmp_path / "out.ipynb").cells[-1].outputs[0].data["text/plain"]
+    assert said == f"figures and tables: {runs / 'figures'} (made data, n = 3)"
+
+
+def test_the_last_cell_shows_what_was_expected_and_where_the_figures_are(
+    tmp_path: Path, committed_figures: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    told = [Expectation("a", "f1", "made", 0.5, 0.01), Expectation("a", "f2", "official", 3)]
+    monkeypatch.setattr(expected, "expectations", lambda: told)
+    monkeypatch.setenv("LAB_FIGURES", str(committed_figures))
+    expected.Report("a", "official", 1200)("f1", 0.5)
+    monkeypatch.setenv("LAB_FIGURES", str(tmp_path / "mine"))
+    report = expected.Report("a", "made", 30)
+    report("f1", 0.52)
+    report("f2", None)
+    report("f3", True)
+    assert [tuple(row) for row in report.table().reset_index().to_numpy()] == [
+        ("f1", "0.5 ± 0.01", "0.52", "OFF", ""),
+        ("f2", "3", "", "SKIPPED", "needs official data"),
+        ("f3", "", "True", "NOTE", "not in expected.yaml"),
+    ]
+    told = capsys.readouterr().err
+    assert f"{tmp_path / 'mine'} (made data, n = 30); those in {committed_figures} stay as they are" in told
+    assert "(official data, n = 1,200)" in told
+
+
 def test_a_reported_figure_that_is_off_or_missing_fails_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    lines = [f"- {{notebook: a, figure: {name}, data: any, value: 0.5, tolerance: 0.01}}" for name in ("f1", "em")]
+    lines = [f"- {{notebook: a, figure: {name}, data: made, value: 0.5, tolerance: 0.01}}" for name in ("f1", "em")]
     (tmp_path / "expected.yaml").write_text("\n".join(lines))
     entries = expected.expectations(tmp_path / "expected.yaml")
     monkeypatch.setattr(expected, "expectations", lambda: entries)
-    code = "from lab.notebooks import expected\nexpected.report('f1', share or 0.52, notebook='a', data='made')"
-    path, out = notebook(tmp_path / "a.ipynb", code), tmp_path / "out"
+    path, out = notebook(tmp_path / "a.ipynb", reporting("share or 0.52")), tmp_path / "out"
     assert commands.run([str(path)], out=out) == 1
     assert (out / "figures" / "results" / "a.json").exists()
     printed = capsys.readouterr().out
     assert "0.5 ± 0.01  0.52      OFF" in printed and "MISSING  the notebook did not report it" in printed
-    assert commands.run([str(path)], [("share", "0.1")], out=out) == 0
-    assert "SKIPPED  parameters differ from the defaults" in capsys.readouterr().out
+
+
+def test_a_run_with_other_parameters_is_not_judged_and_says_with_which(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setattr(expected, "expectations", lambda: [Expectation("0_tour", "f1", "made", 0.5)])
+    lines = 'noise: float = 0.6  # as the tour has it\ntask: str = "made-validation-035"  # too'
+    code = reporting("noise").replace("'a'", "'0_tour'")
+    path = notebook(tmp_path / "0_tour.ipynb", code, parameters=lines)
+    assert commands.run([str(path)], [("noise", "0.1")], out=tmp_path / "out") == 0
+    assert "SKIPPED  with noise=0.1" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("entry", "came", "state", "reason"),
     [
-        (("any", 0.3, 0.1), (0.4, "made"), "OK", ""),
-        (("any", 0.3, 0.1), (0.401, "made"), "OFF", ""),
+        (("made", 0.3, 0.1), (0.4, "made"), "OK", ""),
+        (("made", 0.3, 0.1), (0.401, "made"), "OFF", ""),
         (("made", 12, 0), (12, "made"), "OK", ""),
         (("official", 12, 0), (9, "made"), "SKIPPED", "needs official data"),
         (("official", 12, 0), (None, "official"), "OFF", "reported without a value"),
         (("official", 12, 0), None, "MISSING", "the notebook did not report it"),
-        (("any", True, 0), (True, "any"), "OK", ""),
-        (("any", "sdp", 0), ("react", "any"), "OFF", ""),
+        (("made", True, 0), (True, "made"), "OK", ""),
+        (("made", "sdp", 0), ("react", "made"), "OFF", ""),
     ],
 )
 def test_a_figure_is_judged_by_its_data_and_tolerance(
     entry: tuple, came: tuple | None, state: str, reason: str
 ) -> None:
-    results = {"n": {"f": Reported(*came)} if came else {}}
+    results = {"n": Reported(came[1], 1, (), {"f": came[0]}) if came else None}
     (verdict,) = expected.judge([Expectation("n", "f", *entry)], results)
     assert (verdict.state, verdict.reason) == (state, reason)
 
 
 def test_a_figure_nobody_expects_is_a_note_and_other_notebooks_are_left_out() -> None:
-    verdicts = expected.judge([Expectation("other", "f", "any", 1)], {"n": {"g": Reported(2, "any")}})
+    verdicts = expected.judge([Expectation("other", "f", "made", 1)], {"n": Reported("made", 1, (), {"g": 2})})
     assert [(verdict.figure, verdict.state, verdict.bad) for verdict in verdicts] == [("g", "NOTE", False)]
 
 
@@ -333,18 +414,27 @@ def test_reports_of_one_notebook_add_up_and_take_numpy_numbers(tmp_path: Path, m
     import numpy as np
 
     monkeypatch.setenv("LAB_FIGURES", str(tmp_path))
-    expected.report("f1", np.float64(0.25), notebook="1_sdp/t", data="made")
-    expected.report("n", np.int64(3), notebook="1_sdp/t", data="any")
-    expected.report("f1", 0.75, notebook="1_sdp/t", data="made")
-    assert expected.reported("1_sdp/t") == {"f1": Reported(0.75, "made"), "n": Reported(3, "any")}
+    report = expected.Report("1_sdp/t", "made", np.int64(30))
+    report("f1", np.float64(0.25))
+    report("n", np.int64(3))
+    report("f1", 0.75)
+    assert expected.reported("1_sdp/t") == Reported("made", 30, (), {"f1": 0.75, "n": 3})
     with pytest.raises(ValueError, match="came out as nan"):
-        expected.report("f1", float("nan"), notebook="1_sdp/t", data="made")
-    with pytest.raises(ValueError, match="choose one of official, made, any"):
-        expected.report("f1", 1, notebook="1_sdp/t", data="real")
+        report("f1", float("nan"))
+    with pytest.raises(ValueError, match="choose one of official, made"):
+        expected.Report("1_sdp/t", "real", 1)
+
+
+def test_a_notebook_that_costs_more_than_its_budget_is_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setattr(commands, "MOST_CPU", 0.5)  # a kernel's start alone takes more than twice that
+    assert commands.run([str(notebook(tmp_path / "a.ipynb", reporting("1")))], out=tmp_path / "out") == 1
+    assert re.search(r"CPU-seconds +≤ 0.5 +\d+ +OFF", capsys.readouterr().out)
 
 
 def test_a_malformed_expectation_is_named(tmp_path: Path) -> None:
-    (tmp_path / "e.yaml").write_text("- {notebook: a, figure: f, data: any, valeu: 1}")
+    (tmp_path / "e.yaml").write_text("- {notebook: a, figure: f, data: made, valeu: 1}")
     with pytest.raises(ValueError, match="'valeu': 1.*give notebook, figure, data, value, tolerance"):
         expected.expectations(tmp_path / "e.yaml")
 
@@ -352,7 +442,7 @@ def test_a_malformed_expectation_is_named(tmp_path: Path) -> None:
 def test_a_figure_stated_for_both_kinds_of_data_is_judged_once_by_the_kind_that_ran() -> None:
     stated = (("official", 99.0), ("made", 80.0))
     entries = [expected.Expectation("book", "rate", data, value) for data, value in stated]
-    came = {"book": {"rate": expected.Reported(80.0, "made")}}
+    came = {"book": Reported("made", 1, (), {"rate": 80.0})}
     assert [(v.expected, v.state) for v in expected.judge(entries, came)] == [("80", "OK")]
     assert [v.state for v in expected.judge(entries[:1], came)] == ["SKIPPED"]
-    assert [v.state for v in expected.judge(entries, {"book": {}})] == ["MISSING", "MISSING"]
+    assert [v.state for v in expected.judge(entries, {"book": None})] == ["MISSING", "MISSING"]

@@ -21,10 +21,9 @@ def test_every_episode_ends_and_nothing_disagrees_with_the_servers_books(outcome
     assert 0 < len(outcome.not_measured) < EPISODES / 4
 
 
-def test_the_progress_line_names_each_reason_and_the_seconds(outcome: Outcome) -> None:
-    notes = NOTE.findall(outcome.said)
-    assert {why for _, why in notes} == {"429", "500", "time-out", "no connection", "broken body"}
-    assert all(0 <= float(seconds) <= 0.4 for seconds, _ in notes)
+def test_the_progress_line_names_each_reason(outcome: Outcome) -> None:
+    reasons = {why.strip() for why in NOTE.findall(outcome.said)}
+    assert reasons == {"429", "500", "time-out", "no connection", "broken body"}
 
 
 def test_what_the_server_did_is_no_failure_of_the_agent_and_is_named(outcome: Outcome) -> None:

@@ -1,0 +1,87 @@
+"""One request before the first: is the server there, does it take the key, does it have the model?
+
+Asked within seconds, while a question would be repeated for as long as the patience lasts. The list of models costs
+nothing and needs no model to be loaded; only where it says no, one token is asked for, since some servers answer for
+more models than they list.
+"""
+
+from __future__ import annotations
+
+import difflib
+import threading
+from typing import Any
+
+from lab.models.retries import EndpointError, EndpointUnavailable, refused
+
+LONGEST = 4.0  # seconds that one try may take
+MOST_NAMES = 8  # of models that a message lists
+_passed: set[tuple[str, str]] = set()  # address and model, in this process
+_one_at_a_time = threading.Lock()
+
+
+def try_out(client: Any, address: str, model: str) -> None:
+    """Ask once a process whether this server answers for this model; a server that is slow or cannot tell passes.
+
+    client: of the OpenAI SDK. Raises EndpointUnavailable where there is no connection, no permission or no such model.
+    """
+    with _one_at_a_time:
+        if (address, model) in _passed:
+            return
+        error = _objection(client.with_options(timeout=LONGEST, max_retries=0), address, model)
+        # Outside the handler of the SDK's error: no context that holds the request, and with it the key.
+        if error:
+            raise error
+        _passed.add((address, model))
+
+
+def _objection(client: Any, address: str, model: str) -> EndpointError | None:
+    import openai
+
+    try:
+        there = [each.id for each in client.models.list().data]
+    except openai.APITimeoutError as error:
+        return _unreachable(error, address) if _before_connecting(error) else None
+    except openai.APIConnectionError as error:
+        return _unreachable(error, address)
+    except openai.APIStatusError as error:
+        if error.status_code not in (401, 403):  # others have no such list
+            return None
+        there = []
+    except Exception:  # a body that is no list of models: the first question will tell
+        return None
+    if model in there:
+        return None
+    try:
+        message = {"role": "user", "content": "Answer with OK."}
+        client.chat.completions.create(model=model, messages=[message], max_tokens=1)
+    except openai.APIStatusError as error:
+        # Only what would hold for every question; a model that wants other options is there.
+        return _told(refused(error, address), error.status_code, model, there)
+    except Exception:
+        return None
+    return None
+
+
+def _told(error: EndpointError, status: int, model: str, there: list[str]) -> EndpointError | None:
+    if not isinstance(error, EndpointUnavailable):
+        return None
+    if status in (401, 403):
+        return EndpointUnavailable(f"{error}. The key is what OPENAI_API_KEY holds")
+    near = difflib.get_close_matches(model, there, 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    more = ", …" if len(there) > MOST_NAMES else ""
+    has = f". It has: {', '.join(there[:MOST_NAMES])}{more}" if there else ""
+    return EndpointUnavailable(f"{error}{has}{hint}")
+
+
+def _unreachable(error: Exception, address: str) -> EndpointUnavailable:
+    cause = error.__cause__ or error
+    why = str(cause) or type(cause).__name__
+    return EndpointUnavailable(
+        f"{address} cannot be reached: {why}. Start the server, or set OPENAI_BASE_URL to the address of one that runs"
+    )
+
+
+def _before_connecting(error: Exception) -> bool:
+    """Whether it was the connection that took too long, and not the answer of a server that is busy."""
+    return type(error.__cause__).__name__ == "ConnectTimeout"
