@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from lab.machine.faults import BackendDied
+from lab.machine.spelling import hint
 
 
 class WorldDied(BackendDied):
@@ -80,6 +81,24 @@ class Expert(Protocol):
     def actions(self, task: Any) -> Sequence[str]:
         """Actions that take a fresh `reset(task)` to full score. Raises NoSolution naming the task if none is known."""
         ...
+
+
+T = TypeVar("T", bound=Task)
+
+
+class NoTask(LookupError):
+    """A split has no task of that id; the message says which it has."""
+
+
+def task_of(tasks: Sequence[T], id: str) -> T:
+    """The task of that id among those of a split. Raises NoTask."""
+    known = {task.id: task for task in tasks}
+    if id not in known:
+        ids = sorted(known)
+        raise NoTask(
+            f"there is no task {id!r}; the {len(ids)} of this split run from {ids[0]} to {ids[-1]}{hint(id, ids)}"
+        )
+    return known[id]
 
 
 class NoSolution(LookupError):

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from lab.machine.faults import MissingData
+from lab.machine.spelling import hint
 
 # In each function below `or`, not a default: an empty variable, as scripts export it, counts as unset.
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -42,8 +43,9 @@ def choose_data(data: str, present: bool, what: str) -> str:
     data: "auto" (official where `present`, else made), "official" or "made".
     Raises MissingData if "official" is asked for and absent, ValueError for another word.
     """
-    if data not in ("auto", "official", "made"):
-        raise ValueError(f"data={data!r}; choose one of 'auto', 'official', 'made'")
+    kinds = ("auto", "official", "made")
+    if data not in kinds:
+        raise ValueError(f"data={data!r}; choose one of {', '.join(map(repr, kinds))}{hint(str(data), kinds)}")
     if data == "official" and not present:
         raise MissingData(
             f"{what}'s official data is not in {official_data()}. Fetch it with: python -m lab data fetch {what}, "

@@ -12,11 +12,14 @@ Options follow a question mark, joined by `&`; they are part of the cache key an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 from urllib.parse import parse_qsl
+
+from lab.machine.spelling import hint
 
 SAMPLING = {
     "temperature": float,
@@ -32,6 +35,7 @@ OF_THE_MACHINE = ("timeout", "patience", "threads")  # change no answer, and are
 LOCAL_MODEL = "qwen2.5-coder-0.5b"
 # Part of the key, as if they were typed. max_tokens: a small model may write on until the context is full.
 LOCAL_OPTIONS = {"context": 8192, "max_tokens": 1024, "timeout": 3600.0}
+OFFLINE = ("rules", "replay", "local")  # engines that need no server
 WORDS = {float: "a number", int: "a whole number", str: "a word"}
 
 
@@ -90,6 +94,11 @@ def parse(text: str) -> Engine:
         return Engine(text, "replay", run)
     if head == "rules" or head.startswith("rules@"):
         return Engine(text, "rules", "rules", _probability(head), _options(tail, {"seed": int}))
+    # A model may have any name, but one that is nearly a word of ours is a slip, and would wait for a server.
+    if slip := hint(re.split(r"\W", head)[0], OFFLINE, nearness=0.8):
+        raise BadEngine(
+            f"Engine {text!r} is no engine{slip} They are typed: rules, rules@0.7, replay:NAME, local, local:NAME"
+        )
     return Engine(text, "endpoint", head, options=_options(tail, SAMPLING))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from lab.machine.faults import Unavailable
 from lab.machine.paths import recordings_folder, runs_folder
+from lab.machine.spelling import hint
 from lab.models import engines
 from lab.models.backbone import Answer, request_of
 from lab.models.cache import key_of
@@ -67,8 +68,10 @@ class Replay:
         found = (folder / name for folder in folders if (folder / "manifest.json").is_file() for name in names)
         answers = next((path for path in found if path.is_file()), None)
         if answers is None:
+            there = sorted(path.parent.name for path in recordings_folder().glob("*/manifest.json"))
             raise MissingRun(
-                f"{engine.name} holds no {ANSWERS}: name a recording, or a run folder made with record=True"
+                f"{engine.name} holds no {ANSWERS}: name a run folder made with record=True, or a recording. "
+                f"Recordings: {', '.join(there) or 'none'}{hint(engine.name, there)}"
             )
         folder = answers.parent
         return cls(folder, json.loads((folder / "manifest.json").read_text()), read_answers(answers))

@@ -7,10 +7,10 @@ more models than they list.
 
 from __future__ import annotations
 
-import difflib
 import threading
 from typing import Any
 
+from lab.machine.spelling import hint
 from lab.models.retries import EndpointError, EndpointUnavailable, refused
 
 LONGEST = 4.0  # seconds that one try may take
@@ -67,11 +67,9 @@ def _told(error: EndpointError, status: int, model: str, there: list[str]) -> En
         return None
     if status in (401, 403):
         return EndpointUnavailable(f"{error}. The key is what OPENAI_API_KEY holds")
-    near = difflib.get_close_matches(model, there, 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
     more = ", …" if len(there) > MOST_NAMES else ""
     has = f". It has: {', '.join(there[:MOST_NAMES])}{more}" if there else ""
-    return EndpointUnavailable(f"{error}{has}{hint}")
+    return EndpointUnavailable(f"{error}{has}{hint(model, there)}")
 
 
 def _unreachable(error: Exception, address: str) -> EndpointUnavailable:

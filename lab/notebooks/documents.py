@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT
+from lab.machine.spelling import hint
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -36,7 +37,8 @@ def locate(names: Iterable[str]) -> list[Path]:
         path = next((path for path in (Path(name), FOLDER / name, FOLDER / f"{name}.ipynb") if path.is_file()), None)
         if path is None:
             known = ", ".join(name_of(path) for path in committed()) or "none yet"
-            raise NotebookError(f"no notebook {name!r}; give a file, or one of: {known}")
+            near = hint(name, {name_of(path).split("/")[-1]: "" for path in committed()})
+            raise NotebookError(f"no notebook {name!r}{near}; give a file, or one of: {known}")
         found[path.resolve()] = None
     return list(found)
 

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lab.machine.spelling import hint
 from lab.models import engines
 from lab.notebooks.documents import NotebookError, name_of, read, tags
 
@@ -80,7 +81,8 @@ def resolve(notebooks: Sequence[Path], given: Sequence[tuple[str, str]]) -> dict
         lacking = [where for where, parameters in by_notebook.items() if name not in parameters]
         if lacking:
             others = [where for where in by_notebook if where not in lacking]
-            head = f"{', '.join(lacking)} {'has' if len(lacking) == 1 else 'have'} no parameter {name!r}"
+            near = hint(name, {one for parameters in by_notebook.values() for one in parameters})
+            head = f"{', '.join(lacking)} {'has' if len(lacking) == 1 else 'have'} no parameter {name!r}{near}"
             if others:
                 having = f"{', '.join(others)} {'has' if len(others) == 1 else 'have'}"
                 raise NotebookError(f"{head}, while {having}. Run them apart.")

@@ -42,6 +42,10 @@ class ReplayMismatch(ValueError):
     """A setting was asked for that a recording was not made with."""
 
 
+class BadSetting(ValueError):
+    """A setting that no run can have; the message names it."""
+
+
 class NothingMeasured(Unavailable):
     """The machine kept every episode from being measured, so there is nothing to show."""
 
@@ -97,8 +101,10 @@ class Experiment(ABC):
     def resolved(self) -> Self:
         """The same as it is played: with the recorded settings of a replay, or the seed in a noisy engine's string.
 
-        Raises what `lab.models.connect.connect` raises, and ReplayMismatch.
+        Raises what `lab.models.connect.connect` raises, ReplayMismatch, and BadSetting for a value of another type: in
+        a notebook that no runner checks, this is the first to look.
         """
+        self._check()
         if engines.parse(self.engine).kind == "replay":
             return self._as_recorded(recorded_parameters(connected(self.engine))).decided()
         return replace(self, engine=engines.seeded(self.engine, self.seed)).decided()
@@ -111,6 +117,18 @@ class Experiment(ABC):
     def answered_by(self, engine: str) -> Self:
         """The same with another engine."""
         return replace(self, engine=engine)
+
+    def _check(self) -> None:
+        from pydantic import TypeAdapter, ValidationError
+
+        hints = get_type_hints(type(self))
+        for each in fields(self):
+            value = getattr(self, each.name)
+            try:
+                TypeAdapter(hints[each.name]).validate_python(value, strict=True)
+            except ValidationError as error:
+                said = error.errors()[0]["msg"]
+                raise BadSetting(f"{each.name}={value!r} of {type(self).__module__}.Setup: {said}") from None
 
     def _as_recorded(self, recorded: Mapping[str, Any]) -> Self:
         """The recording's settings in place of those left at their defaults and of those that select tasks."""
@@ -194,6 +212,10 @@ def collect(
     Raises ManifestMismatch if the folder holds another experiment, BudgetSpent if nothing was finished,
     NothingMeasured, another Unavailable where nothing answers, and what the experiment raises.
     """
+    if workers < 0:
+        raise BadSetting(
+            f"workers={workers}: state how many episodes to play at a time, or 0 for what suits the engine"
+        )
     setup = setup.resolved()
     backbone, kind = connected(setup.engine), engines.parse(setup.engine).kind
     tasks = held_by(backbone, setup.tasks())
@@ -244,7 +266,9 @@ def play_booked(setup: Experiment, record: bool, task: str) -> Played:
 
 
 def spread(items: Sequence[T], limit: int) -> list[T]:
-    """`limit` of the items, evenly over their order; 0 for all."""
+    """`limit` of the items, evenly over their order; 0 for all. Raises BadSetting for a negative limit."""
+    if limit < 0:
+        raise BadSetting(f"limit={limit}: state how many, or 0 for all")
     count = min(limit, len(items)) or len(items)
     return [items[number * len(items) // count] for number in range(count)]
 
