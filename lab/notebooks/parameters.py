@@ -81,14 +81,14 @@ def resolve(notebooks: Sequence[Path], given: Sequence[tuple[str, str]]) -> dict
         lacking = [where for where, parameters in by_notebook.items() if name not in parameters]
         if lacking:
             others = [where for where in by_notebook if where not in lacking]
-            near = hint(name, {one for parameters in by_notebook.values() for one in parameters})
-            head = f"{', '.join(lacking)} {'has' if len(lacking) == 1 else 'have'} no parameter {name!r}{near}"
+            head = f"{', '.join(lacking)} {'has' if len(lacking) == 1 else 'have'} no parameter {name!r}"
             if others:
                 having = f"{', '.join(others)} {'has' if len(others) == 1 else 'have'}"
                 raise NotebookError(f"{head}, while {having}. Run them apart.")
             known = dict.fromkeys(str(one) for parameters in by_notebook.values() for one in parameters.values())
             there = "There are:" if known else "They declare none."
-            raise NotebookError(f"{head}. {there}" + "".join(f"\n  {line}" for line in known))
+            near = hint(name, {one for parameters in by_notebook.values() for one in parameters})
+            raise NotebookError(f"{head}{near}. {there}" + "".join(f"\n  {line}" for line in known))
         values[name] = [parse(text, parameters[name]) for parameters in by_notebook.values()][-1]
     return values
 
