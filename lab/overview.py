@@ -32,6 +32,8 @@ COMMANDS = {
     ),
     "Run notebooks": (
         Command("run", "execute notebooks with papermill", "run 0_tour -p engine rules@0.8"),
+        Command("run --grid", "play all combinations of values, and tabulate what comes out",
+                "run 0_tour --grid engine=rules,rules@0.8 --grid seed=0,1"),
         Command("reproduce", "execute every notebook and check the expected figures", "reproduce --jobs 4"),
         Command("record", "run a notebook on a model, and keep its answers for `replay:`",
                 "record NOTEBOOK -p engine local --minutes 30"),

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,11 +27,16 @@ FOLDER_VARIABLES = ("LAB_DATA", "LAB_CACHE", "LAB_FIGURES", "LAB_RUNS", "LAB_REC
 
 @dataclass(frozen=True)
 class Job:
-    """One notebook to execute: where from, where to, with which parameters instead of its defaults."""
+    """One notebook to execute: where from, where to, with which parameters instead of its defaults.
+
+    figures: where it writes its figures, else where all do. environment: further variables of its worker.
+    """
 
     source: Path
     output: Path
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    figures: Path | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -96,11 +101,13 @@ class _Board:
 
 
 def execute(
-    jobs: Sequence[Job], side_by_side: int = 2, timeout: float | None = None, figures: Path | None = None
-) -> list[Outcome]:
+    jobs: Sequence[Job], side_by_side: int = 2, timeout: float | None = None, figures: Path | None = None,
+    settled: Callable[[Outcome], None] = lambda outcome: None,
+) -> list[Outcome]:  # fmt: skip
     """Execute every job, also after another has failed; outcomes come in the order of the jobs.
 
-    timeout: seconds for one notebook. figures: where the notebooks write their figures, else `figures/`.
+    timeout: seconds for one notebook. figures: where the notebooks write their figures, else `figures/`. settled: is
+    called with each outcome as soon as it is there.
     A job's output appears whole or not at all; a failed job leaves NAME.failed.ipynb beside it.
     Raises NotebookError if two jobs have one output, KeyboardInterrupt after stopping all kernels.
     """
@@ -116,9 +123,12 @@ def execute(
     with progress.bar(sum(cells.values()), "cells", show=sys.stderr.isatty()) as bar:
         board = _Board(bar)
         with ThreadPoolExecutor(max_workers=max(1, side_by_side)) as pool:
-            futures = {pool.submit(_run, job, board, cells[job.source], timeout, environment): job for job in jobs}
+            futures = [pool.submit(_run, job, board, cells[job.source], timeout, environment) for job in jobs]
             try:
-                done = {futures[future].output: _say(future.result()) for future in as_completed(futures)}
+                done = {}
+                for future in as_completed(futures):
+                    settled(outcome := _say(future.result()))
+                    done[outcome.job.output] = outcome
             except BaseException:  # Ctrl-C, too, which is no Exception
                 pool.shutdown(wait=False, cancel_futures=True)
                 board.stop()
@@ -163,13 +173,16 @@ def _run(job: Job, board: _Board, cells: int, timeout: float | None, environment
 
 
 def _start(job: Job, timeout: float | None, environment: Mapping[str, str], errors: IO[str]) -> subprocess.Popen[str]:
+    of_job = {**environment, **job.environment, "LAB_NOTEBOOK": job.name}  # names the folders of its runs
+    if job.figures:
+        of_job["LAB_FIGURES"] = str(job.figures)
     worker = subprocess.Popen(
         [sys.executable, "-m", "lab.notebooks.worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=errors,
         text=True,
-        env={**environment, "LAB_NOTEBOOK": job.name},  # names the folders of its runs
+        env=of_job,
         start_new_session=True,  # a Ctrl-C in the terminal comes to us, and we stop the workers in order
     )
     order = {"source": str(job.source), "output": str(job.output), "partial": str(job.partial), "timeout": timeout}

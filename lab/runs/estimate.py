@@ -138,12 +138,13 @@ def _table(shares: Sequence[Share]) -> Iterator[str]:
 def _time(seconds: Interval | None, episodes: int, workers: int) -> str:
     if seconds is None:
         return "wall time unknown: every answer came from the cache"
-    value, low, high = (_duration(second * episodes / workers) for second in seconds)
+    value, low, high = (duration(second * episodes / workers) for second in seconds)
     at_once = "one at a time" if workers == 1 else f"{workers} at a time, if the server answers each as fast as then"
     return f"{value} [{low}, {high}] of waiting for the model, {at_once}"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Seconds for reading, in the unit that suits them."""
     for unit, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
         if seconds >= size:
             return f"{seconds / size:,.1f} {unit}"
