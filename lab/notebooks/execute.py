@@ -29,7 +29,8 @@ FOLDER_VARIABLES = ("LAB_DATA", "LAB_CACHE", "LAB_FIGURES", "LAB_RUNS", "LAB_REC
 class Job:
     """One notebook to execute: where from, where to, with which parameters instead of its defaults.
 
-    figures: where it writes its figures, else where all do. environment: further variables of its worker.
+    figures: where it writes its figures, else where all do. environment: further variables of its worker. label: what
+    it is called while it runs, its name unless told; no two that run together may share it.
     """
 
     source: Path
@@ -37,10 +38,15 @@ class Job:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     figures: Path | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
+    label: str = ""
 
     @property
     def name(self) -> str:
         return name_of(self.source)
+
+    @property
+    def title(self) -> str:
+        return self.label or self.name
 
     @property
     def partial(self) -> Path:
@@ -158,11 +164,11 @@ def _run(job: Job, board: _Board, cells: int, timeout: float | None, environment
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
         worker = _start(job, timeout, environment, errors)
         try:
-            board.enter(job.name, worker)
+            board.enter(job.title, worker)
             failure = _follow(worker, board, cells)
             worker.wait()
         finally:
-            board.leave(job.name)
+            board.leave(job.title)
             # Its end tells a worker that outlived us to stop.
             with contextlib.suppress(BrokenPipeError):
                 _pipe(worker.stdin).close()
@@ -225,7 +231,7 @@ def _settle(job: Job, failure: str) -> None:
 def _say(outcome: Outcome) -> Outcome:
     from tqdm import tqdm
 
-    tqdm.write(f"{outcome.job.name}: {outcome.failure or 'ok'} ({outcome.seconds:.1f} s)", file=sys.stderr)
+    tqdm.write(f"{outcome.job.title}: {outcome.failure or 'ok'} ({outcome.seconds:.1f} s)", file=sys.stderr)
     return outcome
 
 

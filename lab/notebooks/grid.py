@@ -140,12 +140,7 @@ def sweep(
     Raises NotebookError, before anything runs, for a wrong name or value, an engine that cannot be reached, and where
     nobody is there to be asked.
     """
-    notebooks = locate(names)
-    fixed = resolve(notebooks, given)
-    points = _points(notebooks, given, grids)
-    out = (out or _default_folder(notebooks, fixed, list(points[0]))).resolve()
-    cells = [_cell(path, point, fixed, out) for point in points for path in notebooks]
-    _connectable(cells)
+    cells, out = cells_of(names, given, grids, out)
     left = [cell for cell in cells if not cell.finished()]
     if left:
         print("\n".join(_plan(cells, left, out, side_by_side, timeout)), flush=True)
@@ -153,8 +148,24 @@ def sweep(
             print("nothing was played")
             return 1
     ended = _play(left, side_by_side, timeout)
-    _write(*_table(cells, ended, len(notebooks) > 1), out)
+    _write(*_table(cells, ended), out)
+    for cell in left:
+        if failure := ended[cell.job.output][0]:
+            kept = f"; kept up to there in {cell.job.failed}" if cell.job.failed.exists() else ""
+            print(f"{cell.job.title}: {failure}{kept}")
     return int(any(failure for failure, _ in ended.values()))
+
+
+def cells_of(
+    names: Sequence[str], given: Sequence[tuple[str, str]], grids: Sequence[str], out: Path | None = None
+) -> tuple[list[Cell], Path]:
+    """The cells of a sweep in the order of its points, the last grid fastest, and its folder; see `sweep`."""
+    notebooks = locate(names)
+    fixed, points = resolve(notebooks, given), _points(notebooks, given, grids)
+    out = (out or _default_folder(notebooks, fixed, list(points[0]))).resolve()
+    cells = [_cell(path, point, fixed, out) for point in points for path in notebooks]
+    _connectable(cells)
+    return cells, out
 
 
 def items(text: str, where: str) -> list[str]:
@@ -224,7 +235,8 @@ def _cell(path: Path, point: Mapping[str, Any], fixed: Mapping[str, Any], out: P
         folder = f"{folder} {_digest(dict(point))[:6]}"
     output = out / folder / f"{name_of(path)}.ipynb"
     environment = {OPENED: str(output.with_suffix(".runs"))}
-    job = Job(path, output, {**fixed, **point}, out / folder / "figures", environment)
+    label = f"{name_of(path)} {folder}"  # a notebook's name alone is that of all its cells
+    job = Job(path, output, {**fixed, **point}, out / folder / "figures", environment, label)
     return Cell(job, point, declared(read(path), name_of(path)))
 
 
@@ -254,12 +266,12 @@ def _plan(
             yield f"  {_total(shares, asking, side_by_side, not failures)}"
     embedders = sorted({v for cell in left for v in cell.values.values() if str(v).startswith("endpoint:")})
     yield from (f"  embeddings by {one} are not counted" for one in embedders)
-    if offline := [cell for cell in left if not cell.models]:
+    if free := [cell for cell in left if not cell.models]:
         took = [record["seconds"] for cell in cells if not cell.models and (record := cell.finished())]
-        about = f"{len(offline)} {'cells' if len(offline) > 1 else 'cell'} on rules and recordings: 0 dollars, "
+        about = f"{len(free)} {'cells' if len(free) > 1 else 'cell'} on rules and recordings: 0 dollars, "
         if took:
             mean = sum(took) / len(took)
-            wall = duration(mean * len(offline) / min(side_by_side, len(offline)))
+            wall = duration(mean * len(free) / min(side_by_side, len(free)))
             yield f"  {about}about {wall}, as {len(took)} finished cells took {mean:.1f} seconds each"
         else:
             yield f"  {about}time unknown until a cell is finished"
@@ -278,10 +290,10 @@ def _total(shares: Sequence[Share], cells: Sequence[Cell], side_by_side: int, wh
         return f"in all: {told}; hours unknown"
     # Where cells differ, the fewest at a time: what is over sooner disappoints nobody.
     local = any(engines.parse(text).kind == "local" for cell in cells for text in cell.models.values())
-    crew = min(cell.values.get("workers") or (1 if local else THREADS) for cell in cells)
+    crew = min(cell.values.get("workers") or (1 if local or cell.values.get("cluster") else THREADS) for cell in cells)
     at_once = crew * min(side_by_side, len(cells))
     return (
-        f"in all: {told}; {duration(seconds / at_once)} of waiting for models with {at_once} episodes at a time, "
+        f"in all: {told}; {duration(seconds / at_once)} of waiting for models with {at_once} at a time, "
         "if each is answered as fast as then; answers that are in the cache cost nothing"
     )
 
@@ -343,12 +355,14 @@ def _play(cells: Sequence[Cell], side_by_side: int, timeout: float | None) -> di
     return ended
 
 
-def _table(
-    cells: Sequence[Cell], ended: Mapping[Path, tuple[str, dict[str, Any]]], several: bool
-) -> tuple[pd.DataFrame, list[str]]:
-    """A row a cell: its point, what it reported, how it ended and what it took. Also the names of the figures."""
+def _table(cells: Sequence[Cell], ended: Mapping[Path, tuple[str, dict[str, Any]]]) -> tuple[pd.DataFrame, list[str]]:
+    """A row a cell: its point, what it reported, how it ended and what it took. Also the names of the figures.
+
+    Its columns hold objects: a count beside an empty cell would else become a float.
+    """
     import pandas as pd
 
+    several = len({cell.job.source for cell in cells}) > 1
     heads, tails, figures = [], [], []
     for cell in cells:
         failure, record = ended.get(cell.job.output) or ("", cell.finished() or {})
@@ -360,11 +374,13 @@ def _table(
             {"state": _state(failure, accounts), "evidence": cell.evidence, "episodes": accounts.episodes}
             | {"calls": accounts.calls, "dollars": accounts.dollars, "seconds": record["seconds"]}
         )
+    taken = {*heads[0], *tails[0]}
+    figures = [{f"{name} (figure)" if name in taken else name: came for name, came in of.items()} for of in figures]
     names = list(dict.fromkeys(name for of_cell in figures for name in of_cell))
     parts = [
         pd.DataFrame(part, columns=names if part is figures else None, dtype=object) for part in (heads, figures, tails)
     ]
-    return pd.concat(parts, axis=1).infer_objects(), names
+    return pd.concat(parts, axis=1), names
 
 
 def _state(failure: str, accounts: Accounts) -> str:
@@ -375,14 +391,21 @@ def _state(failure: str, accounts: Accounts) -> str:
 
 
 def _write(table: pd.DataFrame, figures: Sequence[str], out: Path) -> None:
-    """Print the table, the more so wide that it needs several blocks, and write it whole."""
-    texts = {".csv": table.to_csv(index=False, lineterminator="\n"), ".md": exports.markdown(table)}
+    """Print the table, in blocks where it is too wide, and write it whole."""
+    texts = {".csv": table.to_csv(index=False, lineterminator="\n"), ".md": exports.markdown(table.infer_objects())}
     for suffix, text in texts.items():
         write_atomically(out / f"sweep{suffix}", text.encode("utf-8"))
-    shown = table.drop(columns=figures[MOST_FIGURES:]).map(lambda cell: _cut(exports.text(cell)))
+    shown = table.drop(columns=figures[MOST_FIGURES:]).map(exports.text)
     point = list(shown.columns[: shown.columns.get_loc("state") - min(len(figures), MOST_FIGURES)])
+    print()
+    for name in point:
+        values = list(dict.fromkeys(shown[name]))
+        if max(map(len, values)) > WIDEST:  # cut, two of them could read alike
+            numbers = {value: f"#{number}" for number, value in enumerate(values, start=1)}
+            print("\n".join(f"{name} {number}: {value}" for value, number in numbers.items()))
+            shown[name] = shown[name].map(numbers)
     width = shutil.get_terminal_size((120, 40)).columns
-    print(shown.set_index(point).to_string(line_width=width, sparsify=False))
+    print(shown.map(_cut).set_index(point).to_string(line_width=width, sparsify=False))
     rest = f", with {len(figures) - MOST_FIGURES} further figures" if len(figures) > MOST_FIGURES else ""
     print(f"\nwhole table{rest}: {out / 'sweep.md'} and sweep.csv; executed notebooks beside them")
 

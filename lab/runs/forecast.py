@@ -44,7 +44,9 @@ class Accounts:
             for took in _usages(folder):
                 calls += sum(operator["calls"] for operator in took.values())
                 prices += [operator["usd"] for operator in took.values()]
-        return cls(episodes, not_measured, calls, None if None in prices else sum(price or 0.0 for price in prices))
+        return cls(
+            episodes, not_measured, calls, None if None in prices else sum((price or 0.0 for price in prices), 0.0)
+        )
 
 
 class Planned(NamedTuple):
