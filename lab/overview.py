@@ -31,9 +31,8 @@ COMMANDS = {
         Command("model get", "download a model", "model get qwen2.5-coder-0.5b"),
     ),
     "Run notebooks": (
-        Command("run", "execute notebooks with papermill", "run 0_tour -p engine rules@0.8"),
-        Command("run --grid", "play all combinations of values, and tabulate what comes out",
-                "run 0_tour --grid engine=rules,rules@0.8 --grid seed=0,1"),
+        Command("run", "execute notebooks with papermill; with --grid, a sweep over values",
+                "run 0_tour -p engine rules@0.8"),
         Command("reproduce", "execute every notebook and check the expected figures", "reproduce --jobs 4"),
         Command("record", "run a notebook on a model, and keep its answers for `replay:`",
                 "record NOTEBOOK -p engine local --minutes 30"),

@@ -371,8 +371,14 @@ def _table(cells: Sequence[Cell], ended: Mapping[Path, tuple[str, dict[str, Any]
         reported = {} if failure else expected.reported(cell.job.name, cell.job.figures)
         figures.append({name: came.value for name, came in reported.items()})
         tails.append(
-            {"state": _state(failure, accounts), "evidence": cell.evidence, "episodes": accounts.episodes}
-            | {"calls": accounts.calls, "dollars": accounts.dollars, "seconds": record["seconds"]}
+            {"state": _state(failure, accounts), "evidence": cell.evidence}
+            | {"data": " and ".join(sorted({came.data for came in reported.values()} - {"any"}))}
+            | {
+                "episodes": accounts.episodes,
+                "calls": accounts.calls,
+                "dollars": accounts.dollars,
+                "seconds": record["seconds"],
+            }
         )
     taken = {*heads[0], *tails[0]}
     figures = [{f"{name} (figure)" if name in taken else name: came for name, came in of.items()} for of in figures]

@@ -45,7 +45,10 @@ class Rehearsal:
 def rehearse(jobs: Sequence[Job], side_by_side: int, timeout: float | None) -> list[Rehearsal]:
     """Rehearse notebooks; the jobs' own outputs are left alone."""
     with tempfile.TemporaryDirectory(prefix="lab-rehearsal-") as folder:
-        apart = [_apart(job, Path(folder).resolve() / str(number)) for number, job in enumerate(jobs)]
+        places = [Path(folder).resolve() / str(number) for number in range(1, len(jobs) + 1)]
+        apart = [
+            _apart(job, place, f"{job.name}, rehearsal {place.name}") for job, place in zip(jobs, places, strict=True)
+        ]
         outcomes = execute(apart, side_by_side, timeout)
         return [Rehearsal(_runs(Path(job.environment[OPENED])), failure) for job, failure, _ in outcomes]
 
@@ -55,10 +58,10 @@ def opened(path: Path) -> list[Path]:
     return [Path(line) for line in dict.fromkeys(path.read_text().splitlines())] if path.exists() else []
 
 
-def _apart(job: Job, folder: Path) -> Job:
+def _apart(job: Job, folder: Path, label: str) -> Job:
     # A folder of runs for each: two that rehearse one run side by side would wait for each other.
     environment = {REHEARSAL: str(folder / "runs"), OPENED: str(folder / "opened"), **OFFLINE}
-    return Job(job.source, folder / "notebook.ipynb", job.parameters, folder / "figures", environment)
+    return Job(job.source, folder / "notebook.ipynb", job.parameters, folder / "figures", environment, label)
 
 
 def _runs(noted: Path) -> tuple[Planned, ...]:

@@ -92,6 +92,7 @@ class Share:
         told += [f"{self.calls:,.0f} calls"] if self.calls is not None else []
         if self.tokens_in is not None:
             told.append(f"{self.tokens_in:,.0f} tokens in, {self.tokens_out:,.0f} out")
+        told += [f"{self.dollars:,.2f} dollars"] if self.dollars is not None else []
         rest = f" ({self.source})" if self.source else ""
         return "\n    ".join([f"{self.engine}, {self.method}: {', '.join(told)}{rest}", *self.missing])
 

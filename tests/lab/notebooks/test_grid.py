@@ -36,7 +36,7 @@ from lab.runs.experiment import collect
 
 collect(Asking(engine=engine, count=limit), workers=1, show_progress=False)"""
 REPORT = """from lab.notebooks import expected
-expected.report("calls", limit, notebook="book", data="any")
+expected.report("calls", limit, notebook="book", data="made")
 expected.report("unknown", None, notebook="book", data="any")
 assert limit < 3, "too many"
 """
@@ -208,8 +208,8 @@ def test_a_sweep_goes_on_after_sigkill_and_a_failing_cell_fails_alone(
     assert [(row["limit"], row["share"], row["calls (figure)"]) for row in rows] == [
         ("1", "0.5", "1"), ("3", "0.5", ""),
     ]  # fmt: skip
-    assert [rows[0][name] for name in ("unknown", "state", "dollars", "evidence")] == ["", "ok", "0.0", "measured"]
-    assert rows[1]["state"] == "failed: cell 3: AssertionError: too many"
+    assert [rows[0][name] for name in ("unknown", "state", "evidence", "data")] == ["", "ok", "measured", "made"]
+    assert rows[1]["state"] == "failed: cell 4: AssertionError: too many"
     assert "| limit | share |" in (out / "sweep.md").read_text().replace("---:", "")
     assert f"AssertionError: too many; kept up to there in {out}" in told
 
@@ -246,11 +246,18 @@ def test_what_a_model_will_take_is_told_from_a_rehearsal_and_its_runs_and_nobody
     assert main(command) == 2
     told = capsys.readouterr()
     assert "rehearsing" not in told.out, "a rehearsal is kept"
-    assert "small, asking: 2 episodes, 6 calls, 42 tokens in, 18 out (as 1 episode of small took in" in told.out
-    assert "other, asking: 2 episodes, 6 calls, 42 tokens in, 18 out (as 1 episode of small took in" in told.out
+    assert (
+        "small, asking: 2 episodes, 6 calls, 42 tokens in, 18 out, 0.00 dollars (as 1 episode of small took" in told.out
+    )
+    assert (
+        "other, asking: 2 episodes, 6 calls, 42 tokens in, 18 out, 0.00 dollars (as 1 episode of small took" in told.out
+    )
     assert "tells no seconds of other" in told.out
-    # 42 * 2 + 18 * 10 = 264 millionths for small, ten times that for other
     assert "in all: calls 12; dollars 0.00; hours unknown" in told.out
+
+    collect(Asking(engine="small", count=2), show_progress=False)
+    assert main(command) == 2
+    assert "small, asking: 0 of 2 episodes, 0 calls" in capsys.readouterr().out, "what is on disk is not played again"
 
 
 def test_a_rehearsal_never_writes_among_the_runs_of_the_model_whose_name_it_bears(

@@ -51,7 +51,9 @@ def test_what_is_left_costs_what_such_episodes_took(tmp_path: Path) -> None:
     assert (share.episodes, share.played) == (10, 2)
     assert (share.calls, share.tokens_in, share.tokens_out) == (8 * 3, 8 * 2000, 8 * 100)
     assert share.dollars == pytest.approx(8 * (2000 * 2 + 100 * 10) / 1e6) and share.seconds == pytest.approx(8 * 4.5)
-    assert str(share).startswith("small, asking: 8 of 10 episodes, 24 calls, 16,000 tokens in, 800 out (as 2 episodes")
+    assert str(share).startswith(
+        "small, asking: 8 of 10 episodes, 24 calls, 16,000 tokens in, 800 out, 0.04 dollars (as 2"
+    )
     assert not share.missing
 
 
