@@ -119,11 +119,9 @@ def _run(options: argparse.Namespace) -> int:
     if options.grid:
         if options.in_place:
             raise ValueError("--in-place refreshes the committed notebooks with their defaults; drop --grid")
-        from lab.notebooks import grid
+        from lab.notebooks.sweep import sweep
 
-        return grid.sweep(
-            options.notebooks, given, options.grid, options.out, options.jobs, options.timeout, options.yes
-        )
+        return sweep(options.notebooks, given, options.grid, options.out, options.jobs, options.timeout, options.yes)
     return commands.run(options.notebooks, given, options.out, options.in_place, options.jobs, options.timeout)
 
 
