@@ -15,6 +15,7 @@ from lab import overview
 Do = Callable[[argparse.Namespace], int]
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 WRONG_USE = 2  # argparse's own exit status for arguments that make no sense
+HELP_GRID = "play every one of these values; of several grids, all combinations; ends in one table; resumes"
 INTERRUPTED = 130  # a shell's exit status after Ctrl-C
 
 
@@ -55,7 +56,10 @@ def _parser() -> argparse.ArgumentParser:
     run = _notebook_command(commands, "run", _run)
     run.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help="a file, or a name such as 0_tour")
     _add_parameters(run)
-    run.add_argument("--out", type=Path, help="folder for executed copies and figures (default: runs/notebooks)")
+    help_out = "folder for executed copies and figures (default: runs/notebooks, for a grid runs/sweeps/...)"
+    run.add_argument("--out", type=Path, help=help_out)
+    run.add_argument("--grid", action="append", default=[], metavar="NAME=V,V", help=HELP_GRID)
+    run.add_argument("--yes", action="store_true", help="with --grid: begin without asking")
     help_in_place = "refresh the committed notebooks and figures/; all notebooks if none is named"
     run.add_argument("--in-place", action="store_true", help=help_in_place)
     record = _command(commands, "record", _record)
@@ -120,6 +124,12 @@ def _run(options: argparse.Namespace) -> int:
     if not options.notebooks and not options.in_place:
         raise ValueError("name at least one notebook; to run them all: python -m lab reproduce")
     given = [(name, text) for name, text in options.given]
+    if options.grid:
+        if options.in_place:
+            raise ValueError("--in-place refreshes the committed notebooks with their defaults; drop --grid")
+        from lab.notebooks.sweep import sweep
+
+        return sweep(options.notebooks, given, options.grid, options.out, options.jobs, options.timeout, options.yes)
     return commands.run(options.notebooks, given, options.out, options.in_place, options.jobs, options.timeout)
 
 

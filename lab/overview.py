@@ -32,7 +32,8 @@ COMMANDS = {
     ),
     "Run notebooks": (
         Command("explore", "open JupyterLab on copies of the notebooks, to be changed at will", "explore"),
-        Command("run", "execute notebooks with papermill", "run 0_tour -p engine rules@0.8"),
+        Command("run", "execute notebooks with papermill; with --grid, a sweep over values",
+                "run 0_tour -p engine rules@0.8"),
         Command("reproduce", "execute every notebook and check the expected figures", "reproduce --jobs 4"),
         Command("record", "run a notebook on a model, and keep its answers for `replay:`",
                 "record NOTEBOOK -p engine local --minutes 30"),

@@ -6,6 +6,7 @@ import os
 from functools import cache
 from typing import Any
 
+from lab.machine.paths import REHEARSAL
 from lab.models import engines
 from lab.models.backbone import Backbone
 
@@ -19,7 +20,8 @@ def connect(engine: str, **settings: Any) -> Backbone:
     """
     choice = engines.parse(engine)
     # Imported by kind: an offline run loads neither the client of endpoints nor llama.cpp.
-    if choice.kind == "rules":
+    # A sweep's rehearsal plays a notebook to count its episodes: rules answer in a model's place, and nothing is paid.
+    if choice.kind == "rules" or (choice.kind in engines.MODELS and os.environ.get(REHEARSAL)):
         from lab.models.rules import Rules
 
         return Rules(choice)

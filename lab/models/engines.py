@@ -32,6 +32,7 @@ SAMPLING = {
     "patience": float,
 }
 OF_THE_MACHINE = ("timeout", "patience", "threads")  # change no answer, and are no part of the cache key
+MODELS = ("endpoint", "local")  # kinds of engines behind which a model answers
 LOCAL_MODEL = "qwen2.5-coder-0.5b"
 # Part of the key, as if they were typed. max_tokens: a small model may write on until the context is full.
 LOCAL_OPTIONS = {"context": 8192, "max_tokens": 1024, "timeout": 3600.0}

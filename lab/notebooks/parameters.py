@@ -38,15 +38,18 @@ class Parameter(NamedTuple):
         """Whether its value is an engine string: the default is rules, replay or local, or the help begins "who"."""
         if self.annotation.removesuffix(" | None") != "str":
             return False
-        try:
-            # Any other word parses as an endpoint's model: such a default cannot tell an engine from another text.
-            offline = engines.parse(self.default or "").kind != "endpoint"
-        except engines.BadEngine:
-            offline = False
-        return offline or self.help.lower().startswith("who ")
+        return offline(self.default or "") or self.help.lower().startswith("who ")
 
     def __str__(self) -> str:
         return f"{self.name}: {self.annotation} = {self.default!r}  # {self.help}"
+
+
+def offline(text: str) -> bool:
+    """Whether a text is surely an engine: any word but rules, replay and local parses as an endpoint's model."""
+    try:
+        return engines.parse(text).kind != "endpoint"
+    except engines.BadEngine:
+        return False
 
 
 def declared(notebook: NotebookNode, where: str) -> dict[str, Parameter]:

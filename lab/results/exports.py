@@ -70,10 +70,11 @@ def latex(frame: pd.DataFrame) -> str:
 
 def _texts(frame: pd.DataFrame) -> list[list[str]]:
     """The header, then every row, as unescaped text."""
-    return [[str(name) for name in frame.columns], *([_text(cell) for cell in line] for line in frame.to_numpy(object))]
+    return [[str(name) for name in frame.columns], *([text(cell) for cell in line] for line in frame.to_numpy(object))]
 
 
-def _text(cell: Any) -> str:
+def text(cell: Any) -> str:
+    """A cell for reading: six digits, an en dash for an empty one."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return EMPTY
     return f"{cell:.6g}" if isinstance(cell, float) else str(cell)

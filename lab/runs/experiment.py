@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 THREADS = 8  # at a time with an endpoint, which is waited for
 NOT_KEPT = {"kept": False}  # metadata of a field that does not make two runs different
 NOT_TOLD = {"told": False}  # of one that does, and that nobody wants to read in a folder's name
-MODELS = ("endpoint", "local")  # kinds of engines whose answers are worth keeping
 
 T = TypeVar("T")
 
@@ -222,7 +221,7 @@ def collect(
     address = getattr(backbone, "address", "rules")
     manifest = Manifest.of(setup.method, setup.engine, address, setup.parameters(), tasks, setup.packages)
     folder = runs_folder() / run if run else folder_for(manifest, setup.condition)
-    episode = partial(play_booked, setup, kind in MODELS if record is None else record)
+    episode = partial(play_booked, setup, kind in engines.MODELS if record is None else record)
     crew = workers or (0 if cluster else {"endpoint": THREADS, "local": 1}.get(kind, setup.processes))
     with when_free(lambda: Run(folder, manifest)) as opened:
         spent = None

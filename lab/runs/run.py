@@ -31,6 +31,7 @@ from lab.models.cache import canonical
 from lab.models.replay import ANSWERS
 
 EPISODES, USAGE, FAULTS = "episodes.jsonl", "usage.jsonl", "faults.jsonl"
+OPENED = "LAB_RUNS_OPENED"  # a file for the folders of all runs that a notebook opens, a line each
 BUSY_PAUSE = 1.0  # seconds between two looks at a run that another process writes
 LONGEST_PART = 60  # characters of an engine string or a condition in a folder's name
 T = TypeVar("T")
@@ -118,6 +119,8 @@ class Run:
             with self._told():
                 self._agree()
                 self._mend()
+                if noted := os.environ.get(OPENED):
+                    append_durably(Path(noted), f"{self.folder.resolve()}\n".encode())
         except BaseException:
             self._lock.close()
             raise
@@ -223,13 +226,18 @@ def folder_for(manifest: Manifest, condition: str) -> Path:
     runs = runs_folder()
     words = [_plain(manifest.engine), _plain(condition), f"n={len(manifest.tasks)}", manifest.digest[:6]]
     wanted = Path(_plain(notebook_name() or manifest.method)) / " ".join(word for word in words if word)
-    index = runs / ".by_hash"
-    index.mkdir(parents=True, exist_ok=True)
+    link = index() / manifest.digest
+    link.parent.mkdir(parents=True, exist_ok=True)
     try:  # a link is made whole or not at all, and by one process only
-        (index / manifest.digest).symlink_to(Path("..") / wanted)
+        link.symlink_to(Path("..") / wanted)
     except FileExistsError:
-        wanted = (index / manifest.digest).readlink().relative_to("..")
+        wanted = link.readlink().relative_to("..")
     return runs / wanted
+
+
+def index() -> Path:
+    """The folder of links from an experiment's digest to its run folder."""
+    return runs_folder() / ".by_hash"
 
 
 def when_free(open_it: Callable[[], T]) -> T:

@@ -1,0 +1,79 @@
+"""The rehearsal of notebooks: each is played once with rules in the place of every model, to learn which runs it makes.
+
+Its outputs are thrown away, since they name a model that never answered; its runs lie apart (see `lab.models.connect`).
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from lab.machine.files import write_atomically
+from lab.machine.paths import REHEARSAL
+from lab.notebooks.execute import Job, execute
+from lab.runs.forecast import Planned
+from lab.runs.run import EPISODES, OPENED, USAGE, Manifest, read_lines
+
+# Empty counts as unset. Without an address and a key nothing can be paid, neither by embeddings; nothing is recorded.
+OFFLINE = {name: "" for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "LAB_RECORDING")}
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """The runs that a notebook made, with stand-in names for its models. failure: why not all of them are there."""
+
+    runs: tuple[Planned, ...]
+    failure: str = ""
+
+    def save(self, path: Path) -> None:
+        """Keep it, unless it failed: the cause may be mended."""
+        if not self.failure:
+            runs = [[asdict(run.manifest), run.calls] for run in self.runs]
+            write_atomically(path, json.dumps(runs, ensure_ascii=False).encode())
+
+    @classmethod
+    def load(cls, path: Path) -> Rehearsal:
+        """What `save` kept."""
+        runs = json.loads(path.read_text(encoding="utf-8"))
+        return cls(tuple(Planned(_manifest(held), calls) for held, calls in runs))
+
+
+def rehearse(jobs: Sequence[Job], side_by_side: int, timeout: float | None) -> list[Rehearsal]:
+    """Rehearse notebooks; the jobs' own outputs are left alone."""
+    with tempfile.TemporaryDirectory(prefix="lab-rehearsal-") as folder:
+        places = [Path(folder).resolve() / str(number) for number in range(1, len(jobs) + 1)]
+        apart = [
+            _apart(job, place, f"{job.name}, rehearsal {place.name}") for job, place in zip(jobs, places, strict=True)
+        ]
+        outcomes = execute(apart, side_by_side, timeout)
+        return [Rehearsal(_runs(Path(one.job.environment[OPENED])), one.failure) for one in outcomes]
+
+
+def opened(path: Path) -> list[Path]:
+    """The run folders that a notebook opened, as noted in the file that `LAB_RUNS_OPENED` named."""
+    return [Path(line) for line in dict.fromkeys(path.read_text().splitlines())] if path.exists() else []
+
+
+def _apart(job: Job, folder: Path, label: str) -> Job:
+    # A folder of runs for each: two that rehearse one run side by side would wait for each other.
+    environment = {REHEARSAL: str(folder / "runs"), OPENED: str(folder / "opened"), **OFFLINE}
+    return Job(job.source, folder / "notebook.ipynb", job.parameters, folder / "figures", environment, label)
+
+
+def _runs(noted: Path) -> tuple[Planned, ...]:
+    found = []
+    for folder in opened(noted):
+        manifest = _manifest(json.loads((folder / "manifest.json").read_text()))
+        failed = any(line["error"] for line in read_lines(folder / EPISODES))  # a prompt that no rule answers, say
+        took = [operator for line in read_lines(folder / USAGE) for operator in (line["usage"] or {}).values()]
+        found.append(Planned(manifest, None if failed else sum(operator["calls"] for operator in took)))
+    return tuple(found)
+
+
+def _manifest(held: Mapping[str, Any]) -> Manifest:
+    values = {each.name: held[each.name] for each in fields(Manifest)}
+    return Manifest(**values | {"tasks": tuple(held["tasks"])})

@@ -1,0 +1,116 @@
+"""What planned runs will take: what is on disk is not played again, and what nobody knows is said to be unknown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from asking import Asking
+from lab.runs import recordings
+from lab.runs.experiment import collect
+from lab.runs.forecast import Accounts, Planned, forecast, taken
+from lab.runs.run import Episode, Manifest, Run, folder_for
+
+PARAMETERS = {"data": "made", "seed": 0}
+
+
+@pytest.fixture(autouse=True)
+def prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A price file of one model: 2 dollars per million tokens in, 10 out; and no recordings."""
+    path = tmp_path / "prices.yaml"
+    path.write_text("small: {input: 2.0, output: 10.0}\n")
+    monkeypatch.setenv("LAB_PRICES", str(path))
+    monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path / "recordings"))
+
+
+def manifest(tasks: int, engine: str = "small", method: str = "asking", **other: Any) -> Manifest:
+    names = [f"{task:03d}" for task in range(tasks)]
+    return Manifest.of(method, engine, "http://here", PARAMETERS | other, names, ["lab"])
+
+
+def took(calls: int, tokens_in: int, tokens_out: int, seconds: float = 0.0, cached: int = 0) -> dict[str, Any]:
+    """An episode's usage, of one operator."""
+    numbers = {"calls": calls, "tokens_in": tokens_in, "tokens_out": tokens_out, "cached": cached, "seconds": seconds}
+    return {"realize": numbers | {"retries": 0, "usd": 0.5, "paths": {"schema": calls}}}
+
+
+def played(run: Manifest, *usages: dict[str, Any]) -> Path:
+    """Its run folder, with as many episodes as there are usages."""
+    with Run(folder_for(run, "made"), run) as opened:
+        for task, usage in zip(run.tasks, usages, strict=False):
+            opened.append(Episode(task, {}), usage)
+        return opened.folder
+
+
+def test_what_is_left_costs_what_such_episodes_took(tmp_path: Path) -> None:
+    run = manifest(10)
+    played(run, took(4, 1000, 100, 6.0), took(2, 3000, 100, 3.0))
+    (share,) = forecast([Planned(run, 99), Planned(run, 99)])
+    assert (share.episodes, share.played) == (10, 2)
+    assert (share.calls, share.tokens_in, share.tokens_out) == (8 * 3, 8 * 2000, 8 * 100)
+    assert share.dollars == pytest.approx(8 * (2000 * 2 + 100 * 10) / 1e6) and share.seconds == pytest.approx(8 * 4.5)
+    assert str(share).startswith(
+        "small, asking: 8 of 10 episodes, 24 calls, 16,000 tokens in, 800 out, 0.04 dollars (as 2"
+    )
+    assert not share.missing
+
+
+def test_rules_are_free_and_no_run_of_the_method_leaves_dollars_unknown() -> None:
+    played(manifest(3, method="another"), took(1, 1000, 100))
+    (share,) = forecast([Planned(manifest(3), 9), Planned(manifest(3, "rules"), 9)])
+    assert (share.engine, share.calls, share.dollars, share.seconds) == ("small", 9, None, None)
+    assert "no run of a model on asking yet; try -p limit 2 first" in str(share)
+    (share,) = forecast([Planned(manifest(3), None)])  # rules could not play it
+    assert share.calls is None and "calls" not in str(share)
+
+
+def test_another_models_tokens_are_priced_and_its_seconds_are_not_taken() -> None:
+    played(manifest(1, "large"), took(2, 1000, 100, 6.0))
+    (share,) = forecast([Planned(manifest(4), 1)])
+    assert share.calls == 8 and share.dollars == pytest.approx(4 * 0.003) and share.seconds is None
+    assert share.missing[0].startswith("hours unknown: 1 episode of large took")
+    (share,) = forecast([Planned(manifest(4, "unlisted"), 1)])
+    assert share.dollars is None and "has no price for unlisted; add a line" in str(share)
+
+
+def test_the_same_model_comes_first_then_the_most_similar_settings() -> None:
+    played(manifest(2, "large"), took(1, 100, 0), took(1, 100, 0))
+    played(manifest(1, "small?temperature=1", data="official"), took(1, 200, 0))
+    assert taken("small", "asking", PARAMETERS).tokens_in == 200
+    played(manifest(1, data="official"), took(1, 300, 0))
+    assert taken("small", "asking", PARAMETERS).tokens_in == 300
+    played(manifest(1), took(1, 400, 0))
+    assert taken("small", "asking", PARAMETERS).tokens_in == 400
+
+
+def test_answers_from_the_cache_have_no_seconds() -> None:
+    played(manifest(1), took(4, 100, 10, seconds=6.0, cached=2))
+    assert taken("small", "asking", PARAMETERS).seconds == pytest.approx(12.0)
+    played(manifest(1, seed=1), took(4, 100, 10, cached=4))
+    assert taken("small", "asking", PARAMETERS | {"seed": 1}).seconds is None
+
+
+def test_a_recording_of_the_method_tells_where_no_run_does(tmp_path: Path) -> None:
+    import pandas as pd
+
+    run = manifest(2)
+    folder = played(run, took(1, 1, 1), took(1, 1, 1))
+    (folder / "answers.jsonl").touch()
+    lines = [{"operator": "realize", "calls": 6, "tokens in": 600, "tokens out": 60, "seconds": 3.0}]
+    recordings.save(folder, pd.DataFrame(), pd.DataFrame(lines), list(run.tasks), "kept")
+    (folder / "usage.jsonl").unlink()
+    assert taken("small", "asking", PARAMETERS)[1:5] == (3, 300, 30, 1.5)
+    lines.append(lines[0] | {"seconds": None})  # answers of another operator came from the cache
+    recordings.save(folder, pd.DataFrame(), pd.DataFrame(lines), list(run.tasks), "kept")
+    assert taken("small", "asking", PARAMETERS).seconds is None
+
+
+def test_accounts_count_what_was_not_measured_and_know_no_sum_with_an_unknown_price() -> None:
+    run = collect(Asking(count=4, wrong=("003",), fault="BackendDied"), workers=1, show_progress=False)
+    assert Accounts.of([run.folder]) == Accounts(episodes=3, not_measured=1, calls=12, dollars=0.0)
+    priced = played(manifest(2), took(1, 1, 1), took(1, 1, 1))
+    assert Accounts.of([priced]).dollars == 1.0
+    unknown = played(manifest(1, seed=5), {"realize": took(1, 1, 1)["realize"] | {"usd": None}})
+    assert Accounts.of([priced, unknown]).dollars is None
