@@ -43,7 +43,9 @@ def test_the_interval_of_overall_is_faster_than_counting_draws_pair_by_pair(benc
     random = np.random.default_rng(0)
     distances = {name: random.beta(2, 6, pairs) for name, (pairs, _) in DOMAINS.items()}
     began = time.perf_counter()
-    drawn = [random.multinomial(x.size, np.full(x.size, 1 / x.size), RESAMPLES) @ x / x.size for x in distances.values()]
+    drawn = [
+        random.multinomial(x.size, np.full(x.size, 1 / x.size), RESAMPLES) @ x / x.size for x in distances.values()
+    ]
     reference = np.quantile(np.mean(drawn, axis=0), [0.025, 0.975])
     counting = time.perf_counter() - began
     interval = benchmark.pedantic(overall, [distances], rounds=5, warmup_rounds=1)

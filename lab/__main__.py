@@ -69,7 +69,8 @@ def _parser() -> argparse.ArgumentParser:
     run = _notebook_command(commands, "run", _run)
     run.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help=NOTEBOOK)
     _add_parameters(run)
-    run.add_argument("--out", type=Path, metavar="FOLDER", help="folder for executed copies and figures (default: runs/notebooks)")
+    help_out = "folder for executed copies and figures (default: runs/notebooks)"
+    run.add_argument("--out", type=Path, metavar="FOLDER", help=help_out)
     help_in_place = "refresh the committed notebooks and figures/; all notebooks if none is named"
     run.add_argument("--in-place", action="store_true", help=help_in_place)
     record = _command(commands, "record", _record)
@@ -90,10 +91,12 @@ def _parser() -> argparse.ArgumentParser:
     _command(commands, "doctor", _doctor)
     data = commands.add_parser("data").add_subparsers(required=True, metavar="COMMAND")
     _command(data, "data list", _data_list)
-    _command(data, "data fetch", _data_fetch).add_argument("name", metavar="NAME", help="one of: python -m lab data list")
+    fetch = _command(data, "data fetch", _data_fetch)
+    fetch.add_argument("name", metavar="NAME", help="one of: python -m lab data list")
     model = commands.add_parser("model").add_subparsers(required=True, metavar="COMMAND")
     _command(model, "model list", _model_list)
-    _command(model, "model get", _model_get).add_argument("name", metavar="NAME", help="one of: python -m lab model list")
+    get = _command(model, "model get", _model_get)
+    get.add_argument("name", metavar="NAME", help="one of: python -m lab model list")
     return parser
 
 

@@ -109,7 +109,7 @@ def transfer(url: str, part: Path, report: Report, patience: float) -> bool:
 
 
 def stated_version(headers: Message) -> str:
-    """What `If-Range` takes for this file: its ETag, unless that is a weak one, else its date; "" if neither is there."""
+    """What `If-Range` takes for this file: its ETag unless it is weak, else its date; "" if neither is there."""
     tag = headers.get("ETag", "")
     return tag if tag.startswith('"') else headers.get("Last-Modified", "")
 

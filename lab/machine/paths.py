@@ -19,8 +19,8 @@ def official_data() -> Path:
     named = os.environ.get("LAB_DATA")
     if named and not Path(named).is_dir():
         raise MissingData(
-            f"LAB_DATA names a folder that is not there: {named}. Point it to the folder of official data (mkdir -p makes "
-            "an empty one to fetch into), or unset it: unset LAB_DATA"
+            f"LAB_DATA names a folder that is not there: {named}. Point it to the folder of official data "
+            "(mkdir -p makes an empty one to fetch into), or unset it: unset LAB_DATA"
         )
     return Path(named or ROOT / "data" / "official")
 

@@ -41,7 +41,7 @@ def run(
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise NotebookError(f"--out {out} is no folder and cannot be made one ({error.strerror}); name another") from None
+        raise NotebookError(f"--out {out} can be no folder ({error.strerror}); name another") from None
     drawn = figures.folder() if in_place or os.environ.get("LAB_FIGURES") else out / "figures"
     outcomes = _execute(notebooks, values, out, drawn, side_by_side, timeout)
     if in_place:
