@@ -1,4 +1,4 @@
-"""All pairs of the benchmark at once against SciPy's correlation pair by pair."""
+"""EPIC distances: all pairs at once against SciPy's correlation pair by pair, and the interval of their mean."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 from scipy.stats import pearsonr
 
-from statefactory.epic import epic_distances
+from lab.results.statistics import RESAMPLES
+from statefactory.epic import epic_distances, overall
 
 # Pairs, and the steps of both their trajectories on average, as the five domains have them: 2,454 trajectories in all.
 DOMAINS = {
@@ -21,6 +22,7 @@ DOMAINS = {
 }
 SHORTEST = 6  # steps of a pair
 FASTER = 50  # times, at least
+FASTER_INTERVAL = 2  # times, at least
 
 
 def test_all_pairs_at_once_are_50_times_as_fast_as_one_by_one(benchmark: BenchmarkFixture) -> None:
@@ -35,3 +37,19 @@ def test_all_pairs_at_once_are_50_times_as_fast_as_one_by_one(benchmark: Benchma
     ratio = one_by_one / benchmark.stats["median"]
     benchmark.extra_info["times faster than SciPy pair by pair"] = round(ratio, 1)
     assert ratio >= FASTER
+
+
+def test_the_interval_of_overall_is_faster_than_counting_draws_pair_by_pair(benchmark: BenchmarkFixture) -> None:
+    random = np.random.default_rng(0)
+    distances = {name: random.beta(2, 6, pairs) for name, (pairs, _) in DOMAINS.items()}
+    began = time.perf_counter()
+    drawn = [
+        random.multinomial(x.size, np.full(x.size, 1 / x.size), RESAMPLES) @ x / x.size for x in distances.values()
+    ]
+    reference = np.quantile(np.mean(drawn, axis=0), [0.025, 0.975])
+    counting = time.perf_counter() - began
+    interval = benchmark.pedantic(overall, [distances], rounds=5, warmup_rounds=1)
+    assert (interval.low, interval.high) == pytest.approx(tuple(reference), abs=0.001)
+    ratio = counting / benchmark.stats["median"]
+    benchmark.extra_info["times faster than multinomial counts"] = round(ratio, 1)
+    assert ratio >= FASTER_INTERVAL

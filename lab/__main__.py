@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import math
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -16,14 +18,28 @@ Do = Callable[[argparse.Namespace], int]
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 WRONG_USE = 2  # argparse's own exit status for arguments that make no sense
 HELP_GRID = "play every one of these values; of several grids, all combinations; ends in one table; resumes"
+NOTEBOOK = "a file, or a name such as 0_tour"
 INTERRUPTED = 130  # a shell's exit status after Ctrl-C
+NOT_READ = 141  # a shell's exit status of a program whose reader is gone, as in: python -m lab doctor | head -1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out one command; 0 if all went well, 1 if something failed or is off, 2 for a wrong request.
 
-    Without arguments it prints the map of the commands.
+    Without arguments it prints the map of the commands. 141 if nobody reads what it prints.
     """
+    try:
+        try:
+            return _carry_out(arguments)
+        finally:
+            sys.stdout.flush()  # here, where a reader that is gone can still be handled
+    except BrokenPipeError:
+        # Not SIGPIPE's default action: it would also end a run one of whose workers died.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the interpreter's end
+        return NOT_READ
+
+
+def _carry_out(arguments: Sequence[str] | None) -> int:
     options = _parser().parse_args(arguments)
     signal.signal(signal.SIGTERM, _interrupt)
     try:
@@ -32,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return WRONG_USE
     except KeyboardInterrupt:
-        print("stopped; notebooks that had finished are kept", file=sys.stderr)
+        print("stopped; what had finished is kept", file=sys.stderr)
         return INTERRUPTED
 
 
@@ -54,22 +70,23 @@ def _parser() -> argparse.ArgumentParser:
     explore = _command(commands, "explore", _explore)
     explore.add_argument("options", nargs="*", metavar="-- OPTION", help="of JupyterLab, such as -- --no-browser")
     run = _notebook_command(commands, "run", _run)
-    run.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help="a file, or a name such as 0_tour")
+    run.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help=NOTEBOOK)
     _add_parameters(run)
     help_out = "folder for executed copies and figures (default: runs/notebooks, for a grid runs/sweeps/...)"
-    run.add_argument("--out", type=Path, help=help_out)
+    run.add_argument("--out", type=Path, metavar="FOLDER", help=help_out)
     run.add_argument("--grid", action="append", default=[], metavar="NAME=V,V", help=HELP_GRID)
     run.add_argument("--yes", action="store_true", help="with --grid: begin without asking")
     help_in_place = "refresh the committed notebooks and figures/; all notebooks if none is named"
     run.add_argument("--in-place", action="store_true", help=help_in_place)
     record = _command(commands, "record", _record)
-    record.add_argument("notebook", metavar="NOTEBOOK")
+    record.add_argument("notebook", metavar="NOTEBOOK", help=NOTEBOOK)
     _add_parameters(record)
     record.add_argument("--name", help="of the recording under data/recordings/ (default: from notebook and engine)")
-    record.add_argument("--calls", type=int, help="begin no further episode after so many paid model calls")
-    record.add_argument("--minutes", type=float, help="begin no further episode after so many minutes")
+    help_calls = "begin no further episode after so many model calls that the cache did not answer"
+    record.add_argument("--calls", type=_count, metavar="N", help=help_calls)
+    record.add_argument("--minutes", type=_time, metavar="M", help="begin no further episode after so many minutes")
     check = _notebook_command(commands, "check", _check)
-    check.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help="default: all")
+    check.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help=f"{NOTEBOOK} (default: all)")
     _notebook_command(commands, "reproduce", _reproduce)
     estimate = _command(commands, "estimate", _estimate)
     estimate.add_argument("run", metavar="RUN", help="a run folder, or a name in runs/")
@@ -79,10 +96,12 @@ def _parser() -> argparse.ArgumentParser:
     _command(commands, "doctor", _doctor)
     data = commands.add_parser("data").add_subparsers(required=True, metavar="COMMAND")
     _command(data, "data list", _data_list)
-    _command(data, "data fetch", _data_fetch).add_argument("name", metavar="NAME")
+    fetch = _command(data, "data fetch", _data_fetch)
+    fetch.add_argument("name", metavar="NAME", help="one of: python -m lab data list")
     model = commands.add_parser("model").add_subparsers(required=True, metavar="COMMAND")
     _command(model, "model list", _model_list)
-    _command(model, "model get", _model_get).add_argument("name", metavar="NAME")
+    get = _command(model, "model get", _model_get)
+    get.add_argument("name", metavar="NAME", help="one of: python -m lab model list")
     return parser
 
 
@@ -95,13 +114,13 @@ def _command(commands: Commands, name: str, do: Do) -> argparse.ArgumentParser:
 
 def _notebook_command(commands: Commands, name: str, do: Do) -> argparse.ArgumentParser:
     command = _command(commands, name, do)
-    command.add_argument("--jobs", type=int, default=2, metavar="N", help="notebooks side by side (default: 2)")
-    command.add_argument("--timeout", type=float, metavar="SECONDS", help="for one notebook (default: none)")
+    command.add_argument("--jobs", type=_count, default=2, metavar="N", help="notebooks side by side (default: 2)")
+    command.add_argument("--timeout", type=_time, metavar="SECONDS", help="for one notebook (default: none)")
     return command
 
 
 def _add_parameters(command: argparse.ArgumentParser) -> None:
-    about = "a parameter for every notebook named; may be repeated"
+    about = "set a parameter, of every notebook named; may be repeated"
     command.add_argument(
         "-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), dest="given", help=about
     )
@@ -150,6 +169,16 @@ def _reproduce(options: argparse.Namespace) -> int:
     from lab.notebooks import commands
 
     return commands.reproduce(options.jobs, options.timeout)
+
+
+def _time(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0; leave the option out for no limit")
+    return value
 
 
 def _count(text: str) -> int:
@@ -208,6 +237,8 @@ def _bring(get: Callable[[str, Callable[[str], None]], Path], name: str) -> int:
     """Download something by name, saying how it goes; a network or a source that fails is no crash."""
     try:
         path = get(name, lambda message: print(message, flush=True))
+    except BrokenPipeError:  # of what is printed: nobody reads how it goes
+        raise
     except (OSError, RuntimeError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -54,7 +54,7 @@ FOLDERS = {
 
 def lines() -> Iterator[str]:
     """The map, line by line."""
-    yield "Research on language agents, in notebooks. All of it runs offline; -p engine chooses a model."
+    yield "Research on language agents, in notebooks. All notebooks run offline; -p engine chooses a model."
     for group, commands in COMMANDS.items():
         yield f"\n{group}"
         for command in commands:

@@ -6,9 +6,7 @@ them.
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter, deque
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from zlib import crc32
 
@@ -62,25 +60,22 @@ def play(
     """Play one instance in a workspace of its own, and have its answer checked. Raises ValueError for no iterations."""
     if horizon < 1:
         raise ValueError(f"horizon={horizon}; an episode has at least one iteration")
-    with tempfile.TemporaryDirectory(prefix="procllm-") as folder:
-        workspace = workspace_of(domain, instance, Path(folder))
-        agenda = Agenda(network)
-        steps = procllm(agenda, workspace, Asker(backbone, instance.id), horizon)
-        # The checker gets the text and no file, which is gone by then.
-        answer, notes = workspace.text(ANSWER), workspace.text(NOTES)
+    workspace, agenda = workspace_of(domain, instance), Agenda(network)
+    steps = procllm(agenda, workspace, Asker(backbone, instance.id), horizon)
+    answer, notes = workspace.text(ANSWER), workspace.text(NOTES)
     verdict = domain.check(instance, answer)
     ended: Literal["done", "horizon"] = "horizon" if agenda.head else "done"
     return Trajectory(instance.id, tuple(steps), ended, tuple(agenda.verified), answer, notes, verdict)
 
 
-def workspace_of(domain: Domain, instance: Instance, folder: Path) -> Workspace:
+def workspace_of(domain: Domain, instance: Instance) -> Workspace:
     """The workspace that an episode of the instance starts with."""
     documents = {
         REQUEST: instance.request,
         SPECIFICATION: domain.specification,
         TOOLS: domain.tools_specification,
     }
-    return Workspace(folder, listed(domain.solver, bool(domain.tools_specification)), documents, instance.tools)
+    return Workspace(listed(domain.solver, bool(domain.tools_specification)), documents, instance.tools)
 
 
 def procllm(agenda: Agenda, workspace: Workspace, asker: Asker, horizon: int) -> list[Step]:

@@ -1,13 +1,12 @@
 """The file workspace: where an agent reads and writes, and where its solver runs after every change (paper §4, B.1).
 
-Files lie in a folder of their own. An action names one of the listed paths, exactly; anything else is refused with a
-message that the agent reads, and changes nothing. What a file holds is text to the workspace and never anything more.
+The files are texts in memory, and no folder of this machine is behind them. An action names one of the listed paths,
+exactly; anything else is refused with a message that the agent reads, and changes nothing.
 """
 
 from __future__ import annotations
 
-import errno
-import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +16,7 @@ from procllm.files import ERRORS, OUTPUT, PRINTED, SOLVER, File
 
 MOST_CHARACTERS = 100_000  # of one file; the longest documents here have about 5,000
 SOLVER_SECONDS = 10.0
-ALLOWED_CONTROLS = "\t\n\r"
+NOT_PLAIN = re.compile(r"[^\t\n\r -\ud7ff\ue000-\U0010ffff]")  # other controls, and halves of characters
 
 
 class Refused(Exception):
@@ -32,20 +31,16 @@ class Done(NamedTuple):
 
 
 class Workspace:
-    """A folder with the files of an episode."""
+    """The files of an episode."""
 
     def __init__(
-        self, folder: Path, files: Sequence[File], documents: Mapping[str, str], tools: Mapping[str, Path] | None = None
+        self, files: Sequence[File], documents: Mapping[str, str], tools: Mapping[str, Path] | None = None
     ) -> None:
-        """Make the files. documents: path -> text of the read-only ones; the others start empty. tools: as in
+        """documents: path -> text of the read-only files; the others start empty. tools: as in
         `procllm.domains.Instance`.
         """
-        self.folder, self.files, self._tools = Path(folder), {file.path: file for file in files}, dict(tools or {})
-        for path in self.files:
-            place = self.folder / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            # newline="" here and below: a file reads back as it was written, carriage returns included.
-            place.write_text(documents.get(path, ""), encoding="utf-8", newline="")
+        self.files, self._tools = {file.path: file for file in files}, dict(tools or {})
+        self._texts = {path: documents.get(path, "") for path in self.files}
 
     def do(self, action: Read | Write | Append) -> Done:
         """The transition (Algorithm 1, lines 16-22). A refused action changes nothing."""
@@ -56,8 +51,7 @@ class Workspace:
 
     def text(self, path: str) -> str:
         """What a listed file holds. Raises Refused."""
-        with open(self._open(path, os.O_RDONLY), encoding="utf-8", newline="") as file:
-            return file.read()
+        return self._texts[self._listed(path).path]
 
     def _shown(self, path: str) -> str:
         lines = enumerate(self.text(path).split("\n"), 1)
@@ -72,12 +66,11 @@ class Workspace:
             raise Refused(
                 f"File access denied: {file.path} would have {len(text)} characters, more than {MOST_CHARACTERS}."
             )
-        odd = next((c for c in text if (c < " " and c not in ALLOWED_CONTROLS) or "\ud800" <= c <= "\udfff"), None)
-        if odd is not None:
+        if odd := NOT_PLAIN.search(text):
             raise Refused(
-                f"File access denied: the text for {file.path} is binary (it holds {odd!r}); write plain text."
+                f"File access denied: the text for {file.path} is binary (it holds {odd.group()!r}); write plain text."
             )
-        self._put(file.path, text)
+        self._texts[file.path] = text
         shown = f"Updated {file.path}:\n{text}"
         return self._executed(shown, text) if file.path == SOLVER else Done(shown)
 
@@ -85,20 +78,15 @@ class Workspace:
         """Lines 20-22: run the solver, keep what it printed, and show that and its errors."""
         from lab.sandbox import run_untrusted
 
-        # The program runs in a folder of its own, so nothing it does to files reaches those of the workspace. Raises
-        # SandboxFailed where the machine failed under it.
+        # Raises SandboxFailed where the machine failed under the program.
         ran = run_untrusted(program, self._tools, timeout=SOLVER_SECONDS)
         printed = ran.stdout[:MOST_CHARACTERS]
-        self._put(OUTPUT, printed)
+        self._texts[OUTPUT] = printed
         ending = f"The program ended with status {ran.returncode}." if ran.returncode else ""
         if ran.ended != "exit":
             ending = f"The program was stopped: {ran.ended}."
         errors = f"{ran.stderr[:MOST_CHARACTERS]}\n{ending}".strip()
         return Done(f"{shown}\n{PRINTED}\n{printed}\n{ERRORS}\n{errors}")
-
-    def _put(self, path: str, text: str) -> None:
-        with open(self._open(path, os.O_WRONLY | os.O_TRUNC), "w", encoding="utf-8", newline="") as file:
-            file.write(text)
 
     def _listed(self, path: str) -> File:
         if path not in self.files:
@@ -107,22 +95,6 @@ class Workspace:
                 f"written: {', '.join(self.files)}."
             )
         return self.files[path]
-
-    def _open(self, path: str, flags: int) -> int:
-        """A handle of a listed file. Nobody here makes links; one that appears is not followed.
-
-        Raises OSError for what the machine did: no action of an agent makes or removes a file, and its solver runs in a
-        folder of its own. The harness then plays the episode again, where a refusal would count against the agent.
-        """
-        place = self.folder / self._listed(path).path
-        if place.parent.is_symlink():
-            raise Refused(f"File access denied: {path} lies behind a link.")
-        try:
-            return os.open(place, flags | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError as error:
-            if error.errno != errno.ELOOP:  # what O_NOFOLLOW gives for a link
-                raise
-            raise Refused(f"File access denied: {path} cannot be opened ({error.strerror}).") from None
 
     @property
     def _writable(self) -> str:

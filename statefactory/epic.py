@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from lab.results.statistics import RESAMPLES, Interval, bootstrap_mean
+from lab.results.statistics import Interval, bootstrap_means
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,17 +54,10 @@ def overall(domains: Mapping[str, Sequence[float] | np.ndarray], seed: int = 0, 
 
     Raises ValueError if there is no domain, or one without pairs.
     """
-    import numpy as np
-
     if not domains:
         raise ValueError("an overall value needs the distances of at least one domain")
-    means = [bootstrap_mean(values).value for values in domains.values()]
-    random = np.random.default_rng(seed)
-    drawn = np.mean([_resampled(np.asarray(values, float), random) for values in domains.values()], axis=0)
-    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     # Unweighted, as Table 1: over pairs the paper's .297 would be .304.
-    value = float(np.mean(means))
-    return Interval(value, min(float(low), value), max(float(high), value))
+    return bootstrap_means(list(domains.values()), seed, level)
 
 
 def _flat(
@@ -130,11 +123,3 @@ def _centred(values: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> tup
     unit /= np.where(half > 0, half, 1).repeat(lengths)
     unit -= (np.add.reduceat(unit, starts) / lengths).repeat(lengths)
     return unit, half > 0
-
-
-def _resampled(values: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Means of resamples with replacement, shape (RESAMPLES,)."""
-    import numpy as np
-
-    # Counts of how often each pair is drawn say all of a bootstrap sample, and are one product away from its mean.
-    return random.multinomial(values.size, np.full(values.size, 1 / values.size), size=RESAMPLES) @ values / values.size

@@ -15,6 +15,7 @@ from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
 from typing import NamedTuple
 
+from lab.machine.faults import MissingData
 from lab.machine.paths import ROOT, official_data
 
 GROUP = "lab.doctor"
@@ -41,6 +42,8 @@ def diagnose() -> dict[str, list[Check]]:
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         try:
             parts[entry.name] = entry.load()()
+        except MissingData as error:  # says itself what to do
+            parts[entry.name] = [Check("official data", False, str(error))]
         except Exception as error:  # a broken part is a finding, and the others are still to be looked at
             parts[entry.name] = [Check(entry.value, False, f"{type(error).__name__}: {error}", INSTALL)]
     return parts
@@ -158,7 +161,10 @@ def _models() -> list[Check]:
 def _data() -> list[Check]:
     from lab.machine.datasets import registered
 
-    folder = official_data()
+    try:
+        folder = official_data()
+    except MissingData as error:
+        return [Check("official data", False, str(error))]
     where = "LAB_DATA" if os.environ.get("LAB_DATA") else "default; LAB_DATA is unset"
     fix = "mkdir -p data/official, or set LAB_DATA to the folder that has the data"
     checks = [Check(f"official data in {folder}", folder.is_dir(), where, fix, optional=True)]

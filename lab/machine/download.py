@@ -8,6 +8,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from email.message import Message
 from pathlib import Path
 from typing import BinaryIO
 
@@ -33,7 +34,8 @@ def download(
 ) -> None:
     """Fetch `url` into `target`, resuming where an earlier try or call stopped.
 
-    The bytes gather in `target` + ".part", which becomes `target` once it has the length that the server states.
+    The bytes gather in `target` + ".part", which becomes `target` once it has the length that the server states. Beside
+    it stands which version of the file they are of: one that changed at its source is fetched from its start.
     tries: connections without any progress before giving up; pause: seconds between them; patience: seconds without
     data before a connection counts as broken. Progress of a large file is reported. Raises DownloadFailed.
     """
@@ -45,6 +47,7 @@ def download(
         try:
             if transfer(url, part, report, patience):
                 os.replace(part, target)
+                version_of(part).unlink(missing_ok=True)
                 return
             problem: Exception = EOFError(f"the connection ended after {size_of(part):,} bytes")
         except urllib.error.HTTPError as error:
@@ -77,26 +80,42 @@ def fetch_once(url: str, target: Path, report: Report) -> None:
 
 def transfer(url: str, part: Path, report: Report, patience: float) -> bool:
     """Append what one connection brings to `part`; True if the file is complete after it."""
-    start = size_of(part)
-    request = urllib.request.Request(url, headers={"Range": f"bytes={start}-"} if start else {})
+    start, version = size_of(part), version_of(part)
+    # Without a version nothing says that the rest is of the same file.
+    known = version.read_text(encoding="latin-1") if start and version.exists() else ""
+    headers = {"Range": f"bytes={start}-", "If-Range": known} if known else {}
+    request = urllib.request.Request(url, headers=headers)
     try:
         response = urllib.request.urlopen(request, timeout=patience)
     except urllib.error.HTTPError as error:
-        if error.code == 416 and start and error.headers.get("Content-Range", "").endswith(f"/{start}"):
+        if error.code == 416 and error.headers.get("Content-Range", "").endswith(f"/{start}"):
             return True  # every byte was already here
         if error.code == 416:
             part.unlink(missing_ok=True)  # longer than the file now is: it changed at its source, so start over
             return False
         raise
     with response:
-        resumed = response.status == 206  # a server without ranges sends 200 and the file from its start
+        # A server without ranges sends 200 and the file from its start, and so does one whose file has changed.
+        resumed = response.status == 206
         done = start if resumed else 0
         length = response.headers.get("Content-Length")
         total = None if length is None else int(length) + done
         with open(part, "ab" if resumed else "wb") as file:
+            if not resumed:
+                version.write_text(stated_version(response.headers), encoding="latin-1")
             copy(response, file, done, total or 0, report)
     # Checked here, since urllib takes a connection that closes early for the end of the file.
     return total is None or size_of(part) == total
+
+
+def stated_version(headers: Message) -> str:
+    """What `If-Range` takes for this file: its ETag unless it is weak, else its date; "" if neither is there."""
+    tag = headers.get("ETag", "")
+    return tag if tag.startswith('"') else headers.get("Last-Modified", "")
+
+
+def version_of(part: Path) -> Path:
+    return part.with_name(f"{part.name}.version")
 
 
 def copy(source: BinaryIO, target: BinaryIO, done: int, total: int, report: Report) -> None:

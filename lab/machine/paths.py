@@ -16,8 +16,17 @@ REHEARSAL = "LAB_REHEARSAL"
 
 
 def official_data() -> Path:
-    """The folder of official benchmark data: `LAB_DATA`, else `data/official` in the repository."""
-    return Path(os.environ.get("LAB_DATA") or ROOT / "data" / "official")
+    """The folder of official benchmark data: `LAB_DATA`, else `data/official` in the repository.
+
+    Raises MissingData if `LAB_DATA` names no folder: made data in its place would answer another question.
+    """
+    named = os.environ.get("LAB_DATA")
+    if named and not Path(named).is_dir():
+        raise MissingData(
+            f"LAB_DATA names a folder that is not there: {named}. Point it to the folder of official data "
+            "(mkdir -p makes an empty one to fetch into), or unset it: unset LAB_DATA"
+        )
+    return Path(named or ROOT / "data" / "official")
 
 
 def published_data() -> Path:

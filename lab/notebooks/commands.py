@@ -36,13 +36,17 @@ def run(
     given: (parameter, text) pairs for all of them. out: folder for the executed copies and, under it, their figures.
     in_place: refresh the committed notebooks and `figures/` instead; only with the default parameters, and only where
     the data is what the committed ones are of.
-    Raises NotebookError, before anything runs, for a wrong name, parameter or value.
+    Raises NotebookError, before anything runs, for a wrong name, parameter, value or folder.
     """
     if in_place and (given or out):
         raise NotebookError("--in-place refreshes the committed notebooks with their defaults; drop -p and --out")
     notebooks = locate(names) if names or not in_place else committed()
     values = resolve(notebooks, given)
     out = (out or TRIALS).resolve()
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise NotebookError(f"--out {out} can be no folder ({error.strerror}); name another") from None
     if in_place:
         return _refresh(notebooks, side_by_side, timeout)
     drawn = figures.folder() if os.environ.get("LAB_FIGURES") else out / "figures"

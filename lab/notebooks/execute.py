@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from lab.machine import progress
-from lab.machine.paths import ROOT
+from lab.machine.paths import ROOT, official_data
 from lab.notebooks.documents import NotebookError, name_of
 
 GRACE = 10.0  # seconds that a stopped worker gets to shut its kernel down
@@ -127,8 +127,10 @@ def execute(
 
     timeout: seconds for one notebook. settled: is called with each outcome as soon as it is there.
     A job's output appears whole or not at all; a failed job leaves NAME.failed.ipynb beside it.
-    Raises NotebookError if two jobs have one output, KeyboardInterrupt after stopping all kernels.
+    Raises NotebookError if two jobs have one output, MissingData if LAB_DATA names no folder, KeyboardInterrupt after
+    stopping all kernels.
     """
+    official_data()  # a LAB_DATA that names no folder is told before anything runs
     first: dict[Path, Job] = {}
     for job in jobs:
         other = first.setdefault(job.output, job)

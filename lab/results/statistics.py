@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 RESAMPLES = 10_000
 ENUMERATED = 14  # up to 2**14 sign patterns are tried one by one; beyond that they are sampled
-DRAWN_AT_ONCE = 4_000_000  # numbers held in memory at a time while resampling (32 MB)
+DRAWN_AT_ONCE = 1_000_000  # numbers held in memory at a time while resampling (8 MB)
 
 
 class Interval(NamedTuple):
@@ -66,18 +66,36 @@ def bootstrap_mean(
     Raises ValueError if `values` is empty or holds a NaN.
     Source: Efron 1979, Bootstrap methods: another look at the jackknife.
     """
-    import numpy as np
+    return bootstrap_means([values], seed, level, resamples)
 
-    data = np.asarray(values, dtype=float)
-    if data.ndim != 1 or not data.size or np.isnan(data).any():
-        raise ValueError(f"a mean needs a list of at least one number and no NaN, not {data!r}")
-    mean = float(data.mean())
-    random, chances = np.random.default_rng(seed), np.full(data.size, 1 / data.size)
-    drawn = (random.multinomial(data.size, chances, size=count) for count in _batches(resamples, data.size))
-    means = np.concatenate([counts @ data / data.size for counts in drawn])
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+
+def bootstrap_means(
+    samples: Sequence[Sequence[float] | np.ndarray], seed: int = 0, level: float = 0.95, resamples: int = RESAMPLES
+) -> Interval:
+    """The unweighted mean of the samples' means, with a percentile bootstrap interval that resamples each sample.
+
+    samples: each of shape (n,), n differing between them. Raises ValueError if one is empty or holds a NaN.
+    """
+    import numpy as np
+    from scipy.stats import bootstrap
+
+    data = [np.asarray(values, dtype=float) for values in samples]
+    for values in data:
+        if values.ndim != 1 or not values.size or np.isnan(values).any():
+            raise ValueError(f"a mean needs a list of at least one number and no NaN, not {values!r}")
+
+    def mean_of_means(*samples: np.ndarray, axis: int) -> np.ndarray:
+        return np.mean([values.mean(axis) for values in samples], axis=0)
+
+    value = float(mean_of_means(*data, axis=-1))
+    # SciPy refuses a sample of one value; two of the same have the same resamples.
+    data = [values if values.size > 1 else values.repeat(2) for values in data]
+    batch = max(1, DRAWN_AT_ONCE // sum(values.size for values in data))
+    low, high = bootstrap(
+        data, mean_of_means, n_resamples=resamples, batch=batch, confidence_level=level, method="percentile", rng=seed
+    ).confidence_interval
     # The means of equal values can all be an ulp off; an interval has to hold its estimate.
-    return Interval(mean, min(float(low), mean), max(float(high), mean))
+    return Interval(value, min(float(low), value), max(float(high), value))
 
 
 def compare(a: Mapping[str, float], b: Mapping[str, float], seed: int = 0) -> Comparison:
@@ -125,7 +143,9 @@ def sign_flip(differences: Sequence[float] | np.ndarray, seed: int = 0, draws: i
         sums = (1 - 2 * patterns) @ moved
         return float((np.abs(sums) >= threshold).mean()), True
     random, extreme = np.random.default_rng(seed), 0
-    for count in _batches(draws, moved.size):
+    size = max(1, DRAWN_AT_ONCE // moved.size)
+    for start in range(0, draws, size):
+        count = min(size, draws - start)
         sums = (1 - 2 * random.integers(0, 2, size=(count, moved.size), dtype=np.int8)) @ moved
         extreme += int((np.abs(sums) >= threshold).sum())
     return (1 + extreme) / (1 + draws), False
@@ -160,9 +180,3 @@ def _shared_tasks(a: Mapping[str, float], b: Mapping[str, float]) -> list[str]:
 
 def _some(names: Sequence[str], most: int = 8) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def _batches(total: int, width: int) -> Iterator[int]:
-    size = max(1, DRAWN_AT_ONCE // width)
-    for start in range(0, total, size):
-        yield min(size, total - start)

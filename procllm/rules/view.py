@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from procllm.actions import Action, Append
@@ -24,7 +25,7 @@ class View(NamedTuple):
 
     task: str
     effect: str
-    sections: dict[str, str]
+    sections: Mapping[str, str]
     commands: tuple[str, ...]
     output: str
     files: frozenset[str]
@@ -64,7 +65,8 @@ def note(name: str, text: str) -> Append:
     return Append(NOTES, f"{HEADING}{name}\n{body}\n")
 
 
-def sections(notes: str) -> dict[str, str]:
+@lru_cache(maxsize=16)  # an episode's notes change seldom, and are read at every step
+def sections(notes: str) -> Mapping[str, str]:
     """The notes' sections by heading, the later of two with the same heading."""
     found: dict[str, list[str]] = {}
     lines: list[str] = []

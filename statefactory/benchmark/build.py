@@ -23,7 +23,7 @@ from lab.machine.versions import code_hash
 from lab.runs.execution import Play, Played, play_all
 from lab.runs.run import Episode, Manifest, Run, when_free
 from statefactory.benchmark.domains import BY_NAME, Domain, named
-from statefactory.benchmark.files import FORMATS, read_pairs, write_rows
+from statefactory.benchmark.files import FORMATS, read_pairs, read_rows, write_rows
 from statefactory.benchmark.negatives import NoNegative
 from statefactory.benchmark.opened import Opened, close_all, opened
 from statefactory.benchmark.pairs import make_pair
@@ -31,6 +31,7 @@ from statefactory.benchmark.schema import DOMAINS, Pair, Row, read_row
 from worlds.textworld.compiled import NoCompiler
 
 DEATHS_WITHOUT_PROGRESS = 3
+SHIPPED = ROOT / "data" / "made" / "rewardprediction"  # made pairs of seed 0: their files and what is about them
 COUNTED = ("positive_redraws", "negative_redraws", "taken_back", "unpadded")  # fields of Made, summed up
 
 
@@ -64,13 +65,15 @@ def build(
     """Build a domain's `<domain>.jsonl` and `.parquet`, unless they are there from the same code and parameters.
 
     data: "auto" (official where present), "official" or "made". seed: of the choice of tasks, of the padding and of
-    the negatives. limit: 0 for all pairs, else so many, spread evenly. folder: by default one in `data/cache`.
+    the negatives. limit: 0 for all pairs, else so many, spread evenly. folder: by default one in `data/cache`, where
+    all made pairs of seed 0 come from the repository; in another they are built anew, which is how those are refreshed.
     Stopped or killed, the next call goes on. The files depend on domain, data, seed and limit, on the code, the data's
     files and the worlds' packages, and on nothing else.
     Raises MissingData if official data is asked for and absent, BuildFailed naming pairs that raised errors.
     """
     job = _job(domain, data, seed, limit)
-    folder = job.folder if folder is None else folder
+    if folder is None:
+        return _kept(job, job.folder) or _shipped(job) or _built(job, job.folder, workers, show_progress)
     return _kept(job, folder) or _built(job, folder, workers, show_progress)
 
 
@@ -249,6 +252,23 @@ def _kept(job: Job, folder: Path) -> Built | None:
     if about["identity"] != job.identity() or not whole:
         return None
     return Built(job.domain.name, job.data, jsonl, parquet, about, fresh=False)
+
+
+def _shipped(job: Job) -> Built | None:
+    """The pairs that come with the repository, put where built ones go; None if these are others.
+
+    The code is not compared, which changes more often than what it builds: a test builds some of them anew.
+    """
+    path, wanted = _about(job, SHIPPED), job.identity()
+    if not path.exists():
+        return None
+    about = json.loads(path.read_text(encoding="utf-8"))
+    if any(wanted[name] != value for name, value in about["identity"].items()):
+        return None
+    files = write_rows(job.folder, job.domain.name, read_rows(SHIPPED / f"{job.domain.name}.parquet"))
+    about |= {"identity": wanted, "sha256": {path.name: _sha256(path) for path in files}}
+    write_atomically(_about(job, job.folder), json.dumps(about, indent=1, ensure_ascii=False).encode())
+    return Built(job.domain.name, job.data, *files, about, fresh=False)
 
 
 def _about(job: Job, folder: Path) -> Path:

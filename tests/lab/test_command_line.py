@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from lab import overview
 from lab.__main__ import _parser, main
-from lab.machine.paths import ROOT
+from lab.machine.faults import MissingData
+from lab.machine.paths import ROOT, choose_data, official_data
 
 
 def test_without_arguments_a_map_of_all_commands_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,3 +58,56 @@ def test_a_wrong_command_is_an_error_that_lists_the_right_ones(capsys: pytest.Ca
 def test_the_notebook_of_the_examples_is_there() -> None:
     assert any("0_tour" in command.example for group in overview.COMMANDS.values() for command in group)
     assert (ROOT / "notebooks" / "0_tour.ipynb").is_file()
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["record", "--help"], ["model", "list"]], ids=" ".join)
+def test_a_reader_that_is_gone_ends_a_command_quietly(arguments: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    # Unbuffered, argparse would meet the closed pipe itself, and pass over it.
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    command = [sys.executable, "-m", "lab", *arguments]
+    ended = subprocess.run(command, cwd=ROOT, env=buffered, stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert (ended.returncode, ended.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [("--jobs 0", "whole number of at least 1"), ("--timeout -5", "above 0; leave the option out for no limit")],
+)
+def test_limits_that_let_nothing_run_are_refused(option: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("run 0_tour", "check", "reproduce"):
+        with pytest.raises(SystemExit) as end:
+            main([*command.split(), *option.split()])
+        assert end.value.code == 2 and said in capsys.readouterr().err
+
+
+def test_a_file_in_place_of_the_folder_for_copies_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    file = tmp_path / "mine"
+    file.write_text("kept")
+    for out in (file, file / "below"):
+        assert main(["run", "0_tour", "--out", str(out)]) == 2
+        assert f"--out {out}" in capsys.readouterr().err
+    assert file.read_text() == "kept"
+
+
+@pytest.mark.parametrize("data", ["auto", "official"])
+def test_a_data_folder_that_is_not_there_is_an_error_however_it_is_met(
+    data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    from worlds.blocksworld import load
+
+    monkeypatch.setenv("LAB_DATA", str(tmp_path / "misspelt"))
+    with pytest.raises(MissingData, match="misspelt.*unset LAB_DATA"):
+        load(data)
+    assert main(["run", "0_tour", "--out", str(tmp_path / "out")]) == 2
+    assert main(["doctor"]) == 1
+    told = capsys.readouterr()
+    assert "unset LAB_DATA" in told.err and "official data: MISSING (LAB_DATA names a folder" in told.out
+
+
+def test_an_empty_variable_for_the_data_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_DATA", "")
+    assert official_data() == ROOT / "data" / "official"
+    assert choose_data("auto", False, "toy") == "made"

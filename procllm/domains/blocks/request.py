@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from worlds.blocksworld.state import Fact, NoState, State, state_of
 
@@ -44,6 +45,7 @@ def _facts(state: State) -> Iterator[Fact]:
         yield "clear", tower[-1]
 
 
+@lru_cache(maxsize=16)  # an episode's one request is read at every step
 def parsed(text: str) -> StackProblem:
     """The problem that a request tells of; lines that state no fact say nothing. Raises NoProblem."""
     before, _, after = text.partition(GOAL)

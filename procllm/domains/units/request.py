@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 SIDES = 3  # of the target that are to be held
 
@@ -47,6 +48,7 @@ def worded(problem: MovementProblem) -> str:
     return "\n".join(["Goal:", *goal, "", "Units:", *units, "", "Network (location - next to it):", *places]) + "\n"
 
 
+@lru_cache(maxsize=16)  # an episode's one request is read at every step
 def parsed(text: str) -> MovementProblem:
     """The problem that a request tells of; other lines say nothing, of two that disagree the first counts.
 

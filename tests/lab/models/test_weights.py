@@ -77,6 +77,7 @@ class Hub(BaseHTTPRequestHandler):
         type(self).asked.append(span)
         body = BODY[int(span.removeprefix("bytes=").rstrip("-")) if span else 0 :]
         self.send_response(206 if span else 200)
+        self.send_header("ETag", '"body"')
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body[: self.gives.pop(0) if len(self.gives) > 1 else self.gives[0]])

@@ -18,8 +18,9 @@ import pytest
 
 from lab.machine.paths import ROOT
 from statefactory.benchmark import opened
-from statefactory.benchmark.build import Built, build
+from statefactory.benchmark.build import SHIPPED, Built, build
 from statefactory.benchmark.domains import PRINTED_GAMES, named
+from statefactory.benchmark.files import read_pairs
 from statefactory.benchmark.schema import DOMAINS
 from statefactory.benchmark.walks import shares_segment
 from statefactory.experiments.monotonic import distances, distances_of_labels, expert_labels, plan_labels
@@ -61,6 +62,8 @@ def test_pairs_of_made_data_follow_the_rule_of_their_domain(tmp_path: Path, doma
     done = made(domain, tmp_path, limit=4)
     pairs, rule = done.pairs(), named(domain).rule
     assert len(pairs) == 4 and done.about["skipped"] == {}
+    shipped = {pair.task: pair for pair in read_pairs(SHIPPED / f"{domain}.parquet")}
+    assert pairs == [shipped[pair.task] for pair in pairs], "refresh data/made/rewardprediction; see build's docstring"
     for pair in pairs:
         positive, negative = pair.positive, pair.negative
         experts = [step.reward.is_expert for step in positive.trajectory]

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import csv
-import threading
 import zipfile
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lab.machine.download import DownloadFailed, download
 from worlds.travelplanner import official
 from worlds.travelplanner.conversion import SOURCES, UnexpectedColumns, convert
 from worlds.travelplanner.expert import annotated_plans
 from worlds.travelplanner.listings import Listings
 from worlds.travelplanner.tasks import load_tasks
 
-BODY = bytes(range(256)) * 4096
 QUIET = print
 
 
@@ -198,63 +193,3 @@ def test_an_error_page_in_place_of_the_archive_is_named(tmp_path: Path) -> None:
     with pytest.raises(official.UnexpectedData, match="in a browser"):
         official.unpack(page, tmp_path, QUIET)
     assert not page.exists()
-
-
-class FlakyServer(BaseHTTPRequestHandler):
-    """Serves BODY, but breaks the connection half-way through the first answer."""
-
-    ranges: list[str | None] = []
-    understands_ranges = True
-
-    def do_GET(self) -> None:
-        if self.path == "/missing":
-            self.send_error(404)
-            return
-        asked = self.headers.get("Range")
-        self.ranges.append(asked)
-        start = int(asked[6:-1]) if asked and self.understands_ranges else 0
-        self.send_response(206 if start else 200)
-        self.send_header("Content-Length", str(len(BODY) - start))
-        self.end_headers()
-        first = len(self.ranges) == 1
-        self.wfile.write(BODY[start : len(BODY) // 2] if first else BODY[start:])
-
-    def log_message(self, *args: Any) -> None:
-        pass
-
-
-@pytest.fixture
-def server() -> Iterator[str]:
-    FlakyServer.ranges, FlakyServer.understands_ranges = [], True
-    with ThreadingHTTPServer(("127.0.0.1", 0), FlakyServer) as running:
-        threading.Thread(target=running.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{running.server_port}"
-        running.shutdown()
-
-
-def test_an_interrupted_download_goes_on_where_it_stopped(server: str, tmp_path: Path) -> None:
-    said: list[str] = []
-    download(f"{server}/file", tmp_path / "file", said.append, pause=0)
-    assert (tmp_path / "file").read_bytes() == BODY and not (tmp_path / "file.part").exists()
-    assert FlakyServer.ranges == [None, f"bytes={len(BODY) // 2}-"] and len(said) == 1
-
-
-def test_a_server_without_ranges_starts_over(server: str, tmp_path: Path) -> None:
-    FlakyServer.understands_ranges = False
-    download(f"{server}/file", tmp_path / "file", QUIET, pause=0)
-    assert (tmp_path / "file").read_bytes() == BODY
-
-
-def test_a_part_left_by_an_earlier_call_is_used(server: str, tmp_path: Path) -> None:
-    FlakyServer.ranges = [None]
-    (tmp_path / "file.part").write_bytes(BODY[:1000])
-    download(f"{server}/file", tmp_path / "file", QUIET, pause=0)
-    assert (tmp_path / "file").read_bytes() == BODY and FlakyServer.ranges[-1] == "bytes=1000-"
-
-
-def test_failures_name_the_address(server: str, tmp_path: Path) -> None:
-    with pytest.raises(DownloadFailed, match="/missing answers 404"):
-        download(f"{server}/missing", tmp_path / "file", QUIET, pause=0)
-    with pytest.raises(DownloadFailed, match="after 2 tries"):
-        download("http://127.0.0.1:1/file", tmp_path / "file", QUIET, tries=2, pause=0)
-    assert not (tmp_path / "file").exists()
