@@ -83,7 +83,7 @@ def extract(
     if level == "raw":
         # Level 1 of Appendix C.5.1: the world's own text is the state; no model is asked.
         return Trace(level, tuple((text,) for text in observations), ((goal,),) * len(observations))
-    if backbone.engine.kind == "rules":
+    if "rules" in backbone.engine.kinds:
         register()
     extractor = _Extractor(backbone, modules(level), goal, values, instruction)
     for action, observation in zip(actions, observations, strict=True):

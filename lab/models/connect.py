@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 from lab.machine.paths import REHEARSAL
-from lab.models import engines
 from lab.models.backbone import Backbone
+from lab.models.engines import MODELS, Engine, with_others
 
 
-def connect(engine: str, **settings: Any) -> Backbone:
+def connect(engine: str, engines: Mapping[str, str] | None = None, **settings: Any) -> Backbone:
     """The backbone behind an engine string.
 
-    settings: `cache` for an endpoint or a local model (an AnswerCache, or None for no cache).
+    engines: who answers single operators instead, by their name, such as {"validate": "gpt-4o"}; which operators there
+    are, only an experiment knows. settings: `cache` for an endpoint or a local model (an AnswerCache, or None for no
+    cache).
     Raises BadEngine for a string that means nothing, MissingKey if an endpoint's key is not in the environment,
     MissingRun if `replay:` names a folder without recorded answers, MissingLocal if `local` lacks its package or model.
     """
-    choice = engines.parse(engine)
+    choice = with_others(engine, engines or {})
+    if not choice.routes:
+        return _behind(choice, **settings)
+    from lab.models.routed import Routed
+
+    others = {operator: _behind(other, **settings) for operator, other in choice.routes.items()}
+    return Routed(_behind(choice.of(""), **settings), others)
+
+
+def _behind(choice: Engine, **settings: Any) -> Backbone:
+    """The backbone of an engine without others for single operators."""
     # Imported by kind: an offline run loads neither the client of endpoints nor llama.cpp.
     # A sweep's rehearsal plays a notebook to count its episodes: rules answer in a model's place, and nothing is paid.
-    if choice.kind == "rules" or (choice.kind in engines.MODELS and os.environ.get(REHEARSAL)):
+    if choice.kind == "rules" or (choice.kind in MODELS and os.environ.get(REHEARSAL)):
         from lab.models.rules import Rules
 
         return Rules(choice)

@@ -6,6 +6,7 @@
     local                       a small real model on this machine's CPU (see lab/models/local.py)
     local:NAME?threads=1        another one; `python -m lab model list` has the names
     gpt-4o?temperature=0        any other word: a model at the OpenAI-compatible address in OPENAI_BASE_URL
+    rules@0.7, Verify: gpt-4o   the first one, but another for single operators (`Prompt.operator`; in any case)
 
 Options follow a question mark, joined by `&`; they are part of the cache key and of a run's manifest.
 """
@@ -13,8 +14,8 @@ Options follow a question mark, joined by `&`; they are part of the cache key an
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any
 from urllib.parse import parse_qsl
@@ -38,17 +39,24 @@ LOCAL_MODEL = "qwen2.5-coder-0.5b"
 LOCAL_OPTIONS = {"context": 8192, "max_tokens": 1024, "timeout": 3600.0}
 OFFLINE = ("rules", "replay", "local")  # engines that need no server
 WORDS = {float: "a number", int: "a whole number", str: "a word"}
+# Between the parts of a string that says something of all operators, and something else of single ones.
+PART = re.compile(r",\s*([a-z_]\w*)\s*:\s*", re.ASCII | re.IGNORECASE)
 
 
 class BadEngine(ValueError):
     """An engine string that means nothing; the message names the part and what is allowed."""
 
 
+class UnknownOperator(ValueError):
+    """An engine was chosen for an operator that does not ask; the message names those that do."""
+
+
 @dataclass(frozen=True)
 class Engine:
     """A parsed engine string.
 
-    kind: "rules", "replay", "local" or "endpoint". name: the model, the run folder, or "rules".
+    kind: "rules", "replay", "local" or "endpoint". name: the model, the run folder, or "rules". routes: operator, in
+    small letters -> the engine that answers it instead; all other fields are of the one that answers the rest.
     """
 
     text: str
@@ -56,32 +64,132 @@ class Engine:
     name: str
     keep: float = 1.0
     options: Mapping[str, Any] = field(default_factory=dict)
+    routes: Mapping[str, Engine] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """The whole string, from which `parse` makes the same engine."""
+        return joined(self.text, {operator: other.text for operator, other in self.routes.items()})
+
+    def of(self, operator: str) -> Engine:
+        """The one that answers an operator."""
+        return self.routes.get(operator.lower()) or replace(self, routes={})
+
+    @property
+    def parts(self) -> tuple[Engine, ...]:
+        """The one that answers the rest, then those that answer single operators."""
+        return replace(self, routes={}), *self.routes.values()
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of all parts."""
+        return frozenset(part.kind for part in self.parts)
+
+    @property
+    def by_rules(self) -> bool:
+        """Whether rules alone answer."""
+        return self.kinds == {"rules"}
 
     @property
     def label(self) -> str:
-        """What stands beside a number: the model's name for a local one, else the engine string."""
-        return f"{self.name} (local)" if self.kind == "local" else self.text
+        """What stands beside a number: the model's name for a local one, else the engine string; so for each part."""
+        own = f"{self.name} (local)" if self.kind == "local" else self.text
+        return joined(own, {operator: other.label for operator, other in self.routes.items()})
 
     @property
     def noisy(self) -> bool:
-        """Whether the answers are rules' with noise."""
-        return self.kind == "rules" and self.keep < 1
+        """Whether answers, be it of one operator, are rules' with noise."""
+        return any(part.kind == "rules" and part.keep < 1 for part in self.parts)
 
     @property
     def evidence(self) -> str:
         """What the engine's numbers are: "simulated" where noise stands in for a model's skill, else "measured"."""
         return "simulated" if self.noisy else "measured"
 
+    def with_others(self, others: Mapping[str, Engine]) -> Engine:
+        """The same with these for single operators, by name in small letters."""
+        return replace(self, routes={**self.routes, **others}) if others else self
+
+    def among(self, operators: Collection[str]) -> Engine:
+        """The same in its shortest form, where only these operators ask: who answers none of them is left out."""
+        answering = {operator: self.of(operator) for operator in operators}
+        rest = next((each for operator, each in answering.items() if operator not in self.routes), None)
+        rest = rest or next(iter(answering.values()), self.of(""))
+        return replace(rest, routes={name: each for name, each in answering.items() if each != rest})
+
 
 def seeded(text: str, seed: int) -> str:
-    """The engine string with the seed of its noise; without noise, or with a seed of its own, it stays as it is."""
-    engine = parse(text)
-    # Only noise is drawn here: a rule draws nothing, and a model's seed is a sampling option of its server.
-    return f"{text}?seed={seed}" if engine.noisy and "seed" not in engine.options and seed else text
+    """The engine string with the seed of its noise; parts without noise, or with a seed of their own, stay."""
+    whole, others = split(text)
+
+    def one(part: str) -> str:
+        engine = parse(part)
+        # Only noise is drawn here: a rule draws nothing, and a model's seed is a sampling option of its server.
+        return f"{part}?seed={seed}" if engine.noisy and "seed" not in engine.options and seed else part
+
+    return joined(one(whole), {operator: one(part) for operator, part in others.items()})
+
+
+def routed(engine: str, others: Mapping[str, str], operators: Collection[str], who: str) -> Engine:
+    """The engine with others for single operators, in its shortest form.
+
+    operators: those that ask, in small letters. who: asks them, for the message. Raises BadEngine, UnknownOperator.
+    """
+    whole = with_others(engine, others)
+    for operator in whole.routes:
+        if operator not in operators:
+            known = ", ".join(operators) or "none that it names"
+            raise UnknownOperator(
+                f"engines: {operator!r} is no operator of {who} that asks a question, as it is set up. "
+                f"Operators that do: {known}{hint(operator, operators)}"
+            )
+    return whole.among(operators) if whole.routes else whole
+
+
+def with_others(engine: str, others: Mapping[str, str]) -> Engine:
+    """The engine of a string, with those of other strings for single operators. Raises BadEngine."""
+    return parse(engine).with_others(_by_operator((name, _plain(name, text)) for name, text in others.items()))
 
 
 def parse(text: str) -> Engine:
     """Read an engine string. Raises BadEngine naming the offending part."""
+    head, *rest = PART.split(text)
+    return _one(head).with_others(_by_operator(zip(rest[::2], rest[1::2], strict=True)))
+
+
+def split(text: str) -> tuple[str, dict[str, str]]:
+    """What a string such as "rules, Verify: gpt-4o" says of all operators, and of single ones (in small letters)."""
+    head, *rest = PART.split(text)
+    return head, {name.lower(): part for name, part in zip(rest[::2], rest[1::2], strict=True)}
+
+
+def joined(whole: str, others: Mapping[str, str]) -> str:
+    """The string that `split` takes apart; operators stand by name, as the papers write them."""
+    return ", ".join([whole, *(f"{name.capitalize()}: {others[name]}" for name in sorted(others))])
+
+
+def said_of(text: str, operator: str) -> str:
+    """What such a string says of an operator."""
+    whole, others = split(text)
+    return others.get(operator.lower(), whole)
+
+
+def _by_operator(parts: Iterable[tuple[str, str]]) -> dict[str, Engine]:
+    found: dict[str, Engine] = {}
+    for name, text in parts:
+        if name.lower() in found:
+            raise BadEngine(f"engines: {name.lower()!r} has two engines; give it one")
+        found[name.lower()] = _one(text)
+    return found
+
+
+def _plain(name: object, text: object) -> str:
+    """An engine string from a user's mapping of operators."""
+    if not isinstance(name, str) or not name.isidentifier() or not isinstance(text, str) or PART.search(text):
+        raise BadEngine(f"engines: {name!r}: {text!r} is no operator with an engine, such as 'verify': 'rules@0.9'")
+    return text
+
+
+def _one(text: str) -> Engine:
     text = text.strip()
     head, _, tail = text.partition("?")
     if not head:

@@ -49,6 +49,8 @@ class Recorded:
 class Replay:
     """Serves a recording. `engine` is the recorded engine, so that results carry the name of what really answered.
 
+    Where other engines answered single operators, each request is looked for as the one that was asked made it.
+
     tasks: ids of the tasks that were recorded, or planned where a run folder is served. parameters: the settings of the
     experiment that was recorded.
     """
@@ -78,7 +80,7 @@ class Replay:
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
         """Raises RecordingMiss, PromptTooLong, and MalformedAnswer where the recorded model gave no usable answer."""
-        question = asked(prompt, fields, self.engine)
+        question = asked(prompt, fields, self.engine.of(prompt.operator))
         request = self._key(question, sample)
         known = self._answers.get(request)
         if known is None:
@@ -94,10 +96,12 @@ class Replay:
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
         """The request hash, made with the recorded engine and address."""
-        return self._key(asked(prompt, fields, self.engine), sample)
+        return self._key(asked(prompt, fields, self.engine.of(prompt.operator)), sample)
 
     def _key(self, question: Asked, sample: int) -> str:
-        return key_of(request_of(question.prompt, question.messages, self.engine, self.address, sample))
+        operator = question.prompt.operator
+        engine, address = self.engine.of(operator), engines.said_of(self.address, operator)
+        return key_of(request_of(question.prompt, question.messages, engine, address, sample))
 
     def _why(self, prompt: Prompt) -> str:
         versions = sorted(version for name, version in self._versions if name == prompt.name)

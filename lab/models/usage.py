@@ -12,6 +12,8 @@ from typing import Any
 
 from lab.machine.paths import ROOT
 
+RULES_PATHS = ("rules", "corrupted")  # of answers that rules gave, which cost nothing
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -36,6 +38,11 @@ class Call:
     retries: int = 0
     cut: bool = False
     truncated: int = 0
+
+    @property
+    def paid(self) -> bool:
+        """Whether a model was asked: neither rules nor the cache answered."""
+        return not self.cached and self.path not in RULES_PATHS
 
 
 @dataclass(frozen=True, slots=True)

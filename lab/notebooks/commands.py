@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT, recordings_folder, runs_folder, shown
-from lab.models.engines import parse
+from lab.models.engines import parse, split, with_others
 from lab.notebooks import expected
 from lab.notebooks.documents import FOLDER, TRIALS, NotebookError, committed, locate, name_of, read
 from lab.notebooks.execute import Job, Outcome, execute
@@ -63,13 +63,15 @@ def record(
     """
     (path,) = locate([notebook])
     chosen = _engines(path, given)
-    models = [text for text in chosen.values() if parse(text).kind in ("endpoint", "local")]
+    models = [text for text in chosen.values() if parse(text).kinds & {"endpoint", "local"}]
     if not models:
         told = ", ".join(f"{one}={text!r}" for one, text in chosen.items()) or "it has no parameter for an engine"
         first = next(iter(chosen), "engine")
         raise NotebookError(f"{notebook} runs no model: {told}; record one with -p {first} local, or a model's name")
     engine = models[0]
-    slug = "".join(c if c.isalnum() or c in ".-" else "-" for c in engine.partition("?")[0])
+    whole, others = split(engine)
+    parts = [whole, *(text for operator in sorted(others) for text in (operator, others[operator]))]
+    slug = "-".join("".join(c if c.isalnum() or c in ".-" else "-" for c in part.partition("?")[0]) for part in parts)
     title = name or f"{Path(notebook).stem}-{slug}"
     limits = {budget.CALLS: calls, budget.MINUTES: minutes, recordings.WANTED: title}
     # By the environment, since it is the notebook's kernel, a process of its own, that plays and saves.
@@ -143,11 +145,17 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _engines(path: Path, given: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """The notebook's parameters that choose an engine, and their values: those given first, then the defaults."""
+    """The notebook's parameters that choose an engine, and their values: those given first, then the defaults.
+
+    `engine` is told with the engines that single operators have beside it.
+    """
     parameters = declared(read(path), name_of(path))
     values = resolve([path], given)
     values |= {name: one.default for name, one in parameters.items() if name not in values}
-    return {name: value for name, value in values.items() if parameters[name].chooses_engine and value}
+    chosen = {name: value for name, value in values.items() if parameters[name].chooses_engine and value}
+    if "engine" in chosen and isinstance(others := values.get("engines"), dict):
+        chosen["engine"] = str(with_others(chosen["engine"], others))
+    return chosen
 
 
 def _execute(

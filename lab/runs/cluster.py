@@ -27,6 +27,7 @@ from lab.machine.paths import ROOT
 from lab.machine.secrets import clean_address, redact
 from lab.machine.versions import code_hash
 from lab.models.endpoint import OPENAI
+from lab.models.engines import split
 
 INSTALL = "python -m pip install -r requirements-cluster.txt"
 CONNECT_SECONDS = 10.0
@@ -52,7 +53,9 @@ class Expected:
     @classmethod
     def of(cls, address: str) -> Expected:
         """address: as in the run's manifest, where engines other than an endpoint have a word in its place."""
-        return cls(code_hash(), address if address.startswith(("http://", "https://")) else "")
+        whole, others = split(address)
+        endpoints = (part for part in (whole, *others.values()) if part.startswith(("http://", "https://")))
+        return cls(code_hash(), next(endpoints, ""))  # all of one OPENAI_BASE_URL
 
 
 def stream(

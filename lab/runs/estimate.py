@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from lab.machine.paths import runs_folder
 from lab.machine.progress import duration
-from lab.models import usage
+from lab.models import engines, usage
 from lab.models.replay import MissingRun
 from lab.results.statistics import Interval, bootstrap_mean
 from lab.runs.run import read_lines
@@ -54,7 +54,8 @@ def estimate(run: str, model: str) -> Estimate:
     """What an episode like the run's would cost with `model` at the price file's rates.
 
     run: a folder, or a name in `runs/`. Tokens are those of the tokenizer of the model that the run was recorded with,
-    answers from the cache included. Raises MissingRun, NothingToMultiply, UnknownPrice.
+    answers from the cache included. Operators that rules answered would be answered by rules again, and are left out.
+    Raises MissingRun, NothingToMultiply, UnknownPrice.
     """
     folder, model = _folder(run), model.partition("?")[0]
     engine = json.loads((folder / "manifest.json").read_text())["engine"]
@@ -86,6 +87,8 @@ def lines(found: Estimate, episodes: int, workers: int) -> Iterator[str]:
     yield f"{episodes:,} episodes: {value} dollars [{low}, {high}]"
     yield f"  {_time(found.total.seconds, episodes, workers)}"
     yield "In brackets: 95 % bootstrap intervals over episodes. Tokens as the recorded model's tokenizer counts them."
+    if "rules" in engines.parse(found.engine).kinds:
+        yield "Operators that rules answered cost nothing and are not in the table."
     if found.recorded == 1:
         yield "One episode says nothing about the spread: record more."
     if found.without_tokens:
@@ -100,8 +103,8 @@ def _folder(run: str) -> Path:
 
 
 def _operators(episode: Any) -> dict[str, dict[str, Any]]:
-    """An episode's usage by operator; an episode that failed before its first call has none."""
-    return episode or {}
+    """An episode's usage by operator, of those that a model answered; without its first call, it has none."""
+    return {name: took for name, took in (episode or {}).items() if not took["paths"].keys() <= set(usage.RULES_PATHS)}
 
 
 def _sum(operators: Mapping[str, Mapping[str, Any]], name: str) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, get_type_hints
@@ -55,11 +55,13 @@ class Experiment(ABC):
 
     Subclasses are frozen dataclasses that add the settings of their paper; they are sent to worker processes.
 
-    engine: see `lab.models.engines`. data: "auto" (official where present, else made), "official" or "made". limit: how
-    many tasks, spread evenly; 0 for all. seed: of made data and of noise.
+    engine: see `lab.models.engines`. engines: who answers single operators instead, such as {"verify": "gpt-4o"}; a
+    resolved experiment has all of them in `engine`. data: "auto" (official where present, else made), "official" or
+    "made". limit: how many tasks, spread evenly; 0 for all. seed: of made data and of noise.
     """
 
     engine: str = "rules"
+    engines: Mapping[str, str] = field(default_factory=dict, hash=False, metadata=NOT_KEPT)
     data: str = "auto"
     limit: int = 0
     seed: int = 0
@@ -76,6 +78,10 @@ class Experiment(ABC):
     @abstractmethod
     def play(self, task: str, ledger: Ledger) -> Any:
         """Play one episode; returns its result, JSON. Raises MalformedAnswer and its like where the agent fails."""
+
+    def operators(self) -> tuple[str, ...]:
+        """The operators that ask a backbone, as it is set up, by `Prompt.operator`; `engines` takes no others."""
+        return ()
 
     def decided(self) -> Self:
         """The same with everything decided that depends on what is on this machine: data, domains."""
@@ -98,15 +104,21 @@ class Experiment(ABC):
         return {name: to_jsonable_python(getattr(self, name)) for name in kept if name != "engine"}
 
     def resolved(self) -> Self:
-        """The same as it is played: with the recorded settings of a replay, or the seed in a noisy engine's string.
+        """The same as it is played: all engines in one string, noisy ones with their seed, a replay's settings.
 
-        Raises what `lab.models.connect.connect` raises, ReplayMismatch, and BadSetting for a value of another type: in
-        a notebook that no runner checks, this is the first to look.
+        A recording that answers single operators must agree with the settings; it does not decide them.
+        Raises what `lab.models.connect.connect` raises, UnknownOperator, ReplayMismatch, and BadSetting for a value of
+        another type: in a notebook that no runner checks, this is the first to look.
         """
         self._check()
-        if engines.parse(self.engine).kind == "replay":
-            return self._as_recorded(recorded_parameters(connected(self.engine))).decided()
-        return replace(self, engine=engines.seeded(self.engine, self.seed)).decided()
+        asked, setup = engines.with_others(self.engine, self.engines), self
+        if asked.kind == "replay":
+            setup = self._as_recorded(recorded_parameters(connected(asked.text)))
+        answering = engines.routed(self.engine, self.engines, setup.operators(), self.method)
+        for operator, other in answering.routes.items():
+            if other.kind == "replay":
+                setup._agree(operator, other.text)
+        return replace(setup, engine=engines.seeded(str(answering), setup.seed), engines={}).decided()
 
     @classmethod
     def recorded(cls) -> list[str]:
@@ -114,8 +126,8 @@ class Experiment(ABC):
         return recordings.names(cls.method)
 
     def answered_by(self, engine: str) -> Self:
-        """The same with another engine."""
-        return replace(self, engine=engine)
+        """The same with another engine, for all operators."""
+        return replace(self, engine=engine, engines={})
 
     def _check(self) -> None:
         from pydantic import TypeAdapter, ValidationError
@@ -131,21 +143,34 @@ class Experiment(ABC):
 
     def _as_recorded(self, recorded: Mapping[str, Any]) -> Self:
         """The recording's settings in place of those left at their defaults and of those that select tasks."""
-        from pydantic import TypeAdapter
-
-        hints, ours = get_type_hints(type(self)), {each.name: each for each in fields(self)}
-        known = {
-            name: TypeAdapter(hints[name]).validate_python(recorded[name]) for name in recorded.keys() & ours.keys()
-        }
-        for name, there in known.items():
-            each, asked = ours[name], getattr(self, name)
+        known = self._known(recorded)
+        for each in fields(self):
+            asked, there = getattr(self, each.name), known.get(each.name)
             default = each.default_factory() if each.default_factory is not MISSING else each.default
-            if name not in self.selection and asked not in (there, default):
+            if each.name in known.keys() - set(self.selection) and asked not in (there, default):
                 raise ReplayMismatch(
-                    f"{self.engine} was recorded with {name}={there!r}, not {asked!r}; drop that setting, or record a "
-                    "run with it"
+                    f"{self.engine} was recorded with {each.name}={there!r}, not {asked!r}; drop that setting, or "
+                    "record a run with it"
                 )
         return replace(self, **known)
+
+    def _agree(self, operator: str, engine: str) -> None:
+        """Raise ReplayMismatch unless the recording that answers an operator was made with the settings here."""
+        known = self._known(recorded_parameters(connected(engine)))
+        for name in sorted(known.keys() - set(self.selection)):
+            if known[name] != getattr(self, name):
+                raise ReplayMismatch(
+                    f"{engine} is to answer {operator} and was recorded with {name}={known[name]!r}, not "
+                    f"{getattr(self, name)!r}; set that, or record a run with what is set"
+                )
+
+    def _known(self, recorded: Mapping[str, Any]) -> dict[str, Any]:
+        """A recording's settings that are settings here, typed."""
+        from pydantic import TypeAdapter
+
+        hints = get_type_hints(type(self))
+        ours = recorded.keys() & {each.name for each in fields(self)}
+        return {name: TypeAdapter(hints[name]).validate_python(recorded[name]) for name in ours}
 
 
 S = TypeVar("S", bound=Experiment)
@@ -173,8 +198,8 @@ class Results(Generic[S]):
 
     @property
     def by_rules(self) -> bool:
-        """Whether rules answered, also where what they answered is replayed."""
-        return engines.parse(self.backbone).kind == "rules"
+        """Whether rules alone answered, also where what they answered is replayed."""
+        return engines.parse(self.backbone).by_rules
 
     def outcomes(self, tasks: Iterable[str] | None = None, unit: Callable[[str], str] = str) -> Outcomes:
         """How the episodes came out, all or those of these tasks.
@@ -216,17 +241,18 @@ def collect(
             f"workers={workers}: state how many episodes to play at a time, or 0 for what suits the engine"
         )
     setup = setup.resolved()
-    backbone, kind = connected(setup.engine), engines.parse(setup.engine).kind
+    backbone, kinds = connected(setup.engine), engines.parse(setup.engine).kinds
     tasks = held_by(backbone, setup.tasks())
     address = getattr(backbone, "address", "rules")
     manifest = Manifest.of(setup.method, setup.engine, address, setup.parameters(), tasks, setup.packages)
     folder = runs_folder() / run if run else folder_for(manifest, setup.condition)
-    episode = partial(play_booked, setup, kind in engines.MODELS if record is None else record)
-    crew = workers or (0 if cluster else {"endpoint": THREADS, "local": 1}.get(kind, setup.processes))
+    episode = partial(play_booked, setup, not kinds.isdisjoint(engines.MODELS) if record is None else record)
+    threads = 1 if "local" in kinds else THREADS if "endpoint" in kinds else setup.processes
+    crew = workers or (0 if cluster else threads)
     with when_free(lambda: Run(folder, manifest)) as opened:
         spent = None
         try:
-            backend = "threading" if kind == "endpoint" else "loky"
+            backend = "threading" if "endpoint" in kinds else "loky"
             title = f"{setup.method} {setup.condition}"
             if opened.pending() and not cluster and hasattr(backbone, "try_out"):
                 backbone.try_out()  # a wrong address or key is told before the first episode, not after its patience
@@ -260,7 +286,7 @@ def play_booked(setup: Experiment, record: bool, task: str) -> Played:
         setattr(error, ACCOUNTS, Played(None, by_operator(ledger.calls), ledger.recorded))
         raise
     finally:
-        allowed.book(sum(not call.cached for call in ledger.calls))
+        allowed.book(sum(call.paid for call in ledger.calls))
     return Played(result, by_operator(ledger.calls), ledger.recorded)
 
 
@@ -288,16 +314,19 @@ def costs(
 ) -> pd.DataFrame:
     """Calls, tokens and money by operator, how each answer was read, and, for a model, the seconds it took.
 
-    by: task -> the columns that its episode is counted under. about: columns that all rows share.
+    by: task -> the columns that its episode is counted under. about: columns that all rows share. Where single
+    operators have engines of their own, a column `engine` says which answered.
     """
     import pandas as pd
 
+    who = engines.parse(results.backbone)
     groups: dict[tuple[tuple[str, str], ...], list[Mapping[str, Any]]] = {}
     for task in results.episodes:
         groups.setdefault(tuple(by(task).items()), []).append(results.usage.get(task) or {})
     lines = [
         {**about, **dict(columns), "backbone": results.backbone, "evidence": results.evidence, "operator": operator}
-        | summed([used[operator] for used in usages if operator in used], not results.by_rules)
+        | ({"engine": who.of(operator).label} if who.routes else {})
+        | summed([used[operator] for used in usages if operator in used], not who.of(operator).by_rules)
         for columns, usages in groups.items()
         for operator in sorted({operator for used in usages for operator in used})
     ]

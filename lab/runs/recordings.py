@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from lab.machine.files import write_atomically
 from lab.machine.paths import recordings_folder
+from lab.models import engines
 from lab.models.replay import ANSWERS
 from lab.results import tables
 from lab.runs.run import read_lines
@@ -86,13 +87,19 @@ def usage(method: str) -> pd.DataFrame:
 def _rows(name: str, about: Mapping[str, Any]) -> pd.DataFrame:
     import pandas as pd
 
-    source = f"recording {name}, {about['address'][:19]}, {about['date']}"
+    source = f"recording {name}, {_model(about)}, {about['date']}"
     rows = pd.read_csv(recordings_folder() / name / "rows.csv").assign(source=source)
     return rows.reindex(columns=tables.COLUMNS)  # those of before outcomes were counted lack these columns
+
+
+def _model(about: Mapping[str, Any]) -> str:
+    """What answered, in a word each: addresses, or the beginnings of model files' hashes."""
+    whole, others = engines.split(about["address"])
+    return engines.joined(whole[:19], {operator: part[:19] for operator, part in others.items()})
 
 
 def _usage(name: str, about: Mapping[str, Any]) -> pd.DataFrame:
     import pandas as pd
 
-    made = {"episodes": f"{len(about['tasks'])} of {about['planned']}", "model file": about["address"][:19]}
+    made = {"episodes": f"{len(about['tasks'])} of {about['planned']}", "model file": _model(about)}
     return pd.read_csv(recordings_folder() / name / "usage.csv").assign(recording=name, **made, date=about["date"])

@@ -22,12 +22,14 @@ from procllm.domains import Instance, domain
 from procllm.generation import Made, make
 from procllm.loop import HORIZON, play
 from procllm.network import BadNetwork, Network, write
+from procllm.prompts import ACTING, VERIFYING
 from procllm.trajectory import Trajectory
 
 if TYPE_CHECKING:
     import pandas as pd
 
 TRAVEL = "travel"  # the one domain with official data
+OPERATORS = (ACTING.operator, VERIFYING.operator)
 MADE_BY = "replay:llm_networks-local-qwen2.5-coder-1.5b"  # the committed recording of LLM-TN's maker
 
 
@@ -68,6 +70,10 @@ class Setup(Experiment):
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "procllm")
     # A recording was made at its own horizon, which notebooks state as a default of theirs.
     selection: ClassVar[tuple[str, ...]] = ("data", "limit", "problems", "conditions", "horizon", "maker", "seed")
+
+    def operators(self) -> tuple[str, ...]:
+        """Who acts, and who verifies; LLM-TN's networks are the `maker`'s."""
+        return OPERATORS
 
     def decided(self) -> Setup:
         """With `data` decided, and the networks: the maker is asked here, and in no worker.

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from lab.models import engines
+from lab.models.backbone import Backbone
+from lab.models.connect import connected
 from procllm.domains import Instance, domain
 from procllm.domains.units.checker import along_edges
+from procllm.experiments.episodes import OPERATORS
 from procllm.trajectory import Trajectory
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def answering(engine: str, others: Mapping[str, str] | None = None) -> Backbone:
+    """Who acts and verifies. others: instead, for single operators. Raises as `lab.models.connect.connect` does, and
+    UnknownOperator.
+    """
+    return connected(str(engines.routed(engine, others or {}, OPERATORS, "the episode")))
 
 
 def steps(trajectory: Trajectory, choice: engines.Engine) -> pd.DataFrame:

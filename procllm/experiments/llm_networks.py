@@ -13,7 +13,7 @@ from lab.results import tables
 from lab.runs import experiment
 from lab.runs.experiment import Experiment
 from procllm.domains import NAMES, domain
-from procllm.generation import ASKS, Made, make
+from procllm.generation import ASKS, PLANNING, Made, make
 from procllm.network import Network
 
 if TYPE_CHECKING:
@@ -31,6 +31,10 @@ class Setup(Experiment):
     packages: ClassVar[tuple[str, ...]] = ("lab", "procllm")
     selection: ClassVar[tuple[str, ...]] = ("data", "limit", "domains")
     processes: ClassVar[int] = 1
+
+    def operators(self) -> tuple[str, ...]:
+        """The one question."""
+        return (PLANNING.operator,)
 
     def decided(self) -> Setup:
         """Specifications come with the code, so `data` decides nothing."""

@@ -44,12 +44,13 @@ def collect_samples(
     seed: int = 0,
     workers: int = 0,
     cluster: str = "",
+    engines: Mapping[str, str] | None = None,
 ) -> dict[str, Results]:
     """The paper's setting on each sample. Raises ValueError for a sample that SAMPLES does not have."""
     unknown = [name for name in samples if name not in SAMPLES]
     if unknown:
         raise ValueError(f"No sample {unknown[0]!r}; choose from {list(SAMPLES)}")
-    base = Setup(engine=engine, data=data, limit=limit, seed=seed)
+    base = Setup(engine=engine, engines=engines or {}, data=data, limit=limit, seed=seed)
     return {
         name: collect(replace(base, split=split, levels=levels), workers, cluster)
         for name, (split, levels) in SAMPLES.items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
@@ -50,9 +50,10 @@ def collect_travelplanner(
     workers: int = 0,
     levels: Sequence[str] = ("medium", "hard"),
     cluster: str = "",
+    engines: Mapping[str, str] | None = None,
 ) -> Ablated:
     """Run the full loop and each ablation on the same queries."""
-    setup = Setup(engine=engine, data=data, levels=tuple(levels), limit=limit, seed=seed)
+    setup = Setup(engine=engine, engines=engines or {}, data=data, levels=tuple(levels), limit=limit, seed=seed)
     setups = {a.name: replace(setup, settings=a.without(setup.settings)) for a in ABLATIONS}
     without = {name: collect(ablated, workers, cluster) for name, ablated in setups.items()}
     return Ablated(collect(setup, workers, cluster), without)

@@ -13,6 +13,7 @@ from lab.runs import experiment
 from lab.runs.experiment import NOT_TOLD, Experiment, spread
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
 from sdp.adapters.travelplanner.options import Catalogue
+from sdp.adapters.travelplanner.prompts import CITIES, SELECT
 from sdp.adapters.travelplanner.trip import itinerary, state_from_json
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Trajectory
@@ -38,6 +39,10 @@ class Setup(Experiment):
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "sdp")
     selection: ClassVar[tuple[str, ...]] = ("data", "limit", "split", "levels")
     processes: ClassVar[int] = 1  # rules do all 120 queries in seconds
+
+    def operators(self) -> tuple[str, ...]:
+        """On TravelPlanner, Validate and Replan are programs (A.2), and so is Propose where the cities are given."""
+        return (CITIES.operator, SELECT.operator) if self.policy.cities == "propose" else (SELECT.operator,)
 
     def decided(self) -> Setup:
         """With `data` decided."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lab.models.connect import connected
+from lab.models.engines import routed
 from statefactory.benchmark import build_all
-from statefactory.experiments.predictions import INSTRUCTIONS
+from statefactory.experiments.predictions import EXTRACTING, INSTRUCTIONS
 from statefactory.experiments.scoring import embedder_of
 from statefactory.extraction import extract
 from statefactory.predictors.factored import trace_rewards
@@ -28,17 +30,23 @@ class Walked:
     note: str
 
 
-def walked(domain: str, number: int, engine: str, embedding: str, seed: int = 0) -> Walked:
-    """The pair of that number among the domain's made pairs, sorted by task. Raises ValueError if there is none."""
+def walked(
+    domain: str, number: int, engine: str, embedding: str, seed: int = 0, engines: Mapping[str, str] | None = None
+) -> Walked:
+    """The pair of that number among the domain's made pairs, sorted by task. Raises ValueError if there is none.
+
+    engines: as of an experiment, who answers single operators instead; UnknownOperator for one that there is not.
+    """
+    backbone = connected(str(routed(engine, engines or {}, EXTRACTING, "StateFactory")))
     pairs = build_all("made", seed, domains=(domain,))[domain].pairs()
     if not 0 <= number < len(pairs):
         raise ValueError(f"{domain} has no made pair {number}; its pairs are 0 to {len(pairs) - 1}")
     pair, embedder = pairs[number], embedder_of(embedding)
     traces = [
-        extract(connected(engine), row.goal_description, row.actions, row.observations,
+        extract(backbone, row.goal_description, row.actions, row.observations,
                 instruction=INSTRUCTIONS.get(domain, "")) for row in (pair.positive, pair.negative)
     ]  # fmt: skip
-    answering = connected(engine).engine
+    answering = backbone.engine
     note = f"{answering.evidence} · {answering.label} · made data · {pair.task}"
     told = walk(pair.positive, traces[0], embedder)
     return Walked(pair.positive.goal_description, told, trace_rewards(traces[1], embedder), answering.evidence, note)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lab.results import tables
 from statefactory.experiments import ablations, scores, table1, triplets
-from statefactory.experiments.predictions import Setup, collect
+from statefactory.experiments.predictions import Results, Setup, collect
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +39,7 @@ def panels(
     found = {
         "representation": ablations.representation(runs),
         "goal": ablations.goal_sources(results),
-        "backbone": _backbones(setup, recordings, workers, cluster),
+        "backbone": _backbones(results, recordings),
         "embedding": embedded,
         "triplets": embedded,
     }
@@ -55,13 +55,12 @@ def overall(panels: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     ]
 
 
-def _backbones(setup: Setup, recordings: Sequence[str], workers: int, cluster: str) -> pd.DataFrame:
+def _backbones(results: Results, recordings: Sequence[str]) -> pd.DataFrame:
     import pandas as pd
 
-    runs = ablations.backbones(setup, [setup.engine], workers, cluster)
     replayed = table1.replayed(recordings or Setup.recorded())
     models = replayed[replayed["method"].str.startswith("StateFactory")] if len(replayed) else replayed
-    return pd.concat([ablations.backbone_rows(runs), models], ignore_index=True)
+    return pd.concat([ablations.backbone_rows({results.backbone: results}), models], ignore_index=True)
 
 
 def _panel(name: str, rows: pd.DataFrame) -> pd.DataFrame:

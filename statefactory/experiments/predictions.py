@@ -59,6 +59,8 @@ METHODS: dict[str, Extraction | Judging] = {
     "judge_analytic": Judging("LLM-as-a-Judge, analytic prompt", "analytic"),
     "judge_stateful": Judging("LLM-as-a-Judge, stateful", "stateful"),
 }
+JUDGING = ("judge",)  # the operators of a judge, and of an extraction; at its raw level it asks none of them
+EXTRACTING = ("perceive", "refine", "interpret")
 JUDGES = tuple(name for name, method in METHODS.items() if isinstance(method, Judging))
 
 
@@ -78,11 +80,14 @@ class Setup(Experiment):
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "statefactory")
     selection: ClassVar[tuple[str, ...]] = ("data", "limit", "methods", "domains", "shortest")
 
+    def operators(self) -> tuple[str, ...]:
+        """Those of all methods."""
+        return tuple(dict.fromkeys(name for method in self.methods for name in operators_of(method)))
+
     def decided(self) -> Setup:
         """With `data` decided, and the domains that can be built here. Raises ValueError for an unknown method."""
-        unknown = [name for name in self.methods if name not in METHODS]
-        if unknown:
-            raise ValueError(f"No method {unknown[0]!r}; choose from {', '.join(METHODS)}")
+        for name in self.methods:
+            operators_of(name)
         built = build_all(self.data, self.seed, domains=self.domains)
         return replace(self, data=data_of(built), domains=tuple(built))
 
@@ -186,6 +191,13 @@ def collect(setup: Setup, workers: int = 0, cluster: str = "", **options: Any) -
     Raises MissingData without the data, besides what that raises.
     """
     return experiment.collect(setup, Results, workers, cluster, **options)
+
+
+def operators_of(method: str) -> tuple[str, ...]:
+    """The operators of a method. Raises ValueError for one that there is not."""
+    if method not in METHODS:
+        raise ValueError(f"No method {method!r}; choose from {', '.join(METHODS)}")
+    return JUDGING if isinstance(METHODS[method], Judging) else EXTRACTING
 
 
 def task_id(method: str, domain: str, row: Row) -> str:

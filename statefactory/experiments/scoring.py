@@ -10,12 +10,13 @@ from random import Random
 from typing import TYPE_CHECKING, Literal
 
 from lab.machine import progress
+from lab.models.engines import Engine, parse
 from lab.results import tables
 from statefactory.benchmark import Pair, Row
 from statefactory.embeddings import DEFAULT, Embedder, open_embedder
 from statefactory.epic import epic_distances
 from statefactory.experiments import scores
-from statefactory.experiments.predictions import METHODS, Extraction, Judging, Results
+from statefactory.experiments.predictions import METHODS, Extraction, Judging, Results, operators_of
 from statefactory.experiments.statistics import title
 from statefactory.predictors.factored import trace_rewards
 from statefactory.routing import PAPER, Convention
@@ -80,23 +81,28 @@ def distances(results: Results, method: str, scoring: Scoring = STANDARD) -> dic
 def rows(results: Results, method: str, scoring: Scoring = STANDARD, name: str = "") -> list[tables.Row]:
     """The rows of a results table. name: in place of the method's title."""
     found = distances(results, method, scoring)
-    evidence = evidence_of(results, scoring)
+    evidence = evidence_of(results, method, scoring)
     source = f"this run, {results.setup.data} data"
-    backbone = "none" if method == "raw" else results.backbone  # raw text asks nobody
+    backbone = "none" if method == "raw" else answering(results, method).label  # raw text asks nobody
     return scores.rows(
         name or title_of(results, method), backbone, found, source, evidence, results.pair_outcomes(method)
     )
 
 
-def evidence_of(results: Results, scoring: Scoring = STANDARD) -> str:
+def answering(results: Results, method: str) -> Engine:
+    """Who answered what a method asks; a run of several methods may have other engines for those of others."""
+    return parse(results.backbone).among(operators_of(method))
+
+
+def evidence_of(results: Results, method: str, scoring: Scoring = STANDARD) -> str:
     """ "simulated" where noise answered or an oracle's goal is used, else "measured"."""
-    return "simulated" if scoring.goal != "online" else results.evidence
+    return "simulated" if scoring.goal != "online" else answering(results, method).evidence
 
 
 def title_of(results: Results, method: str) -> str:
     """The method's name in tables; states that rules extracted say so."""
     name = METHODS[method].title
-    return f"{name}, rule-extracted" if results.by_rules and method != "raw" else name
+    return f"{name}, rule-extracted" if answering(results, method).by_rules and method != "raw" else name
 
 
 def frame(results: Results, scoring: Scoring = STANDARD) -> pd.DataFrame:
@@ -123,7 +129,7 @@ def costliest(results: Results, method: str, scoring: Scoring = STANDARD, most: 
     order = [title(domain) for domain in results.pairs]
     worst = table.groupby("domain", sort=False).head(most)
     worst = worst.sort_values("domain", key=lambda names: names.map(order.index), kind="stable").reset_index(drop=True)
-    return worst.assign(backbone=results.backbone, evidence=evidence_of(results, scoring))
+    return worst.assign(backbone=answering(results, method).label, evidence=evidence_of(results, method, scoring))
 
 
 def _about(pair: Pair, predicted: np.ndarray) -> Mapping[str, float]:

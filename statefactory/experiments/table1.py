@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lab.machine import progress
 from lab.machine.faults import MissingData
@@ -23,9 +23,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def methods_for(engine: str) -> tuple[str, ...]:
-    """What an engine can answer: the rules read worlds, and only a model judges."""
-    return ("statefactory",) if engines.parse(engine).kind == "rules" else ("statefactory", *JUDGES)
+def methods_for(engine: str, others: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """What an engine, with others for single operators, can answer: the rules read worlds, and only a model judges."""
+    judging = engines.with_others(engine, others or {}).of("judge")
+    return ("statefactory",) if judging.by_rules else ("statefactory", *JUDGES)
+
+
+def readers(engine: str, others: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The engine, with its others, if all are rules; else `rules`: a model would have to be asked everything again."""
+    alone = engines.with_others(engine, others or {}).by_rules
+    return {"engine": engine, "engines": others or {}} if alone else {"engine": "rules"}
 
 
 def measured(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from statefactory.benchmark import DOMAINS
 from statefactory.experiments.predictions import Results
 from statefactory.experiments.scoring import embedder_of
 from statefactory.experiments.statistics import title
-from statefactory.triplets import Probe, Triplet, hits, paraphrased, probes, similarities
+from statefactory.triplets import PARAPHRASE, Probe, Triplet, hits, paraphrased, probes, similarities
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,6 +60,10 @@ class Setup(Experiment):
     selection: ClassVar[tuple[str, ...]] = ("data", "limit", "extracted", "each", "predictor")
     processes: ClassVar[int] = 1
 
+    def operators(self) -> tuple[str, ...]:
+        """The one question."""
+        return (PARAPHRASE.operator,)
+
     def tasks(self) -> list[str]:
         """The probes' names."""
         return list(self.probes)
@@ -93,7 +97,7 @@ def collect(
     only repeats is left out, and counted as failed.
     Raises ValueError for `rules`, since a template is no paraphrase.
     """
-    if engines.parse(engine).kind == "rules":
+    if "rules" in engines.parse(engine).kinds:
         raise ValueError("triplets want a model's paraphrases; give engine=local, a model's name or replay:RECORDING")
     probes = probes_of(extracted, each, seed, predictor)
     setup = Setup(

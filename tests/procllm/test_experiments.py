@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from chat_server import ChatServer, Request, Response, answer
+from lab.models.engines import UnknownOperator
 from lab.models.rules import NoRule
 from lab.results import tables
 from lab.runs import recordings
@@ -21,7 +22,7 @@ from lab.runs.run import Episode
 from lab.sandbox import program
 from procllm.conditions import EXTENDED, HUMAN, LLM, NONE
 from procllm.domains import NAMES, domain
-from procllm.experiments import figure3, figure4, llm_networks, read_loops, scores, subtasks, table1
+from procllm.experiments import figure3, figure4, figure_a1, llm_networks, read_loops, scores, subtasks, table1
 from procllm.experiments.episodes import MADE_BY, Problems, Results, Setup, collect, network
 from procllm.generation import make
 from procllm.network import TOP
@@ -43,6 +44,26 @@ def test_rules_solve_every_domain_under_every_network_that_is_not_made(
     results = run(Setup(problems=(Problems(name, 4),), conditions=(condition,), data="made"), tmp_path)
     assert results.frame["success"].all() and len(results.frame) == 4
     assert results.evidence == "measured" and results.backbone == "rules"
+
+
+def test_a_check_by_another_engine_than_the_one_that_acts(tmp_path: Path) -> None:
+    setup = replace(SMALL, engine="rules@0.5", conditions=(HUMAN,))
+    alone = run(setup, tmp_path, "alone")
+    checked = run(replace(setup, engines={"Verify": "rules"}), tmp_path, "checked")
+    assert (checked.backbone, checked.evidence) == ("rules@0.5, Verify: rules", "simulated")
+    paths = scores.usage(checked).set_index("operator")["paths"]
+    assert "corrupted" in paths["act"] and "corrupted" not in paths["verify"]
+    # A check that makes no mistakes lets nothing wrong pass.
+    right = [frame["right"][frame["ended"] == "done"].all() for frame in (alone.frame, checked.frame)]
+    assert right == [False, True]
+
+
+def test_the_maker_of_networks_is_no_operator_of_an_episode(tmp_path: Path) -> None:
+    with pytest.raises(UnknownOperator, match="'network' is no operator of procllm .* do: act, verify"):
+        run(replace(SMALL, engines={"network": "rules"}), tmp_path)
+    with pytest.raises(UnknownOperator, match="'network' is no operator of the episode"):
+        figure_a1.answering("rules", {"network": "rules"})
+    assert figure_a1.answering("rules@0.9", {"verify": "rules"}).engine.label == "rules@0.9, Verify: rules"
 
 
 def test_conditions_are_compared_on_the_same_instances(tmp_path: Path) -> None:

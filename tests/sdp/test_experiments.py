@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from chat_server import ChatServer, Request, Response, answer, in_prose, says, status
+from lab.models.engines import UnknownOperator
 from lab.results import tables
 from lab.runs.run import ManifestMismatch
 from sdp.adapters.travelplanner.adapter import Policy
@@ -41,6 +43,21 @@ def test_a_finished_run_is_read_and_not_played_again(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "episodes.jsonl").read_bytes() == before
     assert again.finals == first.finals
     assert again.total("calls") == first.total("calls") > 0
+
+
+def test_on_travelplanner_only_choices_are_asked_for(tmp_path: Path) -> None:
+    assert MADE.operators() == ("realize",), "Validate and Replan are programs, and the cities are given (A.2)"
+    with pytest.raises(UnknownOperator, match="'validate' is no operator of sdp-travelplanner .* do: realize"):
+        run(replace(MADE, engines={"Validate": "gpt-4o"}), tmp_path)
+    with pytest.raises(UnknownOperator, match="'propose'"):
+        play(replace(MADE, engines={"propose": "gpt-4o"}), MADE.tasks()[0])
+
+
+def test_propose_and_realize_have_engines_of_their_own(tmp_path: Path) -> None:
+    setup = replace(MADE, engine="rules@0.3", policy=Policy(cities="propose"), engines={"Propose": "rules"})
+    costs = table2.costs({"four": run(setup, tmp_path)}).set_index("operator")
+    assert costs["engine"].to_dict() == {"propose": "rules", "realize": "rules@0.3"}
+    assert costs.loc["propose", "paths"] == "rules 4" and "corrupted" in costs.loc["realize", "paths"]
 
 
 def test_a_run_folder_refuses_another_policy_and_names_it(tmp_path: Path) -> None:

@@ -65,6 +65,42 @@ def place(fields: BoxFields) -> Placing:
     return Placing(shelf=fields.box * 7 % SHELVES, why=f"box {fields.box}")
 
 
+class CheckFields(Fields):
+    """Where a box was put."""
+
+    box: int
+    shelf: int
+
+
+class Checked(AnswerModel):
+    """Whether that is right."""
+
+    right: bool = Field(description="whether the box stands on its shelf")
+
+
+CHECK = Prompt(
+    name="tests.check",
+    version="1",
+    operator="validate",
+    system="You look at shelves.",
+    template="Is shelf {{ shelf }} the one for box {{ box }}?",
+    fields=CheckFields,
+    answer=Checked,
+)
+
+
+@corruption(CHECK)
+def overlooked(fields: CheckFields, answer: Checked, random: Random) -> Checked:
+    """The other verdict."""
+    return Checked(right=not answer.right)
+
+
+@rule(CHECK)
+def check(fields: CheckFields) -> Checked:
+    """Whether it is the shelf of the rule above."""
+    return Checked(right=fields.shelf == fields.box * 7 % SHELVES)
+
+
 def play(task: str, backbone: Backbone, record: bool = True, pause: float = 0.0) -> Played:
     """An episode: ask for a few boxes. The result depends on the answers alone."""
     ledger = Ledger(backbone, record=record)
@@ -120,3 +156,20 @@ class Asking(Experiment):
         if task in self.wrong:
             raise getattr(builtins, self.fault, BackendDied)(f"{self.fault} in {task}")
         return {"shelves": shelves}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checking(Asking):
+    """The same, and each place is checked: two operators. An episode is its pairs of shelf and verdict."""
+
+    method: ClassVar[str] = "checking"
+
+    def operators(self) -> tuple[str, ...]:
+        return ASK.operator, CHECK.operator
+
+    def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
+        pairs = []
+        for box in range(int(task) * self.questions, (int(task) + 1) * self.questions):
+            shelf = ledger.ask(ASK, box=box).value.shelf
+            pairs.append([shelf, ledger.ask(CHECK, box=box, shelf=shelf).value.right])
+        return {"pairs": pairs}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lab.models import engines
 from lab.models.connect import connect
 from lab.models.endpoint import BadAddress, Endpoint, MissingKey
-from lab.models.engines import BadEngine, Engine, parse
+from lab.models.engines import BadEngine, Engine, UnknownOperator, parse
 from lab.models.replay import MissingRun
 from lab.models.rules import Rules
 
@@ -67,6 +67,79 @@ def test_any_text_is_an_engine_or_a_bad_engine(text: str) -> None:
         assert str(error)
 
 
+@given(st.text(alphabet="rules@0.7?sed=1, Ab:\n", max_size=30))
+def test_a_string_of_several_engines_is_read_as_it_is_written(text: str) -> None:
+    try:
+        engine = parse(text)
+    except BadEngine:
+        return
+    assert parse(str(engine)) == engine
+
+
+def test_single_operators_have_engines_of_their_own() -> None:
+    engine = parse("rules@0.8?seed=1, verify: gpt-4o?top_p=1 ,ACT:local")
+    assert (engine.of("Verify").name, engine.of("act").kind, engine.of("other").keep) == ("gpt-4o", "local", 0.8)
+    assert engine.label == f"rules@0.8?seed=1, Act: {engines.LOCAL_MODEL} (local), Verify: gpt-4o?top_p=1"
+    assert engine.kinds == {"rules", "endpoint", "local"} and not engine.by_rules
+    # What stands beside numbers is read back for their evidence.
+    assert parse(engine.label).of("act").label == f"{engines.LOCAL_MODEL} (local)"
+
+
+@pytest.mark.parametrize(
+    ("text", "evidence"),
+    [
+        ("rules, Act: rules@0.9", "simulated"),
+        ("rules@0.9, Act: gpt-4o", "simulated"),
+        ("gpt-4o, Act: rules", "measured"),
+    ],
+)
+def test_one_noisy_engine_makes_the_numbers_simulated(text: str, evidence: str) -> None:
+    assert parse(text).evidence == evidence
+
+
+@pytest.mark.parametrize(
+    ("engine", "others", "shortest"),
+    [
+        ("rules@0.8", {"Verify": "rules"}, "rules@0.8, Verify: rules"),
+        ("rules", {"verify": "rules"}, "rules"),
+        ("gpt-4o", {"verify": "rules", "act": "rules"}, "rules"),
+        ("gpt-4o", {"act": "small", "verify": "rules"}, "small, Verify: rules"),
+        ("rules, Act: gpt-4o", {"ACT": "small"}, "rules, Act: small"),
+    ],
+)
+def test_engines_by_operator_are_one_string_in_its_shortest_form(
+    engine: str, others: dict[str, str], shortest: str
+) -> None:
+    assert str(engines.routed(engine, others, ("act", "verify"), "it")) == shortest
+
+
+@pytest.mark.parametrize(
+    ("others", "message"),
+    [
+        ({"Verfy": "rules"}, "'verfy' is no operator of it .* Did you mean 'verify'\\? .*: act, verify"),
+        ({"replan": "rules"}, "'replan' is no operator of it that asks a question, as it is set up. Operators"),
+    ],
+)
+def test_an_unknown_operator_is_refused_by_name(others: dict[str, str], message: str) -> None:
+    with pytest.raises(UnknownOperator, match=message):
+        engines.routed("rules", others, ("act", "verify"), "it")
+
+
+@pytest.mark.parametrize(
+    ("others", "message"),
+    [
+        ({"act": 0.7}, "'act': 0.7 is no operator with an engine"),
+        ({"act now": "rules"}, "'act now'"),
+        ({"act": "rules, verify: rules"}, "no operator with an engine"),
+        ({"act": "rules", "Act": "local"}, "'act' has two engines"),
+        ({"act": "rules@2"}, "between 0 and 1"),
+    ],
+)
+def test_engines_that_mean_nothing_are_refused(others: dict[str, str], message: str) -> None:
+    with pytest.raises(BadEngine, match=message):
+        engines.with_others("rules", others)
+
+
 def test_every_option_has_words_for_its_type() -> None:
     assert set(engines.SAMPLING.values()) <= set(engines.WORDS)
 
@@ -101,6 +174,8 @@ def test_an_address_without_a_scheme_is_refused_and_not_repeated(monkeypatch: py
         ("rules@0.7?seed=5", 3, "rules@0.7?seed=5", "simulated"),
         ("small?temperature=1", 3, "small?temperature=1", "measured"),
         ("local", 3, "local", "measured"),
+        ("rules@0.7, Act: rules", 3, "rules@0.7?seed=3, Act: rules", "simulated"),
+        ("gpt-4o, Act: rules@0.7", 3, "gpt-4o, Act: rules@0.7?seed=3", "simulated"),
     ],
 )
 def test_a_seed_is_that_of_noise_and_noise_makes_numbers_simulated(

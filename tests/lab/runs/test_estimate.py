@@ -72,6 +72,16 @@ def test_the_report_scales_to_episodes_and_workers(tmp_path: Path, capsys: pytes
     assert "100 episodes: 5.00 dollars [5.00, 5.00]\n  1.0 hours" in capsys.readouterr().out
 
 
+def test_what_rules_answered_is_left_out_and_said_to_be(tmp_path: Path) -> None:
+    ruled = took(10, 0, 0, 0.5) | {"paths": {"rules": 9, "corrupted": 1}}
+    model = took(4, 1000, 100, 6.0, cached=2)
+    run = recorded(tmp_path / "run", {"act": model, "verify": ruled}, engine="small, Verify: rules@0.9")
+    found = estimate(run, "priced")
+    assert [share.operator for share in found.shares] == ["act"]
+    assert found.total.calls == 4 and found.total.seconds.value == pytest.approx(12.0)
+    assert "Operators that rules answered cost nothing" in "\n".join(lines(found, 10, 1))
+
+
 def test_seconds_are_those_of_answers_that_did_not_come_from_the_cache(tmp_path: Path) -> None:
     half = estimate(recorded(tmp_path / "half", {"realize": took(4, 100, 10, seconds=6.0, cached=2)}), "priced")
     assert half.total.seconds.value == pytest.approx(12.0)

@@ -16,6 +16,7 @@ import pytest
 import chat_server as chat
 from chat_server import ChatServer, Request, Response
 from lab.models.connect import connect, connected
+from lab.models.engines import UnknownOperator
 from lab.models.replay import MissingRun, RecordingMiss
 from lab.runs import budget, recordings
 from lab.runs.budget import Budget, BudgetSpent
@@ -26,7 +27,7 @@ from statefactory.benchmark import Pair, build
 from statefactory.epic import epic_distance
 from statefactory.experiments import ablations, figure4, predictions, scores, scoring, table1
 from statefactory.experiments.monotonic import distances
-from statefactory.experiments.predictions import JUDGES, METHODS, Results, Setup, collect
+from statefactory.experiments.predictions import EXTRACTING, JUDGES, METHODS, Results, Setup, collect
 from statefactory.experiments.scoring import STANDARD, Scoring
 from statefactory.extraction import extract
 from statefactory.predictors.factored import StateFactory, trace_rewards
@@ -366,6 +367,29 @@ def test_a_model_extracts_and_judges_whole_trajectories(wanted: Path, tmp_path: 
     assert {round(100 * of) % 7 for of in judged} == {0} and len(set(judged)) > 1
 
 
+def test_rules_extract_and_a_model_judges_and_each_row_says_who(
+    wanted: Path, tmp_path: Path, server: ChatServer
+) -> None:
+    methods = ("statefactory", "judge_intuitive")
+    setup = replace(SHORT, engine="rules@0.9", engines={"judge": "model-j"}, methods=methods, limit=1)
+    results = run(setup, tmp_path)
+    assert results.backbone == "rules@0.9, Judge: model-j"
+    rows = scoring.frame(results).set_index("method")[["backbone", "evidence"]]
+    assert rows.loc["StateFactory, rule-extracted"].tolist() == ["rules@0.9", "simulated"]
+    assert rows.loc[METHODS["judge_intuitive"].title].tolist() == ["model-j", "measured"]
+    costs = table1.costs(results).set_index("operator")
+    assert costs["engine"].to_dict() == dict.fromkeys(EXTRACTING, "rules@0.9") | {"judge": "model-j"}
+    assert costs.loc["judge", "tokens in"] == 7 * costs.loc["judge", "calls"] > 0 and server.count
+
+
+def test_operators_are_those_of_the_methods() -> None:
+    assert replace(MADE, methods=("raw", "judge_stateful")).operators() == ("perceive", "refine", "interpret", "judge")
+    with pytest.raises(UnknownOperator, match="'judge' is no operator of rewardprediction .*: perceive, refine"):
+        replace(MADE, engines={"judge": "gpt-4o"}).resolved()
+    with pytest.raises(UnknownOperator, match="Did you mean 'refine'"):
+        figure4.walked("blocksworld", 0, "rules", "any", engines={"refin": "gpt-4o"})
+
+
 def test_a_judge_that_talks_rubbish_fails_no_episode_and_is_counted(
     wanted: Path, tmp_path: Path, server: ChatServer
 ) -> None:
@@ -481,6 +505,14 @@ def test_a_recording_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_rules_are_asked_for_states_and_models_for_judgements_too() -> None:
     assert table1.methods_for("rules@0.9") == ("statefactory",)
     assert table1.methods_for("gpt-4o") == ("statefactory", *JUDGES)
+    assert table1.methods_for("rules", {"Judge": "gpt-4o"}) == ("statefactory", *JUDGES)
+    assert table1.methods_for("gpt-4o", {"judge": "rules"}) == ("statefactory",)
+
+
+def test_variants_are_read_by_rules_where_a_model_would_be_asked_again() -> None:
+    both = {"engine": "rules@0.9", "engines": {"refine": "rules"}}
+    assert table1.readers(*both.values()) == both
+    assert table1.readers("rules", {"refine": "gpt-4o"}) == table1.readers("gpt-4o") == {"engine": "rules"}
 
 
 def test_overall_needs_all_five_domains(hashed: HashedEmbedder, tmp_path: Path) -> None:
