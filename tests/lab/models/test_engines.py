@@ -116,7 +116,7 @@ def test_engines_by_operator_are_one_string_in_its_shortest_form(
 @pytest.mark.parametrize(
     ("others", "message"),
     [
-        ({"Verfy": "rules"}, "'verfy' is no operator of it .* Did you mean 'verify'\\? .*: act, verify"),
+        ({"Verfy": "rules"}, "'verfy' is no operator of it .*: act, verify; did you mean 'verify'\\?"),
         ({"replan": "rules"}, "'replan' is no operator of it that asks a question, as it is set up. Operators"),
     ],
 )

@@ -105,7 +105,7 @@ def test_two_routings_are_two_runs_and_none_is_the_run_that_it_was() -> None:
 
 def test_an_operator_that_does_not_ask_is_refused_before_anything_is_played(tmp_path: Path) -> None:
     with pytest.raises(
-        UnknownOperator, match="'valdate' .* of checking .* Did you mean 'validate'.*: realize, validate"
+        UnknownOperator, match="'valdate' .* of checking .*: realize, validate; did you mean 'validate'"
     ):
         run("rules", {"Valdate": "rules@0.5"})
     assert not (tmp_path / "runs").exists()

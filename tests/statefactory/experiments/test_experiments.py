@@ -386,7 +386,7 @@ def test_operators_are_those_of_the_methods() -> None:
     assert replace(MADE, methods=("raw", "judge_stateful")).operators() == ("perceive", "refine", "interpret", "judge")
     with pytest.raises(UnknownOperator, match="'judge' is no operator of rewardprediction .*: perceive, refine"):
         replace(MADE, engines={"judge": "gpt-4o"}).resolved()
-    with pytest.raises(UnknownOperator, match="Did you mean 'refine'"):
+    with pytest.raises(UnknownOperator, match="did you mean 'refine'"):
         figure4.walked("blocksworld", 0, "rules", "any", engines={"refin": "gpt-4o"})
 
 
