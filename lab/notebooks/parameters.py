@@ -115,7 +115,10 @@ def parse(text: str, parameter: Parameter) -> Any:
         value = text
     # True is an int in Python; a user who writes `limit true` did not mean 1.
     if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
-        raise NotebookError(f"parameter {parameter.name} got {text!r}, which is no {parameter.annotation}: {parameter}")
+        hint = "" if wanted not in (list, dict) else ' (in braces or brackets, a text with ? or : wants "quotes")'
+        raise NotebookError(
+            f"parameter {parameter.name} got {text!r}, which is no {parameter.annotation}{hint}: {parameter}"
+        )
     return value
 
 

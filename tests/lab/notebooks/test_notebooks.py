@@ -74,6 +74,16 @@ def test_a_value_of_another_type_is_refused_with_the_help(annotation: str, text:
 
 
 @pytest.mark.parametrize(
+    "text", ['{verify: "m?seed=1&top_p=1", act: replay:a-b.c}', "verify: m?seed=1&top_p=1\nact: replay:a-b.c"]
+)
+def test_engines_of_operators_are_typed_as_yaml_and_a_question_mark_in_braces_wants_quotes(text: str) -> None:
+    engines = Parameter("engines", "dict", {}, "who answers single operators")
+    assert parse(text, engines) == {"verify": "m?seed=1&top_p=1", "act": "replay:a-b.c"}
+    with pytest.raises(NotebookError, match=r'with \? or : wants "quotes"'):
+        parse("{verify: m?seed=1}", engines)
+
+
+@pytest.mark.parametrize(
     ("line", "chooses"),
     [
         ('writer: str = "rules"  # of the letters', True),

@@ -193,6 +193,12 @@ def test_a_recording_can_answer_one_operator(recorded: Results, server: ChatServ
         run("rules", {"validate": "replay:mine"}, questions=2, seed=4)
 
 
+def test_a_recording_of_all_operators_decides_the_settings(recorded: Results) -> None:
+    all_of_them = Checking(engines={"realize": "replay:mine", "validate": "replay:mine"})
+    assert all_of_them.resolved() == Checking(engine="replay:mine").resolved()
+    assert all_of_them.resolved().questions == 2
+
+
 def test_a_recording_of_one_operator_decides_no_setting_and_must_agree(recorded: Results) -> None:
     with pytest.raises(ReplayMismatch, match="replay:mine is to answer validate and was recorded with questions=2"):
         run("rules@0.5", {"validate": "replay:mine"})
