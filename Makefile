@@ -25,7 +25,7 @@ lint: $(READY)
 	$(RUN) ruff check .
 	$(RUN) mypy
 
-# Open JupyterLab on copies of the notebooks, in runs/mine/.
+# Open JupyterLab on copies of the notebooks, in runs/copies/.
 lab: $(READY)
 	$(RUN) lab explore
 

@@ -105,9 +105,9 @@ def explore(options: Sequence[str] = ()) -> NoReturn:
 
     A copy that was not changed follows the committed notebook; one that was stays as its user left it.
     """
-    mine = runs_folder() / "mine"
+    copies = runs_folder() / "copies"
     for path in committed():
-        copy = mine / path.relative_to(FOLDER)
+        copy = copies / path.relative_to(FOLDER)
         origin = copy.with_name(f".{copy.name}.origin")  # what the copy was when it was made
         source = path.read_bytes()
         if copy.exists() and (not origin.exists() or copy.read_bytes() != origin.read_bytes()):
@@ -118,10 +118,10 @@ def explore(options: Sequence[str] = ()) -> NoReturn:
             continue
         for target in (copy, origin):
             write_atomically(target, source)
-    print(f"Your copies of the notebooks are in {shown(mine)}; change what you like", flush=True)
+    print(f"Your copies of the notebooks are in {shown(copies)}; change what you like", flush=True)
     # First on the path, as the runner has it: the code of this checkout, whichever is installed.
     packages = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={mine}", *options]
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={copies}", *options]
     os.execve(sys.executable, command, os.environ | {"PYTHONPATH": packages})
 
 
