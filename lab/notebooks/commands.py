@@ -102,12 +102,23 @@ def explore(options: Sequence[str] = ()) -> NoReturn:
     """Open JupyterLab on copies of the committed notebooks, which may be changed at will; this process becomes it.
 
     options: passed to JupyterLab.
+    """
+    folder = copies()
+    print(f"Your copies of the notebooks are in {shown(folder)}; change what you like", flush=True)
+    # First on the path, as the runner has it: the code of this checkout, whichever is installed.
+    packages = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}", *options]
+    os.execve(sys.executable, command, os.environ | {"PYTHONPATH": packages})
+
+
+def copies() -> Path:
+    """The folder with a user's copies of the committed notebooks.
 
     A copy that was not changed follows the committed notebook; one that was stays as its user left it.
     """
-    copies = runs_folder() / "copies"
+    folder = runs_folder() / "copies"
     for path in committed():
-        copy = copies / path.relative_to(FOLDER)
+        copy = folder / path.relative_to(FOLDER)
         origin = copy.with_name(f".{copy.name}.origin")  # what the copy was when it was made
         source = path.read_bytes()
         if copy.exists() and (not origin.exists() or copy.read_bytes() != origin.read_bytes()):
@@ -118,11 +129,7 @@ def explore(options: Sequence[str] = ()) -> NoReturn:
             continue
         for target in (copy, origin):
             write_atomically(target, source)
-    print(f"Your copies of the notebooks are in {shown(copies)}; change what you like", flush=True)
-    # First on the path, as the runner has it: the code of this checkout, whichever is installed.
-    packages = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={copies}", *options]
-    os.execve(sys.executable, command, os.environ | {"PYTHONPATH": packages})
+    return folder
 
 
 def check(names: Sequence[str], side_by_side: int = 2, timeout: float | None = None) -> int:

@@ -456,3 +456,22 @@ def test_a_figure_stated_for_both_kinds_of_data_is_judged_once_by_the_kind_that_
     assert [(v.expected, v.state) for v in expected.judge(entries, came)] == [("80", "OK")]
     assert [v.state for v in expected.judge(entries[:1], came)] == ["SKIPPED"]
     assert [v.state for v in expected.judge(entries, {"book": None})] == ["MISSING", "MISSING"]
+
+
+def test_copies_to_explore_follow_the_committed_notebooks_and_keep_what_a_user_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setenv("LAB_RUNS", str(tmp_path))
+    folder = commands.copies()
+    tour, table = folder / "0_tour.ipynb", folder / "1_sdp/table2_travelplanner.ipynb"
+    assert tour.read_bytes() == (ROOT / "notebooks" / "0_tour.ipynb").read_bytes() and table.exists()
+    tour.write_text("changed")
+    for stale in (table, table.with_name(f".{table.name}.origin")):  # as an earlier version left it
+        stale.write_text("old")
+    commands.copies()
+    assert tour.read_text() == "changed" and table.read_text() != "old"
+    assert not capsys.readouterr().out, "the committed notebook is still what the copy was made of"
+    tour.with_name(".0_tour.ipynb.origin").write_text("old")
+    commands.copies()
+    assert tour.read_text() == "changed"
+    assert f"{tour} keeps your changes; notebooks/0_tour.ipynb has changed since" in capsys.readouterr().out
