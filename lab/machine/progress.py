@@ -19,6 +19,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
+from lab.machine.files import write_atomically
+
 STATUS = "LAB_PROGRESS"
 PASSING = "passing"  # metadata of a cell's outputs that only matter while it runs; normalising takes them out
 PAUSE = 0.3  # seconds between two lines in a terminal or a cell
@@ -46,14 +48,16 @@ class Bar:
         self.done += count
         self.show()
 
+    def spend(self, tokens: int, dollars: float | None) -> None:
+        """Add what was asked. dollars: None where the price is unknown; tokens are told then."""
+        self._tokens += tokens
+        self._dollars = None if self._dollars is None or dollars is None else self._dollars + dollars
+
     def book(self, usage: Mapping[str, Any] | None) -> None:
-        """Add the tokens and dollars of an episode's usage by operator (`lab.models.usage.by_operator`)."""
+        """Add an episode's usage by operator (`lab.models.usage.by_operator`)."""
         for took in (usage or {}).values():
-            if not isinstance(took, Mapping):  # what is played need not ask a model
-                continue
-            self._tokens += took["tokens_in"] + took["tokens_out"]
-            unknown = self._dollars is None or took["usd"] is None
-            self._dollars = None if unknown else (self._dollars or 0.0) + took["usd"]
+            if isinstance(took, Mapping):  # what is played need not ask a model
+                self.spend(took["tokens_in"] + took["tokens_out"], took["usd"])
 
     def show(self, last: bool = False) -> None:
         """Draw the line now."""
@@ -113,6 +117,14 @@ def waits(why: str, detail: str = "") -> None:
             _active[-1].show()
         elif detail:
             say(detail, passing=True)
+
+
+def spend(tokens: int, dollars: float | None) -> None:
+    """Add a call's price to the progress line. dollars: None where it is unknown."""
+    with _lock:
+        if _active:
+            _active[-1].spend(tokens, dollars)
+            _active[-1].show()
 
 
 def say(message: str, passing: bool = False) -> None:
@@ -186,7 +198,7 @@ def _on(stream: TextIO) -> Show:
 def _in_file(path: str) -> Show | None:
     def show(text: str, last: bool) -> None:
         with suppress(OSError):  # the runner may be gone, and a line of progress is not worth a run
-            Path(path).write_text("" if last else text, encoding="utf-8")
+            write_atomically(Path(path), b"" if last else text.encode())
 
     return _paused(show, PAUSE) if path else None
 

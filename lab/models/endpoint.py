@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from lab.machine import progress
 from lab.machine.faults import Unavailable
 from lab.machine.secrets import clean_address
 from lab.models.backbone import Answer, request_of
@@ -178,10 +179,12 @@ class Endpoint:
     def _book(self, question: Asked, path: str, exchange: Exchange, started: float) -> Call:
         replies = exchange.replies
         tokens_in, tokens_out = sum(r.tokens_in for r in replies), sum(r.tokens_out for r in replies)
+        usd = price(self.engine.name, tokens_in, tokens_out) if all(r.counted for r in replies) else None
+        progress.spend(tokens_in + tokens_out, usd)
         return Call(
             question.prompt.operator, question.prompt.name, path, tokens_in, tokens_out,
             seconds=time.perf_counter() - started,
-            usd=price(self.engine.name, tokens_in, tokens_out) if all(r.counted for r in replies) else None,
+            usd=usd,
             retries=exchange.unanswered,
             cut=question.cut,
             truncated=sum(r.truncated for r in replies),

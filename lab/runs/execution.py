@@ -74,7 +74,8 @@ def play_all(
         try:
             with contextlib.closing(_stream(run, play, pending, workers, backend, cluster)) as episodes:
                 for ended, played in episodes:
-                    bar.book(played.usage)
+                    if cluster:  # else each call told its price when it was made
+                        bar.book(played.usage)
                     if isinstance(ended, Episode):
                         run.append(ended, played.usage, played.answers)
                         bar.update()
