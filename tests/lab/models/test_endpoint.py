@@ -303,7 +303,7 @@ def test_a_server_that_is_too_slow_is_told_from_one_that_is_not_there(
         connected("small?patience=0.2&timeout=0.2").ask(prompt, box=1)
     assert not isinstance(slow.value, Unavailable)  # it may be this prompt alone
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    with pytest.raises(Unavailable, match="no connection"):
+    with pytest.raises(Unavailable, match="cannot be reached"):
         connected("small?patience=0.2").ask(prompt, box=1)
 
 
@@ -352,10 +352,10 @@ def test_the_progress_line_counts_who_waits_and_for_what(server: ChatServer, mod
         while "2 waiting: 429" not in bar.text():
             time.sleep(0.01)
         model.ask(prompt, box=3)
-        assert bar.text() == "asking 0/3 · 2 waiting: 429"
+        assert bar.text() == "asking 0/3 · 2 waiting: 429 · 10 tokens"
         for one in slow:
             one.result()
-        assert bar.text() == "asking 0/3"
+        assert bar.text() == "asking 0/3 · 30 tokens"
 
 
 def test_requests_without_a_reply_are_counted_also_where_it_gives_up(server: ChatServer, prompt: Prompt) -> None:
