@@ -67,8 +67,8 @@ JUDGES = tuple(name for name, method in METHODS.items() if isinstance(method, Ju
 class Setup(Experiment):
     """Predictors on some of the benchmark's pairs.
 
-    methods: names of METHODS. limit: pairs a domain, 0 for all, -1 for all official ones or SLICE made ones. shortest: take the shortest pairs, else pairs spread
-    evenly over the tasks. seed: of the benchmark and of noise.
+    methods: names of METHODS. limit: pairs a domain, 0 for all, -1 for all of official data and SLICE of made.
+    shortest: take the shortest pairs, else pairs spread evenly over the tasks. seed: of the benchmark and of noise.
     """
 
     methods: tuple[str, ...] = ("statefactory",)
