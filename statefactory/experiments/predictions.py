@@ -25,7 +25,7 @@ from statefactory.state import Level, Values
 if TYPE_CHECKING:
     import numpy as np
 
-SLICE = 12  # made pairs of each domain, spread evenly, where the limit is -1
+SLICE = 6  # made pairs of each domain, spread evenly, where the limit is -1
 # Said first in each prompt of a world. The official program has such a text for WebShop alone; this is our own.
 INSTRUCTIONS = {
     "webshop": "The world is the web site of a shop, and an observation is the text of a page; [button] stands before "
