@@ -79,6 +79,14 @@ def test_pairs_of_made_data_follow_the_rule_of_their_domain(tmp_path: Path, doma
         assert all(step.action and step.observation for row in pair.rows for step in row.trajectory)
 
 
+def test_all_made_pairs_of_seed_0_come_from_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["statefactory.benchmark.build"], "ROOT", tmp_path)
+    done = build("scienceworld", "made")
+    assert not done.fresh and tmp_path in done.jsonl.parents and len(done.pairs()) == done.about["pairs"] == 30
+    assert done.parquet.read_bytes() == (SHIPPED / "scienceworld.parquet").read_bytes()
+    assert build("scienceworld", "made") == done  # kept from then on
+
+
 BUILD = """
 import sys
 from pathlib import Path

@@ -27,7 +27,7 @@ from statefactory.benchmark import Pair, build
 from statefactory.epic import epic_distance
 from statefactory.experiments import ablations, figure4, predictions, scores, scoring, table1
 from statefactory.experiments.monotonic import distances
-from statefactory.experiments.predictions import EXTRACTING, JUDGES, METHODS, Results, Setup, collect
+from statefactory.experiments.predictions import EXTRACTING, JUDGES, METHODS, SLICE, Results, Setup, collect
 from statefactory.experiments.scoring import STANDARD, Scoring
 from statefactory.extraction import extract
 from statefactory.predictors.factored import StateFactory, trace_rewards
@@ -631,3 +631,12 @@ def test_a_recorded_row_comes_out_of_the_recorded_answers() -> None:
     saved = rows[(rows["method"] == "StateFactory") & (rows["metric"] == scores.metric("blocksworld"))]
     assert saved["n"].tolist() == [2]
     assert found.mean() == pytest.approx(saved["value"].item(), abs=1e-4)
+
+
+def test_a_limit_left_open_is_a_slice_of_made_data_and_all_of_official(monkeypatch: pytest.MonkeyPatch) -> None:
+    setup = Setup(domains=("blocksworld",), limit=-1)
+    made = replace(setup, data="made").resolved()
+    assert made.limit == made.parameters()["limit"] == SLICE
+    assert [len(pairs) for pairs in made.pairs().values()] == [SLICE]
+    monkeypatch.setattr(predictions, "data_of", lambda built: "official")
+    assert replace(setup, data="made").resolved().limit == 0
