@@ -117,7 +117,7 @@ class Report:
         there = reported(self.notebook, COMMITTED)
         if folder() == COMMITTED or there is None:
             return line
-        return f"{line}; those in {shown(COMMITTED)} stay as they are ({there})"
+        return f"{line}; those in {shown(COMMITTED)}/ stay as they are ({there})"
 
     def _keep(self) -> None:
         text = json.dumps(self.reported._asdict(), indent=1, sort_keys=True, ensure_ascii=False) + "\n"

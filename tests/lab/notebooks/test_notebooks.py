@@ -365,7 +365,7 @@ def test_the_last_cell_shows_what_was_expected_and_where_the_figures_are(
         ("f3", "", "True", "NOTE", "not in expected.yaml"),
     ]
     told = capsys.readouterr().err
-    assert f"{tmp_path / 'mine'} (made data, n = 30); those in {committed_figures} stay as they are" in told
+    assert f"{tmp_path / 'mine'} (made data, n = 30); those in {committed_figures}/ stay as they are" in told
     assert "(official data, n = 1,200)" in told
 
 
