@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from lab.machine.faults import Unavailable
 from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT, recordings_folder, runs_folder, shown
+from lab.models.connect import connect
 from lab.models.engines import parse, split, with_others
 from lab.notebooks import expected
 from lab.notebooks.documents import FOLDER, TRIALS, NotebookError, committed, locate, name_of, read
@@ -49,6 +51,7 @@ def run(
         raise NotebookError(f"--out {out} can be no folder ({error.strerror}); name another") from None
     if in_place:
         return _refresh(notebooks, side_by_side, timeout)
+    _try_engines(notebooks, given)
     drawn = figures.folder() if os.environ.get("LAB_FIGURES") else out / "figures"
     return _conclude(_execute(notebooks, values, out, drawn, side_by_side, timeout), out, drawn)
 
@@ -163,6 +166,17 @@ def _engines(path: Path, given: Sequence[tuple[str, str]]) -> dict[str, str]:
     if "engine" in chosen and isinstance(others := values.get("engines"), dict):
         chosen["engine"] = str(with_others(chosen["engine"], others))
     return chosen
+
+
+def _try_engines(notebooks: Sequence[Path], given: Sequence[tuple[str, str]]) -> None:
+    """Raises NotebookError and what `connect` raises where an engine cannot answer: a kernel takes longer to find out."""
+    for text in sorted({text for path in notebooks for text in _engines(path, given).values()}):
+        try:
+            backbone = connect(text, cache=None)
+            if hasattr(backbone, "try_out"):
+                backbone.try_out()
+        except Unavailable as error:
+            raise NotebookError(f"engine {text!r} cannot answer, and no notebook was run: {error}") from None
 
 
 def _execute(

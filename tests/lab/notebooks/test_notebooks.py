@@ -475,3 +475,20 @@ def test_copies_to_explore_follow_the_committed_notebooks_and_keep_what_a_user_c
     commands.copies()
     assert tour.read_text() == "changed"
     assert f"{tour} keeps your changes; notebooks/0_tour.ipynb has changed since" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("engine", "said"),
+    [
+        ("rulse", "did you mean 'rules'"),
+        ("replay:table2_travelplaner-local", "did you mean 'table2_travelplanner-local'"),
+        ("gpt-4o", "cannot answer, and no notebook was run: http://127.0.0.1:9/v1 cannot be reached"),
+    ],
+)
+def test_an_engine_that_cannot_answer_is_told_before_a_kernel_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, engine: str, said: str
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    path = notebook(tmp_path / "a.ipynb", "1 / 0", parameters='engine: str = "rules"  # who answers')
+    assert main(["run", str(path), "-p", "engine", engine, "--out", str(tmp_path / "out")]) == 2
+    assert said in capsys.readouterr().err
