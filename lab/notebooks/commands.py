@@ -169,7 +169,7 @@ def _engines(path: Path, given: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 
 def _try_engines(notebooks: Sequence[Path], given: Sequence[tuple[str, str]]) -> None:
-    """Raises NotebookError and what `connect` raises where an engine cannot answer: a kernel takes longer to find out."""
+    """Raises NotebookError and what `connect` raises where an engine cannot answer; a kernel is slower to find out."""
     for text in sorted({text for path in notebooks for text in _engines(path, given).values()}):
         try:
             backbone = connect(text, cache=None)
