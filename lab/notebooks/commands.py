@@ -12,11 +12,11 @@ from typing import Any, NoReturn
 
 from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT, recordings_folder, runs_folder, shown
-from lab.models.engines import parse, split, with_others
+from lab.models.engines import MODELS, split
 from lab.notebooks import expected
 from lab.notebooks.documents import FOLDER, TRIALS, NotebookError, committed, locate, name_of, read
 from lab.notebooks.execute import Job, Outcome, execute
-from lab.notebooks.parameters import declared, resolve
+from lab.notebooks.parameters import chosen, declared, resolve
 from lab.results import figures
 from lab.runs import budget, recordings
 
@@ -62,14 +62,15 @@ def record(
     cache the answers. Raises NotebookError unless some engine of the notebook is a model.
     """
     (path,) = locate([notebook])
-    chosen = _engines(path, given)
-    models = [text for text in chosen.values() if parse(text).kinds & {"endpoint", "local"}]
+    parameters = declared(read(path), name_of(path))
+    values = {name: one.default for name, one in parameters.items()} | resolve([path], given)
+    engines = chosen(parameters, values)
+    models = [engine for engine in engines.values() if not engine.kinds.isdisjoint(MODELS)]
     if not models:
-        told = ", ".join(f"{one}={text!r}" for one, text in chosen.items()) or "it has no parameter for an engine"
-        first = next(iter(chosen), "engine")
+        told = ", ".join(f"{one}={str(engine)!r}" for one, engine in engines.items())
+        told, first = told or "it has no parameter for an engine", next(iter(engines), "engine")
         raise NotebookError(f"{notebook} runs no model: {told}; record one with -p {first} local, or a model's name")
-    engine = models[0]
-    whole, others = split(engine)
+    whole, others = split(str(models[0]))
     parts = [whole, *(text for operator in sorted(others) for text in (operator, others[operator]))]
     slug = "-".join("".join(c if c.isalnum() or c in ".-" else "-" for c in part.partition("?")[0]) for part in parts)
     title = name or f"{Path(notebook).stem}-{slug}"
@@ -142,20 +143,6 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
     """Rows of text as columns of equal width."""
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
-
-
-def _engines(path: Path, given: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """The notebook's parameters that choose an engine, and their values: those given first, then the defaults.
-
-    `engine` is told with the engines that single operators have beside it.
-    """
-    parameters = declared(read(path), name_of(path))
-    values = resolve([path], given)
-    values |= {name: one.default for name, one in parameters.items() if name not in values}
-    chosen = {name: value for name, value in values.items() if parameters[name].chooses_engine and value}
-    if "engine" in chosen and isinstance(others := values.get("engines"), dict):
-        chosen["engine"] = str(with_others(chosen["engine"], others))
-    return chosen
 
 
 def _execute(
