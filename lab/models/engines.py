@@ -192,6 +192,8 @@ def _plain(name: object, text: object) -> str:
 def _one(text: str) -> Engine:
     text = text.strip()
     head, _, tail = text.partition("?")
+    if re.match(r"[a-z_]\w*\s*:\s", head, re.ASCII | re.IGNORECASE):  # a model's name, llama3:8b, has no space there
+        raise BadEngine(f'Engine {text!r} is that of one operator; name the others\' before it: "rules, {text}"')
     if not head:
         raise BadEngine("The engine is empty; use 'rules', 'rules@0.7', 'replay:RUN' or a model name")
     if head == "local" or head.startswith("local:"):

@@ -14,11 +14,11 @@ from lab.machine.faults import Unavailable
 from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT, recordings_folder, runs_folder, shown
 from lab.models.connect import connect
-from lab.models.engines import parse, split, with_others
+from lab.models.engines import MODELS, Engine, split
 from lab.notebooks import expected
 from lab.notebooks.documents import FOLDER, TRIALS, NotebookError, committed, locate, name_of, read
 from lab.notebooks.execute import Job, Outcome, execute
-from lab.notebooks.parameters import declared, resolve
+from lab.notebooks.parameters import chosen, declared, resolve
 from lab.results import figures
 from lab.runs import budget, recordings
 
@@ -65,14 +65,13 @@ def record(
     cache the answers. Raises NotebookError unless some engine of the notebook is a model.
     """
     (path,) = locate([notebook])
-    chosen = _engines(path, given)
-    models = [text for text in chosen.values() if parse(text).kinds & {"endpoint", "local"}]
+    engines = _engines(path, given)
+    models = [engine for engine in engines.values() if not engine.kinds.isdisjoint(MODELS)]
     if not models:
-        told = ", ".join(f"{one}={text!r}" for one, text in chosen.items()) or "it has no parameter for an engine"
-        first = next(iter(chosen), "engine")
+        told = ", ".join(f"{one}={str(engine)!r}" for one, engine in engines.items())
+        told, first = told or "it has no parameter for an engine", next(iter(engines), "engine")
         raise NotebookError(f"{notebook} runs no model: {told}; record one with -p {first} local, or a model's name")
-    engine = models[0]
-    whole, others = split(engine)
+    whole, others = split(str(models[0]))
     parts = [whole, *(text for operator in sorted(others) for text in (operator, others[operator]))]
     slug = "-".join("".join(c if c.isalnum() or c in ".-" else "-" for c in part.partition("?")[0]) for part in parts)
     title = name or f"{Path(notebook).stem}-{slug}"
@@ -154,23 +153,15 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
-def _engines(path: Path, given: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """The notebook's parameters that choose an engine, and their values: those given first, then the defaults.
-
-    `engine` is told with the engines that single operators have beside it.
-    """
+def _engines(path: Path, given: Sequence[tuple[str, str]]) -> dict[str, Engine]:
+    """The engines that a notebook's parameters choose: the values given, else the defaults."""
     parameters = declared(read(path), name_of(path))
-    values = resolve([path], given)
-    values |= {name: one.default for name, one in parameters.items() if name not in values}
-    chosen = {name: value for name, value in values.items() if parameters[name].chooses_engine and value}
-    if "engine" in chosen and isinstance(others := values.get("engines"), dict):
-        chosen["engine"] = str(with_others(chosen["engine"], others))
-    return chosen
+    return chosen(parameters, {name: one.default for name, one in parameters.items()} | resolve([path], given))
 
 
 def _try_engines(notebooks: Sequence[Path], given: Sequence[tuple[str, str]]) -> None:
     """Raises NotebookError and what `connect` raises where an engine cannot answer; a kernel is slower to find out."""
-    for text in sorted({text for path in notebooks for text in _engines(path, given).values()}):
+    for text in sorted({str(engine) for path in notebooks for engine in _engines(path, given).values()}):
         try:
             backbone = connect(text, cache=None)
             if hasattr(backbone, "try_out"):

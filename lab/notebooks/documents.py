@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from lab.machine.files import write_atomically
@@ -50,10 +52,27 @@ def name_of(path: Path) -> str:
     return (path.relative_to(FOLDER.resolve()) if inside else Path(path.name)).with_suffix("").as_posix()
 
 
+def load() -> ModuleType:
+    """The package nbformat; to be called before anything imports it.
+
+    Its jsonschema builds a grammar of IRIs when it is imported, for two seconds of each process, and no notebook's
+    schema speaks of IRIs. It goes without where that package seems to be missing.
+    """
+    grammar = "rfc3987_syntax"
+    hidden = grammar not in sys.modules
+    if hidden:
+        sys.modules[grammar] = None  # type: ignore[assignment]  # what Python itself takes for "cannot be imported"
+    try:
+        import nbformat
+    finally:
+        if hidden:
+            del sys.modules[grammar]
+    return nbformat
+
+
 def read(path: Path) -> NotebookNode:
     """Parse a notebook as version 4. Raises NotebookError if the file is no notebook."""
-    import nbformat
-
+    nbformat = load()
     try:
         return nbformat.read(path, as_version=4)
     except (nbformat.reader.NotJSONError, nbformat.ValidationError, AttributeError, KeyError) as error:
@@ -67,8 +86,7 @@ def write(notebook: NotebookNode, path: Path) -> None:
 
 def text_of(notebook: NotebookNode) -> str:
     """The one text of a valid notebook."""
-    import nbformat
-
+    nbformat = load()
     nbformat.validate(notebook)  # nbformat.writes only logs what is invalid, and writes it all the same
     return nbformat.writes(notebook, version=4).rstrip("\n") + "\n"
 

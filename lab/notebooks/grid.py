@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -19,12 +20,13 @@ from typing import Any
 from lab.machine.files import write_atomically
 from lab.machine.paths import runs_folder
 from lab.machine.versions import code_hash
-from lab.models import engines
 from lab.models.cache import canonical
 from lab.models.connect import connect
+from lab.models.engines import MODELS, Engine, parse
+from lab.models.routed import address_of
 from lab.notebooks.documents import NotebookError, locate, name_of, read
 from lab.notebooks.execute import Job, Outcome
-from lab.notebooks.parameters import Parameter, declared, offline, resolve
+from lab.notebooks.parameters import Parameter, chosen, declared, resolve
 from lab.notebooks.rehearsal import opened
 from lab.runs.forecast import Accounts
 from lab.runs.run import OPENED
@@ -55,33 +57,26 @@ class Cell:
         return {name: one.default for name, one in self.declared.items()} | dict(self.job.parameters)
 
     @cached_property
-    def engines(self) -> dict[str, str]:
-        """Parameter -> engine string; an engine of a list of them has its place behind the name."""
-        found = {}
-        for name, one in self.declared.items():
-            value = self.values[name]
-            if one.chooses_engine and value:
-                found[name] = value
-            elif isinstance(value, list) and _engines_alone(one.default):
-                found |= {f"{name}[{place}]": str(engine) for place, engine in enumerate(value)}
-        return found
+    def engines(self) -> dict[str, Engine]:
+        """Its engines by parameter, `engine` with those of single operators. Raises BadEngine."""
+        return chosen(self.declared, self.values)
 
     @cached_property
-    def models(self) -> dict[str, str]:
-        """Those of its engines that are models."""
-        return {name: text for name, text in self.engines.items() if engines.parse(text).kind in engines.MODELS}
+    def models(self) -> dict[str, Engine]:
+        """Those of its engines in which a model answers, be it one operator."""
+        return {name: one for name, one in self.engines.items() if not one.kinds.isdisjoint(MODELS)}
 
     @property
     def evidence(self) -> str:
         """ "simulated" where one of its engines is noisy rules, else "measured"."""
-        return "simulated" if any(engines.parse(text).noisy for text in self.engines.values()) else "measured"
+        return "simulated" if any(one.noisy for one in self.engines.values()) else "measured"
 
     @cached_property
     def identity(self) -> dict[str, Any]:
         """What its output was made from."""
         sources = [[cell.cell_type, cell.source] for cell in read(self.job.source).cells]
         # The server's address, too: it may hold another model of that name.
-        addresses = {text: getattr(connect(text, cache=None), "address", "") for text in self.models.values()}
+        addresses = {text: address_of(connect(text, cache=None)) for text in map(str, self.models.values())}
         return {
             "notebook": digest(sources),
             "parameters": dict(self.job.parameters),
@@ -90,7 +85,7 @@ class Cell:
         }
 
     def finished(self) -> dict[str, Any] | None:
-        """Its record: seconds and accounts. None unless it was made from just this, and all episodes were measured."""
+        """Its record. None unless it was made from just this, and all episodes were measured."""
         try:
             record = json.loads(self._record.read_text(encoding="utf-8"))
             whole = record["identity"] == self.identity and not record["accounts"]["not_measured"]
@@ -100,10 +95,15 @@ class Cell:
 
     def keep(self, outcome: Outcome) -> dict[str, Any]:
         """Write the record of an execution that succeeded; its content."""
+        runs = opened(self.noted)
+        # Noisy rules in whose place others answer every operator are in none of the runs.
+        played = [parse(json.loads((run / "manifest.json").read_text())["engine"]) for run in runs]
+        noiseless = bool(played) and not any(one.noisy for one in played)
         record = {
             "identity": self.identity,
+            "evidence": "measured" if noiseless else self.evidence,
             "seconds": round(outcome.seconds, 1),
-            "accounts": asdict(Accounts.of(opened(self.noted))),
+            "accounts": asdict(Accounts.of(runs)),
         }
         if not outcome.failure:
             write_atomically(self._record, json.dumps(record, indent=1, ensure_ascii=False).encode())
@@ -189,7 +189,7 @@ def _default_folder(notebooks: Sequence[Path], fixed: Mapping[str, Any], swept: 
 
 def _cell(path: Path, point: Mapping[str, Any], fixed: Mapping[str, Any], out: Path) -> Cell:
     told = [f"{name}={text_of(value)}" for name, value in point.items()]
-    folder = " ".join(f"{name}={_plain(text_of(value))}" for name, value in point.items())[:LONGEST].strip()
+    folder = " ".join(f"{name}={_plain(text_of(value)) or 'none'}" for name, value in point.items())[:LONGEST].strip()
     if folder != " ".join(told):  # something was left out, and two points could have one name
         folder = f"{folder} {digest(dict(point))[:6]}"
     output = out / folder / f"{name_of(path)}.ipynb"
@@ -201,21 +201,26 @@ def _cell(path: Path, point: Mapping[str, Any], fixed: Mapping[str, Any], out: P
 
 def _connectable(cells: Sequence[Cell]) -> None:
     """Raises NotebookError for the first engine that means nothing or lacks its key, recording or model."""
-    for text in dict.fromkeys(text for cell in cells for text in cell.engines.values()):
+    known = set[str]()
+    for cell in cells:
+        told = f"an engine of {cell.job.title}"
         try:
-            connect(text, cache=None)
+            for part in (part.text for engine in cell.engines.values() for part in engine.parts):
+                told = f"engine {part!r}"
+                if part not in known:
+                    connect(part, cache=None)
+                known.add(part)
         except (ValueError, RuntimeError, OSError) as error:
-            raise NotebookError(f"engine {text!r} cannot answer, and no cell was played: {error}") from error
-
-
-def _engines_alone(default: Any) -> bool:
-    """Whether a default is a list of offline engines: any other word could be a model, and is mostly none."""
-    texts = default if isinstance(default, list) else []
-    return bool(texts) and all(isinstance(text, str) and offline(text) for text in texts)
+            raise NotebookError(f"{told} cannot answer, and no cell was played: {error}") from error
 
 
 def text_of(value: Any) -> str:
-    """A parameter's value as a text."""
+    """A parameter's value as a text: lists and mappings in YAML on a line, as they are typed."""
+    import yaml
+
+    if isinstance(value, (list, dict)):
+        flow = yaml.safe_dump(value, default_flow_style=True, width=math.inf, sort_keys=False, allow_unicode=True)
+        return flow.rstrip("\n")
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

@@ -52,6 +52,22 @@ def offline(text: str) -> bool:
         return False
 
 
+def chosen(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> dict[str, engines.Engine]:
+    """The engines that a notebook's values choose, by parameter.
+
+    values: of all its parameters. `engine` has those of single operators (`engines`) in it; an engine of a list of them
+    has its place behind the name. Raises BadEngine.
+    """
+    found = {}
+    for name, one in parameters.items():
+        value, others = values[name], values.get("engines") if name == "engine" else None
+        if one.chooses_engine and value:
+            found[name] = engines.with_others(value, others if isinstance(others, dict) else {})
+        elif isinstance(value, list) and _engines_alone(one.default):
+            found |= {f"{name}[{place}]": engines.parse(str(engine)) for place, engine in enumerate(value)}
+    return found
+
+
 def declared(notebook: NotebookNode, where: str) -> dict[str, Parameter]:
     """The parameters of a notebook by name; empty without a cell tagged `parameters`.
 
@@ -115,9 +131,9 @@ def parse(text: str, parameter: Parameter) -> Any:
         value = text
     # True is an int in Python; a user who writes `limit true` did not mean 1.
     if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
-        hint = "" if wanted not in (list, dict) else ' (in braces or brackets, a text with ? or : wants "quotes")'
+        quotes = "" if wanted not in (list, dict) else ' (in braces or brackets, a text with ? or : wants "quotes")'
         raise NotebookError(
-            f"parameter {parameter.name} got {text!r}, which is no {parameter.annotation}{hint}: {parameter}"
+            f"parameter {parameter.name} got {text!r}, which is no {parameter.annotation}{quotes}: {parameter}"
         )
     return value
 
@@ -138,6 +154,12 @@ def _parameter(statement: ast.stmt, comments: Mapping[int, str], where: str) -> 
     except (ValueError, KeyError) as error:
         raise NotebookError(f"{line} needs a literal value of a type among {', '.join(TYPES)}; {example}") from error
     return Parameter(statement.target.id, annotation, default, comment)
+
+
+def _engines_alone(default: Any) -> bool:
+    """Whether a default is a list of offline engines: any other word could be a model, and is mostly none."""
+    texts = default if isinstance(default, list) else []
+    return bool(texts) and all(isinstance(text, str) and offline(text) for text in texts)
 
 
 def _type(annotation: str) -> tuple[type, bool]:

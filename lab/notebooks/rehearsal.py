@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -69,8 +70,10 @@ def _runs(noted: Path) -> tuple[Planned, ...]:
     for folder in opened(noted):
         manifest = _manifest(json.loads((folder / "manifest.json").read_text()))
         failed = any(line["error"] for line in read_lines(folder / EPISODES))  # a prompt that no rule answers, say
-        took = [operator for line in read_lines(folder / USAGE) for operator in (line["usage"] or {}).values()]
-        found.append(Planned(manifest, None if failed else sum(operator["calls"] for operator in took)))
+        calls = Counter[str]()
+        for line in read_lines(folder / USAGE):
+            calls.update({operator: took["calls"] for operator, took in (line["usage"] or {}).items()})
+        found.append(Planned(manifest, None if failed else calls))
     return tuple(found)
 
 

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 from lab.machine.files import write_atomically
 from lab.machine.progress import duration
 from lab.machine.versions import code_hash
-from lab.models import engines
+from lab.models.connect import connect
+from lab.models.engines import MODELS, joined, split
+from lab.models.routed import address_of
 from lab.notebooks import expected
 from lab.notebooks.documents import NotebookError
 from lab.notebooks.execute import Job, Outcome, execute
@@ -108,7 +110,7 @@ def _total(shares: Sequence[Share], cells: Sequence[Cell], side_by_side: int, wh
     if seconds is None:
         return f"in all: {told}; hours unknown"
     # Where cells differ, the fewest at a time: what is over sooner disappoints nobody.
-    local = any(engines.parse(text).kind == "local" for cell in cells for text in cell.models.values())
+    local = any("local" in engine.kinds for cell in cells for engine in cell.models.values())
     crew = min(cell.values.get("workers") or (1 if local or cell.values.get("cluster") else THREADS) for cell in cells)
     at_once = crew * min(side_by_side, len(cells))
     return (
@@ -126,9 +128,10 @@ def _planned(
     """
     kept, settings, of_cell = out / "rehearsed", dict[str, Job](), list[str]()
     for cell in cells:
-        stand_ins = {name: f"stand-in-{name}" for name in cell.models if name in cell.declared}
         values = {name: value for name, value in cell.job.parameters.items() if name not in OF_THE_MACHINE}
-        job = replace(cell.job, parameters=values | stand_ins)
+        asking = {name.partition("[")[0] for name in cell.models} | {"engines"} & cell.declared.keys()
+        values |= {name: _renamed(cell.values[name], _stand_ins(cell)) for name in sorted(asking)}
+        job = replace(cell.job, parameters=values)
         of_cell.append(digest([cell.identity["notebook"], job.parameters, code_hash()]))
         settings[of_cell[-1]] = job
     found = {key: Rehearsal.load(path) for key in settings if (path := kept / f"{key}.json").exists()}
@@ -139,12 +142,31 @@ def _planned(
             found[key].save(kept / f"{key}.json")
     planned = []
     for cell, key in zip(cells, of_cell, strict=True):
-        real = {f"stand-in-{name}": text for name, text in cell.models.items()}
+        real = {stand_in: model for model, stand_in in _stand_ins(cell).items()}
         for run in found[key].runs:
-            engine = real.get(run.manifest.engine, run.manifest.engine)
-            address = cell.identity["addresses"].get(engine, run.manifest.address)
-            planned.append(run._replace(manifest=replace(run.manifest, engine=engine, address=address)))
+            engine = _renamed(run.manifest.engine, real)
+            if engine != run.manifest.engine:  # else rules or a recording answered, as they will
+                address = address_of(connect(engine, cache=None))
+                run = run._replace(manifest=replace(run.manifest, engine=engine, address=address))
+            planned.append(run)
     return planned, list(dict.fromkeys(one.failure for one in found.values() if one.failure))
+
+
+def _stand_ins(cell: Cell) -> dict[str, str]:
+    """Model -> what it is called in the rehearsal; by its place, so that other models there are called the same."""
+    parts = [part.text for engine in cell.models.values() for part in engine.parts if part.kind in MODELS]
+    return {model: f"stand-in-{place}" for place, model in enumerate(dict.fromkeys(parts), start=1)}
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """An engine string, or a list or mapping of some, with other names for models."""
+    if isinstance(value, dict):
+        return {operator: _renamed(text, names) for operator, text in value.items()}
+    if isinstance(value, list):
+        return [_renamed(text, names) for text in value]
+    whole, others = split(value)
+    others = {operator: names.get(text.strip(), text) for operator, text in others.items()}
+    return joined(names.get(whole.strip(), whole), others)
 
 
 def _agreed() -> bool:
@@ -189,8 +211,8 @@ def _table(cells: Sequence[Cell], ended: Mapping[Path, tuple[str, dict[str, Any]
         heads.append(({"notebook": cell.job.name} if several else {}) | {n: _shown(v) for n, v in cell.point.items()})
         reported = None if failure else expected.reported(cell.job.name, cell.job.figures)
         figures.append(reported.values if reported else {})
-        data = reported.data if reported else ""
-        about = {"state": _state(failure, accounts), "evidence": cell.evidence, "data": data}
+        told = {"data": reported.data if reported else "", "n": reported.n if reported else None}
+        about = {"state": _state(failure, accounts), "evidence": record["evidence"], **told}
         took = {name: record["accounts"][name] for name in ("episodes", "calls", "dollars")}
         tails.append(about | took | {"seconds": record["seconds"]})
     taken = {*heads[0], *tails[0]}

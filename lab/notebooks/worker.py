@@ -87,9 +87,11 @@ def _use_this_python(folder: Path) -> None:
 
 
 def _execute(job: dict[str, Any], progress: Progress) -> None:
+    from lab.notebooks.documents import load, write
+
+    load()
     import papermill
 
-    from lab.notebooks.documents import write
     from lab.notebooks.normalise import normalise
 
     _register_engine(progress)

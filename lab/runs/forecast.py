@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,16 +51,15 @@ class Accounts:
 
 
 class Planned(NamedTuple):
-    """A run that is to be played. calls: how many rules made in it; None where they could not play it."""
+    """A run that is to be played. calls: operator -> how many rules made in it; None where they could not play it."""
 
     manifest: Manifest
-    calls: int | None
+    calls: Mapping[str, int] | None
 
 
 class Taken(NamedTuple):
     """What an episode took on average. seconds: of waiting for the model; None where unknown. source: who says so."""
 
-    engine: str
     calls: float
     tokens_in: float
     tokens_out: float
@@ -67,9 +67,21 @@ class Taken(NamedTuple):
     source: str
 
 
+class _Past(NamedTuple):
+    """What a run or recording took. operators: name -> its totals over all episodes; seconds None where unknown."""
+
+    engine: engines.Engine
+    operators: Mapping[str, Mapping[str, Any]]
+    parameters: Mapping[str, Any]
+    episodes: int
+    where: str
+
+
 @dataclass(frozen=True)
 class Share:
     """What is planned of one method with one model. played: episodes of it that are on disk already.
+
+    engine: the model, and where it is one among several engines, all of them.
 
     missing: what is unknown, and why and what helps; empty if nothing is.
     """
@@ -98,59 +110,83 @@ class Share:
 
 
 def forecast(planned: Iterable[Planned]) -> list[Share]:
-    """What is left to play of planned runs, a share for each method and model.
+    """What is left to play of planned runs, a share for each method and model; one for each of an engine's models.
 
-    A run that is planned twice is played once. Runs without a model are free, and are left out.
+    A run that is planned twice is played once. What rules and recordings answer is free, and is left out.
     """
     groups: dict[tuple[str, str], dict[str, Planned]] = {}
     for one in planned:
         manifest = one.manifest
-        if engines.parse(manifest.engine).kind in engines.MODELS:
-            groups.setdefault((manifest.engine, manifest.method), {})[manifest.digest] = one
-    return [_share(engine, method, list(runs.values())) for (engine, method), runs in groups.items()]
+        groups.setdefault((manifest.engine, manifest.method), {})[manifest.digest] = one
+    return [
+        _share(model, engine, method, list(runs.values()))
+        for (engine, method), runs in groups.items()
+        for model in dict.fromkeys(part.text for part in engines.parse(engine).parts if part.kind in engines.MODELS)
+    ]
 
 
-def taken(engine: str, method: str, parameters: Mapping[str, Any]) -> Taken | None:
-    """What an episode of the method took: in the run or recording of the engine that is most like these parameters.
+def taken(model: str, method: str, parameters: Mapping[str, Any], engine: str = "") -> Taken | None:
+    """What the model takes in an episode of the method: in the run or recording that is most like these parameters.
 
-    Without one of this engine, of the same model with other options; then of any model, whose seconds say nothing.
+    engine: the whole one, if the model answers only some operators; they alone are counted. Without a run of this
+    model, of the same one with other options; then of any model, whose seconds say nothing.
     """
-    found = [*_runs(method), *_recordings(method)]
-    if not found:
+    wanted, whole = engines.parse(model), engines.parse(engine or model)
+
+    def asked(past: _Past) -> dict[str, engines.Engine]:
+        """The operators that the model is to answer, and who did."""
+        return {name: past.engine.of(name) for name in past.operators if whole.of(name).text == wanted.text}
+
+    def told(past: _Past) -> bool:
+        by = asked(past)
+        tokens = sum(past.operators[name]["tokens_in"] for name in by)
+        return tokens > 0 and all(who.kind in engines.MODELS for who in by.values())
+
+    def likeness(past: _Past) -> tuple[Any, ...]:
+        by = asked(past).values()
+        same = sum(past.parameters.get(name) == value for name, value in parameters.items())
+        return all(who.text == model for who in by), all(who.name == wanted.name for who in by), same, past.episodes
+
+    best = max(filter(told, [*_runs(method), *_recordings(method)]), key=likeness, default=None)
+    if best is None:
         return None
-    wanted = engines.parse(engine)
-
-    def likeness(one: tuple[Taken, Mapping[str, Any], int]) -> tuple[Any, ...]:
-        took, held, episodes = one
-        same = sum(held.get(name) == value for name, value in parameters.items())
-        return took.engine == engine, engines.parse(took.engine).name == wanted.name, same, episodes
-
-    best = max(found, key=likeness)[0]
-    return best if engines.parse(best.engine).name == wanted.name else best._replace(seconds=None)
+    took = [best.operators[name] for name in asked(best)]
+    calls, into, out = (sum(operator[name] for operator in took) / best.episodes for name in COUNTED)
+    known, seconds = likeness(best)[1] and all(operator["seconds"] is not None for operator in took), None
+    # As if no answer had come from the cache: a cache hit takes no time.
+    if known and (uncached := sum(operator["calls"] - operator["cached"] for operator in took)):
+        seconds = calls * sum(operator["seconds"] for operator in took) / uncached
+    return Taken(calls, into, out, seconds, f"{_counted(best.episodes)} of {best.engine} took in {best.where}")
 
 
-def _share(engine: str, method: str, runs: Sequence[Planned]) -> Share:
+def _share(model: str, engine: str, method: str, runs: Sequence[Planned]) -> Share:
+    """The model's share of runs of a method with an engine, of which it is a part or the whole."""
+    whole, name = engines.parse(engine), model if model == engine else f"{model} in '{engine}'"
     episodes, played = sum(len(run.manifest.tasks) for run in runs), sum(_played(run.manifest) for run in runs)
     left = episodes - played
-    took = taken(engine, method, runs[0].manifest.parameters)
+    took = taken(model, method, runs[0].manifest.parameters, engine)
     if took is None:
-        known = [run.calls for run in runs if run.calls is not None]
+        known = [
+            sum(count for operator, count in run.calls.items() if whole.of(operator).text == model)
+            for run in runs
+            if run.calls is not None
+        ]
         # Rules played all episodes, and what they made in those that are on disk is not told apart.
         by_rules = sum(known) if len(known) == len(runs) and not played else None
         why = f"tokens, dollars and hours unknown: no run of a model on {method} yet; try -p limit 2 first"
         source = "as many calls as rules made; a model makes fewer or more" if by_rules is not None else ""
-        return Share(engine, method, episodes, played, by_rules, None, None, None, None, source, (why,))
+        return Share(name, method, episodes, played, by_rules, None, None, None, None, source, (why,))
     calls, into, out = (left * number for number in (took.calls, took.tokens_in, took.tokens_out))
     seconds = None if took.seconds is None else left * took.seconds
     missing = []
-    model = engines.parse(engine).name
-    dollars = usage.price(model, round(into), round(out))
+    priced = engines.parse(model).name
+    dollars = usage.price(priced, round(into), round(out))
     if dollars is None:
-        missing.append(f"dollars unknown: {usage.price_file()} has no price for {model}; add a line")
+        missing.append(f"dollars unknown: {usage.price_file()} has no price for {priced}; add a line")
     if seconds is None:
-        missing.append(f"hours unknown: {took.source} tells no seconds of {engine}; try -p limit 2 first")
+        missing.append(f"hours unknown: {took.source} tells no seconds of {model}; try -p limit 2 first")
     return Share(
-        engine, method, episodes, played, calls, into, out, dollars, seconds, f"as {took.source}", tuple(missing)
+        name, method, episodes, played, calls, into, out, dollars, seconds, f"as {took.source}", tuple(missing)
     )
 
 
@@ -166,40 +202,38 @@ def _usages(folder: Path) -> list[dict[str, dict[str, Any]]]:
     return [took or {} for took in lines.values()]
 
 
-def _runs(method: str) -> Iterator[tuple[Taken, Mapping[str, Any], int]]:
-    """What the runs of a method took, with their parameters and number of episodes; of those that took tokens."""
+def _runs(method: str) -> Iterator[_Past]:
+    """What the runs of a method took, of those in which a model answers."""
     runs = runs_folder()
     for path in sorted([*runs.glob("*/manifest.json"), *runs.glob("*/*/manifest.json")]):
         held = json.loads(path.read_text())
-        if held.get("method") != method or engines.parse(held["engine"]).kind not in engines.MODELS:
+        if held.get("method") != method or engines.parse(held["engine"]).kinds.isdisjoint(engines.MODELS):
             continue
-        episodes = _usages(path.parent)
-        took = [operator for episode in episodes for operator in episode.values()]
-        if not sum(operator["tokens_in"] for operator in took):
-            continue
-        calls, into, out = (sum(operator[name] for operator in took) / len(episodes) for name in COUNTED)
-        # As if no answer had come from the cache: a cache hit takes no time.
-        asked = sum(operator["calls"] - operator["cached"] for operator in took)
-        seconds = calls * sum(operator["seconds"] for operator in took) / asked if asked else None
-        source = f"{_counted(len(episodes))} of {held['engine']} took in {path.parent.relative_to(runs)}"
-        yield Taken(held["engine"], calls, into, out, seconds, source), held["parameters"], len(episodes)
+        episodes, totals = _usages(path.parent), dict[str, Counter[str]]()
+        for operator, took in (item for episode in episodes for item in episode.items()):
+            numbers = {name: took[name] for name in (*COUNTED, "seconds", "cached")}
+            totals.setdefault(operator, Counter()).update(numbers)
+        where = str(path.parent.relative_to(runs))
+        yield _Past(engines.parse(held["engine"]), totals, held["parameters"], len(episodes), where)
 
 
-def _recordings(method: str) -> Iterator[tuple[Taken, Mapping[str, Any], int]]:
+def _recordings(method: str) -> Iterator[_Past]:
+    """What the recordings of a method took."""
     for name, about in manifests().items():
         if about["method"] != method:
             continue
         with (recordings_folder() / name / "usage.csv").open(encoding="utf-8", newline="") as file:
             lines = list(csv.DictReader(file))
-        episodes = len(about["tasks"])
-        calls, into, out = (
-            sum(float(line[column]) for line in lines) / episodes for column in ("calls", "tokens in", "tokens out")
-        )
-        # A row without seconds had answers from the cache.
-        timed = all(line["seconds"] for line in lines)
-        seconds = sum(float(line["seconds"]) for line in lines) / episodes if timed else None
-        source = f"{_counted(episodes)} of {about['engine']} took in recording {name}"
-        yield Taken(about["engine"], calls, into, out, seconds, source), about["parameters"], episodes
+        totals: dict[str, dict[str, Any]] = {}
+        for line in lines:
+            total = totals.setdefault(line["operator"], dict.fromkeys((*COUNTED, "seconds", "cached"), 0))
+            for column in COUNTED:
+                total[column] += float(line[column.replace("_", " ")])
+            # A row without seconds had answers from the cache, and its file does not say how many.
+            known = line["seconds"] and total["seconds"] is not None
+            total["seconds"] = total["seconds"] + float(line["seconds"]) if known else None
+        engine = engines.parse(about["engine"])
+        yield _Past(engine, totals, about["parameters"], len(about["tasks"]), f"recording {name}")
 
 
 def _counted(episodes: int) -> str:

@@ -9,13 +9,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import chat_server as chat
-from asking import Asking
+from asking import Asking, Checking
 from chat_server import ChatServer
 from lab.__main__ import main
 from lab.machine.paths import REHEARSAL, ROOT
@@ -23,6 +24,7 @@ from lab.models.connect import connect
 from lab.notebooks.documents import NotebookError
 from lab.notebooks.execute import Outcome
 from lab.notebooks.grid import Cell, cells_of, items
+from lab.notebooks.sweep import _renamed, _stand_ins
 from lab.runs.experiment import collect
 from small_notebooks import notebook
 
@@ -30,11 +32,12 @@ PARAMETERS = """engine: str = "rules"  # who answers
 limit: int = 3  # episodes
 share: float | None = None  # of the tasks
 names: list[str] = ["a"]  # what to call them
-title: str = ""  # above the table"""
-PLAY = """from asking import Asking
+title: str = ""  # above the table
+engines: dict = {}  # who answers single operators instead"""
+PLAY = """from asking import Checking
 from lab.runs.experiment import collect
 
-collect(Asking(engine=engine, count=limit), workers=1, show_progress=False)"""
+collect(Checking(engine=engine, engines=engines, count=limit), workers=1, show_progress=False)"""
 REPORT = """from lab.notebooks import expected
 report = expected.Report("book", "made", limit)
 report("calls", limit)
@@ -108,12 +111,17 @@ def test_the_last_grid_changes_fastest_and_values_have_their_declared_types(book
         (["limit="], "has an empty value"),
         (["limit=1", "limit=2"], "--grid limit is given twice; put all its values into one"),
         (["title=a"], "title is given by -p and by --grid; drop one"),
-        (["limt=1"], "book has no parameter 'limt'. There are:"),
+        (["limt=1"], "book has no parameter 'limt'; did you mean 'limit'"),
         (["limit=1,many"], "parameter limit got 'many', which is no int"),
         (["limit=1,2,1"], "has 1 twice"),
-        (["engine=rules,rules@2"], "engine 'rules@2' cannot answer.*a probability between 0 and 1"),
+        (["engine=rules,rules@2"], "engine=rules@2.* cannot answer.*'rules@2'.* a probability between 0 and 1"),
         (["engine=gpt-4o"], "engine 'gpt-4o' cannot answer, and no cell was played.*OPENAI_BASE_URL"),
         (["engine=replay:nowhere"], "engine 'replay:nowhere' cannot answer"),
+        (["engine=rules, Verify: rules@0.5"], 'is that of one operator; name the others.* "rules, Verify: rules@0.5"'),
+        (['engine="rules, Verify: rules@2",rules'], "cannot answer, and no cell was played: Engine 'rules@2'"),
+        (["engines={verify: replay:nowhere},{}"], "engine 'replay:nowhere' cannot answer"),
+        (["engines={verify: [rules]}"], "no cell was played: engines: 'verify': .* is no operator with an engine"),
+        (["engines={verify: m?seed=1}"], 'is no dict, or lacks quotes, as in {verify: "gpt-4o'),
     ],
 )
 def test_a_wrong_grid_is_refused_before_anything_runs(book: Path, grids: list[str], said: str) -> None:
@@ -130,6 +138,10 @@ def test_a_cell_has_a_folder_that_tells_its_point_and_no_other_has(book: Path, t
     cells, out = cells_of([str(book)], [], ["engine=rules,rules@0.8", "limit=1"], tmp_path / "out")
     assert [cell.job.output for cell in cells] == [
         out / "engine=rules limit=1" / "book.ipynb", out / "engine=rules@0.8 limit=1" / "book.ipynb",
+    ]  # fmt: skip
+    cells, _ = cells_of([str(book)], [], ["engines={verify: rules@0.9, realize: rules},{}"])
+    assert [cell.job.output.parent.name[:-7] for cell in cells] == [
+        "engines=verify- rules@0.9, realize- rules", "engines=none",
     ]  # fmt: skip
     odd = ["a/b", "a-b", "..", "é" * 300, "{x}", "a\nb", "", " "]
     cells, out = cells_of([str(book)], [], ["title=" + ",".join(map(json.dumps, odd))], tmp_path / "out")
@@ -154,6 +166,43 @@ def test_evidence_is_simulated_where_any_engine_of_the_notebook_is_noisy(tmp_pat
     assert told == ["measured", *["simulated"] * 7]
 
 
+def test_the_engines_of_a_cell_are_those_of_all_its_operators(book: Path, server: ChatServer) -> None:
+    grids = ['engine=rules,"rules, Realize: small"', "engines={validate: other},{validate: rules@0.9},{}"]
+    cells, _ = cells_of([str(book)], [], grids)
+    assert [(str(cell.engines["engine"]), bool(cell.models), cell.evidence) for cell in cells] == [
+        ("rules, Validate: other", True, "measured"),
+        ("rules, Validate: rules@0.9", False, "simulated"),
+        ("rules", False, "measured"),
+        ("rules, Realize: small, Validate: other", True, "measured"),
+        ("rules, Realize: small, Validate: rules@0.9", True, "simulated"),
+        ("rules, Realize: small", True, "measured"),
+    ]
+    assert cells[0].identity["addresses"] == {"rules, Validate: other": f"rules, Validate: {server.address}"}
+
+
+def test_noise_in_whose_place_others_answer_every_operator_makes_nothing_simulated(book: Path, tmp_path: Path) -> None:
+    (cell,), _ = cells_of([str(book)], [], ["engine=rules@0.5"], tmp_path / "out")
+    assert cell.evidence == "simulated" and _kept(cell).finished()["evidence"] == "measured"
+
+
+def test_a_rehearsal_renames_models_alone_and_the_same_ones_alike(book: Path, server: ChatServer) -> None:
+    def renamed(engine: str, engines: str) -> list[Any]:
+        (cell,), _ = cells_of([str(book)], [], [f"engine={engine}", f"engines={engines}"])
+        names = _stand_ins(cell)
+        back = {name: model for model, name in names.items()}
+        assert all(_renamed(_renamed(value, names), back) == value for value in cell.point.values())
+        return [_renamed(value, names) for value in cell.point.values()]
+
+    assert renamed("rules@0.5", "{validate: small}") == ["rules@0.5", {"validate": "stand-in-1"}]
+    assert renamed("small", "{validate: small}") == ["stand-in-1", {"validate": "stand-in-1"}]
+    assert renamed("small", "{validate: other, realize: rules}") == [
+        "stand-in-1", {"validate": "stand-in-2", "realize": "rules"},
+    ]  # fmt: skip
+    assert renamed('"small, Validate: other"', "{realize: other}") == [
+        "stand-in-1, Validate: stand-in-2", {"realize": "stand-in-2"},
+    ]  # fmt: skip
+
+
 def _kept(cell: Cell, not_measured: bool = False) -> Cell:
     """The cell as if it had been played: an output, a run, a record."""
     cell.job.output.parent.mkdir(parents=True, exist_ok=True)
@@ -161,7 +210,7 @@ def _kept(cell: Cell, not_measured: bool = False) -> Cell:
     setup = Asking(count=4, wrong=("003",) if not_measured else (), fault="BackendDied")
     run = collect(setup, workers=1, show_progress=False)
     cell.noted.write_text(f"{run.folder}\n")
-    cell.keep(Outcome(cell.job, "", 2.0))
+    cell.keep(Outcome(cell.job, "", 2.0, 1.0))
     return cell
 
 
@@ -192,10 +241,10 @@ def test_a_sweep_goes_on_after_sigkill_and_a_failing_cell_fails_alone(
     command = ["run", str(book), *grids, "--out", str(out), "--yes", "--jobs", "1"]
     killed = subprocess.Popen([sys.executable, "-m", "lab", *command], cwd=ROOT, stdout=subprocess.DEVNULL)
     first = out / "limit=1 share=0.5" / "book.cell.json"
-    for _ in range(600):
+    for _ in range(6000):
         if first.exists():
             break
-        time.sleep(0.1)
+        time.sleep(0.01)
     killed.kill()
     killed.wait()
     before = first.stat().st_mtime_ns
@@ -209,7 +258,9 @@ def test_a_sweep_goes_on_after_sigkill_and_a_failing_cell_fails_alone(
     assert [(row["limit"], row["share"], row["calls (figure)"]) for row in rows] == [
         ("1", "0.5", "1"), ("3", "0.5", ""),
     ]  # fmt: skip
-    assert [rows[0][name] for name in ("unknown", "state", "evidence", "data")] == ["", "ok", "measured", "made"]
+    told_of = ["unknown", "state", "evidence", "data", "n"]
+    assert [rows[0][name] for name in told_of] == ["", "ok", "measured", "made", "1"]
+    assert (rows[1]["data"], rows[1]["n"]) == ("", "")
     assert rows[1]["state"] == "failed: cell 4: AssertionError: too many"
     assert "| limit | share |" in (out / "sweep.md").read_text().replace("---:", "")
     assert f"AssertionError: too many; kept up to there in {out}" in told
@@ -222,43 +273,28 @@ def test_what_a_model_will_take_is_told_from_a_rehearsal_and_its_runs_and_nobody
     prices.write_text("small: {input: 2.0, output: 10.0}\nother: {input: 20.0, output: 100.0}\n")
     monkeypatch.setenv("LAB_PRICES", str(prices))
     monkeypatch.setattr("sys.stdin", open(os.devnull))  # noqa: SIM115
-    command = [
-        "run",
-        str(book),
-        "-p",
-        "limit",
-        "2",
-        "--grid",
-        "engine=small,other,rules",
-        "--out",
-        str(tmp_path / "out"),
-    ]
+    grid = ["--grid", "engines={validate: small},{validate: other},{}"]
+    command = ["run", str(book), "-p", "limit", "2", *grid, "--out", str(tmp_path / "out")]
     assert main(command) == 2
     told = capsys.readouterr()
-    assert "small, asking: 2 episodes, 6 calls (as many calls as rules made" in told.out
-    assert "no run of a model on asking yet; try -p limit 2 first" in told.out
+    assert "rehearsing 1 of 1 settings" in told.out
+    assert "small in 'rules, Validate: small', checking: 2 episodes, 6 calls (as many calls as rules made" in told.out
+    assert "no run of a model on checking yet; try -p limit 2 first" in told.out
     assert "in all: calls 12; dollars unknown; hours unknown" in told.out
     assert "1 cell on rules and recordings: 0 dollars" in told.out
     assert "add --yes" in told.err
-    assert server.count == 0 and not list(tmp_path.glob("default-runs/asking/*")), "a rehearsal asks nobody"
+    assert server.count == 0 and not list(tmp_path.glob("default-runs/checking/*")), "a rehearsal asks nobody"
 
-    server.behave(lambda request: chat.answer({"shelf": 1, "why": ""}, delay=0.02))
-    collect(Asking(engine="small", count=1), workers=1, show_progress=False)  # 3 calls of 7 tokens in and 3 out
+    server.behave(lambda request: chat.answer({"right": True}, delay=0.02))
+    played = Checking(engine="rules", engines={"validate": "small"}, count=2)
+    collect(played, workers=1, show_progress=False)  # 3 calls of 7 tokens in and 3 out each
     assert main(command) == 2
     told = capsys.readouterr()
     assert "rehearsing" not in told.out, "a rehearsal is kept"
-    assert (
-        "small, asking: 2 episodes, 6 calls, 42 tokens in, 18 out, 0.00 dollars (as 1 episode of small took" in told.out
-    )
-    assert (
-        "other, asking: 2 episodes, 6 calls, 42 tokens in, 18 out, 0.00 dollars (as 1 episode of small took" in told.out
-    )
+    assert "small in 'rules, Validate: small', checking: 0 of 2 episodes, 0 calls" in told.out, "it is on disk"
+    assert "other in 'rules, Validate: other', checking: 2 episodes, 6 calls, 42 tokens in, 18 out, 0.00 d" in told.out
     assert "tells no seconds of other" in told.out
-    assert "in all: calls 12; dollars 0.00; hours unknown" in told.out
-
-    collect(Asking(engine="small", count=2), show_progress=False)
-    assert main(command) == 2
-    assert "small, asking: 0 of 2 episodes, 0 calls" in capsys.readouterr().out, "what is on disk is not played again"
+    assert "in all: calls 6; dollars 0.00; hours unknown" in told.out
 
 
 def test_a_rehearsal_never_writes_among_the_runs_of_the_model_whose_name_it_bears(

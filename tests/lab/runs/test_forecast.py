@@ -47,7 +47,7 @@ def played(run: Manifest, *usages: dict[str, Any]) -> Path:
 def test_what_is_left_costs_what_such_episodes_took(tmp_path: Path) -> None:
     run = manifest(10)
     played(run, took(4, 1000, 100, 6.0), took(2, 3000, 100, 3.0))
-    (share,) = forecast([Planned(run, 99), Planned(run, 99)])
+    (share,) = forecast([Planned(run, {"realize": 99}), Planned(run, {"realize": 99})])
     assert (share.episodes, share.played) == (10, 2)
     assert (share.calls, share.tokens_in, share.tokens_out) == (8 * 3, 8 * 2000, 8 * 100)
     assert share.dollars == pytest.approx(8 * (2000 * 2 + 100 * 10) / 1e6) and share.seconds == pytest.approx(8 * 4.5)
@@ -59,7 +59,7 @@ def test_what_is_left_costs_what_such_episodes_took(tmp_path: Path) -> None:
 
 def test_rules_are_free_and_no_run_of_the_method_leaves_dollars_unknown() -> None:
     played(manifest(3, method="another"), took(1, 1000, 100))
-    (share,) = forecast([Planned(manifest(3), 9), Planned(manifest(3, "rules"), 9)])
+    (share,) = forecast([Planned(manifest(3), {"realize": 9}), Planned(manifest(3, "rules"), {"realize": 9})])
     assert (share.engine, share.calls, share.dollars, share.seconds) == ("small", 9, None, None)
     assert "no run of a model on asking yet; try -p limit 2 first" in str(share)
     (share,) = forecast([Planned(manifest(3), None)])  # rules could not play it
@@ -68,11 +68,40 @@ def test_rules_are_free_and_no_run_of_the_method_leaves_dollars_unknown() -> Non
 
 def test_another_models_tokens_are_priced_and_its_seconds_are_not_taken() -> None:
     played(manifest(1, "large"), took(2, 1000, 100, 6.0))
-    (share,) = forecast([Planned(manifest(4), 1)])
+    (share,) = forecast([Planned(manifest(4), {"realize": 1})])
     assert share.calls == 8 and share.dollars == pytest.approx(4 * 0.003) and share.seconds is None
     assert share.missing[0].startswith("hours unknown: 1 episode of large took")
-    (share,) = forecast([Planned(manifest(4, "unlisted"), 1)])
+    (share,) = forecast([Planned(manifest(4, "unlisted"), {"realize": 1})])
     assert share.dollars is None and "has no price for unlisted; add a line" in str(share)
+
+
+def both(*realize: float, validate: tuple[float, ...] = (2, 50, 5, 1.0)) -> dict[str, Any]:
+    """An episode's usage, of two operators."""
+    return took(*realize) | {"validate": took(*validate)["realize"]}
+
+
+def test_of_several_engines_each_model_has_its_own_calls_tokens_and_price() -> None:
+    played(manifest(2), both(4, 1000, 100, 6.0), both(4, 1000, 100, 6.0))
+    made = {"realize": 9, "validate": 3}
+    (share,) = forecast([Planned(manifest(1, "rules@0.8, Validate: small"), made)])
+    assert share.engine == "small in 'rules@0.8, Validate: small'"
+    assert (share.calls, share.tokens_in, share.tokens_out, share.seconds) == (2, 50, 5, 1.0)
+    assert share.dollars == pytest.approx((50 * 2 + 5 * 10) / 1e6)
+    one, other = forecast([Planned(manifest(1, "small, Validate: unlisted"), made)])
+    assert (one.calls, one.tokens_in, one.dollars) == (4, 1000, pytest.approx(0.003))
+    assert (other.calls, other.tokens_in, other.dollars, other.seconds) == (2, 50, None, None)
+    assert other.missing[0].endswith("has no price for unlisted; add a line")
+
+
+def test_what_rules_answered_tells_nothing_of_a_model() -> None:
+    run = manifest(1, "rules, Validate: small")
+    played(run, both(4, 0, 0))
+    made = {"realize": 9, "validate": 3}
+    (whole,) = forecast([Planned(manifest(1), made)])
+    assert (whole.calls, whole.tokens_in) == (12, None)
+    (realize,) = forecast([Planned(manifest(1, "rules, Realize: small"), made)])
+    assert (realize.calls, realize.tokens_in) == (9, None)
+    assert taken("small", "asking", PARAMETERS, "rules@0.5, Validate: small").calls == 2
 
 
 def test_the_same_model_comes_first_then_the_most_similar_settings() -> None:
@@ -101,7 +130,7 @@ def test_a_recording_of_the_method_tells_where_no_run_does(tmp_path: Path) -> No
     lines = [{"operator": "realize", "calls": 6, "tokens in": 600, "tokens out": 60, "seconds": 3.0}]
     recordings.save(folder, pd.DataFrame(), pd.DataFrame(lines), list(run.tasks), "kept")
     (folder / "usage.jsonl").unlink()
-    assert taken("small", "asking", PARAMETERS)[1:5] == (3, 300, 30, 1.5)
+    assert taken("small", "asking", PARAMETERS)[:4] == (3, 300, 30, 1.5)
     lines.append(lines[0] | {"seconds": None})  # answers of another operator came from the cache
     recordings.save(folder, pd.DataFrame(), pd.DataFrame(lines), list(run.tasks), "kept")
     assert taken("small", "asking", PARAMETERS).seconds is None
