@@ -26,7 +26,7 @@ PASSING = "passing"  # metadata of a cell's outputs that only matter while it ru
 PAUSE = 0.3  # seconds between two lines in a terminal or a cell
 LOG_PAUSE = 60.0  # and in a log
 
-Show = Callable[[str, bool], None]  # takes the line, and whether it is the last
+Show = Callable[..., None]  # takes the line, whether it is the last, and whether it has to be seen at once
 _active: list[Bar] = []  # the bars of this process, innermost last
 _waiting: dict[int, str] = {}  # thread -> why it waits
 _lock = threading.RLock()  # a bar that is drawn may be told something by what draws it
@@ -59,11 +59,11 @@ class Bar:
             if isinstance(took, Mapping):  # what is played need not ask a model
                 self.spend(took["tokens_in"] + took["tokens_out"], took["usd"])
 
-    def show(self, last: bool = False) -> None:
-        """Draw the line now."""
+    def show(self, last: bool = False, urgent: bool = False) -> None:
+        """Draw the line, if the last drawing was not just now; the last one and an urgent one always."""
         with _lock:
             for show in self._shows:
-                show(self.text(last), last)
+                show(self.text(last), last, urgent)
 
     def text(self, last: bool = False) -> str:
         """The line. last: only what is still of interest afterwards, and the same after every run."""
@@ -98,7 +98,7 @@ def note(message: str) -> None:
     with _lock:
         if _active:
             _active[-1].remark = message
-            _active[-1].show()
+            _active[-1].show(urgent=bool(message))
         elif message:
             say(message, passing=True)
 
@@ -203,13 +203,13 @@ def _in_file(path: str) -> Show | None:
     return _paused(show, PAUSE) if path else None
 
 
-def _paused(show: Show, pause: float) -> Show:
-    """`show` at most once in `pause` seconds, and always the last time."""
+def _paused(show: Callable[[str, bool], None], pause: float) -> Show:
+    """`show` at most once in `pause` seconds, and always the last time and where it is urgent."""
     shown = -pause
 
-    def now_and_then(text: str, last: bool) -> None:
+    def now_and_then(text: str, last: bool, urgent: bool = False) -> None:
         nonlocal shown
-        if last or time.monotonic() - shown >= pause:
+        if last or urgent or time.monotonic() - shown >= pause:
             shown = time.monotonic()
             show(text, last)
 

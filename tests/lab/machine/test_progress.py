@@ -60,12 +60,18 @@ def test_a_terminal_has_one_line_that_is_rewritten() -> None:
     assert shown.count("\n") == 1 and shown.endswith("\r\n") and "\runits 3/3" in shown
 
 
-def test_a_log_gets_the_first_and_the_last_line_of_a_quick_run(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_gets_the_first_and_the_last_line_and_what_is_noted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     with progress.bar(50, "units") as bar:
-        for _ in range(50):
+        for _ in range(40):
             bar.update()
-        progress.note("nearly")
-    assert capsys.readouterr().err == "units 0/50\nunits 50/50\n"
+        progress.note("no worker there")
+        for _ in range(10):
+            bar.update()
+        progress.note("")
+    first, noted, last = capsys.readouterr().err.splitlines()
+    assert (first, last) == ("units 0/50", "units 50/50") and noted.startswith("units 40/50 · no worker there · ")
 
 
 def test_the_runner_reads_the_line_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

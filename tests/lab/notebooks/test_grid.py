@@ -121,7 +121,7 @@ def test_the_last_grid_changes_fastest_and_values_have_their_declared_types(book
         (['engine="rules, Verify: rules@2",rules'], "cannot answer, and no cell was played: Engine 'rules@2'"),
         (["engines={verify: replay:nowhere},{}"], "engine 'replay:nowhere' cannot answer"),
         (["engines={verify: [rules]}"], "no cell was played: engines: 'verify': .* is no operator with an engine"),
-        (["engines={verify: m?seed=1}"], 'is no dict, or lacks quotes, as in {verify: "gpt-4o'),
+        (["engines={verify: m?seed=1}"], "is no dict .in braces or brackets, a text with"),
     ],
 )
 def test_a_wrong_grid_is_refused_before_anything_runs(book: Path, grids: list[str], said: str) -> None:
