@@ -83,7 +83,7 @@ clean:
 # whose result pip keeps for the next environment, and uv only where the index lets it.
 $(READY): requirements.txt requirements-hashes.txt pyproject.toml
 ifeq ($(CONDA),)
-	@"$(PYTHON)" -c "$(SUPPORTED)" 2>/dev/null && command -v cc c++ >/dev/null || { \
+	@"$(PYTHON)" -c "$(SUPPORTED)" 2>/dev/null && command -v cc >/dev/null && command -v c++ >/dev/null || { \
 	  echo "This needs Python 3.11.2 to 3.13 with its venv module, and a C and C++ compiler. Debian and Ubuntu have them by:" \
 	    "apt install python3-venv build-essential. Another Python is named by: make PYTHON=/path/to/python3" >&2; exit 1; }
 	"$(PYTHON)" -m venv $(VENV)
