@@ -1,26 +1,38 @@
-# Every target sets up .venv first, so that one command in a fresh clone is enough.
-PYTHON ?= $(firstword $(shell command -v python3.11) $(shell command -v python3) python3.11)
+# Every target sets up its environment first, so that one command in a fresh clone is enough: .venv, or the conda
+# environment that is active (its base excepted).
+#   PYTHON=…     the interpreter to make .venv with, 3.11.2 to 3.13
+#   TORCH=cpu    another build of PyTorch than the registry's: cpu, auto, cu130, … (uv's --torch-backend)
+#   HASHES=1     check each package against requirements-hashes.txt, PyTorch excepted, whose builds differ
+#   INSTALL=pip  without uv
+CONDA := $(if $(filter-out base,$(CONDA_DEFAULT_ENV)),$(CONDA_PREFIX))
+VENV := $(or $(CONDA),.venv)
+SUPPORTED := import ensurepip, sys; sys.exit(not (3, 11, 2) <= sys.version_info < (3, 14))
+PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3,\
+  $(if $(shell $(name) -c "$(SUPPORTED)" 2>/dev/null && echo yes),$(name))) python3)
 JOBS ?= 2
 DATA ?= auto
-VENV := .venv
 RUN := $(VENV)/bin/python -m
-READY := $(VENV)/.installed
+INSTALL ?= uv
+WITH := $(RUN) $(if $(filter uv,$(INSTALL)),lab.machine.install,pip install --quiet)
+READY := $(VENV)/.explicit-state
+# With the extra dev, which the tests, the linters and the timings need.
+DEV := $(VENV)/.explicit-state-dev
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: reproduce test lint lab bench benchmark check-notebooks notebooks clean
+.PHONY: reproduce test lint lab bench benchmark check-notebooks notebooks pins clean
 .DEFAULT_GOAL := reproduce
 
 # Execute every notebook offline into runs/notebooks/, and hold the numbers against notebooks/expected.yaml.
 reproduce: $(READY)
 	$(RUN) lab reproduce --jobs $(JOBS)
 
-test: $(READY)
+test: $(DEV)
 	$(RUN) pytest -q -n $(JOBS) -p no:benchmark
 
 # Style, imports and types; settings are in pyproject.toml.
-lint: $(READY)
+lint: $(DEV)
 	$(RUN) ruff format --check .
 	$(RUN) ruff check .
 	$(RUN) mypy
@@ -29,7 +41,7 @@ lint: $(READY)
 lab: $(READY)
 	$(RUN) lab explore
 
-bench: $(READY)
+bench: $(DEV)
 	$(RUN) pytest benchmarks -q --benchmark-only
 
 # Build RewardPrediction's trajectories once and keep them: make benchmark DATA=official
@@ -44,13 +56,44 @@ check-notebooks: $(READY)
 notebooks: $(READY)
 	$(RUN) lab run --in-place --jobs $(JOBS)
 
-clean:
-	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+# Resolve pyproject.toml into requirements*.txt, for all its Pythons and systems in one list. A version stays as it is
+# where pyproject.toml allows it; UPGRADE=1 takes the newest of all.
+EXTRAS := dev cluster local planners
+# They come with PyTorch's build for CUDA; without them the pins hold for every build.
+CUDA := cuda-bindings cuda-toolkit nvidia-cudnn-cu13 nvidia-cusparselt-cu13 nvidia-nccl-cu13 nvidia-nvshmem-cu13 triton
+PIN := $(RUN) uv pip compile pyproject.toml --universal --excludes build/cuda.txt --no-annotate --quiet \
+  --custom-compile-command "make pins" $(if $(UPGRADE),--upgrade)
+pins: $(READY)
+	mkdir -p build
+	printf '%s\n' $(CUDA) >build/cuda.txt
+	$(PIN) -o requirements.txt
+	cp requirements.txt build/pins.txt
+	for extra in $(EXTRAS); do \
+	  $(PIN) --extra $$extra -c build/pins.txt -o requirements-$$extra.txt; \
+	  added=$$(grep -vxFf requirements.txt requirements-$$extra.txt); \
+	  echo "$$added" >>build/pins.txt; \
+	  printf '# What the extra %s adds to requirements.txt: make pins\n%s\n' $$extra "$$added" >requirements-$$extra.txt; \
+	done
+	$(PIN) --generate-hashes --no-emit-package torch -c requirements.txt -o requirements-hashes.txt
 
-$(READY): requirements.txt pyproject.toml
-	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null || { \
-	  echo "$(PYTHON) is not Python 3.11, which the pinned packages need. Install it, then: make PYTHON=/path/to/python3.11" >&2; \
-	  exit 1; }
+clean:
+	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+
+# Besides the pins comes only what PyTorch's build needs (on Linux, CUDA). Two packages are compiled here, minutes of work
+# whose result pip keeps for the next environment, and uv only where the index lets it.
+$(READY): requirements.txt requirements-hashes.txt pyproject.toml
+ifeq ($(CONDA),)
+	@"$(PYTHON)" -c "$(SUPPORTED)" 2>/dev/null && command -v cc >/dev/null && command -v c++ >/dev/null || { \
+	  echo "This needs Python 3.11.2 to 3.13 with its venv module, and a C and C++ compiler. Debian and Ubuntu have them by:" \
+	    "apt install python3-venv build-essential. Another Python is named by: make PYTHON=/path/to/python3" >&2; exit 1; }
 	"$(PYTHON)" -m venv $(VENV)
-	$(RUN) pip install --quiet --disable-pip-version-check -r requirements.txt
+endif
+	$(if $(HASHES),$(WITH) --no-deps --require-hashes -r requirements-hashes.txt)
+	$(RUN) pip install --quiet --no-deps -c requirements.txt jericho fast-downward-textworld
+	$(WITH) $(if $(TORCH),--torch-backend $(TORCH)) -c requirements.txt torch
+	$(WITH) --no-deps -r requirements.txt -e .
+	touch $@
+
+$(DEV): requirements-dev.txt $(READY)
+	$(WITH) --no-deps -r requirements-dev.txt
 	touch $@

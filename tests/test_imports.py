@@ -1,4 +1,4 @@
-"""Imports run one way, and importing the suite is quick."""
+"""Imports run one way, what is imported is declared, and importing the suite is quick."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import ast
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from lab.machine.paths import ROOT
 from lab.notebooks.documents import committed, read
@@ -46,6 +50,20 @@ def test_a_module_imports_only_what_lies_below_it(path: Path) -> None:
 def test_nothing_imports_notebooks_tests_or_benchmarks() -> None:
     for path in MODULES:
         assert not {"notebooks", "tests", "benchmarks"} & set(imported(path.read_text(encoding="utf-8"), "")), path
+
+
+def test_every_package_that_the_suite_imports_is_declared() -> None:
+    names = {name for path in MODULES for name in imported(path.read_text(encoding="utf-8"), "")}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needs = [need for needs in (project["dependencies"], *project["optional-dependencies"].values()) for need in needs]
+    declared = {canonicalize_name(Requirement(need).name) for need in needs}
+    # A package that is not installed here, such as one of an extra, is taken to be called as its module.
+    providers = packages_distributions()
+    assert not [
+        name
+        for name in names - {""} - SUITE - set(sys.stdlib_module_names)
+        if not declared & {canonicalize_name(one) for one in providers.get(name, [name])}
+    ]
 
 
 @pytest.mark.parametrize("path", committed(), ids=lambda path: path.stem)

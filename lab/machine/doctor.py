@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
@@ -20,9 +21,7 @@ from lab.machine.paths import ROOT, official_data
 
 GROUP = "lab.doctor"
 INSTALL = "python -m pip install -r requirements.txt"
-# Needed by tools only: the offline engine runs without them.
-TESTS = {"pytest", "pytest-xdist", "pytest-benchmark", "hypothesis", "ruff", "unified_planning", "ConfigSpace"}
-OPTIONAL_PACKAGES = TESTS | {"jupyterlab"}
+INSTALL_DEV = "python -m pip install -r requirements-dev.txt"
 ROOMY = 2e9  # bytes; an environment with every benchmark's data takes about as much
 
 
@@ -67,15 +66,17 @@ def lines(parts: Mapping[str, list[Check]]) -> Iterator[str]:
 
 def own_checks() -> list[Check]:
     """What the library itself needs."""
+    from packaging.specifiers import SpecifierSet
+
     from lab.runs.cluster import INSTALL as dask
 
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    supported = SpecifierSet(project["requires-python"])
     python = ".".join(map(str, sys.version_info[:3]))
     suite, cluster, free = _installed("explicit-state"), _installed("distributed"), shutil.disk_usage(ROOT).free
     room = f"{free / 1e9:.1f} GB free"
     return [
-        Check(
-            "Python 3.11", sys.version_info[:2] == (3, 11), python, "install Python 3.11, then: make PYTHON=python3.11"
-        ),
+        Check(f"Python {supported}", supported.contains(python), python, "make PYTHON=/path/to/such/a/python3"),
         *_packages(),
         # Entry points are read from the installed package: without it no world has checks or data sets to show.
         Check("the suite is installed", suite is not None, suite or "", "python -m pip install -e ."),
@@ -102,8 +103,9 @@ def pins(requirements: Path = ROOT / "requirements.txt") -> dict[str, str]:
 
 
 def _packages() -> list[Check]:
-    """Missing packages, required and optional ones apart, and those installed in another version than pinned."""
-    pinned = pins()
+    """Missing packages, the suite's and its tests' apart, and those installed in another version than pinned."""
+    needed, tests = pins(), pins(ROOT / "requirements-dev.txt")
+    pinned = needed | tests
     installed = {name: _installed(name) for name in pinned}
     absent = sorted(name for name, found in installed.items() if found is None)
     other = sorted(
@@ -112,11 +114,10 @@ def _packages() -> list[Check]:
         # A local part such as +cpu names a build of the same version.
         if found is not None and found.split("+")[0] != pinned[name]
     )
-    needed = [name for name in absent if name not in OPTIONAL_PACKAGES]
-    extra = [name for name in absent if name in OPTIONAL_PACKAGES]
+    missing, untested = [name for name in absent if name in needed], [name for name in absent if name not in needed]
     return [
-        Check("packages", not needed, ", ".join(needed) or f"{len(pinned) - len(absent)} installed", INSTALL),
-        Check("packages for single experiments and tools", not extra, ", ".join(extra), INSTALL, optional=True),
+        Check("packages", not missing, ", ".join(missing) or f"{len(pinned) - len(absent)} installed", INSTALL),
+        Check("packages of the tests", not untested, ", ".join(untested), INSTALL_DEV, optional=True),
         Check("pinned versions", not other, "; ".join(other), INSTALL, optional=True),
     ]
 

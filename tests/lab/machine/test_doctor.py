@@ -86,7 +86,8 @@ def test_pins_for_another_machine_are_not_missed_on_this_one(tmp_path: Path) -> 
 
 
 def test_missing_and_differing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "pins", lambda: {"a": "1.0", "b": "1.0", "hypothesis": "2.0", "c": "3.0"})
+    listed = {"requirements.txt": {"a": "1.0", "b": "1.0", "c": "3.0"}, "requirements-dev.txt": {"hypothesis": "2.0"}}
+    monkeypatch.setattr(doctor, "pins", lambda file=ROOT / "requirements.txt": listed[file.name])
     monkeypatch.setattr(doctor, "_installed", {"a": "1.0", "c": "3.1+cpu"}.get)
     needed, extra, versions = doctor._packages()
     assert (needed.ok, needed.detail, needed.optional) == (False, "b", False)
@@ -94,21 +95,11 @@ def test_missing_and_differing_packages_are_named(monkeypatch: pytest.MonkeyPatc
     assert versions.detail == "c 3.1+cpu, not 3.0"
 
 
-def test_the_requirements_pin_all_that_the_suite_declares() -> None:
-    import tomllib
-
-    from packaging.requirements import Requirement
-
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    pinned = {name.lower() for name in doctor.pins()}
-    declared = map(Requirement, project["dependencies"])
-    assert {need.name.lower() for need in declared if not need.marker or need.marker.evaluate()} <= pinned
-    assert {name.lower() for name in doctor.OPTIONAL_PACKAGES} <= pinned
-
-
-def test_both_ways_to_install_read_the_same_requirements() -> None:
-    assert (ROOT / "requirements.txt").read_text(encoding="utf-8").rstrip().endswith("\n-e .")
-    assert "- -r requirements.txt" in (ROOT / "environment.yml").read_text(encoding="utf-8")
+def test_the_doctor_takes_the_pythons_of_pyproject(monkeypatch: pytest.MonkeyPatch) -> None:
+    for version, supported in (((3, 11, 1), False), ((3, 11, 2), True), ((3, 13, 9), True), ((3, 14, 0), False)):
+        monkeypatch.setattr(sys, "version_info", version)
+        (python,) = [check for check in doctor.own_checks() if check.what.startswith("Python ")]
+        assert python.ok == supported and "3.11.2" in python.what
 
 
 def test_a_dataset_is_fetched_once_into_its_own_folder(toy: Dataset, capsys: pytest.CaptureFixture) -> None:
