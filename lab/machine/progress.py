@@ -33,10 +33,15 @@ _lock = threading.RLock()  # a bar that is drawn may be told something by what d
 
 
 class Bar:
-    """How far a run is. total: of what is counted. done: how much of it an earlier session did."""
+    """How far a run is. total: of what is counted. done: how much of it an earlier session did.
 
-    def __init__(self, total: int, title: str, done: int = 0, shows: list[Show] | None = None) -> None:
-        self.total, self.title, self.done = total, title, done
+    alike: whether what is counted takes about as long each, so that it can be said how long the rest will.
+    """
+
+    def __init__(
+        self, total: int, title: str, done: int = 0, shows: list[Show] | None = None, alike: bool = True
+    ) -> None:
+        self.total, self.title, self.done, self.alike = total, title, done, alike
         self.remark = ""
         self._earlier, self._began = done, time.monotonic()
         self._dollars: float | None = 0.0
@@ -74,16 +79,16 @@ class Bar:
         # Without a price, tokens; rules take neither.
         spent = f"{self._tokens:,} tokens" if self._dollars is None else f"${self._dollars:,.2f}"
         parts += [self.remark, spent if self._dollars is None or self._dollars else ""]
-        if self.done - self._earlier > 0 and self.done < self.total:
+        if self.alike and self._earlier < self.done < self.total:
             pace = (time.monotonic() - self._began) / (self.done - self._earlier)
             parts.append(f"{duration(pace * (self.total - self.done))} left")
         return " · ".join(filter(None, parts))
 
 
 @contextmanager
-def bar(total: int, title: str, done: int = 0, show: bool = True) -> Iterator[Bar]:
+def bar(total: int, title: str, done: int = 0, show: bool = True, alike: bool = True) -> Iterator[Bar]:
     """A line of progress while the context lasts; `note` and `waits` write into the innermost one."""
-    line = Bar(total, title, done, _places() if show else [])
+    line = Bar(total, title, done, _places() if show else [], alike)
     _active.append(line)
     line.show()
     try:

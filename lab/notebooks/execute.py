@@ -139,7 +139,7 @@ def execute(
                 f"{other.source} and {job.source} would both be written to {job.output}; run them apart"
             )
     outcomes: dict[Path, Outcome] = {}
-    with progress.bar(len(jobs), "notebooks") as bar:
+    with progress.bar(len(jobs), "notebooks", alike=False) as bar:
         board = _Board(bar)
         with ThreadPoolExecutor(max_workers=max(1, side_by_side)) as pool:
             waiting = {pool.submit(_run, job, board, timeout) for job in jobs}
