@@ -23,6 +23,9 @@ from lab.runs.run import Episode, Run
 # what its program does in the sandbox is a result of that program.
 OF_THE_MACHINE = (BackendDied, EndpointError, OSError, MemoryError)
 ACCOUNTS = "played"  # attribute of an episode's error: what the episode took until then, a `Played`
+# A process takes two or three seconds to start and import what it plays.
+HERE_FIRST = 3.0  # seconds of playing in this process, to see how long the rest would take
+WORTH_PROCESSES = 15.0  # seconds that it would have to take
 TRACEBACK_LINES = 12  # enough to find the place, short enough to read in a table
 
 
@@ -53,14 +56,15 @@ Ended = tuple[Episode | Fault, Played]
 
 def play_all(
     run: Run, play: Play, workers: int = 0, backend: str = "loky", show_progress: bool = True, cluster: str = "",
-    title: str = "",
+    title: str = "", sparing: bool = False,
 ) -> list[Episode]:  # fmt: skip
     """Play every pending task of the run and append each episode as it ends.
 
     play: task id -> Played; with processes it must be picklable, best a function of a module with functools.partial.
     workers: how many at a time; 1 stays in this process. 0 is 1, and on a cluster every thread that it has.
     backend: joblib's, "loky" (processes; rules compute) or "threading" (endpoints wait). cluster: in place of it, the
-    address of a Dask scheduler, "tcp://host:8786". title: of the progress line; by default the run's method.
+    address of a Dask scheduler, "tcp://host:8786". title: of the progress line; by default the run's method. sparing:
+    begin in this process, and take processes only where the rest is long enough to be worth their start.
     An episode that raises is recorded with its error as failed. If the error is the machine's, it is not measured: it
     stays pending, and is played again the next time.
     Raises Interrupted on Ctrl-C, after closing what was under way, and Unavailable where what answers, its data or the
@@ -72,7 +76,7 @@ def play_all(
         for usage in run.usage().values():
             bar.book(usage)
         try:
-            with contextlib.closing(_stream(run, play, pending, workers, backend, cluster)) as episodes:
+            with contextlib.closing(_stream(run, play, pending, workers, backend, cluster, sparing)) as episodes:
                 for ended, played in episodes:
                     if cluster:  # else each call told its price when it was made
                         bar.book(played.usage)
@@ -99,7 +103,17 @@ def _kept(run: Run) -> str:
     return f"{len(run.episodes)} of {len(run.manifest.tasks)} episodes are in {run.folder}; run again to resume"
 
 
-def _stream(run: Run, play: Play, tasks: list[str], workers: int, backend: str, cluster: str) -> Generator[Ended]:
+def _stream(
+    run: Run, play: Play, tasks: list[str], workers: int, backend: str, cluster: str, sparing: bool
+) -> Generator[Ended]:
+    if sparing and not cluster and backend == "loky" and workers > 1:
+        began, count = time.monotonic(), 0
+        for count, task in enumerate(tasks, start=1):
+            yield _play_one(play, task)
+            took = time.monotonic() - began
+            if took > HERE_FIRST and took / count * (len(tasks) - count) > WORTH_PROCESSES:
+                break
+        tasks = tasks[count:]
     if cluster and tasks:
         from lab.runs.cluster import Expected, stream
 

@@ -231,9 +231,10 @@ def collect(
     """Play what the run does not have yet, and give the whole run as `into`: `Results`, or a paper's subclass of it.
 
     workers: how many episodes at a time; 0 for 8 threads with an endpoint, one at a time with a local model, processes
-    with rules. cluster: the address of a Dask scheduler, "tcp://host:8786" (see lab/runs/cluster.py); workers=0 is then
-    every thread that it has. run: a folder (a name goes under `runs/`) in place of one that is named after notebook,
-    engine and condition. record: keep the answers for `replay:`; by default only a model's.
+    with rules where the run is long enough for them. cluster: the address of a Dask scheduler, "tcp://host:8786" (see
+    lab/runs/cluster.py); workers=0 is then every thread that it has. run: a folder (a name goes under `runs/`) in place
+    of one that is named after notebook, engine and condition. record: keep the answers for `replay:`; by default only a
+    model's.
     A run that another process writes is waited for. Where the budget of `lab record` is spent, the results are those of
     the finished groups.
     Raises ManifestMismatch if the folder holds another experiment, BudgetSpent if nothing was finished,
@@ -259,7 +260,7 @@ def collect(
             title = f"{setup.method} {setup.condition}"
             if opened.pending() and not cluster and hasattr(backbone, "try_out"):
                 backbone.try_out()  # a wrong address or key is told before the first episode, not after its patience
-            play_all(opened, episode, crew, backend, show_progress, cluster, title)
+            play_all(opened, episode, crew, backend, show_progress, cluster, title, sparing=not workers)
         except budget.BudgetSpent as error:
             spent = error
         episodes, not_measured = _by_group(setup, tasks, opened)
