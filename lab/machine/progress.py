@@ -13,6 +13,7 @@ import os
 import sys
 import threading
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -20,6 +21,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from lab.machine.files import write_atomically
+
+# tqdm's, at the import of several libraries in a notebook: it asks for widgets, for bars that are never shown.
+warnings.filterwarnings("ignore", "IProgress not found")
 
 STATUS = "LAB_PROGRESS"
 PASSING = "passing"  # metadata of a cell's outputs that only matter while it runs; normalising takes them out

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -50,8 +49,6 @@ def _loaded(folder: str, modules: int | None, device: str) -> Any:
     """The model; one of a kind in a process. modules: how many of its modules are used, None for all."""
     # PyTorch's threads spin while they wait for each other, which on busy cores made a batch several times slower.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    # At its import; in a notebook it asks for widgets, and none of its bars is shown.
-    warnings.filterwarnings("ignore", "IProgress not found")
     try:
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging

@@ -94,6 +94,7 @@ with progress.bar(2, "made -Validate") as bar:
     bar.update(); bar.update()
 progress.note("waiting for a run")
 progress.say("WebShop is left out")
+import huggingface_hub.utils.tqdm  # which imports tqdm for notebooks, with its warning
 """
 
 
