@@ -78,10 +78,10 @@ class Setup(Experiment):
     def decided(self) -> Setup:
         """With `data` decided, and the networks: the maker is asked here, and in no worker.
 
-        Raises ValueError for conditions that are no list, a horizon below 1, and a condition that there is not.
+        Raises ValueError for a horizon below 1 and a condition that there is not.
         """
-        if isinstance(self.conditions, str) or self.horizon < 1:
-            raise ValueError(f"conditions={self.conditions!r} must be a list, horizon={self.horizon} at least 1")
+        if self.horizon < 1:
+            raise ValueError(f"horizon={self.horizon} must be at least 1")
         domains = dict.fromkeys(problems.domain for problems in self.problems)
         pairs = [(condition, name) for condition in self.conditions for name in domains]
         networks = {pair: network(*pair, self.maker) for pair in pairs if _playable(*pair, self.maker)}

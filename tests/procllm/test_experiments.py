@@ -98,7 +98,7 @@ def test_noise_is_simulated_and_the_seed_changes_it(tmp_path: Path) -> None:
     ("setup", "named"),
     [
         (replace(SMALL, conditions=("Best-TN",)), "Best-TN"),
-        (replace(SMALL, conditions=HUMAN), "must be a list"),
+        (replace(SMALL, conditions=HUMAN), "conditions='Human-TN'"),
         (replace(SMALL, horizon=0), "horizon=0"),
         (Setup(), "nothing to play"),
         (Setup(problems=(Problems("recipes", 0),)), "nothing to play"),

@@ -129,6 +129,7 @@ def public(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.setattr(official, "URL", f"http://127.0.0.1:{server.server_port}/instance-{{number}}.pddl")
         monkeypatch.setattr(official, "COUNT", 3)
         monkeypatch.setattr(official, "DIGEST", official.digest(PROBLEMS))
+        (tmp_path / "data").mkdir()
         monkeypatch.setenv("LAB_DATA", str(tmp_path / "data"))
         yield folder
         server.shutdown()
