@@ -28,8 +28,9 @@ SHELL := bash
 reproduce: $(READY)
 	$(RUN) lab reproduce --jobs $(JOBS)
 
+# SLOW=1: also those marked slow, most of which play whole official splits.
 test: $(DEV)
-	$(RUN) pytest -q -n $(JOBS) -p no:benchmark
+	$(RUN) pytest -q -n $(JOBS) -p no:benchmark $(if $(SLOW),,-m "not slow")
 
 # Style, imports and types; settings are in pyproject.toml.
 lint: $(DEV)
