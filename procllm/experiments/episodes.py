@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TRAVEL = "travel"  # the one domain with official data
+SLICE = 10  # made requests of it, where the count is -1
 OPERATORS = (ACTING.operator, VERIFYING.operator)
 MADE_BY = "replay:llm_networks-local-qwen2.5-coder-1.5b"  # the committed recording of LLM-TN's maker
 
@@ -37,7 +38,8 @@ MADE_BY = "replay:llm_networks-local-qwen2.5-coder-1.5b"  # the committed record
 class Problems:
     """Some instances of a domain. size: parameters of its generator, such as (("b", 3), ("h", 2)).
 
-    count: how many; 0 is all of Travel Planner's requests, and nothing for domains that have as many as one likes.
+    count: how many; 0 is all of Travel Planner's requests, and nothing for domains that have as many as one likes. -1
+    is all of its official requests, and SLICE of the made ones.
     """
 
     domain: str
@@ -85,7 +87,10 @@ class Setup(Experiment):
         domains = dict.fromkeys(problems.domain for problems in self.problems)
         pairs = [(condition, name) for condition in self.conditions for name in domains]
         networks = {pair: network(*pair, self.maker) for pair in pairs if _playable(*pair, self.maker)}
-        return replace(self, data=data_of(self.data) if TRAVEL in domains else "made", networks=networks)
+        data = data_of(self.data) if TRAVEL in domains else "made"
+        count = 0 if data == "official" else SLICE
+        problems = tuple(replace(each, count=count) if each.count == -1 else each for each in self.problems)
+        return replace(self, data=data, problems=problems, networks=networks)
 
     @property
     def condition(self) -> str:
