@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TRAVEL = "travel"  # the one domain with official data
-SLICE = 10  # made requests of it, where the count is -1
+SLICE = 6  # made requests of it, where the count is -1
 OPERATORS = (ACTING.operator, VERIFYING.operator)
 MADE_BY = "replay:llm_networks-local-qwen2.5-coder-1.5b"  # the committed recording of LLM-TN's maker
 
