@@ -10,15 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from lab.machine.faults import Unavailable
 from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT, recordings_folder, runs_folder, shown
-from lab.models.connect import connect
 from lab.models.engines import MODELS, Engine, split
 from lab.notebooks import expected
 from lab.notebooks.documents import FOLDER, TRIALS, NotebookError, committed, locate, name_of, read
 from lab.notebooks.execute import Job, Outcome, execute
-from lab.notebooks.parameters import chosen, declared, resolve
+from lab.notebooks.parameters import check_engines, chosen, declared, resolve
 from lab.results import figures
 from lab.runs import budget, recordings
 
@@ -51,7 +49,7 @@ def run(
         raise NotebookError(f"--out {out} can be no folder ({error.strerror}); name another") from None
     if in_place:
         return _refresh(notebooks, side_by_side, timeout)
-    _try_engines(notebooks, given)
+    check_engines((one for path in notebooks for one in _engines(path, given).values()), "no notebook was run")
     drawn = figures.folder() if os.environ.get("LAB_FIGURES") else out / "figures"
     return _conclude(_execute(notebooks, values, out, drawn, side_by_side, timeout), out, drawn)
 
@@ -157,17 +155,6 @@ def _engines(path: Path, given: Sequence[tuple[str, str]]) -> dict[str, Engine]:
     """The engines that a notebook's parameters choose: the values given, else the defaults."""
     parameters = declared(read(path), name_of(path))
     return chosen(parameters, {name: one.default for name, one in parameters.items()} | resolve([path], given))
-
-
-def _try_engines(notebooks: Sequence[Path], given: Sequence[tuple[str, str]]) -> None:
-    """Raises NotebookError and what `connect` raises where an engine cannot answer; a kernel is slower to find out."""
-    for text in sorted({str(engine) for path in notebooks for engine in _engines(path, given).values()}):
-        try:
-            backbone = connect(text, cache=None)
-            if hasattr(backbone, "try_out"):
-                backbone.try_out()
-        except Unavailable as error:
-            raise NotebookError(f"engine {text!r} cannot answer, and no notebook was run: {error}") from None
 
 
 def _execute(

@@ -22,11 +22,11 @@ from lab.machine.paths import runs_folder
 from lab.machine.versions import code_hash
 from lab.models.cache import canonical
 from lab.models.connect import connect
-from lab.models.engines import MODELS, Engine, parse
+from lab.models.engines import MODELS, BadEngine, Engine, parse
 from lab.models.routed import address_of
 from lab.notebooks.documents import NotebookError, locate, name_of, read
 from lab.notebooks.execute import Job, Outcome
-from lab.notebooks.parameters import Parameter, chosen, declared, resolve
+from lab.notebooks.parameters import Parameter, check_engines, chosen, declared, resolve
 from lab.notebooks.rehearsal import opened
 from lab.runs.forecast import Accounts
 from lab.runs.run import OPENED
@@ -123,7 +123,7 @@ def cells_of(
     fixed, points = resolve(notebooks, given), _points(notebooks, given, grids)
     out = (out or _default_folder(notebooks, fixed, list(points[0]))).resolve()
     cells = [_cell(path, point, fixed, out) for point in points for path in notebooks]
-    _connectable(cells)
+    check(cells, servers=False)
     return cells, out
 
 
@@ -199,19 +199,16 @@ def _cell(path: Path, point: Mapping[str, Any], fixed: Mapping[str, Any], out: P
     return Cell(job, point, declared(read(path), name_of(path)))
 
 
-def _connectable(cells: Sequence[Cell]) -> None:
-    """Raises NotebookError for the first engine that means nothing or lacks its key, recording or model."""
-    known = set[str]()
+def check(cells: Sequence[Cell], servers: bool) -> None:
+    """Raises NotebookError for the first engine that means nothing or cannot answer. servers: ask them, too."""
+    found: list[Engine] = []
     for cell in cells:
-        told = f"an engine of {cell.job.title}"
         try:
-            for part in (part.text for engine in cell.engines.values() for part in engine.parts):
-                told = f"engine {part!r}"
-                if part not in known:
-                    connect(part, cache=None)
-                known.add(part)
-        except (ValueError, RuntimeError, OSError) as error:
-            raise NotebookError(f"{told} cannot answer, and no cell was played: {error}") from error
+            found += cell.engines.values()
+        except BadEngine as error:
+            told = f"an engine of {cell.job.title} cannot answer, and no cell was played"
+            raise NotebookError(f"{told}: {error}") from error
+    check_engines(found, "no cell was played", servers)
 
 
 def text_of(value: Any) -> str:

@@ -11,12 +11,13 @@ from __future__ import annotations
 import ast
 import io
 import tokenize
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.machine.spelling import hint
 from lab.models import engines
+from lab.models.connect import connect
 from lab.notebooks.documents import NotebookError, name_of, read, tags
 
 if TYPE_CHECKING:
@@ -66,6 +67,21 @@ def chosen(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> di
         elif isinstance(value, list) and _engines_alone(one.default):
             found |= {f"{name}[{place}]": engines.parse(str(engine)) for place, engine in enumerate(value)}
     return found
+
+
+def check_engines(chosen: Iterable[engines.Engine], undone: str, servers: bool = True) -> None:
+    """Connect every part of some engines before anything is played, since a kernel is slower to find out.
+
+    undone: for the message, what was therefore not done. servers: also ask each server whether it answers.
+    Raises NotebookError naming the engine that means nothing, lacks its key, recording or model, or does not answer.
+    """
+    for part in dict.fromkeys(part.text for engine in chosen for part in engine.parts):
+        try:
+            backbone = connect(part, cache=None)
+            if servers and hasattr(backbone, "try_out"):
+                backbone.try_out()
+        except (ValueError, RuntimeError, OSError) as error:
+            raise NotebookError(f"engine {part!r} cannot answer, and {undone}: {error}") from error
 
 
 def declared(notebook: NotebookNode, where: str) -> dict[str, Parameter]:

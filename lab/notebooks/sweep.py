@@ -22,7 +22,7 @@ from lab.models.routed import address_of
 from lab.notebooks import expected
 from lab.notebooks.documents import NotebookError
 from lab.notebooks.execute import Job, Outcome, execute
-from lab.notebooks.grid import Cell, cells_of, digest, text_of
+from lab.notebooks.grid import Cell, cells_of, check, digest, text_of
 from lab.notebooks.rehearsal import Rehearsal, rehearse
 from lab.results import exports
 from lab.runs.experiment import THREADS
@@ -61,6 +61,7 @@ def sweep(
         if not (yes or _agreed()):
             print("nothing was played")
             return 1
+        check(left, servers=True)
     ended = _play(left, side_by_side, timeout)
     _write(*_table(cells, ended), out)
     for cell in left:
