@@ -2,6 +2,10 @@
 
     rules                       hand-written functions of the prompt's fields
     rules@0.7                   the same, each answer kept with probability 0.7, else a plausible wrong one
+    rules?slip=0.3              the same as rules@0.7
+    rules@0.7?certify=0.45&reject=0.01    a Validate with two error rates: what is wrong passes with probability .45,
+                                what is right is refused with .01; a rate that is not given is that of other answers
+    rules@0.7?judge=GPT-5.2     the two rates of a published judge (lab/models/judges.py)
     replay:RUN                  the answers that a run recorded
     local                       a small real model on this machine's CPU (see lab/models/local.py)
     local:NAME?threads=1        another one; `python -m lab model list` has the names
@@ -21,6 +25,8 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from lab.machine.spelling import hint
+from lab.models import judges
+from lab.models.judges import Errors
 
 SAMPLING = {
     "temperature": float,
@@ -98,7 +104,22 @@ class Engine:
     @property
     def noisy(self) -> bool:
         """Whether answers, be it of one operator, are rules' with noise."""
-        return any(part.kind == "rules" and part.keep < 1 for part in self.parts)
+        return any(part.kind == "rules" and (part.keep < 1 or any(part.errors or ())) for part in self.parts)
+
+    @property
+    def errors(self) -> Errors | None:
+        """The two error rates of a Validate, where the string says any; also those of a Validate that is a program."""
+        if "judge" in self.options:
+            return judges.errors_of(self.options["judge"])
+        if "certify" in self.options or "reject" in self.options:
+            return Errors(*(self.options.get(name, 1 - self.keep) for name in Errors._fields))
+        return None
+
+    def kept(self, certifies: bool | None) -> float:
+        """The probability that rules' answer stays right. certifies: what a verdict says; None if it is no verdict."""
+        if certifies is None or self.errors is None:
+            return self.keep
+        return 1 - (self.errors.reject if certifies else self.errors.certify)
 
     @property
     def evidence(self) -> str:
@@ -124,7 +145,8 @@ def seeded(text: str, seed: int) -> str:
     def one(part: str) -> str:
         engine = parse(part)
         # Only noise is drawn here: a rule draws nothing, and a model's seed is a sampling option of its server.
-        return f"{part}?seed={seed}" if engine.noisy and "seed" not in engine.options and seed else part
+        seeds = engine.noisy and "seed" not in engine.options and seed
+        return f"{part}{'&' if '?' in part else '?'}seed={seed}" if seeds else part
 
     return joined(one(whole), {operator: one(part) for operator, part in others.items()})
 
@@ -204,13 +226,33 @@ def _one(text: str) -> Engine:
             raise BadEngine(f"Engine {text!r}: write 'replay:' and the folder of a run, without options")
         return Engine(text, "replay", run)
     if head == "rules" or head.startswith("rules@"):
-        return Engine(text, "rules", "rules", _probability(head), _options(tail, {"seed": int}))
+        return _rules(text, head, tail)
     # A model may have any name, but one that is nearly a word of ours is a slip, and would wait for a server.
     if slip := hint(re.split(r"\W", head)[0], OFFLINE, nearness=0.8):
         raise BadEngine(
             f"Engine {text!r} is no engine{slip} They are typed: rules, rules@0.7, replay:NAME, local, local:NAME"
         )
     return Engine(text, "endpoint", head, options=_options(tail, SAMPLING))
+
+
+def _rules(text: str, head: str, tail: str) -> Engine:
+    options = _options(tail, {"seed": int, "slip": float, "certify": float, "reject": float, "judge": str})
+    for name in ("slip", "certify", "reject"):
+        if not 0.0 <= options.get(name, 0.0) <= 1.0:
+            raise BadEngine(f"Engine option {name}={options[name]} is no probability between 0 and 1")
+    if "slip" in options and head != "rules":
+        raise BadEngine(f"Engine {text!r} has two rates of wrong answers; write {head} or rules?slip={options['slip']}")
+    if "judge" in options:
+        if {"certify", "reject"} & set(options):
+            raise BadEngine(
+                f"Engine {text!r}: a judge has both error rates; leave out certify and reject, or the judge"
+            )
+        try:
+            judges.errors_of(options["judge"])
+        except LookupError as error:
+            raise BadEngine(f"Engine {text!r}: {error.args[0]}") from None
+    keep = 1 - options["slip"] if "slip" in options else _probability(head)
+    return Engine(text, "rules", "rules", keep, options)
 
 
 def _local(text: str, head: str, tail: str) -> Engine:

@@ -1,6 +1,10 @@
 """Noise of `rules@p`: functions that make plausible wrong answers, registered beside a prompt's rule.
 
-They are no part of a prompt, which says what a model is asked; noise belongs to the stand-in for a model.
+They are no part of a prompt, which says what a model is asked; noise belongs to the stand-in for a model. It draws only
+what a model could answer: a wrong answer passes the same schema, narrowed to the fields, that a server holds a model to.
+
+A prompt that judges (Validate, Verify) is registered as a verdict. It goes wrong at two rates, since real judges let
+wrong steps pass far more often than they refuse right ones (data/published/judge_errors.csv).
 """
 
 from __future__ import annotations
@@ -9,11 +13,16 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, TypeVar
 
-from lab.models.prompts import AnswerModel, Fields, Prompt
+from pydantic import ValidationError
+
+from lab.models.prompts import AnswerModel, Fields, Prompt, faults
 
 Corruption = Callable[[Any, Any, Random], Any]  # fields, the right answer, randomness -> another answer
+Reading = Callable[[Any], bool]  # an answer that judges -> whether it certifies
 C = TypeVar("C", bound=Corruption)
+R = TypeVar("R", bound=Reading)
 _corruptions: dict[str, Corruption] = {}
+_readings: dict[str, Reading] = {}
 
 
 class NoNoise(LookupError):
@@ -28,6 +37,38 @@ def corruption(prompt: Prompt) -> Callable[[C], C]:
         return function
 
     return register
+
+
+class OutsideSchema(ValueError):
+    """A corruption made an answer that no model could give, since the prompt's schema does not allow it."""
+
+
+def verdict(prompt: Prompt) -> Callable[[R], R]:
+    """Register how to read an answer to a prompt that judges: a function of the answer, True if it certifies."""
+
+    def register(function: R) -> R:
+        _readings[prompt.name] = function
+        return function
+
+    return register
+
+
+def certifies(prompt: Prompt, answer: AnswerModel) -> bool | None:
+    """Whether the answer to a prompt that judges certifies; None for a prompt that does not judge."""
+    reading = _readings.get(prompt.name)
+    return None if reading is None else reading(answer)
+
+
+def within_schema(prompt: Prompt, fields: Fields, answer: AnswerModel) -> AnswerModel:
+    """The answer, if a model could have given it to this prompt with these fields. Raises OutsideSchema."""
+    try:
+        prompt.narrowed(fields).answer.model_validate_json(answer.model_dump_json())
+    except ValidationError as error:
+        raise OutsideSchema(
+            f"The noise of prompt {prompt.name} made an answer that its schema does not allow: {faults(error)}. "
+            "Let the corruption draw from what the prompt offers"
+        ) from None
+    return answer
 
 
 def corrupted(prompt: Prompt, fields: Fields, answer: AnswerModel, random: Random) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from lab.models.backbone import Answer, request_of
 from lab.models.cache import key_of
 from lab.models.engines import Engine
-from lab.models.noise import Corruption, corrupted
+from lab.models.noise import Corruption, certifies, corrupted, within_schema
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from lab.models.usage import Call
 
@@ -40,22 +40,26 @@ def rule(prompt: Prompt) -> Callable[[R], R]:
 class Rules:
     """Answers with the registered rules.
 
-    With keep < 1 (`rules@p`) an answer is kept with probability `keep`, else replaced by a wrong one (see
-    `lab.models.noise`). corruptions: prompt name -> a function in place of the registered one.
+    With noise (`rules@p`) an answer stays right with probability `engine.kept(…)`, else it is replaced by a wrong one
+    (see `lab.models.noise`). corruptions: prompt name -> a function in place of the registered one.
     The draw is a function of (seed, prompt, fields, sample) alone: the same question gets the same answer in any order
-    and in any process, and a lower `keep` corrupts a superset of the answers.
+    and in any process, and a higher rate corrupts a superset of the answers.
     """
 
     def __init__(self, engine: Engine, corruptions: Mapping[str, Corruption] | None = None) -> None:
         self.engine = engine
         self._corruptions = corruptions or {}
         self._seed = engine.options.get("seed", 0)
+        self._errs = engine.noisy
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
-        """Raises NoRule and NoNoise if the prompt has no rule or no corruption, WrongFields for unknown fields."""
+        """Raises NoRule and NoNoise if the prompt has no rule or no corruption, WrongFields for unknown fields.
+
+        Raises OutsideSchema if the corruption makes what no model could answer.
+        """
         filled = prompt.fill(**fields)
         value, path = _answer(prompt, filled), "rules"
-        if self.engine.keep < 1.0:
+        if self._errs:
             value, path = self._noisy(prompt, filled, value, sample)
         return Answer(value, Call(prompt.operator, prompt.name, path))
 
@@ -66,10 +70,12 @@ class Rules:
 
     def _noisy(self, prompt: Prompt, fields: Fields, value: AnswerModel, sample: int) -> tuple[AnswerModel, str]:
         random = Random(key_of([self._seed, prompt.name, fields.model_dump(mode="json"), sample]))
-        # Drawn before anything else, and whatever `keep` is: only so are corrupted answers nested across values of it.
-        if random.random() < self.engine.keep:
+        # Drawn before anything else, and whatever the rate is: only so are corrupted answers nested across rates.
+        if random.random() < self.engine.kept(certifies(prompt, value)):
             return value, "rules"
-        return self._corruptions.get(prompt.name, partial(corrupted, prompt))(fields, value, random), "corrupted"
+        wrong = self._corruptions.get(prompt.name, partial(corrupted, prompt))(fields, value, random)
+        # Where the schema leaves one answer only, a model has to give it as well.
+        return within_schema(prompt, fields, wrong), "rules" if wrong == value else "corrupted"
 
 
 def _answer(prompt: Prompt, fields: Fields) -> AnswerModel:

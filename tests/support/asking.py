@@ -15,7 +15,7 @@ from pydantic import Field
 from lab.machine.faults import BackendDied
 from lab.models.backbone import Backbone, Ledger
 from lab.models.connect import connect
-from lab.models.noise import corruption
+from lab.models.noise import corruption, verdict
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from lab.models.rules import rule
 from lab.models.usage import by_operator
@@ -93,6 +93,12 @@ CHECK = Prompt(
 def overlooked(fields: CheckFields, answer: Checked, random: Random) -> Checked:
     """The other verdict."""
     return Checked(right=not answer.right)
+
+
+@verdict(CHECK)
+def certifies(answer: Checked) -> bool:
+    """What the answer says."""
+    return answer.right
 
 
 @rule(CHECK)

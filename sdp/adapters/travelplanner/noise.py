@@ -1,4 +1,4 @@
-"""How answers to TravelPlanner's prompts go wrong under `rules@p`."""
+"""How answers to TravelPlanner's prompts go wrong under `rules@p`: within what the prompts offer, as a model has to."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from sdp.adapters.travelplanner.prompts import CITIES, SELECT, Cities, CitiesFie
 
 @corruption(SELECT)
 def noisy_selection(fields: SelectFields, answer: Selection, random: Random) -> Selection:
-    """As small models go wrong: another option of the list, or as often a number that is not on it."""
+    """Another option of the list, each as likely; a list of one option leaves nothing to get wrong."""
     others = [option.number for option in fields.options if option.number != answer.choice]
-    if others and random.random() < 0.5:
-        return Selection(choice=random.choice(others))
-    return Selection(choice=len(fields.options) + random.randint(1, 9))
+    return Selection(choice=random.choice(others)) if others else answer
 
 
 @corruption(CITIES)

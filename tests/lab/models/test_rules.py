@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 from random import Random
+from typing import Any, Literal
 
 import pytest
 
-from asking import ASK, SHELVES, place
+from asking import ASK, CHECK, SHELVES, Placing, place
 from lab.machine.paths import ROOT
+from lab.models import judges
 from lab.models.backbone import Backbone
 from lab.models.connect import connect
-from lab.models.noise import NoNoise
+from lab.models.noise import NoNoise, OutsideSchema
 from lab.models.prompts import Prompt
 from lab.models.rules import NoRule, rule
 from lab.results.statistics import wilson
 
 BOXES = range(2000)
+JUDGED = Path(os.environ.get("LAB_DATA") or "nowhere") / "agentprocessbench"
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
 
 
 def corrupted(backbone: Backbone, boxes: range = BOXES, sample: int = 0) -> set[int]:
@@ -90,3 +101,55 @@ def test_noise_that_nobody_has_defined_says_how_to(prompt: Prompt) -> None:
 def test_a_second_rule_for_a_prompt_is_refused(prompt: Prompt) -> None:
     with pytest.raises(ValueError, match=r"tests\.place has a rule already: place"):
         rule(prompt)(lambda fields: None)
+
+
+def wrong_verdicts(engine: str, right: bool, boxes: range = BOXES) -> int:
+    """How many boxes get a wrong verdict, where the shelf is right or is not."""
+    backbone = connect(engine)
+    shelves = ((box, (box * 7 + (not right)) % SHELVES) for box in boxes)
+    return sum(backbone.ask(CHECK, box=box, shelf=shelf).value.right != right for box, shelf in shelves)
+
+
+@pytest.mark.parametrize(
+    ("engine", "certify", "reject"),
+    [
+        ("rules?certify=.4&reject=.03", 0.4, 0.03),
+        ("rules@0.8?certify=.4", 0.4, 0.2),
+        ("rules?slip=.2", 0.2, 0.2),
+        ("rules?judge=GPT-5.2", 41 / 179, 13 / 499),
+    ],
+)
+def test_a_verdict_goes_wrong_at_two_rates(engine: str, certify: float, reject: float) -> None:
+    for right, rate in ((False, certify), (True, reject)):
+        low, high = wilson(wrong_verdicts(engine, right), len(BOXES), level=0.999)[1:3]
+        assert low <= rate <= high
+
+
+def test_the_two_rates_leave_other_answers_as_they_are(prompt: Prompt) -> None:
+    assert corrupted(connect("rules?certify=1&reject=1")) == set()
+    assert corrupted(connect("rules?slip=0.3&certify=1")) == corrupted(connect("rules@0.7"))
+
+
+def test_an_answer_that_no_model_could_give_is_refused() -> None:
+    class Lowest(Placing):
+        shelf: Literal[0, 1]
+
+    narrow = replace(ASK, narrow=lambda fields: Lowest)
+    backbone = connect("rules@0")
+    with pytest.raises(OutsideSchema, match=r"tests\.place.*shelf: Input should be 0 or 1"):
+        for box in range(20):
+            backbone.ask(narrow, box=box)
+
+
+@pytest.mark.skipif(not (JUDGED / "hotpotqa.jsonl.gz").exists(), reason="LAB_DATA names no AgentProcessBench")
+def test_the_stated_rates_of_judges_are_those_of_the_published_labels() -> None:
+    truth = {line["id"]: line["step_labels"] for line in lines(JUDGED / "hotpotqa.jsonl.gz")}
+    pairs: dict[str, list[tuple[int, int]]] = {}
+    for line in lines(JUDGED / "hotpotqa_judges.jsonl.gz"):
+        said = ((label, line["step_labels"].get(step)) for step, label in truth[line["id"]].items())
+        pairs.setdefault("".join(c for c in line["judge"].lower() if c.isalnum()), []).extend(said)
+    assert len(pairs) == len(judges.published()) == 20
+    for judge, errors in judges.published().items():
+        labels = pairs["".join(c for c in judge.lower() if c.isalnum())]
+        wrong, right = ([said for label, said in labels if label == which] for which in (-1, 1))
+        assert errors == (wrong.count(1) / len(wrong), right.count(-1) / len(right))

@@ -1,0 +1,45 @@
+"""Error rates of published judges: presets for a simulated Validate.
+
+`data/published/judge_errors.csv` has 20 judges on 734 steps of a search agent that people labelled as right, neutral or
+wrong. The rates are computed from the labels that the benchmark publishes, which `LAB_DATA/agentprocessbench` holds; a
+test computes them anew. Steps of one agent on one benchmark: a rate is a preset, not a judge's property everywhere.
+Source: AgentProcessBench, arXiv 2603.14465, HotpotQA slice.
+"""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from typing import NamedTuple
+
+from lab.machine.paths import published_data
+from lab.machine.spelling import hint
+
+
+class Errors(NamedTuple):
+    """certify: the share of wrong steps that a judge lets pass. reject: the share of right steps that it refuses."""
+
+    certify: float
+    reject: float
+
+
+@cache
+def errors_of(judge: str) -> Errors:
+    """The rates of a judge, by name in any case. Raises LookupError naming those that there are."""
+    known = {name.lower(): errors for name, errors in published().items()}
+    if judge.lower() not in known:
+        raise LookupError(f"no judge {judge!r}{hint(judge, published())}; there are: {', '.join(published())}")
+    return known[judge.lower()]
+
+
+@cache
+def published() -> dict[str, Errors]:
+    """Judge -> its error rates, the fewest false certifications first."""
+    with (published_data() / "judge_errors.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return {
+        row["judge"]: Errors(
+            int(row["wrong_called_right"]) / int(row["wrong"]), int(row["right_called_wrong"]) / int(row["right"])
+        )
+        for row in rows
+    }
