@@ -35,14 +35,26 @@ CHOICES = (
         "Where does return transport stand?",
         "A.2 counts it sixth, and wants costly global decisions before per-day content",
         "before the meals",
+        "Policy.order",
     ),
     Choice(
         "Meals of travel days?",
         "A.2: three slots a day; the evaluator asks for them on other days only",
-        "required days first, then as far as the budget carries",
+        "both, as rows; else required days first, then as far as the budget carries",
         "Policy.every_meal",
     ),
-    Choice("Which cities?", "A.2: a deterministically extracted sequence", "the benchmark's own", "Policy.cities"),
+    Choice(
+        "Which cities?",
+        "A.2: a deterministically extracted sequence",
+        "both, as rows; else the benchmark's own, which is privileged",
+        "Policy.cities",
+    ),
+    Choice(
+        "May Realize look ahead?",
+        "A.2, filter 5: option cost plus running total is within the budget",
+        "no; as a row, it keeps back what the meals to come cost at least",
+        "Policy.keep_back",
+    ),
     Choice("May Replan undo decisions?", "A.2: retry only", "no", "Policy.undo"),
     Choice(
         "Fidelity of a run that certified nothing?",

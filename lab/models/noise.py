@@ -1,7 +1,7 @@
 """Noise of `rules@p`: functions that make plausible wrong answers, registered beside a prompt's rule.
 
-They are no part of a prompt, which says what a model is asked; noise belongs to the stand-in for a model. It draws only
-what a model could answer: a wrong answer passes the same schema, narrowed to the fields, that a server holds a model to.
+They are no part of a prompt, which says what a model is asked; noise belongs to the stand-in for a model. It draws
+only what a model could answer: a wrong answer passes the schema, narrowed to the fields, that binds a model.
 
 A prompt that judges (Validate, Verify) is registered as a verdict. It goes wrong at two rates, since real judges let
 wrong steps pass far more often than they refuse right ones (data/published/judge_errors.csv).

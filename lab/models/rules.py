@@ -75,7 +75,7 @@ class Rules:
             return value, "rules"
         wrong = self._corruptions.get(prompt.name, partial(corrupted, prompt))(fields, value, random)
         # Where the schema leaves one answer only, a model has to give it as well.
-        return within_schema(prompt, fields, wrong), "rules" if wrong == value else "corrupted"
+        return (value, "rules") if wrong == value else (within_schema(prompt, fields, wrong), "corrupted")
 
 
 def _answer(prompt: Prompt, fields: Fields) -> AnswerModel:

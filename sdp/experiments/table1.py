@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lab.models import engines
+from sdp.adapters.corridor import Corridor, CorridorAdapter, rolls, streaks
 from sdp.experiments.travelplanner import Setup, collect
-from sdp.markov import markov_test
+from sdp.loop import Settings, run_episode
+from sdp.markov import markov_test, previous_state
 from sdp.mdp import MDP, credit, mdp
 from sdp.trajectory import Trajectory
 
@@ -53,16 +55,28 @@ def branching(objects: MDP) -> pd.DataFrame:
 
 
 def noisy_runs(
-    keep: float, seeds: int, data: str, limit: int, seed: int = 0, workers: int = 0, cluster: str = ""
+    engine: str, seeds: int, data: str, limit: int, seed: int = 0, workers: int = 0, cluster: str = ""
 ) -> list[Trajectory]:
-    """The same queries played `seeds` times by rules that go wrong with probability 1 - keep.
+    """The same queries played `seeds` times by noisy rules, such as "rules@0.7?reject=0.3".
 
     Few queries many times, since only certified states that are reached in more than one way can tell anything.
     """
     base = Setup(data=data, limit=limit, seed=seed)
-    noisy = (f"rules@{keep:g}?seed={number}" for number in range(seeds))
+    noisy = (f"{engine}{'&' if '?' in engine else '?'}seed={number}" for number in range(seeds))
     runs = (collect(base.answered_by(engine), workers, cluster, show_progress=False) for engine in noisy)
     return [trajectory for run in runs for trajectory in run.trajectories]
+
+
+def walks(remembering: bool, count: int, seed: int = 0, rooms: int = 6) -> list[Trajectory]:
+    """Walks through a corridor by dice: a world with chance, where the prefix could say something of the next state.
+
+    remembering: the dice tend to repeat, which no certified state tells and which breaks the proposition's assumption.
+    """
+    dice = streaks if remembering else rolls
+    return [
+        run_episode("walk", CorridorAdapter(Corridor(rooms, dice(count * seed + number))), Settings(budget=1))
+        for number in range(count)
+    ]
 
 
 def rejections_before(trajectory: Trajectory, transition: int) -> Any:
@@ -71,12 +85,24 @@ def rejections_before(trajectory: Trajectory, transition: int) -> Any:
     return sum(attempt.k == 0 and attempt.state < state for attempt in trajectory.attempts)
 
 
-def proposition_1(trajectories: Sequence[Trajectory], backbone: str, permutations: int, seed: int) -> pd.DataFrame:
-    """The test of Eq. 7: what the number of rejections on the way says of the next state, beyond (s, P)."""
+def proposition_1(trips: Sequence[Trajectory], backbone: str, count: int, permutations: int, seed: int) -> pd.DataFrame:
+    """The test of Eq. 7 on three worlds: what the prefix says of the next state, beyond (s, P).
+
+    trips: TravelPlanner's, where the prefix is the number of rejections on the way. count: walks through a corridor by
+    fair dice, and by dice that remember; there the prefix is the certified state before s.
+    """
     import pandas as pd
 
-    test = markov_test(trajectories, rejections_before, permutations, seed)
-    return _labelled(pd.DataFrame([test._asdict()]), backbone, len(trajectories))
+    tests = {
+        "TravelPlanner, Validate that errs": (trips, rejections_before, backbone),
+        "corridor, fair dice": (walks(False, count, seed), previous_state, "rules"),
+        "corridor, dice that remember (assumption broken)": (walks(True, count, seed), previous_state, "rules"),
+    }
+    rows = []
+    for world, (runs, prefix, who) in tests.items():
+        test = markov_test(runs, prefix, permutations, seed)
+        rows.append(_labelled(pd.DataFrame([{"world": world} | test._asdict()]), who, len(runs)))
+    return pd.concat(rows, ignore_index=True)
 
 
 def _labelled(table: pd.DataFrame, backbone: str, n: int) -> pd.DataFrame:

@@ -1,18 +1,17 @@
-"""Table 6: each mechanism removed, by Appendix C's replay and by running again; and the noise sweep beside it."""
+"""Table 6: each mechanism removed, by Appendix C's replay and by running again; sweeps of noise and of validators."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
+from lab.models.judges import Errors, errors_of
 from lab.results import plots, tables
 from lab.results.statistics import compare, wilson
 from sdp.ablation import ABLATIONS, replayed
-from sdp.adapters.travelplanner.adapter import Policy
 from sdp.experiments.travelplanner import Results, Setup, collect
-from sdp.loop import Settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,11 +26,13 @@ BENCHMARKS = {
     "MuSiQue": "MuSiQue F1",
 }
 FULL = "full"
-CONDITIONS = {
-    "SDP": (Settings(), Policy()),
-    "without Validate": (Settings(validate=False), Policy()),
-    "without Replan": (Settings(replan=False), Policy()),
-    "undoing Replan": (Settings(), Policy(undo=3)),
+# Undoing goes beyond the paper (A.2: retry only). It is there because it alone can act on what Validate finds here.
+UNDOING = "undoing Replan (beyond the paper)"
+CONDITIONS: dict[str, Callable[[Setup], Setup]] = {
+    "SDP": lambda setup: setup,
+    "without Validate": lambda setup: replace(setup, settings=replace(setup.settings, validate=False)),
+    "without Replan": lambda setup: replace(setup, settings=replace(setup.settings, replan=False)),
+    UNDOING: lambda setup: replace(setup, policy=replace(setup.policy, undo=3)),
 }
 
 
@@ -42,18 +43,8 @@ class Ablated(NamedTuple):
     without: dict[str, Results]
 
 
-def collect_travelplanner(
-    engine: str,
-    data: str = "auto",
-    limit: int = 0,
-    seed: int = 0,
-    workers: int = 0,
-    levels: Sequence[str] = ("medium", "hard"),
-    cluster: str = "",
-    engines: Mapping[str, str] | None = None,
-) -> Ablated:
+def collect_travelplanner(setup: Setup, workers: int = 0, cluster: str = "") -> Ablated:
     """Run the full loop and each ablation on the same queries."""
-    setup = Setup(engine=engine, engines=engines or {}, data=data, levels=tuple(levels), limit=limit, seed=seed)
     setups = {a.name: replace(setup, settings=a.without(setup.settings)) for a in ABLATIONS}
     without = {name: collect(ablated, workers, cluster) for name, ablated in setups.items()}
     return Ablated(collect(setup, workers, cluster), without)
@@ -104,25 +95,46 @@ def comparisons(ablated: Ablated) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=columns).assign(evidence=full.evidence, backbone=full.backbone)
 
 
-def noise_sweep(
-    keeps: Sequence[float], data: str = "auto", limit: int = 0, seed: int = 0, workers: int = 0, cluster: str = ""
-) -> pd.DataFrame:
+def noise_sweep(base: Setup, keeps: Sequence[float], workers: int = 0, cluster: str = "") -> pd.DataFrame:
     """Final pass rate and model calls a query against p of `rules@p`, with and without Validate and Replan.
 
-    Columns: condition, keep, rate, low, high (percent), calls (mean a query), n.
+    Columns: condition, keep, rate, low, high (percent, Wilson), calls (mean a query), n.
     """
     import pandas as pd
 
     lines = []
-    for keep, (name, (settings, policy)) in product(keeps, CONDITIONS.items()):
-        base = Setup(engine=f"rules@{keep:g}", data=data, limit=limit, seed=seed, trajectories=False)
-        setup = replace(base, settings=settings, policy=policy)
-        run = collect(setup, workers, cluster, show_progress=False)
-        rate = wilson(sum(v.final for v in run.verdicts), len(run.tasks))
-        calls = run.total("calls") / len(run.tasks)
-        lines.append((name, keep, 100 * rate.value, 100 * rate.low, 100 * rate.high, calls, len(run.tasks)))
-    table = pd.DataFrame(lines, columns=["condition", "keep", "rate", "low", "high", "calls", "n"])
-    return table.assign(evidence="simulated", backbone="rules@p")
+    for keep, (name, change) in product(keeps, CONDITIONS.items()):
+        setup = change(replace(base.answered_by(f"rules@{keep:g}"), trajectories=False))
+        lines.append({"condition": name, "keep": keep} | _rate(setup, workers, cluster))
+    return pd.DataFrame(lines).assign(evidence="simulated", backbone="rules@p")
+
+
+def validator_sweep(
+    base: Setup,
+    engine: str,
+    certify: Sequence[float],
+    reject: Sequence[float],
+    judges: Sequence[str],
+    workers: int = 0,
+    cluster: str = "",
+) -> pd.DataFrame:
+    """Final pass rate and model calls a query against the two error rates of Validate, with both kinds of Replan.
+
+    engine: noisy rules without rates of Validate, such as "rules@0.8". certify, reject: each is tried with the other at
+    0. judges: names of published judges (lab/models/judges.py), which have both rates.
+    Columns: condition, validator, certify, reject (shares of wrong and of right steps), rate, low, high, calls, n.
+    """
+    import pandas as pd
+
+    validators = {f"certify={rate:g}, reject=0": Errors(rate, 0.0) for rate in certify}
+    validators |= {f"certify=0, reject={rate:g}": Errors(0.0, rate) for rate in reject}
+    validators |= {name: errors_of(name) for name in judges}
+    lines = []
+    for (validator, errors), name in product(validators.items(), ("SDP", UNDOING)):
+        noisy = f"{engine}?certify={errors.certify:.4f}&reject={errors.reject:.4f}"
+        setup = CONDITIONS[name](replace(base.answered_by(noisy), trajectories=False))
+        lines.append({"condition": name, "validator": validator} | errors._asdict() | _rate(setup, workers, cluster))
+    return pd.DataFrame(lines).assign(evidence="simulated", backbone=engine)
 
 
 def draw_sweep(sweep: pd.DataFrame) -> Figure:
@@ -141,11 +153,48 @@ def draw_sweep(sweep: pd.DataFrame) -> Figure:
     return figure
 
 
+def draw_validators(sweep: pd.DataFrame) -> Figure:
+    """Final pass rate against false certification, and rate and calls against false rejection; crosses are judges."""
+    import matplotlib.pyplot as plt
+
+    figure, panels = plt.subplots(1, 3, figsize=(13, 4))
+    words = {"certify": "false certification (wrong called right)", "reject": "false rejection (right called wrong)"}
+    stepped = sweep["validator"].str.startswith("certify=")
+    of_judges = sweep[~stepped]
+    for axes, x, y in zip(panels, ("certify", "reject", "reject"), ("rate", "rate", "calls"), strict=True):
+        rows = sweep[stepped & (sweep["reject" if x == "certify" else "certify"] == 0)].sort_values(x)
+        low, high = ("low", "high") if y == "rate" else (y, y)
+        plots.lines_with_bands(rows, x, y, "condition", low, high, axes)
+        axes.get_legend().remove()
+        axes.plot(of_judges[x], of_judges[y], "x", color="black", label="published judges")
+        axes.set(xlabel=words[x], ylabel="final pass rate, %" if y == "rate" else "model calls a query")
+    panels[0].set(ylim=(-2, 102))
+    panels[1].set(ylim=(-2, 102))
+    panels[2].set(ylim=(0, None))
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    plots.label_evidence(figure, sweep)
+    return figure
+
+
+def _rate(setup: Setup, workers: int, cluster: str) -> dict[str, float]:
+    """The final pass rate of a run in percent with its Wilson interval, its mean calls a query, and n."""
+    run = collect(setup, workers, cluster, show_progress=False)
+    rate, n = wilson(sum(v.final for v in run.verdicts), len(run.tasks)), len(run.tasks)
+    values = {"rate": 100 * rate.value, "low": 100 * rate.low, "high": 100 * rate.high}
+    return values | {"calls": run.total("calls") / n, "n": n}
+
+
 def _scores(results: Results) -> dict[str, float]:
     return {task: 100 * final for task, final in results.finals.items()}
 
 
 def _row(method: str, run: Results, metric: str, scores: Sequence[float], source: str = "this run") -> tables.Row:
+    # Of a rate every score is 0 or 100; a replay estimates shares of them.
+    if set(scores) <= {0.0, 100.0}:
+        passes = sum(score == 100 for score in scores)
+        return tables.rate_row(
+            method, run.backbone, metric, passes, len(scores), run.evidence, source, outcomes=run.outcomes()
+        )
     return tables.mean_row(
         method, run.backbone, metric, scores, run.evidence, source, outcomes=run.outcomes(), top=100.0
     )

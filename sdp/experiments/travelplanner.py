@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from random import Random
 from typing import Any, ClassVar
 
 from lab.models.backbone import Ledger
 from lab.models.connect import connected
+from lab.models.engines import parse
 from lab.runs import experiment
 from lab.runs.experiment import NOT_TOLD, Experiment, spread
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
-from sdp.adapters.travelplanner.options import Catalogue
 from sdp.adapters.travelplanner.prompts import CITIES, SELECT
 from sdp.adapters.travelplanner.trip import itinerary, state_from_json
 from sdp.loop import Settings, run_episode
+from sdp.misjudging import misjudging
 from sdp.trajectory import Trajectory
 from worlds.travelplanner import PlanVerdict, Rates, TravelPlanner, TripTask, evaluate, load, rates, strict_faults
 from worlds.travelplanner.rates import Denominators
@@ -139,10 +141,11 @@ def play(setup: Setup, task: str, ledger: Ledger | None = None) -> Trajectory:
     setup = setup.resolved() if ledger is None else setup
     ledger = ledger or Ledger(connected(setup.engine))
     query = _queries(setup.data, setup.seed, setup.split)[task]
-    world, catalogue = _world(setup.data, setup.seed), _catalogue(setup.data, setup.seed)
     # A desk of its own: episodes that are played side by side share the listings alone.
-    adapter = TravelPlannerAdapter(query, world.apart(), catalogue, ledger, setup.policy)
-    return run_episode(task, adapter, setup.settings, ledger)
+    adapter = TravelPlannerAdapter(query, _world(setup.data, setup.seed).apart(), ledger, setup.policy)
+    engine = parse(setup.engine)
+    random = Random(f"validate {engine.options.get('seed', 0)} {task}")
+    return run_episode(task, misjudging(adapter, engine.errors, random), setup.settings, ledger)
 
 
 def plan_of(setup: Setup, trajectory: Trajectory) -> list[dict[str, Any]]:
@@ -159,8 +162,3 @@ def _world(data: str, seed: int) -> TravelPlanner:
 @cache
 def _queries(data: str, seed: int, split: str) -> Mapping[str, TripTask]:
     return {task.id: task for task in _world(data, seed).tasks(split)}
-
-
-@cache
-def _catalogue(data: str, seed: int) -> Catalogue:
-    return Catalogue(_world(data, seed).listings)

@@ -17,9 +17,9 @@ from sdp.ablation import (
     certified_prefix_ratio,
     replayed,
 )
+from sdp.adapters.corridor import Corridor, CorridorAdapter, rolls
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Trajectory
-from toy_world import Corridor, CorridorAdapter, rolls
 
 BY_NAME = {ablation.name: ablation for ablation in ABLATIONS}
 

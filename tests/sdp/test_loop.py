@@ -17,10 +17,10 @@ from lab.models.engines import parse
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from lab.models.usage import Call, Cost
+from sdp.adapters.corridor import Corridor, CorridorAdapter, Walker, in_room, rolls, rooms
 from sdp.loop import Settings, UnreachablePlan, run_episode
 from sdp.operators import Verdict
 from sdp.trajectory import Attempt, Plan, Predicate, Trajectory, Transition, read_jsonl, write_jsonl
-from toy_world import Corridor, CorridorAdapter, Walker, in_room, rolls, rooms
 
 
 @dataclass(frozen=True)

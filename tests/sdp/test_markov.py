@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from random import Random
 
 import pytest
 from scipy.stats import kstest
 
 from lab.models.backbone import Ledger
 from lab.models.connect import connect
+from sdp.adapters.corridor import Corridor, CorridorAdapter, Walker, rolls, streaks
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
-from sdp.adapters.travelplanner.options import Catalogue
 from sdp.loop import Settings, run_episode
 from sdp.markov import markov_test, previous_state, whole_prefix
 from sdp.trajectory import Attempt, Predicate, Trajectory
-from toy_world import Corridor, CorridorAdapter, Walker, rolls
 from worlds.travelplanner.made import made_listings, made_tasks
 from worlds.travelplanner.world import TravelPlanner
 
@@ -30,20 +28,6 @@ def walks(adapter_of: Callable[[int], CorridorAdapter], seed: int, count: int) -
 
 def honest(seed: int) -> CorridorAdapter:
     return CorridorAdapter(Corridor(6, rolls(seed, FACES)))
-
-
-class Momentum(Corridor):
-    """A world that breaks the proposition's assumption: a roll tends to repeat, which no certified state says."""
-
-    def __init__(self, length: int, seed: int) -> None:
-        super().__init__(length, self._rolls(Random(seed)))
-
-    @staticmethod
-    def _rolls(random: Random) -> object:
-        last = 1
-        while True:
-            last = last if random.random() < 0.5 else random.choice((1, 2))
-            yield last
 
 
 @dataclass(frozen=True)
@@ -72,7 +56,7 @@ def test_whole_prefixes_give_the_same_verdict() -> None:
 
 @pytest.mark.parametrize("prefix", [previous_state, whole_prefix])
 def test_a_world_that_remembers_is_detected(prefix: Callable[[Trajectory, int], object]) -> None:
-    trajectories = walks(lambda seed: CorridorAdapter(Momentum(6, seed)), 0, 200)
+    trajectories = walks(lambda seed: CorridorAdapter(Corridor(6, streaks(seed))), 0, 200)
     assert markov_test(trajectories, prefix, permutations=199).p_value < 0.01
 
 
@@ -98,10 +82,10 @@ def test_where_no_state_was_met_in_two_ways_nothing_can_be_said(dice: list[int])
 
 def trips(policy: Policy, seeds: int) -> list[Trajectory]:
     listings, task = made_listings(0), made_tasks(0, "validation")[24]
-    world, catalogue, runs = TravelPlanner(listings, {}), Catalogue(listings), []
+    world, runs = TravelPlanner(listings, {}), []
     for seed in range(seeds):
         ledger = Ledger(connect(f"rules@0.6?seed={seed}"))
-        adapter = TravelPlannerAdapter(task, world, catalogue, ledger, policy)
+        adapter = TravelPlannerAdapter(task, world, ledger, policy)
         runs.append(run_episode(task.id, adapter, Settings(step_cap=60), ledger))
     return runs
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sdp.adapters.corridor import Corridor, CorridorAdapter, Walker, in_room, rolls
 from sdp.loop import Settings, run_episode
 from sdp.mdp import credit, mdp, observation_map
 from sdp.trajectory import Predicate, Trajectory
-from toy_world import Corridor, CorridorAdapter, Walker, in_room, rolls
 
 
 def walk(dice: Sequence[int], length: int = 3, **settings: object) -> Trajectory:

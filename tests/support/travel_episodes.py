@@ -26,17 +26,26 @@ from worlds.travelplanner.world import TravelPlanner
 
 LISTINGS_0 = made_listings(0)
 TASKS = [*made_tasks(0, "validation"), *made_tasks(0, "train")]
-CATALOGUE = Catalogue(LISTINGS_0)
 POLICY, LOOP = Policy(), Settings()
 
 
 def play(
     task: TripTask, engine: str | Backbone = "rules", policy: Policy = POLICY, loop: Settings = LOOP,
-    listings: Listings = LISTINGS_0, catalogue: Catalogue = CATALOGUE,
+    listings: Listings = LISTINGS_0,
 ) -> Trajectory:  # fmt: skip
     ledger = Ledger(connect(engine) if isinstance(engine, str) else engine)
-    adapter = TravelPlannerAdapter(task, TravelPlanner(listings, {}), catalogue, ledger, policy)
+    adapter = TravelPlannerAdapter(task, TravelPlanner(listings, {}), ledger, policy)
     return run_episode(task.id, adapter, loop, ledger)
+
+
+def catalogue_of(listings: Listings = LISTINGS_0) -> Catalogue:
+    """A catalogue of a desk over these listings, at which a task is open."""
+    desk = TravelPlanner(listings, {})
+    desk.reset(TASKS[0])
+    return Catalogue(desk)
+
+
+CATALOGUE = catalogue_of()
 
 
 def delivered(task: TripTask, trajectory: Trajectory) -> list[dict[str, Any]]:

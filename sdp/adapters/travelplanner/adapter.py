@@ -6,18 +6,23 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from lab.models.backbone import Backbone
 from lab.models.parsing import MalformedAnswer
 from sdp.adapters.travelplanner import noise, rules  # noqa: F401  (registers what answers offline)
+from sdp.adapters.travelplanner.meals import least_for_meals
 from sdp.adapters.travelplanner.options import (
     Catalogue,
+    KeptBack,
     Option,
     Options,
+    Search,
     attraction_options,
     cap,
     meal_options,
+    nothing,
     stay_options,
     transport_options,
     ways,
@@ -52,48 +57,66 @@ from worlds.travelplanner.world import TravelPlanner
 
 @dataclass(frozen=True)
 class Policy:
-    """What a user may change. every_meal: all meals of all days, else travel days only as far as the budget carries.
+    """What a user may change.
 
+    every_meal: all meals of all days, as A.2 words its predicate; else, as the evaluator asks, all meals of days
+    without travel, and of travel days as many as the budget carries.
+
+    cities: "reference" (the benchmark's own sequence, from its annotation: privileged) or "propose" (chosen by Propose
+    with the search tools). order: "costly first", or "numbered" as A.2 numbers the predicates.
+    keep_back: Realize keeps back what the meals still to come cost at least by the listings (not in the paper).
     undo: how often Replan may undo earlier decisions (beyond the paper; 0 is the paper's retry-only Replan).
-    cities: "reference" (the benchmark's own sequence) or "propose" (chosen by Propose with the search tools).
     """
 
     every_meal: bool = False
-    undo: int = 0
     cities: str = "reference"
+    order: str = "costly first"
+    keep_back: bool = False
+    undo: int = 0
 
     def __post_init__(self) -> None:
-        if self.cities not in ("reference", "propose"):
-            raise ValueError(f"cities={self.cities!r}; choose 'reference' or 'propose'")
+        for name, known in (("cities", ("reference", "propose")), ("order", ("costly first", "numbered"))):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name}={getattr(self, name)!r}; choose {' or '.join(map(repr, known))}")
+        if self.undo < 0 or (self.undo and self.order == "numbered"):
+            raise ValueError(f"undo={self.undo} with order={self.order!r}; undo >= 0, and above 0 with 'costly first'")
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
     """An action: decisions for the target's slots, and the draft they make together with what is certified.
 
-    note: why nothing could be chosen; then nothing is put to the desk.
+    note: why nothing could be chosen; then nothing is put to the desk. searches: what was looked up for it.
     """
 
     decisions: tuple[Decision, ...]
     draft: Any
     note: str = ""
     submit: bool = False
+    searches: tuple[Search, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The decisions as [day, slot, text]; the draft follows from them and the state."""
+        """The decisions as [day, slot, text]; the draft follows from them and the state.
+
+        Searches stand with the observation: whether a city was looked up before makes no other action.
+        """
         chosen = [[decision.day, decision.slot, decision.text] for decision in self.decisions]
         return {"decisions": chosen, "note": self.note, "submit": self.submit}
 
 
 @dataclass(frozen=True)
 class TravelPlannerAdapter:
-    """One task at the desk. Frozen, and nothing it holds changes during an episode but the world and the accounts."""
+    """One task at the desk. Frozen; during an episode only the world, the accounts and the listings found change."""
 
     task: TripTask
     world: TravelPlanner
-    catalogue: Catalogue
     backbone: Backbone
     policy: Policy = Policy()
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """What the search tools have listed so far."""
+        return Catalogue(self.world)
 
     def start(self) -> tuple[TripState, Predicate]:
         """s_0: nothing decided; the city sequence where the benchmark gives it."""
@@ -106,7 +129,8 @@ class TravelPlannerAdapter:
     def propose(self, state: TripState, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
         """The rest of the plan: a function of the task's shape and the cities; only the latter are ever asked for."""
         route = route_of(planned[0]) if planned else state.route or self._choose_route()
-        return state_plan(self.task, route, self.policy.every_meal)[len(planned) :]
+        plan = state_plan(self.task, route, self.policy.every_meal, self.policy.order == "numbered")
+        return plan[len(planned) :]
 
     def realize(self, state: TripState, target: Predicate, failures: Sequence[Attempt]) -> Choice:
         """Filter the options, let the backbone select; meals slot by slot inside one predicate."""
@@ -116,23 +140,24 @@ class TravelPlannerAdapter:
         decisions: tuple[Decision, ...] = ()
         for slots in _groups(target):
             now = state.reopen(slots_of(target)).decide(decisions)
-            options = self._options(now, target, slots[0][1])
+            options = self._options(now, target, slots[0])
             if not options.options and target.about.get("required", True):
-                return Choice((), None, note=options.diagnostic)
+                return Choice((), None, note=options.diagnostic, searches=self.catalogue.new_searches())
             decisions += self._select(now, target, slots, options, failures)
         draft = itinerary(_routed(state, target).decide(decisions))
-        return Choice(decisions, draft, submit=target.kind == RENDER)
+        return Choice(decisions, draft, submit=target.kind == RENDER, searches=self.catalogue.new_searches())
 
     def act(self, action: Choice) -> Report:
         """Put the decisions to the desk, or hand the itinerary in."""
         if action.draft is None:
-            return Report(action.decisions, action.note or "Nothing is put to the desk.", note=action.note)
+            text = action.note or "Nothing is put to the desk."
+            return Report(action.decisions, text, note=action.note, searches=action.searches)
         if action.submit:
             step = self.world.step(f"Submit[{json.dumps(action.draft)}]")
-            return Report((), step.text, done=step.done)
+            return Report((), step.text, done=step.done, searches=action.searches)
         slots = [[decision.day, decision.slot] for decision in action.decisions]
         step = self.world.step(f"Check[{json.dumps({'slots': slots, 'draft': action.draft})}]")
-        return Report(action.decisions, step.text, step.facts)
+        return Report(action.decisions, step.text, step.facts, searches=action.searches)
 
     def validate(self, tail: Sequence[Predicate], observation: Report) -> Verdict:
         """One predicate at a time: each slot wants a selection of its own, so nothing ever cascades here."""
@@ -161,13 +186,17 @@ class TravelPlannerAdapter:
         tail = undoing_tail(self.catalogue, state, rest, self.policy.every_meal)
         return rest if tail is None else tail
 
-    def _options(self, state: TripState, target: Predicate, slot: str) -> Options:
+    def _options(self, state: TripState, target: Predicate, slot: tuple[int, str]) -> Options:
+        kept_back: KeptBack = nothing
+        if self.policy.keep_back:
+            meal = slot if target.kind == MEALS_OF_DAY else None
+            kept_back = least_for_meals(self.catalogue, _routed(state, target), meal, self.policy.every_meal)
         if target.kind in TRANSPORT:
-            options = transport_options(self.catalogue, state, target)
+            options = transport_options(self.catalogue, state, target, kept_back)
         elif target.kind == STAY:
-            options = stay_options(self.catalogue, state, target)
+            options = stay_options(self.catalogue, state, target, kept_back)
         elif target.kind == MEALS_OF_DAY:
-            options = meal_options(self.catalogue, state, target, slot)
+            options = meal_options(self.catalogue, state, target, slot[1], kept_back)
         else:
             options = attraction_options(self.catalogue, state, target)
         if target.about.get("frugal"):
@@ -202,7 +231,7 @@ class TravelPlannerAdapter:
     def _choose_route(self) -> Route:
         task = self.task
         # Some cities share their name with a state; only trips of 3 days name a city.
-        found = (task.dest,) if task.days == 3 else self.catalogue.listings.cities(task.dest)
+        found = (task.dest,) if task.days == 3 else self.catalogue.cities(task.dest)
         candidates = [_candidate(self.catalogue, task, city) for city in found if city != task.org]
         answer = self.backbone.ask(
             CITIES, trip=_trip_text(task, ()), count=task.visiting_city_number, candidates=candidates

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
+from math import inf
 from typing import NamedTuple
 
-from sdp.adapters.travelplanner.options import Catalogue, place_text
-from sdp.adapters.travelplanner.trip import MEALS_OF_DAY, TripState, slots_of, state_plan
+from sdp.adapters.travelplanner.options import Catalogue, KeptBack, Option, place_text
+from sdp.adapters.travelplanner.trip import EMPTY, MEALS_OF_DAY, Decision, TripState, slots_of, state_plan
 from worlds.travelplanner.itinerary import MEALS
 from worlds.travelplanner.menus import Menu, cheapest_menus
 
@@ -39,6 +41,30 @@ def cheapest_meals(catalogue: Catalogue, state: TripState, every_meal: bool) -> 
         stop.city: frozenset(place_text(row) for row in menu.rows) for stop, menu in zip(state.route, best, strict=True)
     }
     return Meals(sum(menu.cost for menu in best) * state.task.people, texts)
+
+
+def least_for_meals(catalogue: Catalogue, state: TripState, slot: tuple[int, str] | None, every_meal: bool) -> KeptBack:
+    """What the meals still to come cost at least, in dollars for the party, once an option for `slot` is taken.
+
+    slot: that of a meal, which is then no longer to come; None for a decision that is no meal. Infinite for an option
+    after which they cannot be had; 0 where they cannot be had anyway, since keeping money back would not help.
+    """
+
+    @cache
+    def menu_after(text: str, cuisines: tuple[str, ...]) -> Meals | None:
+        eaten = state.decide([Decision(*slot, text, cuisines=cuisines)] if slot else [])
+        return cheapest_meals(catalogue, eaten, every_meal)
+
+    in_reach = cheapest_meals(catalogue, state, every_meal) is not None
+
+    def kept_back(option: Option) -> float:
+        menu = menu_after(EMPTY, option.cuisines)
+        # Only a place that is on the menu itself makes the rest dearer: no place is visited twice.
+        if menu and slot and any(option.label in texts for texts in menu.texts.values()):
+            menu = menu_after(option.label, option.cuisines)
+        return menu.cost if menu else inf if in_reach else 0.0
+
+    return kept_back
 
 
 def meals_by_city(state: TripState, every_meal: bool) -> set[Counts]:

@@ -125,6 +125,16 @@ class Cities(AnswerModel):
     cities: list[str] = Field(description="names of the cities to visit, in the order of travel")
 
 
+@cache
+def cities_of(names: tuple[str, ...], count: int) -> type[Cities]:
+    """`count` cities of these names; any, where there are not as many, and no answer can be right."""
+    if len(names) < count:
+        return Cities
+    name: Any = Literal[names]  # made at run time, which no type checker can follow
+    about = Field(description=f"{count} of the listed cities, in order of travel", min_length=count, max_length=count)
+    return create_model("Cities", __base__=Cities, cities=(list[name], about))
+
+
 CITIES = Prompt(
     name="sdp.travelplanner.cities",
     version="1",
@@ -145,4 +155,5 @@ Choose {{ count }} different cities, in the order of travel, from:
 """,
     fields=CitiesFields,
     answer=Cities,
+    narrow=lambda fields: cities_of(tuple(candidate.city for candidate in fields.candidates), fields.count),
 )

@@ -143,13 +143,14 @@ def nights(task: TripTask, route: Route) -> list[tuple[str, tuple[int, ...]]]:
     ]
 
 
-def state_plan(task: TripTask, route: Route, every_meal: bool) -> tuple[Predicate, ...]:
-    """The plan: 1 + n + (n - 1) + 2N + 3 predicates, costly decisions of the whole trip first (A.2).
+def state_plan(task: TripTask, route: Route, every_meal: bool, numbered: bool = False) -> tuple[Predicate, ...]:
+    """The plan: 1 + n + (n - 1) + 2N + 3 predicates (A.2).
 
-    every_meal: ask for all meals of all days; else travel days may leave meals out where the budget carries no more.
-    They come after the days that may not: what must be had is paid for first, and the last day gives up first. So do
-    their attractions, which a city may have few of.
-    A.2 counts return transport sixth and wants costly global decisions before per-day content; this does the latter.
+    every_meal: ask for all meals of all days, as A.2 does; else travel days may leave meals out where the budget
+    carries no more. They come after the days that may not: what must be had is paid for first, and the last day gives
+    up first. So do their attractions, which a city may have few of.
+    numbered: A.2 numbers its kinds of predicates, return transport sixth, and wants costly decisions of the whole trip
+    before what belongs to a day. One order cannot do both; numbered follows the first, else the second is followed.
     """
     ways = legs(task, route)
     travel_days = {leg.day for leg in ways}
@@ -164,7 +165,9 @@ def state_plan(task: TripTask, route: Route, every_meal: bool) -> tuple[Predicat
     # The evaluator wants meals and an attraction on days without travel only; what else is chosen costs money.
     content = [*transport, *stays, *meals, *sights]
     needed = [slot for p in content if p.about.get("required", True) for slot in slots_of(p)]
-    return (transport[0], *stays, *transport[1:], *meals, *sights, _budget(task, needed), goal(task))
+    back = (len(transport) - 1) if numbered else len(transport)
+    costly = (transport[0], *stays, *transport[1:back])
+    return (*costly, *meals, *sights, *transport[back:], _budget(task, needed), goal(task))
 
 
 def goal(task: TripTask) -> Predicate:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from sdp.adapters.travelplanner.options import Search
 from sdp.adapters.travelplanner.trip import (
     BETWEEN,
     BUDGET,
@@ -31,7 +32,7 @@ Facts: TypeAlias = Mapping[str, Any]  # of the desk's report
 class Report:
     """An observation: the decisions that were put to the desk, and what it said of them.
 
-    note: why nothing was put to it. done: the itinerary was handed in.
+    note: why nothing was put to it. done: the itinerary was handed in. searches: what was looked up for the decisions.
     """
 
     decisions: tuple[Decision, ...]
@@ -39,10 +40,12 @@ class Report:
     facts: Facts = field(default_factory=dict)
     note: str = ""
     done: bool = False
+    searches: tuple[Search, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The words alone: the facts are the same content typed."""
-        return {"text": self.text, "note": self.note, "done": self.done}
+        searches = [list(search) for search in self.searches]
+        return {"searches": searches, "text": self.text, "note": self.note, "done": self.done}
 
 
 def fault(target: Predicate, report: Report) -> str:

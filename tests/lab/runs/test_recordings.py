@@ -85,7 +85,7 @@ def test_recording_twice_gives_the_same_bytes(wanted: Path, tmp_path: Path) -> N
 def test_a_notebook_shows_recorded_rows_beside_the_measured_ones(wanted: Path, tmp_path: Path) -> None:
     table2.record(run(tmp_path, "played", "model-d"))
     rules = run(tmp_path, "rules", "rules")
-    whole = table2.with_published(table2.frame({table2.PAPER: rules}, table2.MAIN))
+    whole = table2.with_published(table2.frame({"SDP": rules}, table2.MAIN))
     row = whole.query("backbone == 'model-d' and metric == 'Final Pass Rate'").iloc[0]
     assert (row["evidence"], row["n"]) == ("measured", 3)
     assert row["source"].startswith("recording first, http://127.0.0.1")

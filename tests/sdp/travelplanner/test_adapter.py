@@ -21,7 +21,6 @@ from lab.models.connect import connect
 from lab.models.prompts import Prompt
 from lab.models.usage import Call
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
-from sdp.adapters.travelplanner.options import Catalogue
 from sdp.adapters.travelplanner.prompts import SELECT, Candidate, Cities, CitiesFields, Selection
 from sdp.adapters.travelplanner.rules import nearest
 from sdp.adapters.travelplanner.trip import (
@@ -41,7 +40,7 @@ from sdp.adapters.travelplanner.trip import (
 )
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Trajectory
-from travel_episodes import CATALOGUE, LISTINGS_0, TASKS, Picking, by_days, delivered, plan_for, play, played
+from travel_episodes import LISTINGS_0, TASKS, Picking, by_days, delivered, plan_for, play, played
 from worlds.travelplanner.costs import plan_bill
 from worlds.travelplanner.evaluator import evaluate
 from worlds.travelplanner.itinerary import MEALS, days_read
@@ -136,7 +135,7 @@ def test_the_submitted_itinerary_is_the_delivered_plan() -> None:
             return super().step(action)
 
     task = by_days(3)
-    adapter = TravelPlannerAdapter(task, Desk(LISTINGS_0, {}), CATALOGUE, connect("rules"))
+    adapter = TravelPlannerAdapter(task, Desk(LISTINGS_0, {}), connect("rules"))
     trajectory = run_episode(task.id, adapter)
     assert trajectory.reached_goal
     assert json.loads(submitted[-1].removeprefix("Submit[").removesuffix("]")) == delivered(task, trajectory)
@@ -162,7 +161,7 @@ def test_a_citys_only_attraction_is_kept_for_the_day_that_needs_one() -> None:
     task = replace(by_days(3), budget=10**6)
     listings = copy.copy(LISTINGS_0)
     listings._attractions = {task.dest: LISTINGS_0.attractions(task.dest)[:1]}
-    trajectory = play(task, listings=listings, catalogue=Catalogue(listings))
+    trajectory = play(task, listings=listings)
     assert trajectory.reached_goal
     assert [day["attraction"] == EMPTY for day in delivered(task, trajectory)] == [True, False, True]
 
@@ -202,6 +201,44 @@ def test_without_validate_bad_choices_are_certified_and_the_evaluator_finds_them
     assert trajectory.reached_goal and not evaluate(task, delivered(task, trajectory), LISTINGS_0).final
 
 
+def searches_of(trajectory: Trajectory) -> list[list[str]]:
+    return [search for attempt in trajectory.attempts for search in attempt.observation["searches"]]
+
+
+@pytest.mark.parametrize("policy", [Policy(), Policy(cities="propose"), Policy(undo=1)], ids=str)
+def test_every_option_comes_from_a_search_that_the_trajectory_holds_once(policy: Policy) -> None:
+    task = by_days(5)
+    trajectory = play(task, "rules@0.5", policy)
+    searches = dict(searches_of(trajectory))
+    assert len(searches) == len(searches_of(trajectory)), "once a city and leg"
+    desk = TravelPlanner(LISTINGS_0, {})
+    desk.reset(task)
+    assert all(desk.step(action).text == text for action, text in searches.items())
+    seen = "\n".join(searches.values())
+    chosen = [text for a in trajectory.attempts for _, slot, text in a.action["decisions"] if text != EMPTY]
+    names = [text.split(", from ")[0].rpartition(": ")[2].rpartition(",")[0] or text for text in chosen]
+    assert names and all(name.split(",")[0].removeprefix("Self-driving").lower() in seen.lower() for name in names)
+
+
+def test_the_numbered_order_puts_return_transport_sixth() -> None:
+    kinds = [p.kind for p in play(by_days(3), policy=Policy(order="numbered")).plans[0].predicates]
+    numbered = [OUTBOUND, STAY, *[MEALS_OF_DAY] * 3, *[SIGHTS_OF_DAY] * 3, RETURN, BUDGET, RENDER]
+    assert kinds == numbered
+    with pytest.raises(ValueError, match="undo=1 with order='numbered'"):
+        Policy(order="numbered", undo=1)
+
+
+def test_money_that_is_kept_back_pays_for_every_meal_that_can_be_had() -> None:
+    tasks, loop = [task for task in TASKS if task.level != "easy"][::3], Settings(step_cap=30)
+    policies = Policy(every_meal=True, keep_back=True), Policy(every_meal=True)
+    kept, plain = ([play(task, Picking(seed), p, loop) for seed, task in enumerate(tasks)] for p in policies)
+    assert sum(t.reached_goal for t in kept) > 2 * sum(t.reached_goal for t in plain)
+    for trajectory in kept:
+        # Once the first meal is chosen, those that follow can be had: only what came before them may stand in the way.
+        stuck = [a for a in trajectory.attempts if a.kind == MEALS_OF_DAY and a.action["note"]]
+        assert not stuck or not any(slot == "breakfast" for _, slot, *_ in trajectory.states[-1]["decisions"])
+
+
 def test_propose_may_choose_the_cities() -> None:
     trajectories = [play(task, policy=Policy(cities="propose")) for task in TASKS]
     for task, trajectory in zip(TASKS, trajectories, strict=True):
@@ -215,13 +252,17 @@ def test_a_trip_to_a_city_that_is_named_like_a_state_goes_to_the_city() -> None:
     states = {task.dest: task.dest, "Othertown": task.dest, task.org: "Elsewhere"}
     named = Listings((), (), (), (), (), states)
     picking = Picking()
-    adapter = TravelPlannerAdapter(task, TravelPlanner(named, {}), Catalogue(named), picking, Policy(cities="propose"))
+    adapter = TravelPlannerAdapter(task, TravelPlanner(named, {}), picking, Policy(cities="propose"))
     adapter.propose(adapter.start()[0], adapter.start()[1], ())
     assert [candidate.city for candidate in picking.asked[0]["candidates"]] == [task.dest]
 
 
 def test_being_stuck_before_the_first_certified_step_can_be_undone_with_chosen_cities() -> None:
-    trajectory = play(replace(by_days(5), budget=1), policy=Policy(cities="propose", undo=3), loop=Settings(step_cap=9))
+    trajectory = play(
+        replace(by_days(5), budget=1),
+        policy=Policy(cities="propose", undo=3),
+        loop=Settings(step_cap=9),
+    )
     assert trajectory.end == "step cap" and trajectory.certified == 0
 
 
@@ -256,11 +297,10 @@ def test_realize_reads_only_what_its_prompt_names() -> None:
 @official
 def test_the_rules_engine_passes_on_official_queries_and_an_undoing_replan_on_all() -> None:
     listings = Listings.load(DATA)
-    catalogue = Catalogue(listings)
     validation = [task for task in load_tasks("validation", DATA) if task.level != "easy"]
     tasks = [*validation, *load_tasks("train", DATA)]
     assert len(validation) == 120 and len(tasks) == 165
-    trajectories = [play(task, listings=listings, catalogue=catalogue) for task in tasks]
+    trajectories = [play(task, listings=listings) for task in tasks]
     plans = [delivered(task, trajectory) for task, trajectory in zip(tasks, trajectories, strict=True)]
     verdicts = [evaluate(task, plan, listings) for task, plan in zip(tasks, plans, strict=True)]
     assert [verdict.final for verdict in verdicts] == [trajectory.reached_goal for trajectory in trajectories]
@@ -270,4 +310,4 @@ def test_the_rules_engine_passes_on_official_queries_and_an_undoing_replan_on_al
     assert found.delivery.percent == 100 and found.final.percent >= 96
     assert found.hard_micro.percent >= 98 and found.hard_macro.percent >= 96
     stuck = [task for task, trajectory in zip(tasks, trajectories, strict=True) if not trajectory.reached_goal]
-    assert all(play(t, policy=Policy(undo=1), listings=listings, catalogue=catalogue).reached_goal for t in stuck)
+    assert all(play(t, policy=Policy(undo=1), listings=listings).reached_goal for t in stuck)

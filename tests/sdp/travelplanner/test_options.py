@@ -15,7 +15,6 @@ from sdp.adapters.travelplanner.options import (
     LOCAL,
     MODE,
     UNIQUE,
-    Catalogue,
     Option,
     Options,
     attraction_options,
@@ -37,7 +36,7 @@ from sdp.adapters.travelplanner.trip import (
 )
 from sdp.loop import Settings
 from sdp.trajectory import Predicate
-from travel_episodes import CATALOGUE, LISTINGS_0, TASKS, Picking, by_days, plan_for, play
+from travel_episodes import CATALOGUE, LISTINGS_0, TASKS, Picking, by_days, catalogue_of, plan_for, play
 from worlds.travelplanner.listings import SELF_DRIVING, Listings
 from worlds.travelplanner.tables import Distance, Flight, Restaurant
 from worlds.travelplanner.tasks import TripTask
@@ -99,7 +98,7 @@ def test_wishes_that_no_place_meets_are_named_as_local_constraints() -> None:
     task = replace(FREE, room_type="shared room")
     dorms = [row for row in LISTINGS_0.accommodations(task.ref_cities[0]) if row.room_type == "Shared room"]
     crowded = Listings((), [replace(row, minimum_nights=9) for row in dorms], (), (), (), {})
-    assert dorms and stay_options(Catalogue(crowded), state_of(task), target_of(task, STAY)).diagnostic.startswith(
+    assert dorms and stay_options(catalogue_of(crowded), state_of(task), target_of(task, STAY)).diagnostic.startswith(
         LOCAL
     )
 
@@ -122,7 +121,7 @@ def test_a_car_is_not_taken_out_where_it_cannot_be_driven_back() -> None:
     org, city = task.org, task.ref_cities[0]
     home = Flight("F2", 90, "08:00", "09:00", "1 hours 0 minutes", task.dates[-1], city, org, 1.0)
     one_way = [Distance(org, city, "5 hours", "500 km"), Distance(city, org, "", "")]
-    catalogue = Catalogue(Listings([home], (), (), (), one_way, {}))
+    catalogue = catalogue_of(Listings([home], (), (), (), one_way, {}))
     offered = transport_options(catalogue, state_of(task), target_of(task, OUTBOUND)).options
     assert [option.mode for option in offered] == ["taxi"]
 
@@ -156,20 +155,8 @@ def test_the_diagnostic_is_the_reason_of_the_failed_attempt_and_reaches_replan()
     assert trajectory.cost.calls == 0, "the model is not asked to choose from nothing"
 
 
-def test_a_flight_whose_number_means_another_row_to_the_evaluator_is_not_offered() -> None:
-    def flight(price: int, org: str, dest: str) -> Flight:
-        return Flight("F1", price, "08:00", "09:00", "1 hours 0 minutes", FREE.dates[0], org, dest, 1.0)
-
-    leg = target_of(FREE, OUTBOUND).about
-    rows = [flight(900, "Elsewhere", "Farwick"), flight(10, leg["org"], leg["dest"])]
-    options = transport_options(
-        Catalogue(Listings(rows, (), (), (), (), {})), state_of(FREE), target_of(FREE, OUTBOUND)
-    )
-    assert options.options == () and options.diagnostic.startswith(LISTINGS)
-
-
 def test_a_restaurant_whose_name_another_one_contains_is_offered_once_and_only_if_it_is_found_first() -> None:
     names = (("Oven Bar", 9), ("Oven", 5), ("Oven Bar", 9))
     rows = [Restaurant(name, "Farwick", ("Tea",), cost, 4.0) for name, cost in names]
-    catalogue = Catalogue(Listings((), (), rows, (), (), {}))
+    catalogue = catalogue_of(Listings((), (), rows, (), (), {}))
     assert [row.name for row in catalogue.restaurants("Farwick")] == ["Oven Bar"]

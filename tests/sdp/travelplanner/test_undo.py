@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from lab.models.backbone import Answer
 from lab.models.prompts import Prompt
 from sdp.adapters.travelplanner.adapter import Policy
-from sdp.adapters.travelplanner.options import Catalogue
 from sdp.adapters.travelplanner.trip import Stop, TripState, even_route
 from sdp.adapters.travelplanner.undo import _cheapest_route, _route_cost
 from sdp.adapters.travelplanner.validators import REOPEN
@@ -78,10 +77,9 @@ def test_a_slip_of_the_model_alone_undoes_nothing() -> None:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_one_undoing_solves_every_made_query_however_badly_it_began(seed: int) -> None:
     listings = made_listings(seed)
-    catalogue = Catalogue(listings)
     for task in (*made_tasks(seed, "validation"), *made_tasks(seed, "train")):
         for engine in ("rules", Picking(seed, dearest=True)):
-            trajectory = play(task, engine, Policy(undo=1), listings=listings, catalogue=catalogue)
+            trajectory = play(task, engine, Policy(undo=1), listings=listings)
             assert trajectory.reached_goal, (task.id, engine, trajectory.attempts[-1].reason)
             plan = delivered(task, trajectory)
             assert evaluate(task, plan, listings).final and strict_faults(task, plan, listings) == []
@@ -105,7 +103,7 @@ def test_undoing_solves_a_query_exactly_when_its_budget_is_no_less_than_the_leas
     state = TripState(task, even_route(task, task.ref_cities))
     route = _cheapest_route(CATALOGUE, state, every_meal)
     least = _route_cost(CATALOGUE, state, route, every_meal)
-    trajectory = play(replace(task, budget=int(least) - over), policy=Policy(undo=1, every_meal=every_meal))
+    trajectory = play(replace(task, budget=int(least) - over), policy=Policy(every_meal=every_meal, undo=1))
     assert trajectory.reached_goal == (over == 0)
 
 
@@ -116,5 +114,5 @@ def test_a_place_that_takes_no_guests_for_so_few_nights_has_the_nights_spread_an
     rows = [replace(row, minimum_nights=3 if row.city == city else 1) for row in rows]
     longer = copy.copy(LISTINGS_0)
     longer._accommodations = {c: tuple(row for row in rows if row.city == c) for c in task.ref_cities}
-    trajectory = play(task, policy=Policy(undo=1), listings=longer, catalogue=Catalogue(longer))
+    trajectory = play(task, policy=Policy(undo=1), listings=longer)
     assert trajectory.reached_goal and Stop(*trajectory.states[-1]["route"][0]) == Stop(city, 3)

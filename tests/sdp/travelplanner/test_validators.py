@@ -57,7 +57,7 @@ def validated(predicate: Predicate, *decisions: Decision, task: TripTask = TASK,
     """Put decisions to the desk as Realize would, and validate its report."""
     world = TravelPlanner(LISTINGS_0, {})
     world.reset(task)
-    adapter = TravelPlannerAdapter(task, world, CATALOGUE, connect("rules"))
+    adapter = TravelPlannerAdapter(task, world, connect("rules"))
     draft = itinerary(replace(before, task=task).decide(decisions))
     return adapter.validate([predicate], adapter.act(Choice(decisions, draft, submit=predicate.kind == RENDER)))
 

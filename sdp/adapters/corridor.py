@@ -1,6 +1,8 @@
-"""A corridor of rooms that a walker crosses; small enough to work out by hand what the SDP loop must do in it.
+"""A corridor of rooms that a walker crosses by dice: the smallest world with chance, and the smallest adapter.
 
-Each step east moves as many rooms as the dice say: none is a rejected attempt, several are a cascade.
+Each step east moves as many rooms as the dice say: none is a rejected attempt, several are a cascade. So the next
+certified state is not decided by the action and could depend on the past: with fair `rolls` it does not, with
+`streaks` it does, against the assumption of Proposition 1. No model is asked.
 """
 
 from __future__ import annotations
@@ -36,6 +38,15 @@ def rolls(seed: int, faces: Sequence[int] = (0, 1, 1, 2)) -> Iterator[int]:
     random = Random(seed)
     while True:
         yield random.choice(faces)
+
+
+def streaks(seed: int, faces: Sequence[int] = (1, 2), repeats: float = 0.5) -> Iterator[int]:
+    """Seeded dice of which each repeats the last with probability `repeats`, which no certified state tells."""
+    random = Random(seed)
+    last = random.choice(faces)
+    while True:
+        last = last if random.random() < repeats else random.choice(faces)
+        yield last
 
 
 @dataclass(frozen=True)
