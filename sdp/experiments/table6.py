@@ -154,23 +154,24 @@ def draw_sweep(sweep: pd.DataFrame) -> Figure:
 
 
 def draw_validators(sweep: pd.DataFrame) -> Figure:
-    """Final pass rate against false certification, and rate and calls against false rejection; crosses are judges."""
+    """Final pass rate against false certification, with the published judges, and rate and calls against rejection."""
     import matplotlib.pyplot as plt
 
     figure, panels = plt.subplots(1, 3, figsize=(13, 4))
     words = {"certify": "false certification (wrong called right)", "reject": "false rejection (right called wrong)"}
     stepped = sweep["validator"].str.startswith("certify=")
-    of_judges = sweep[~stepped]
     for axes, x, y in zip(panels, ("certify", "reject", "reject"), ("rate", "rate", "calls"), strict=True):
         rows = sweep[stepped & (sweep["reject" if x == "certify" else "certify"] == 0)].sort_values(x)
         low, high = ("low", "high") if y == "rate" else (y, y)
         plots.lines_with_bands(rows, x, y, "condition", low, high, axes)
         axes.get_legend().remove()
-        axes.plot(of_judges[x], of_judges[y], "x", color="black", label="published judges")
-        axes.set(xlabel=words[x], ylabel="final pass rate, %" if y == "rate" else "model calls a query")
-    panels[0].set(ylim=(-2, 102))
-    panels[1].set(ylim=(-2, 102))
-    panels[2].set(ylim=(0, None))
+        axes.set(xlabel=words[x], ylabel="final pass rate, %" if y == "rate" else "model calls a query", ylim=(0, None))
+    for axes in panels[:2]:
+        axes.set_ylim(-2, 102)
+    of_judges = sweep[~stepped & (sweep["condition"] == UNDOING)]
+    panels[0].plot(of_judges["certify"], of_judges["rate"], "x", color="black", label="the same with a published judge")
+    for judge in of_judges.itertuples():
+        panels[0].annotate(judge.validator, (judge.certify, judge.rate), (4, 6), textcoords="offset points", fontsize=8)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     plots.label_evidence(figure, sweep)
     return figure
