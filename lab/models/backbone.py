@@ -50,7 +50,8 @@ class Ledger:
         try:
             answer = self.backbone.ask(prompt, sample=sample, **fields)
         except MalformedAnswer as error:
-            self._book(prompt, error.call, error.request, str(error))  # a replay has to fail where the model failed
+            # A replay has to fail where the model failed, and in the same words.
+            self._book(prompt, error.call, error.request, str(error), **({"said": error.text} if error.text else {}))
             raise
         except Exception as error:
             if isinstance(call := getattr(error, "call", None), Call):
@@ -67,12 +68,12 @@ class Ledger:
         """The inner backbone's request hash."""
         return self.backbone.request(prompt, sample=sample, **fields)
 
-    def _book(self, prompt: Prompt, call: Call, request: str, text: str) -> None:
+    def _book(self, prompt: Prompt, call: Call, request: str, text: str, **said: str) -> None:
         self.calls.append(call)
         if self.record:
             about = {"request": request, "prompt": prompt.name, "version": prompt.version, "operator": call.operator}
             tokens = {"tokens_in": call.tokens_in, "tokens_out": call.tokens_out}
-            self.recorded.append(about | {"path": call.path, "text": text} | tokens)
+            self.recorded.append(about | {"path": call.path, "text": text} | said | tokens)
 
 
 def request_of(

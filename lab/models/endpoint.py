@@ -144,6 +144,8 @@ class Endpoint:
             error = self._with_remedy(fault, exchange)
             path = "malformed" if isinstance(error, MalformedAnswer) else "failed"
             error.call, error.request = self._book(question, path, exchange, started), request
+            if isinstance(error, MalformedAnswer) and exchange.replies:
+                error.text = exchange.replies[-1].text
             raise error from None
         call = self._book(question, path, exchange, started)
         text = value.model_dump_json()

@@ -15,10 +15,14 @@ LONGEST_REPAIR = 20_000  # characters; beyond it the repairer can take minutes o
 
 
 class MalformedAnswer(ValueError):
-    """A model's text that is no answer to the prompt. A backbone that gives up adds the booked call and the request."""
+    """A model's text that is no answer to the prompt. A backbone that gives up adds the booked call and the request.
+
+    text: what the model wrote, for agents that are shown their own malformed answers.
+    """
 
     call: Call = Call("unknown", "unknown", "malformed")
     request: str = ""
+    text: str = ""
 
 
 def parse(text: str, answer: type[T]) -> tuple[T, str]:

@@ -34,7 +34,10 @@ class RecordingMiss(Unavailable, LookupError):
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One recorded answer: the prompt's name and version, the answer's JSON text or the fault, and the token counts."""
+    """One recorded answer: the prompt's name and version, the answer's JSON text or the fault, and the token counts.
+
+    said: what the model wrote, where that is no answer.
+    """
 
     request: str
     prompt: str
@@ -44,6 +47,7 @@ class Recorded:
     text: str
     tokens_in: int
     tokens_out: int
+    said: str = ""
 
 
 class Replay:
@@ -90,7 +94,7 @@ class Replay:
         call = Call(known.operator, prompt.name, known.path, *tokens, cached=True, cut=question.cut)
         if known.path == "malformed":
             error = MalformedAnswer(known.text)
-            error.call, error.request = call, known.request
+            error.call, error.request, error.text = call, known.request, known.said
             raise error
         return Answer(prompt.answer.model_validate_json(known.text), call, request, known.text)
 

@@ -72,7 +72,7 @@ def test_a_malformed_answer_replays_as_malformed(tmp_path: Path, server: ChatSer
     replayed = Ledger(connect(f"replay:{tmp_path}"))
     with pytest.raises(MalformedAnswer) as second:
         replayed.ask(prompt, box=1)
-    assert str(second.value) == str(first.value)
+    assert str(second.value) == str(first.value) and second.value.text == first.value.text == "no idea"
     assert [(call.path, call.tokens_in) for call in replayed.calls] == [("malformed", 14)]
 
 
