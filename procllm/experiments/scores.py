@@ -10,7 +10,7 @@ from lab.results import plots, tables
 from lab.results.exports import EMPTY
 from lab.results.statistics import compare
 from lab.runs import experiment, recordings
-from procllm.conditions import EXTENDED, HUMAN, LLM, NONE
+from procllm.conditions import CONDITIONS, EXTENDED, IDLE, LLM
 from procllm.domains import domain
 from procllm.experiments.episodes import COUNTED, Results, Setup, split
 
@@ -24,7 +24,7 @@ def colors() -> dict[str, object]:
     """Condition -> color, the same in all figures."""
     import seaborn
 
-    names = (HUMAN, LLM, NONE, EXTENDED)
+    names = (*CONDITIONS, EXTENDED, IDLE)
     return dict(zip(names, seaborn.color_palette(plots.PALETTE, len(names)), strict=True))
 
 
