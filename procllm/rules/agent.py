@@ -21,8 +21,8 @@ from procllm.rules.view import Judgement, Skill, View, note, sections, without_n
 # Documents by the heading that they have in the notes, and the words by which tasks speak of them.
 DOCUMENTS = {"request": REQUEST, "problem specification": SPECIFICATION, "tools specification": TOOLS}
 WORDS = {
-    REQUEST: ("request", "origin", "initial", "goal"),
-    SPECIFICATION: ("specification", "problem", "rules"),
+    REQUEST: ("request", "origin", "initial", "goal", "document"),
+    SPECIFICATION: ("specification", "problem", "rules", "document"),
     TOOLS: ("tool",),
 }
 NOTING = ("take notes", "understand", "read ", "note ", "review", "record ")  # how tasks about documents begin
