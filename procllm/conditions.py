@@ -1,4 +1,9 @@
-"""The conditions of §5: Human-TN, LLM-TN and No-TN are networks, and nothing else of an episode differs."""
+"""The conditions of §5, Human-TN, LLM-TN and No-TN, and two of ours: networks, and nothing else of an episode differs.
+
+Placebo-TN asks what the content of a network is worth. It has as many tasks as the human network of the domain, so that
+as many verdicts have to be won before the last one, and its tasks say nothing of how the problem is solved. What an
+agent does in them is its own affair: it may work on the problem. The idle placebo forbids that with one word.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +11,11 @@ from dataclasses import replace
 
 from procllm.domains.base import Domain
 from procllm.files import NOTES, REQUEST, SPECIFICATION
-from procllm.network import TOP, BadNetwork, Network
+from procllm.network import TOP, BadNetwork, Method, Network
 
-HUMAN, LLM, NONE, EXTENDED = "Human-TN", "LLM-TN", "No-TN", "No-TN, extended goal"
-CONDITIONS = (HUMAN, LLM, NONE)  # those that the paper compares; EXTENDED is §6's
+HUMAN, LLM, PLACEBO, NONE = "Human-TN", "LLM-TN", "Placebo-TN", "No-TN"
+EXTENDED, IDLE = "No-TN, extended goal", "Placebo-TN, idle"  # §6's, and ours
+CONDITIONS = (HUMAN, LLM, PLACEBO, NONE)  # those that are played by default; the paper's are all but PLACEBO
 
 
 def network_of(condition: str, domain: Domain, made: Network | None = None) -> Network:
@@ -19,15 +25,29 @@ def network_of(condition: str, domain: Domain, made: Network | None = None) -> N
     """
     if condition == HUMAN:
         return domain.network
+    if condition in (PLACEBO, IDLE):
+        return placebo(domain.network, "ponder" if condition == PLACEBO else "only ponder")
     if condition == NONE:
         return top_alone(domain.network)
     if condition == EXTENDED:
         return with_extended_goal(domain.network)
     if condition != LLM:
-        raise ValueError(f"No condition {condition!r}; choose from {list((*CONDITIONS, EXTENDED))}")
+        raise ValueError(f"No condition {condition!r}; choose from {list((*CONDITIONS, EXTENDED, IDLE))}")
     if made is None:
         raise BadNetwork(f"{domain.title} has no network that a model made; see procllm.generation")
     return made
+
+
+def placebo(network: Network, what: str = "ponder") -> Network:
+    """Placebo-TN: the top task of a network, with as many subtasks without content as it has tasks below the top."""
+    (top,) = top_alone(network).methods
+    count = sum(1 for _ in network.tree()) - 1
+    # The request alone is their file: it is there from the start, so that any of them can be verified at any time.
+    ponder = [
+        Method(f"m-ponder-{n}", f"{what} matter {n}", f"matter {n} of the request has been pondered", (REQUEST,))
+        for n in range(1, count + 1)
+    ]
+    return Network((replace(top, subtasks=tuple(method.task for method in ponder)), *ponder))
 
 
 def top_alone(network: Network) -> Network:

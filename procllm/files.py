@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
+FOLDER = "files/"  # what a program may read of the workspace
 REQUEST, SPECIFICATION = "files/request.txt", "files/problem_specification.txt"
 TOOLS, NOTES = "files/tools_specification.txt", "files/notes.txt"
 SOLVER, OUTPUT, ANSWER = "solver.py", "output.txt", "answer.txt"
@@ -36,6 +38,14 @@ def listed(solver: bool, tools: bool) -> tuple[File, ...]:
     optional = (*((TOOLS_FILE,) if tools else ()), *((OUTPUT_FILE,) if solver else ()))
     readable = (REQUEST_FILE, SPECIFICATION_FILE, *optional)
     return writable + readable
+
+
+def resolved(path: str, known: Collection[str]) -> str:
+    """The path itself, or of a bare file name ("notes.txt") the one known path that ends so. Of two that end alike
+    neither is taken.
+    """
+    ending = [each for each in known if each.rsplit("/", 1)[-1] == path]
+    return ending[0] if path not in known and len(ending) == 1 else path
 
 
 def paths(solver: bool, tools: bool) -> tuple[str, ...]:

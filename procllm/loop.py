@@ -25,6 +25,9 @@ from procllm.workspace import Workspace
 
 HORIZON = 100  # iterations (§5)
 SHOWN_COMMANDS = 10  # B.1
+SHOWN_MALFORMED = 2000  # characters of an answer that could not be read; a model may repeat itself without end
+# What no action changes, the same for all episodes first: a verify context begins with these.
+DOCUMENTS = (SPECIFICATION, TOOLS, REQUEST)
 
 
 class Seen:
@@ -55,13 +58,21 @@ class Asker:
 
 
 def play(
-    domain: Domain, instance: Instance, network: Network, backbone: Backbone, horizon: int = HORIZON
+    domain: Domain,
+    instance: Instance,
+    network: Network,
+    backbone: Backbone,
+    horizon: int = HORIZON,
+    nudge: bool = False,
 ) -> Trajectory:
-    """Play one instance in a workspace of its own, and have its answer checked. Raises ValueError for no iterations."""
+    """Play one instance in a workspace of its own, and have its answer checked. Raises ValueError for no iterations.
+
+    nudge: end each action prompt with a reminder to take notes, which the paper's has not (see `procllm.prompts`).
+    """
     if horizon < 1:
         raise ValueError(f"horizon={horizon}; an episode has at least one iteration")
     workspace, agenda = workspace_of(domain, instance), Agenda(network)
-    steps = procllm(agenda, workspace, Asker(backbone, instance.id), horizon)
+    steps = procllm(agenda, workspace, Asker(backbone, instance.id), horizon, nudge)
     answer, notes = workspace.text(ANSWER), workspace.text(NOTES)
     verdict = domain.check(instance, answer)
     ended: Literal["done", "horizon"] = "horizon" if agenda.head else "done"
@@ -78,16 +89,17 @@ def workspace_of(domain: Domain, instance: Instance) -> Workspace:
     return Workspace(listed(domain.solver, bool(domain.tools_specification)), documents, instance.tools)
 
 
-def procllm(agenda: Agenda, workspace: Workspace, asker: Asker, horizon: int) -> list[Step]:
+def procllm(agenda: Agenda, workspace: Workspace, asker: Asker, horizon: int, nudge: bool = False) -> list[Step]:
     """Algorithm 1. agenda: K, decomposed (line 2)."""
     seen, steps = Seen(), []
     for _ in range(horizon):  # line 3
         if (task := agenda.head) is None:  # lines 4-5
             break
         try:
-            action = _act(asker, workspace, seen, task)  # lines 6-8
+            action = _act(asker, workspace, seen, task, nudge)  # lines 6-8
         except MalformedAnswer as error:  # costs an iteration, and is no command
-            seen.trace, seen.response = f"JSON error, nothing was done: {error}", ""
+            seen.trace = f"JSON error, nothing was done: {error}"
+            seen.response = shortened(getattr(error, "text", ""))
             steps.append(Step(task.name, "", "malformed"))
             continue
         seen.commands.append(command_of(action))
@@ -104,7 +116,13 @@ def procllm(agenda: Agenda, workspace: Workspace, asker: Asker, horizon: int) ->
     return steps
 
 
-def _act(asker: Asker, workspace: Workspace, seen: Seen, task: Task) -> Action:
+def shortened(text: str) -> str:
+    """The beginning of an answer that could not be read, with a word on what is left out."""
+    left = len(text) - SHOWN_MALFORMED
+    return f"{text[:SHOWN_MALFORMED]}\n[... {left} more characters]" if left > 0 else text
+
+
+def _act(asker: Asker, workspace: Workspace, seen: Seen, task: Task, nudge: bool) -> Action:
     """Lines 6-7: the action context, and the action that the model chooses in it. Raises MalformedAnswer."""
     answer = asker.ask(
         ACTING,
@@ -115,6 +133,7 @@ def _act(asker: Asker, workspace: Workspace, seen: Seen, task: Task) -> Action:
         last_output=seen.trace,
         task=task.name,
         effect=task.effect,
+        nudge=nudge,
     )
     seen.response = answer.value.model_dump_json(indent=1)
     return answer.value.action.typed
@@ -129,7 +148,8 @@ class Verified(NamedTuple):
 
 def _verified(asker: Asker, workspace: Workspace, task: Task) -> Verified:
     """Lines 10-11: the verify context holds the effect and its files alone. A verdict that is none passes nothing."""
-    files = tuple((path, workspace.text(path)) for path in task.files)
+    paths = (*(path for path in DOCUMENTS if path in task.files), *task.files)
+    files = tuple((path, workspace.text(path)) for path in dict.fromkeys(paths))
     try:
         verdict = asker.ask(VERIFYING, effect=task.effect, files=files).value
     except MalformedAnswer as error:

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
+from procllm.files import resolved
+
 TOP = "process user request"  # the task that every episode starts with (§4)
 # Another spelling -> ours; figure 1 uses both within one network.
 SPELLINGS = {"name": "task", "verify": "effect", "verify_files": "effect_files"}
@@ -190,7 +192,7 @@ def _method(head: str, raw: Any, known: tuple[str, ...]) -> Method:
     if len(set(named)) < len(named):
         raise BadNetwork(f"Method {head!r} says the same thing under two names; keep one of each of {SPELLINGS}")
     plain: dict[str, Any] = dict(zip(named, raw.values(), strict=True))
-    files = tuple(_resolved(file, known) for file in _ordered(head, "effect_files", plain.get("effect_files", {})))
+    files = tuple(resolved(file, known) for file in _ordered(head, "effect_files", plain.get("effect_files", {})))
     subtasks = _ordered(head, "subtasks", plain.get("subtasks", {}))
     return Method(head, _text(head, plain, "task"), _text(head, plain, "effect"), files, subtasks)
 
@@ -226,14 +228,6 @@ def _ordered(head: str, key: str, raw: Any) -> tuple[str, ...]:
     if "" in values:
         raise BadNetwork(f"Method {head!r}: {key} holds an empty text")
     return values
-
-
-def _resolved(file: str, known: tuple[str, ...]) -> str:
-    if file in known:
-        return file
-    # Figure 1 names files without their folder. Of two that end alike neither is taken; `check` then refuses the name.
-    matches = [path for path in known if path.rsplit("/", 1)[-1] == file]
-    return matches[0] if len(matches) == 1 else file
 
 
 def _numbered(pattern: str, values: Iterable[str]) -> dict[str, str]:

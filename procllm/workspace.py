@@ -1,7 +1,7 @@
 """The file workspace: where an agent reads and writes, and where its solver runs after every change (paper §4, B.1).
 
-The files are texts in memory, and no folder of this machine is behind them. An action names one of the listed paths,
-exactly; anything else is refused with a message that the agent reads, and changes nothing.
+The files are texts in memory, and no folder of this machine is behind them. An action names one of the listed paths, or
+its last part where no other ends so; anything else is refused with a message that the agent reads, and changes nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from procllm.actions import Append, Read, Write
-from procllm.files import ERRORS, OUTPUT, PRINTED, SOLVER, File
+from procllm.files import ERRORS, FOLDER, OUTPUT, PRINTED, SOLVER, File, resolved
 
 MOST_CHARACTERS = 100_000  # of one file; the longest documents here have about 5,000
 SOLVER_SECONDS = 10.0
@@ -54,8 +54,9 @@ class Workspace:
         return self._texts[self._listed(path).path]
 
     def _shown(self, path: str) -> str:
-        lines = enumerate(self.text(path).split("\n"), 1)
-        return "\n".join([f"{path} holds:", *(f"{number}: {line}" for number, line in lines)])
+        file = self._listed(path)
+        lines = enumerate(self._texts[file.path].split("\n"), 1)
+        return "\n".join([f"{file.path} holds:", *(f"{number}: {line}" for number, line in lines)])
 
     def _change(self, action: Write | Append) -> Done:
         file = self._listed(action.path)
@@ -78,8 +79,10 @@ class Workspace:
         """Lines 20-22: run the solver, keep what it printed, and show that and its errors."""
         from lab.sandbox import run_untrusted
 
+        # Copies: the paper's program may read the agent's files, and only an action may change them.
+        readable = {path: text for path, text in self._texts.items() if path.startswith(FOLDER)}
         # Raises SandboxFailed where the machine failed under the program.
-        ran = run_untrusted(program, self._tools, timeout=SOLVER_SECONDS)
+        ran = run_untrusted(program, {**readable, **self._tools}, timeout=SOLVER_SECONDS)
         printed = ran.stdout[:MOST_CHARACTERS]
         self._texts[OUTPUT] = printed
         ending = f"The program ended with status {ran.returncode}." if ran.returncode else ""
@@ -89,12 +92,12 @@ class Workspace:
         return Done(f"{shown}\n{PRINTED}\n{printed}\n{ERRORS}\n{errors}")
 
     def _listed(self, path: str) -> File:
-        if path not in self.files:
+        if (found := resolved(path, self.files)) not in self.files:
             raise Refused(
                 f"File access denied: there is no file {path[:200]!r} for you. Use one of these paths as it is "
                 f"written: {', '.join(self.files)}."
             )
-        return self.files[path]
+        return self.files[found]
 
     @property
     def _writable(self) -> str:

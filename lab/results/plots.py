@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 PALETTE = "colorblind"
 DPI = 150
+FEW = 10  # a rate of fewer tasks says next to nothing, and is not drawn like one that does
+LETTERS_AN_INCH = 17  # of the line below a figure
 SETTINGS = {
     "figure.figsize": (6.4, 4.0),
     "figure.constrained_layout.use": True,
@@ -80,12 +82,14 @@ def bars_with_intervals(
     hue: str | None = None,
     axes: Axes | None = None,
     colors: Mapping[str, Any] | None = None,
+    n: str | None = None,
 ) -> Axes:
     """Bars of `y` over the categories `x`, grouped by `hue`, each with its interval from `low` to `high`.
 
     Categories keep their first-seen order; a category that a hue lacks leaves a gap, a missing interval no whisker.
     colors: of the values of `hue`, in the order of the bars, so that a value looks the same in every figure; by default
-    a palette in first-seen order.
+    a palette in first-seen order. n: the column of how many tasks; a bar of fewer than FEW is hollow, without an
+    interval, and says its n.
     """
     import numpy as np
 
@@ -97,9 +101,15 @@ def bars_with_intervals(
         # Reindexed: a category that this group lacks becomes a gap, and bars stay above their own label.
         bars = (frame if name is None else frame[frame[hue] == name]).set_index(x).reindex(categories)
         at = np.arange(len(categories)) + (place - (len(groups) - 1) / 2) * width
+        counts = bars[n].astype(float).to_numpy() if n else np.full(len(bars), np.nan)
         # Rounding can put a bound on the wrong side of its value, and matplotlib rejects negative lengths.
         whiskers = np.clip([bars[y] - bars[low], bars[high] - bars[y]], 0, None)
-        axes.bar(at, bars[y], width * 0.92, color=color, label=None if name is None else str(name))
+        whiskers[:, counts < FEW] = np.nan
+        drawn = axes.bar(at, bars[y], width * 0.92, color=color, label=None if name is None else str(name))
+        for bar, count in zip(drawn, counts, strict=True):
+            if count < FEW:
+                bar.set(facecolor="none", edgecolor=color, linewidth=1.2, hatch="//")
+                _say_n(axes, bar.get_x() + bar.get_width() / 2, int(count))
         axes.errorbar(at, bars[y], whiskers, fmt="none", ecolor="0.25", elinewidth=1.2, capsize=3)
     axes.set(xlabel=x, ylabel=y, xticks=np.arange(len(categories)), xticklabels=[str(name) for name in categories])
     axes.grid(axis="x", visible=False)
@@ -108,12 +118,19 @@ def bars_with_intervals(
     return axes
 
 
+def _say_n(axes: Axes, x: float, count: int) -> None:
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+    place: dict[str, Any] = {"xycoords": axes.get_xaxis_transform(), "ha": "center", "va": "bottom", "rotation": 90}
+    axes.annotate(f"n={count}", (x, 0.03), fontsize="xx-small", bbox=box, **place)
+
+
 def one_legend(figure: Figure) -> None:
     """One legend above the panels in place of theirs; what has one name must look the same in all."""
     handles: dict[str, Any] = {}
     for axes in figure.axes:
         if legend := axes.get_legend():
-            handles |= {name: handle for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}
+            for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
+                handles.setdefault(name, handle)  # the first panel's: in a later one a bar of few tasks may be hollow
             legend.remove()
     if handles:
         figure.legend(handles.values(), handles, loc="outside upper center", ncols=len(handles))
@@ -122,9 +139,16 @@ def one_legend(figure: Figure) -> None:
 def label_evidence(figure: Figure, results: pd.DataFrame) -> None:
     """Say under a figure how its numbers came to be, from the evidence, backbone and n of a results table.
 
-    Takes the place of the figure's `supxlabel`, the one text below the axes that a layout keeps room for.
+    Takes the place of the figure's `supxlabel`, the one text below the axes that a layout keeps room for. A line that
+    is wider than the figure goes on in the next.
     """
-    figure.supxlabel(evidence_line(results), x=0.995, ha="right", fontsize="x-small", color="0.35")
+    lines: list[str] = []
+    for part in evidence_line(results).split("; "):
+        if lines and len(lines[-1]) + len(part) + 2 <= LETTERS_AN_INCH * figure.get_figwidth():
+            lines[-1] += f"; {part}"
+        else:
+            lines.append(part)
+    figure.supxlabel("\n".join(lines), x=0.995, ha="right", fontsize="x-small", color="0.35")
 
 
 def evidence_line(results: pd.DataFrame) -> str:

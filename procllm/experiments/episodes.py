@@ -56,13 +56,15 @@ class Problems:
 class Setup(Experiment):
     """ProcLLM's loop on some problems. conditions: of `procllm.conditions`. maker: the engine of LLM-TN's networks.
 
-    Only Travel Planner has official data. seed: of instances and noise. networks: (condition, domain) -> network, of
-    all that can be played; LLM-TN is left out, and that is told, where the maker made no usable network.
+    nudge: as for `procllm.loop.play`. Only Travel Planner has official data. seed: of instances and noise. networks:
+    (condition, domain) -> network, of all that can be played; LLM-TN is left out, and that is told, where the maker
+    made no usable network.
     """
 
     problems: tuple[Problems, ...] = ()
     conditions: tuple[str, ...] = (HUMAN, NONE)
     horizon: int = HORIZON
+    nudge: bool = False
     maker: str = MADE_BY
     networks: Mapping[tuple[str, str], Network] = field(
         default_factory=dict, compare=False, repr=False, metadata=NOT_KEPT
@@ -71,7 +73,9 @@ class Setup(Experiment):
     method: ClassVar[str] = "procllm"
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "procllm")
     # A recording was made at its own horizon, which notebooks state as a default of theirs.
-    selection: ClassVar[tuple[str, ...]] = ("data", "limit", "problems", "conditions", "horizon", "maker", "seed")
+    selection: ClassVar[tuple[str, ...]] = (
+        "data", "limit", "problems", "conditions", "horizon", "nudge", "maker", "seed",
+    )  # fmt: skip
 
     def operators(self) -> tuple[str, ...]:
         """Who acts, and who verifies; LLM-TN's networks are the `maker`'s."""
@@ -94,9 +98,9 @@ class Setup(Experiment):
 
     @property
     def condition(self) -> str:
-        """Domains, conditions and data, for the run's folder."""
+        """Domains, conditions, data and the nudge, for the run's folder."""
         domains = dict.fromkeys(problems.domain for problems in self.problems)
-        return f"{'+'.join(domains)} {'+'.join(self.conditions)} {self.data}"
+        return f"{'+'.join(domains)} {'+'.join(self.conditions)} {self.data}{' nudge' * self.nudge}"
 
     def parameters(self) -> dict[str, Any]:
         """With a hash of what the maker made: a recording of that name may be another one tomorrow."""
@@ -121,7 +125,7 @@ class Setup(Experiment):
         condition, instance_id = split(task)
         problems, instance = self.instances()[instance_id]
         used = self.networks[condition, problems.domain]
-        return play(domain(problems.domain), instance, used, ledger, self.horizon).to_json()
+        return play(domain(problems.domain), instance, used, ledger, self.horizon, self.nudge).to_json()
 
     def instances(self) -> dict[str, tuple[Problems, Instance]]:
         """Instance id -> where it comes from, and itself. Raises ValueError if there are none."""

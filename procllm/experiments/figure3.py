@@ -54,5 +54,5 @@ def _panel(axes: Axes, results: pd.DataFrame, name: str, backbone: str) -> None:
     rows = results[results["metric"].str.contains(f", {title}, ", regex=False)]
     sizes = rows["metric"].str.split(f", {title}, ", regex=False).str[1]
     rows = rows.assign(size=sizes.str.replace(", ", "\n"))
-    plots.bars_with_intervals(rows, "size", "value", "ci_low", "ci_high", "method", axes, colors())
+    plots.bars_with_intervals(rows, "size", "value", "ci_low", "ci_high", "method", axes, colors(), "n")
     axes.set(title=f"{title}, {backbone}", xlabel="", ylabel="success (%)", ylim=(0, 105))

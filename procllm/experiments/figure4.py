@@ -1,4 +1,8 @@
-"""Figure 4: iterations, seconds an iteration, seconds in all and tokens, of each benchmark under each condition."""
+"""Figures 4 and A.2: what the conditions cost.
+
+The paper's two figures are known by their captions and by §6 alone. Figure 4 compares backbones on each benchmark, over
+all sizes; §6 reads iterations, time an iteration and time in all from it. Figure A.2 has the full details.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+COMPARED = ("iterations", "seconds an iteration", "seconds in all")  # of COSTS, those that §6 reads from Figure 4
+ACROSS = 3  # panels in a row
+SHORT = {"Travel Planner": "TP", "Recipe Generator": "RG", "Blocks World": "BW", "Unit Movement": "UM"}  # the captions'
+
 
 def all_problems(count: int) -> tuple[Problems, ...]:
     """`count` instances of each domain, and of each size where there are sizes."""
@@ -22,10 +30,18 @@ def all_problems(count: int) -> tuple[Problems, ...]:
 
 
 def frame(runs: Sequence[Results]) -> pd.DataFrame:
-    """A results table: the statistics of these runs, and of the recordings of real models."""
+    """Figure 4 as a results table: these runs and the recordings of real models, over all sizes of a benchmark."""
     import pandas as pd
 
-    return pd.concat([tables.table(cost_rows(runs)), recorded(COSTS.values())], ignore_index=True)
+    rows = pd.concat([tables.table(cost_rows(runs)), recorded(COSTS.values())], ignore_index=True)
+    return rows[rows["metric"].str.startswith(tuple(f"{title}, " for title in COMPARED))].reset_index(drop=True)
+
+
+def details(runs: Sequence[Results]) -> pd.DataFrame:
+    """Figure A.2 as a results table: tokens as well, and these runs at each size. A recording has one size each."""
+    import pandas as pd
+
+    return pd.concat([tables.table(cost_rows(runs, by_size=True)), recorded(COSTS.values())], ignore_index=True)
 
 
 def layout(results: pd.DataFrame) -> pd.DataFrame:
@@ -42,17 +58,19 @@ def layout(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(results: pd.DataFrame) -> Figure:
-    """A row of panels a statistic, a panel a backbone that has it, bars by condition over the benchmarks."""
+    """Either figure: a panel for each statistic and backbone that has it, bars by condition over the benchmarks."""
     import matplotlib.pyplot as plt
 
     known = [(title, backbone) for title in COSTS.values() for backbone in _backbones(results, title)]
-    figure, panels = plt.subplots(-(-len(known) // 3), 3, figsize=(12, 3.1 * -(-len(known) // 3)), squeeze=False)
+    down = -(-len(known) // ACROSS)
+    figure, panels = plt.subplots(down, ACROSS, figsize=(14, 3.3 * down + 0.6), squeeze=False)
     for axes, (title, backbone) in zip(panels.flat, known, strict=False):
         rows = results[(results["backbone"] == backbone) & results["metric"].str.startswith(f"{title}, ")]
-        rows = rows.assign(benchmark=rows["metric"].str.removeprefix(f"{title}, "))
-        plots.bars_with_intervals(rows, "benchmark", "value", "ci_low", "ci_high", "method", axes, colors())
+        benchmark = rows["metric"].str.removeprefix(f"{title}, ").replace(SHORT, regex=True)
+        rows = rows.assign(benchmark=benchmark.str.replace(", ", " "))
+        plots.bars_with_intervals(rows, "benchmark", "value", "ci_low", "ci_high", "method", axes, colors(), "n")
         axes.set(title=f"{title}\n{backbone}", xlabel="", ylabel="")
-        axes.set_xticks(axes.get_xticks(), axes.get_xticklabels(), rotation=20, ha="right")
+        axes.set_xticks(axes.get_xticks(), axes.get_xticklabels(), rotation=40, ha="right", rotation_mode="anchor")
     for axes in panels.flat[len(known) :]:
         axes.set_visible(False)
     plots.one_legend(figure)

@@ -12,9 +12,14 @@ from lab.models.connect import connected
 from lab.results import tables
 from lab.runs import experiment
 from lab.runs.experiment import Experiment
+from procllm.agenda import Agenda
 from procllm.domains import NAMES, domain
+from procllm.files import NOTES, SPECIFICATION
 from procllm.generation import ASKS, PLANNING, Made, make
 from procllm.network import Network
+from procllm.prompts import VerifyFields
+from procllm.rules import agent
+from procllm.rules.view import note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,6 +118,7 @@ def _line(made: Made) -> dict[str, Any]:
         "tasks": size_of(made.network),
         "depth": depth_of(made.network),
         "ends in an answer": ends_in_an_answer(made.network),
+        "tasks that rules cannot check": unreadable(made.domain, made.network),
         "tasks (human)": size_of(human),
         "depth (human)": depth_of(human),
     }
@@ -133,6 +139,20 @@ def ends_in_an_answer(network: Network | None) -> bool | None:
     if network is None:
         return None
     return any("answer.txt" in network.task(name).files for _, name in network.tree())
+
+
+def unreadable(name: str, network: Network | None) -> int | None:
+    """Of how many tasks that are worked off, in their order, the rules' verifier cannot read the effect."""
+    if network is None:
+        return None
+    specification = domain(name).specification
+    texts = {SPECIFICATION: specification, NOTES: note("problem specification", specification).text}
+    agenda, count = Agenda(network), 0
+    while task := agenda.head:
+        files = tuple((path, texts.get(path, "something")) for path in task.files)
+        count += agent.verify(VerifyFields(effect=task.effect, files=files)).analysis.startswith(agent.UNREADABLE)
+        agenda.verify()
+    return count
 
 
 def playable(makings: Iterable[Made]) -> list[str]:

@@ -13,8 +13,8 @@ from lab.models.backbone import Answer
 from lab.models.engines import parse
 from lab.models.prompts import Prompt
 from lab.models.rules import Rules
-from lab.results.statistics import compare
-from procllm.conditions import HUMAN, NONE, network_of
+from lab.results.statistics import compare, wilson
+from procllm.conditions import HUMAN, IDLE, NONE, PLACEBO, network_of
 from procllm.domains import domain
 from procllm.experiments.episodes import Problems
 from procllm.loop import play
@@ -40,6 +40,9 @@ NOISES = {
 }
 
 
+NETWORKS = (HUMAN, PLACEBO, IDLE)  # each beside No-TN
+
+
 class PartialNoise:
     """Noisy rules that make only some kinds of mistakes. The draws of what is left are those of the full noise."""
 
@@ -60,18 +63,19 @@ class PartialNoise:
 
 
 def taken_apart(level: float, problems: Sequence[Problems], seed: int = 0) -> pd.DataFrame:
-    """Success of Human-TN and No-TN in percent with each kind of mistake left out, and the paired difference.
+    """Success in percent with each kind of mistake left out, of each of NETWORKS beside No-TN, paired.
 
-    problems: each is a row for each kind. The difference has a bootstrap interval over instances; p is McNemar's.
+    problems: each is a row for each kind and network. A rate has its Wilson interval, the difference a bootstrap one
+    over instances; p is McNemar's.
     """
     import pandas as pd
 
     return pd.DataFrame(
-        [_line(level, kind, kinds, each, seed) for each in problems for kind, kinds in NOISES.items()]
+        [line for each in problems for kind, kinds in NOISES.items() for line in _lines(level, kind, kinds, each, seed)]
     ).assign(evidence="simulated", backbone=f"rules@{level:g}")
 
 
-def _line(level: float, kind: str, kinds: Kinds, problems: Problems, seed: int) -> dict[str, Any]:
+def _lines(level: float, kind: str, kinds: Kinds, problems: Problems, seed: int) -> list[dict[str, Any]]:
     backbone, of_domain = PartialNoise(level, kinds, seed), domain(problems.domain)
     instances = of_domain.instances(problems.count, seed=seed, **dict(problems.size))
 
@@ -79,8 +83,22 @@ def _line(level: float, kind: str, kinds: Kinds, problems: Problems, seed: int) 
         network = network_of(condition, of_domain)
         return {each.id: float(play(of_domain, each, network, backbone).success) for each in instances}
 
-    result = compare(solved(HUMAN), solved(NONE))
-    value, low, high = (100 * number for number in result.difference)
-    rates = {HUMAN: 100 * result.mean_a, NONE: 100 * result.mean_b}
-    about = {"domain": of_domain.title, "size": problems.label, "mistakes": kind} | rates
-    return about | {"difference": value, "ci_low": low, "ci_high": high, "McNemar p": result.mcnemar, "n": result.n}
+    about, without = {"domain": of_domain.title, "size": problems.label, "mistakes": kind}, solved(NONE)
+    found = []
+    for condition in NETWORKS:
+        scores = solved(condition)
+        result = compare(scores, without)
+        rates = {"success": scores, NONE: without}
+        found.append(
+            about
+            | {"condition": condition}
+            | {name: _rate(of) for name, of in rates.items()}
+            | dict(zip(("difference", "ci_low", "ci_high"), (100 * each for each in result.difference), strict=True))
+            | {"McNemar p": result.mcnemar, "n": result.n}
+        )
+    return found
+
+
+def _rate(scores: dict[str, float]) -> str:
+    value, low, high = (100 * each for each in wilson(int(sum(scores.values())), len(scores)))
+    return f"{value:.0f} [{low:.0f}, {high:.0f}]"

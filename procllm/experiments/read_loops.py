@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-METRICS = ("reads after a read", "4 or more reads in a row", "the same command 4 or more times in a row")
+LOOPS = "4 or more reads in a row"
+METRICS = ("reads after a read", LOOPS, "the same command 4 or more times in a row")
 LOOP = 4  # §6 prints two rounds over two files
 
 
@@ -91,16 +92,28 @@ def layout(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(results: pd.DataFrame) -> Figure:
-    """A panel a metric, bars by condition over the backbones and domains."""
+    """A row of panels a domain, a panel a metric, bars by condition over the backbones.
+
+    What a few episodes came to is drawn as such, however many reads they have.
+    """
     import matplotlib.pyplot as plt
 
-    figure, panels = plt.subplots(1, len(METRICS), figsize=(14, 4.4), sharey=True)
-    for axes, metric in zip(panels, METRICS, strict=True):
-        shown = results[results["metric"].str.startswith(f"{metric}, ")]
-        who = shown["backbone"].str.replace(" (local)", "") + "\n" + shown["metric"].str.removeprefix(f"{metric}, ")
-        plots.bars_with_intervals(shown.assign(who=who), "who", "value", "ci_low", "ci_high", "method", axes, colors())
-        axes.set(title=metric, xlabel="", ylabel="%", ylim=(0, 105))
-        axes.set_xticks(axes.get_xticks(), axes.get_xticklabels(), rotation=40, ha="right")
+    titles = list(dict.fromkeys(results["metric"].str.rpartition(", ")[2]))
+    of = results[["metric", "backbone", "method", "n"]].rename(columns={"n": "episodes"})
+    shape = (14, 3.2 * len(titles) + 0.6)
+    figure, panels = plt.subplots(len(titles), len(METRICS), figsize=shape, sharey=True, squeeze=False)
+    for row, title in zip(panels, titles, strict=True):
+        for axes, metric in zip(row, METRICS, strict=True):
+            shown = results[results["metric"] == f"{metric}, {title}"]
+            shown = shown.merge(
+                of[of["metric"] == f"{LOOPS}, {title}"].drop(columns="metric"), on=["backbone", "method"]
+            )
+            shown = shown.assign(backbone=shown["backbone"].str.replace(" (local)", ""))
+            plots.bars_with_intervals(
+                shown, "backbone", "value", "ci_low", "ci_high", "method", axes, colors(), "episodes"
+            )
+            axes.set(title=f"{metric}\n{title}", xlabel="", ylabel="%", ylim=(0, 105))
+            axes.set_xticks(axes.get_xticks(), axes.get_xticklabels(), rotation=20, ha="right", rotation_mode="anchor")
     plots.one_legend(figure)
     plots.label_evidence(figure, results)
     return figure

@@ -10,7 +10,7 @@ from lab.results import plots, tables
 from lab.results.exports import EMPTY
 from lab.results.statistics import compare
 from lab.runs import experiment, recordings
-from procllm.conditions import EXTENDED, HUMAN, LLM, NONE
+from procllm.conditions import CONDITIONS, EXTENDED, IDLE, LLM
 from procllm.domains import domain
 from procllm.experiments.episodes import COUNTED, Results, Setup, split
 
@@ -24,7 +24,7 @@ def colors() -> dict[str, object]:
     """Condition -> color, the same in all figures."""
     import seaborn
 
-    names = (HUMAN, LLM, NONE, EXTENDED)
+    names = (*CONDITIONS, EXTENDED, IDLE)
     return dict(zip(names, seaborn.color_palette(plots.PALETTE, len(names)), strict=True))
 
 
@@ -170,25 +170,28 @@ def failures(run: Results) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["condition", "instance", "ended", "checker"])
 
 
-def cost_rows(runs: Iterable[Results]) -> list[tables.Row]:
-    """Figure 4's statistics of each domain and condition: means over episodes, with bootstrap intervals.
+def cost_rows(runs: Iterable[Results], by_size: bool = False) -> list[tables.Row]:
+    """The statistics of Figures 4 and A.2 of each domain and condition: means over episodes, with bootstrap intervals.
 
-    One episode has no interval. Seconds stand only where a model answered and none of its answers came from a cache.
+    by_size: of each size of a domain, too. One episode has no interval. Seconds stand only where a model answered and
+    none of its answers came from a cache.
     """
     found = []
     for run in runs:
         frame = run.frame.assign(tokens=lambda of: of["tokens_in"] + of["tokens_out"])
         frame = frame.assign(pace=frame["seconds"] / frame["iterations"])
-        for (name, condition), of in frame.groupby(["domain", "condition"], sort=False):
+        frame = frame if by_size else frame.assign(size="")
+        for (name, size, condition), of in frame.groupby(["domain", "size", "condition"], sort=False):
             for column, title in COSTS.items():
                 known = of[column].dropna()
                 if len(known) and not (run.by_rules and column == "tokens"):
-                    found.append(_mean(condition, run, name, _metric(name, "", title), known))
+                    found.append(_mean(condition, run, name, size, title, known))
     return found
 
 
-def _mean(condition: str, run: Results, name: str, metric: str, known: pd.Series) -> tables.Row:
-    about, outcomes = _about(condition, run), run.outcomes(run.of(condition, name))
+def _mean(condition: str, run: Results, name: str, size: str, title: str, known: pd.Series) -> tables.Row:
+    about, outcomes = _about(condition, run), run.outcomes(run.of(condition, name, size or None))
+    metric = _metric(name, size, title)
     if len(known) == 1:
         return tables.row(condition, run.backbone, metric, float(known.iloc[0]), **about, n=1, outcomes=outcomes)
     return tables.mean_row(condition, run.backbone, metric, known.to_numpy(), **about, outcomes=outcomes)

@@ -42,10 +42,11 @@ class Share(NamedTuple):
 def shares(trajectories: Sequence[Trajectory], at_first_check: bool = False) -> dict[str, Share]:
     """P(subtask) of each task in the order in which it is first worked on; see the module."""
     tasks = dict.fromkeys(step.task for t in trajectories for step in t.steps)
-    found = {}
+    found, reached = {}, list(trajectories)
     for task in sorted(tasks, key=lambda name: name == TOP):  # the top is done last
-        reached = [t for t in trajectories if any(step.task == task for step in t.steps)]
         found[task] = Share(sum(_passed(t, task, at_first_check) for t in reached), len(reached))
+        # By its verdict and not by the next task's steps: an episode may have no iteration left for these.
+        reached = [t for t in reached if task in t.verified]
     return found
 
 
@@ -56,15 +57,19 @@ def _passed(trajectory: Trajectory, task: str, at_first_check: bool) -> bool:
 
 
 def by_subtask(run: Results, name: str) -> pd.DataFrame:
-    """Each subtask of Human-TN in a domain: how many episodes came to it, and how many passed, in both counts."""
+    """Each subtask of Human-TN in a domain: how many episodes came to it, and which share passed, in both counts, with
+    its Wilson interval.
+    """
     import pandas as pd
 
     trajectories = _of(run, HUMAN, name)
     within, first = shares(trajectories), shares(trajectories, at_first_check=True)
     lines = [
-        {"domain": domain(name).title, "subtask": task, "P within the horizon": within[task].rate}
-        | {"P at the first check": first[task].rate, "n": within[task].of}
+        {"domain": domain(name).title, "subtask": task, "counted": way}
+        | dict(zip(("P", "ci_low", "ci_high"), wilson(*share) if share.of else (0.0, 0.0, 1.0), strict=True))
+        | {"n": share.of}
         for task in within
+        for way, share in (("within the horizon", within[task]), ("at the first check", first[task]))
     ]
     return pd.DataFrame(lines).assign(evidence=run.evidence, backbone=run.backbone)
 
@@ -121,7 +126,9 @@ def intervals(
     import numpy as np
 
     tasks = list(shares(parted))
-    reached = np.array([[any(s.task == task for s in t.steps) for task in tasks] for t in parted], dtype=float)
+    reached = np.array(
+        [[all(earlier in t.verified for earlier in tasks[:n]) for n in range(len(tasks))] for t in parted], dtype=float
+    )
     passed = np.array([[_passed(t, task, at_first_check) for task in tasks] for t in parted], dtype=float)
     full = np.array([_passed(t, TOP, at_first_check) for t in alone], dtype=float)
     count = len(parted)

@@ -92,9 +92,9 @@ def draw(results: pd.DataFrame, metrics: Sequence[str]) -> Figure:
     figure, panels = plt.subplots(1, len(metrics), figsize=(3.2 + 3.2 * len(metrics), 3.8), sharey=True, squeeze=False)
     for axes, metric in zip(panels.flat, metrics, strict=True):
         rows = results[results["metric"] == metric]
-        plots.bars_with_intervals(rows, "backbone", "value", "ci_low", "ci_high", "method", axes, colors())
+        plots.bars_with_intervals(rows, "backbone", "value", "ci_low", "ci_high", "method", axes, colors(), "n")
         axes.set(title=metric, xlabel="", ylabel="success (%)", ylim=(0, 105))
-        axes.set_xticks(axes.get_xticks(), axes.get_xticklabels(), rotation=30, ha="right")
+        axes.set_xticks(axes.get_xticks(), axes.get_xticklabels(), rotation=30, ha="right", rotation_mode="anchor")
     plots.one_legend(figure)
     plots.label_evidence(figure, results)
     return figure

@@ -6,6 +6,7 @@ that is in its notes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
@@ -20,11 +21,14 @@ from procllm.rules.view import Judgement, Skill, View, note, sections, without_n
 # Documents by the heading that they have in the notes, and the words by which tasks speak of them.
 DOCUMENTS = {"request": REQUEST, "problem specification": SPECIFICATION, "tools specification": TOOLS}
 WORDS = {
-    REQUEST: ("request", "origin", "initial", "goal"),
-    SPECIFICATION: ("specification", "problem", "rules"),
+    REQUEST: ("request", "origin", "initial", "goal", "document"),
+    SPECIFICATION: ("specification", "problem", "rules", "document"),
     TOOLS: ("tool",),
 }
 NOTING = ("take notes", "understand", "read ", "note ", "review", "record ")  # how tasks about documents begin
+THOUGHTS = re.compile(r"\b(read|pondered|considered|reviewed|thought (about|over|through))\b")
+NOTHING_ELSE = "only ponder"  # how tasks begin that leave nothing to do
+UNREADABLE = "No rule can tell from these files whether this holds"
 TRIES = 3  # rejections of the same command before the notes are thought wrong
 
 
@@ -38,12 +42,16 @@ def act(fields: ActFields) -> Response:
 
 @rule(VERIFYING)
 def verify(fields: VerifyFields) -> VerifyAnswer:
-    """The domain's judgement of the effect, else that of notes on documents."""
-    files = dict(fields.files)
+    """The judgement of the first who can read the effect: the domain, notes on documents, thoughts about one.
+
+    An effect that nobody can read is not satisfied, and the analysis says so.
+    """
+    effect, files = fields.effect, dict(fields.files)
     skill = skill_for([files.get(SPECIFICATION, ""), sections(files.get(NOTES, "")).get("problem specification", "")])
-    judged = (skill.judge(fields.effect, files) if skill else None) or judge_notes(fields.effect, files)
-    if judged.satisfied and ANSWER in files and NOTES in files and "notes" in fields.effect.lower():
-        judged = judge_notes(fields.effect, files)  # a goal that asks for an answer and for notes as well (§6)
+    judged = (skill.judge(effect, files) if skill else None) or judge_notes(effect, files)
+    judged = judged or judge_thoughts(effect, files) or Judgement(False, f"{UNREADABLE}: {effect}")
+    if judged.satisfied and ANSWER in files and NOTES in files and "notes" in effect.lower():
+        judged = judge_notes(effect, files) or judged  # a goal that asks for an answer and for notes as well (§6)
     return VerifyAnswer(analysis=judged.analysis, satisfied=judged.satisfied)
 
 
@@ -58,6 +66,8 @@ def view_of(fields: ActFields) -> View:
 def _next(view: View) -> tuple[str, Action]:
     if _stuck(view):
         return "Several checks failed in a row, so my notes must be wrong: I start over.", Write(NOTES, "")
+    if view.task.lower().startswith(NOTHING_ELSE):
+        return "The task asks for a thought and for no work.", Verify()
     # What the last command showed is gone with the next one (B.1), so a document is noted before anything else.
     shown = next((name for name, path in DOCUMENTS.items() if view.last == f"Read {path}"), None)
     if shown and view.output.strip() and view.sections.get(shown) != view.output.strip("\n"):
@@ -90,21 +100,36 @@ def documents_of(view: View) -> list[str]:
     return [name for name in spoken if DOCUMENTS[name] in view.files]
 
 
-def judge_notes(effect: str, files: Mapping[str, str]) -> Judgement:
-    """Whether the notes have every line of the documents beside them that the effect speaks of.
-
-    Of an effect that is about no document, all there is to see is whether its files hold anything.
-    """
+def judge_notes(effect: str, files: Mapping[str, str]) -> Judgement | None:
+    """Whether the notes have every line of the documents beside them that the effect speaks of; None if of none."""
     kept = {line.strip() for line in files.get(NOTES, "").split("\n")}
-    spoken = [path for path in files if path in WORDS and any(word in effect.lower() for word in WORDS[path])]
+    spoken = _spoken_of(effect, files)
     if NOTES not in files or not spoken:
-        empty = [path for path, text in files.items() if not text.strip()]
-        return Judgement(not empty, f"{empty[0]} is empty." if empty else "The files hold something.")
+        return None
     for path in spoken:
         for line in files[path].split("\n"):
             if line.strip() and line.strip() not in kept:
                 return Judgement(False, f"The notes lack this line of {path}: {line.strip()[:80]}")
     return Judgement(True, f"The notes have every line of {', '.join(spoken)}.")
+
+
+def judge_thoughts(effect: str, files: Mapping[str, str]) -> Judgement | None:
+    """Whether the document is there that was read or pondered; None if the effect says nothing of the kind.
+
+    A thought leaves no trace in a file, so this is all that a file can show of it.
+    """
+    spoken = _spoken_of(effect, files)
+    if not spoken or not THOUGHTS.search(effect.lower()):
+        return None
+    empty = [path for path in spoken if not files[path].strip()]
+    return Judgement(
+        not empty, f"{empty[0]} is empty." if empty else f"{spoken[0]} is there, and thoughts leave no trace."
+    )
+
+
+def _spoken_of(effect: str, files: Mapping[str, str]) -> list[str]:
+    """The documents among the files that the effect speaks of."""
+    return [path for path in files if path in WORDS and any(word in effect.lower() for word in WORDS[path])]
 
 
 def skill_for(specifications: Iterable[str]) -> Skill | None:

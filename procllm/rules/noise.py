@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from random import Random
 
-from lab.models.noise import corruption
+from lab.models.noise import corruption, verdict
 from procllm.actions import Action, Append, Read, Response, Verify, Write, stated
 from procllm.prompts import ACTING, VERIFYING, ActFields, VerifyAnswer, VerifyFields
 
@@ -26,6 +26,12 @@ def noisy_action(fields: ActFields, answer: Response, random: Random, early: boo
     # The Read that was drawn may be the right action itself.
     errors = [error for error in errors if error != right] or [Read(fields.files[0].path)]
     return answer.model_copy(update={"action": stated(random.choice(errors))})
+
+
+@verdict(VERIFYING)
+def passes(answer: VerifyAnswer) -> bool:
+    """Whether the verdict lets the task pass."""
+    return answer.satisfied
 
 
 @corruption(VERIFYING)

@@ -20,12 +20,13 @@ from lab.runs import recordings
 from lab.runs.budget import BudgetSpent
 from lab.runs.run import Episode
 from lab.sandbox import program
-from procllm.conditions import EXTENDED, HUMAN, LLM, NONE
+from procllm.conditions import EXTENDED, HUMAN, IDLE, LLM, NONE, PLACEBO
 from procllm.domains import NAMES, domain
 from procllm.experiments import figure3, figure4, figure_a1, llm_networks, read_loops, scores, subtasks, table1
 from procllm.experiments.episodes import MADE_BY, Problems, Results, Setup, collect, network
+from procllm.files import NOTES
 from procllm.generation import make
-from procllm.network import TOP
+from procllm.network import TOP, Method, Network
 from procllm.trajectory import Step
 
 BLOCKS = figure3.problems(6, [(4, 3)], [])
@@ -37,7 +38,7 @@ def run(setup: Setup, folder: Path, name: str = "run", **about: object) -> Resul
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("condition", [HUMAN, NONE, EXTENDED])
+@pytest.mark.parametrize("condition", [HUMAN, PLACEBO, IDLE, NONE, EXTENDED])
 def test_rules_solve_every_domain_under_every_network_that_is_not_made(
     name: str, condition: str, tmp_path: Path
 ) -> None:
@@ -251,7 +252,7 @@ def test_a_recorded_model_is_replayed_without_its_server(recorded: Results, serv
 
 def test_a_recordings_rows_stand_in_figure_4_with_their_source(recorded: Results) -> None:
     rows = figure4.frame([])
-    assert {"iterations, Blocks World", "tokens, Blocks World"} <= set(rows["metric"])
+    assert {"iterations, Blocks World", "seconds in all, Blocks World"} <= set(rows["metric"])
     assert rows["source"].str.startswith("recording small").all() and set(rows["backbone"]) == {"small"}
 
 
@@ -318,6 +319,23 @@ def test_a_committed_recording_replays_to_the_rows_beside_it(name: str, tmp_path
     kept = recordings.rows(Setup.method)
     kept = kept[kept["source"].str.startswith(f"recording {name},") & kept["metric"].str.startswith("success")]
     assert rows.to_dict() == kept.set_index(["method", "metric"])["value"].to_dict() != {}
+
+
+def test_tasks_that_rules_cannot_check_are_counted() -> None:
+    assert [llm_networks.unreadable(name, domain(name).network) for name in NAMES] == [0] * len(NAMES)
+    stars = Network((Method("m", TOP, "the stars are right", (NOTES,), ("wait", "wait")),))
+    assert llm_networks.unreadable("blocks", stars) == 3 and llm_networks.unreadable("blocks", None) is None
+
+
+def test_costs_are_told_of_all_sizes_together_and_of_each(tmp_path: Path) -> None:
+    results = run(Setup(problems=figure3.problems(2, [(3, 2), (4, 3)], [])), tmp_path)
+    together, apart = figure4.frame([results]), figure4.details([results])
+    ours = [rows[rows["backbone"] == "rules"] for rows in (together, apart)]
+    assert [sorted(set(rows["metric"])) for rows in ours] == [
+        ["iterations, Blocks World"], ["iterations, Blocks World, b=3, h=2", "iterations, Blocks World, b=4, h=3"],
+    ]  # fmt: skip
+    assert [set(rows["n"]) for rows in ours] == [{4}, {2}]
+    assert not together["metric"].str.startswith("tokens").any() and apart["metric"].str.startswith("tokens").any()
 
 
 def test_both_named_domains_are_recorded_under_both_conditions() -> None:

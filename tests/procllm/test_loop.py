@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,13 +18,14 @@ from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import Prompt
 from lab.models.usage import Call
 from procllm.actions import Action, Append, Read, Response, Verify, Write, stated
-from procllm.conditions import EXTENDED, HUMAN, NONE, network_of
-from procllm.domains import domain
+from procllm.conditions import EXTENDED, HUMAN, IDLE, NONE, PLACEBO, network_of
+from procllm.domains import NAMES, domain
 from procllm.domains.base import Domain, Instance, cumulative
 from procllm.files import ANSWER, NOTES, REQUEST, SPECIFICATION, listed
 from procllm.loop import play
 from procllm.network import TOP, Method, Network, read, write
 from procllm.prompts import ACTING, VERIFYING, ActFields, VerifyAnswer, VerifyFields
+from procllm.rules import agent
 from procllm.trajectory import Step, Trajectory
 
 LEAF = Network((Method("m", TOP, "answer.txt says hello", (ANSWER,)),))
@@ -134,6 +136,48 @@ def test_an_unreadable_answer_costs_an_iteration_and_is_told() -> None:
     assert "JSON" in backbone.contexts()[1].last_output and trajectory.success
 
 
+def test_an_unreadable_answer_is_shown_as_it_was_up_to_a_bound() -> None:
+    class Babbling(Scripted):
+        def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
+            try:
+                return super().ask(prompt, sample, **fields)
+            except MalformedAnswer as error:
+                error.text = "I would " * 10_000  # type: ignore[attr-defined]
+                raise
+
+    backbone = Babbling([None, Verify()])
+    greet(LEAF, backbone)
+    shown = backbone.contexts()[1].last_response
+    assert shown.startswith("I would I would") and shown.endswith("more characters]") and len(shown) < 2100
+
+
+def test_the_reminder_to_take_notes_is_there_only_if_it_is_asked_for() -> None:
+    def closing(nudge: bool) -> str:
+        backbone = Scripted([Verify()])
+        play(GREETING, GREETING.instances(1)[0], LEAF, backbone, nudge=nudge)
+        return ACTING.render(backbone.contexts()[0])[1]["content"]
+
+    plain, nudged = closing(False), closing(True)
+    assert "do not read it again" not in plain.replace("\n", " ") and nudged.startswith(plain.rstrip())
+    assert "do not read it again" in nudged.replace("\n", " ")
+
+
+def test_prompts_begin_with_what_stays_the_same() -> None:
+    """A server that keeps the beginning of its last prompt reads only the rest: notes that grew, and what follows."""
+    fields = {"files": listed(True, True), "notes": "one\n", "last_response": "", "last_commands": ("Read x",)}
+    first, later = (
+        "".join(message["content"] for message in ACTING.render(ActFields(**each)))
+        for each in (
+            {**fields, "last_output": "shown", "task": "a", "effect": "b"},
+            {**fields, "notes": "one\ntwo\n", "last_output": "other", "task": "c", "effect": "d"},
+        )
+    )
+    assert later.startswith(first[: first.index("one") + len("one\n")])
+    backbone = Scripted([Verify()])
+    greet(Network((Method("m", TOP, "said", (ANSWER, REQUEST, SPECIFICATION)),)), backbone)
+    assert [path for path, _ in backbone.contexts("procllm.verify")[0].files] == [SPECIFICATION, REQUEST, ANSWER]
+
+
 def test_a_refused_action_is_told_and_changes_nothing() -> None:
     backbone = Scripted([Write(REQUEST, "say nothing"), Verify()])
     trajectory = greet(LEAF, backbone)
@@ -199,11 +243,11 @@ def test_no_text_makes_a_heading_for_the_verifier(text: str, effect: str) -> Non
     messages = VERIFYING.render(VerifyFields(effect=effect, files=((ANSWER, text),)))
     lines = [line.strip() for line in messages[1]["content"].splitlines()]
     assert [line for line in lines if line.startswith("***")] == [
-        "*** THE EFFECT ***", "*** END OF THE EFFECT ***", f"*** FILE {ANSWER} ***", f"*** END OF {ANSWER} ***",
+        f"*** FILE {ANSWER} ***", f"*** END OF {ANSWER} ***", "*** THE EFFECT ***", "*** END OF THE EFFECT ***",
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("condition", [HUMAN, NONE, EXTENDED])
+@pytest.mark.parametrize("condition", [HUMAN, PLACEBO, IDLE, NONE, EXTENDED])
 @pytest.mark.parametrize("text", INJECTED)
 def test_an_injected_request_changes_nothing_of_what_rules_do(condition: str, text: str) -> None:
     blocks, rules = domain("blocks"), connect("rules")
@@ -212,6 +256,37 @@ def test_an_injected_request_changes_nothing_of_what_rules_do(condition: str, te
     network = network_of(condition, blocks)
     plain, injected = (play(blocks, each, network, rules) for each in (instance, spoiled))
     assert injected.success and injected.answer == plain.answer and injected.steps == plain.steps
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_placebo_has_as_many_tasks_as_the_human_network_and_one_is_all_it_says(name: str) -> None:
+    human, inert = domain(name).network, network_of(PLACEBO, domain(name))
+    assert len(list(inert.tree())) == len(list(human.tree())) and not inert.unreachable
+    assert inert.methods[0].effect == human.methods[0].effect and inert.methods[0].files == human.methods[0].files
+    assert {method.files for method in inert.methods[1:]} == {(REQUEST,)}
+    assert len({re.sub(r"\d+", "", method.task + method.effect) for method in inert.methods[1:]}) == 1
+    assert read(write(inert), domain(name).paths) == inert
+
+
+def verdict_on(effect: str, **files: str) -> VerifyAnswer:
+    return agent.verify(VerifyFields(effect=effect, files=tuple(files.items())))
+
+
+def test_an_effect_that_no_rule_can_read_is_refused_with_the_reason() -> None:
+    blocks = domain("blocks")
+    (instance,) = blocks.instances(1)
+    files = {REQUEST: instance.request, SPECIFICATION: blocks.specification, NOTES: "something", ANSWER: "something"}
+    for effect in ("the translation is made", "done: think", "the stars are right"):
+        verdict = verdict_on(effect, **files)
+        assert not verdict.satisfied and effect in verdict.analysis
+    assert not verdict_on("answer.txt holds a plan", **{REQUEST: instance.request, SPECIFICATION: "x"}).satisfied
+
+
+def test_a_thought_is_judged_by_the_document_that_it_is_about() -> None:
+    effect = network_of(PLACEBO, domain("units")).methods[3].effect
+    assert verdict_on(effect, **{REQUEST: "Move."}).satisfied
+    assert not verdict_on(effect, **{REQUEST: " \n"}).satisfied
+    assert not verdict_on(effect, **{ANSWER: "anything"}).satisfied
 
 
 def test_conditions_differ_in_the_network_alone() -> None:

@@ -126,16 +126,27 @@ def test_what_is_written_in_either_shape_is_read_again_as_it_was(network: Networ
 
 
 @given(networks())
-def test_every_task_is_verified_after_its_subtasks_and_the_agenda_ends(network: Network) -> None:
+def test_every_task_is_verified_after_its_subtasks_once_for_each_time_that_it_is_listed(network: Network) -> None:
+    def worked_off(task: str) -> list[str]:
+        method = network.find_first_relevant(task)
+        return [name for subtask in (method.subtasks if method else ()) for name in worked_off(subtask)] + [task]
+
     agenda, order = Agenda(network), []
     while agenda.head is not None:
         order.append(agenda.head.name)
         agenda.verify()
-        assert len(order) <= len(network.methods)
-    assert order == list(agenda.verified) and len(set(order)) == len(order) and order[-1] == TOP
-    for method in network.methods:
-        if method.task in order:
-            assert all(order.index(subtask) < order.index(method.task) for subtask in method.subtasks)
+        assert len(order) <= sum(1 for _ in network.tree())
+    assert order == agenda.verified == worked_off(TOP)
+
+
+def test_a_subtask_that_is_listed_twice_is_played_twice_with_its_own_subtasks() -> None:
+    network = read(raw(m={"task": TOP, "subtasks": {"1": "check", "2": "build", "3": "check"}},
+                       c={"task": "check", "subtasks": {"1": "look"}}))  # fmt: skip
+    agenda, order = Agenda(network), []
+    while agenda.head is not None:
+        order.append(agenda.head.name)
+        agenda.verify()
+    assert order == ["look", "check", "build", "look", "check", TOP]
 
 
 def test_subtasks_run_in_order_and_a_parent_comes_back_to_be_worked_on() -> None:

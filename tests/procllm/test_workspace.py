@@ -34,6 +34,12 @@ def test_a_read_shows_the_lines_numbered_and_changes_nothing(workspace: Workspac
     assert contents(workspace) == before
 
 
+def test_a_bare_file_name_is_understood_where_only_one_file_has_it(workspace: Workspace) -> None:
+    assert workspace.do(Append("notes.txt", "one")).output == f"Updated {NOTES}:\none"
+    assert workspace.do(Read("request.txt")).output.startswith(f"{REQUEST} holds:")
+    assert workspace.do(Write("request.txt", "an easier one")).refused and "notes.txt" not in workspace.files
+
+
 def test_write_replaces_append_adds_and_both_show_the_file(workspace: Workspace) -> None:
     workspace.do(Append(NOTES, "one\n"))
     assert workspace.do(Append(NOTES, "two\n")).output == f"Updated {NOTES}:\none\ntwo\n"
@@ -44,7 +50,8 @@ def test_write_replaces_append_adds_and_both_show_the_file(workspace: Workspace)
 @pytest.mark.parametrize(
     "action",
     [
-        Read("notes.txt"),
+        Read("notes"),
+        Read("/notes.txt"),
         Read("/etc/passwd"),
         Read("files/../files/request.txt"),
         Read("../../etc/passwd"),
@@ -127,3 +134,24 @@ def test_the_solver_sees_its_tools(tmp_path: Path) -> None:
     workspace = Workspace(listed(solver=True, tools=True), DOCUMENTS, {"tools": tools})
     workspace.do(Write(SOLVER, "from tools.clock import now\nprint(now())"))
     assert workspace.text(OUTPUT) == "noon\n"
+
+
+def test_the_solver_may_read_the_files_and_changes_only_copies(workspace: Workspace) -> None:
+    workspace.do(Append(NOTES, "größer\n"))
+    before = contents(workspace)
+    program = f"""
+for path in ({REQUEST!r}, {SPECIFICATION!r}, {NOTES!r}):
+    with open(path) as file:
+        print(file.read())
+with open({NOTES!r}, "w") as file:
+    file.write("overwritten")
+import os
+print(sorted(os.listdir()), sorted(os.listdir("files")))
+"""
+    workspace.do(Write(SOLVER, program))
+    shown = ["Bring me there.", "Today.", "A problem.", "größer", ""]
+    there = ["['files', 'main.py'] ['notes.txt', 'problem_specification.txt', 'request.txt']"]
+    assert workspace.text(OUTPUT).splitlines() == shown + there
+    assert {path: text for path, text in contents(workspace).items() if path not in (SOLVER, OUTPUT)} == {
+        path: text for path, text in before.items() if path not in (SOLVER, OUTPUT)
+    }

@@ -1,4 +1,10 @@
-"""Travel Planner: two flights and a room for a trip to one city, looked up with tools (paper §5, C.1, D.1)."""
+"""Travel Planner: two flights and a room for a trip to one city, looked up with tools (paper §5, C.1, D.1).
+
+The problem specification says more than the paper's (C.1.1), which names the two tools, the format of the answer and
+the odd names of accommodations. Ours adds what the checker holds an answer to: route and day of each flight, that the
+accommodation is for all nights and has to suit the request and the party, how prices add up to a total within the
+budget, and the order of §5. So an agent can fail here by choosing wrongly, and not by guessing what is asked of it.
+"""
 
 from __future__ import annotations
 

@@ -97,3 +97,21 @@ def test_one_legend_has_what_any_panel_has_and_the_panels_have_none() -> None:
     plots.one_legend(figure)
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "b"]
     assert not any(axes.get_legend() for axes in panels)
+
+
+def test_a_bar_of_few_tasks_is_hollow_and_says_its_n_in_place_of_an_interval() -> None:
+    frame = pd.DataFrame({"who": ["many", "few"], "value": [50.0, 50.0], "low": [40.0, 1.0], "high": [60.0, 99.0]})
+    axes = plots.bars_with_intervals(frame.assign(n=[100, 2]), "who", "value", "low", "high", n="n")
+    many, few = axes.patches
+    assert many.get_facecolor()[3] == 1 and few.get_facecolor()[3] == 0
+    assert [text.get_text() for text in axes.texts] == ["n=2"]
+    (segments,) = [lines.get_segments() for lines in axes.collections]
+    assert [bool(pd.isna(segment).any()) for segment in segments] == [False, True]
+
+
+def test_a_line_of_evidence_that_is_too_long_goes_on_in_the_next() -> None:
+    figure, _ = plt.subplots(figsize=(4, 3))
+    rows = [{"evidence": "measured", "backbone": f"a model of a long name {n}", "n": 20} for n in range(4)]
+    plots.label_evidence(figure, pd.DataFrame(rows))
+    lines = figure.get_supxlabel().splitlines()
+    assert len(lines) == 4 and "; ".join(lines) == plots.evidence_line(pd.DataFrame(rows))
