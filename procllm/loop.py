@@ -99,7 +99,7 @@ def procllm(agenda: Agenda, workspace: Workspace, asker: Asker, horizon: int, nu
             action = _act(asker, workspace, seen, task, nudge)  # lines 6-8
         except MalformedAnswer as error:  # costs an iteration, and is no command
             seen.trace = f"JSON error, nothing was done: {error}"
-            seen.response = shortened(getattr(error, "text", ""))
+            seen.response = shortened(error.text)
             steps.append(Step(task.name, "", "malformed"))
             continue
         seen.commands.append(command_of(action))

@@ -89,13 +89,15 @@ def _lines(level: float, kind: str, kinds: Kinds, problems: Problems, seed: int)
         scores = solved(condition)
         result = compare(scores, without)
         rates = {"success": scores, NONE: without}
-        found.append(
+        intervals = zip(("difference", "ci_low", "ci_high"), (100 * each for each in result.difference), strict=True)
+        row: dict[str, Any] = (
             about
             | {"condition": condition}
             | {name: _rate(of) for name, of in rates.items()}
-            | dict(zip(("difference", "ci_low", "ci_high"), (100 * each for each in result.difference), strict=True))
+            | dict(intervals)
             | {"McNemar p": result.mcnemar, "n": result.n}
         )
+        found.append(row)
     return found
 
 
