@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from statefactory.benchmark import DOMAINS, Pair, build, read_rows
+from statefactory.benchmark.__main__ import main
 from statefactory.benchmark.build import SHIPPED
 from statefactory.benchmark.domains import BY_NAME
 from statefactory.benchmark.held_out import SIZES, held_out
@@ -87,3 +88,10 @@ def test_no_official_task_is_in_both(domain: str, seed: int) -> None:
         for held in (True, False)
     )
     assert len(apart) > 30 and not apart & benchmark
+
+
+def test_the_command_builds_and_shows_them(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("build", "show"):
+        assert main([command, "--held-out", "--domain", "webshop", "--data", "made"]) == 0
+        said = capsys.readouterr().out
+        assert "webshop (made): 12 pairs" in said and "made-held-out-seed0" in said
