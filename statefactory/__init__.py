@@ -6,7 +6,7 @@ RewardPrediction, the benchmark that scores such rewards step by step, is here t
     prompts        Modules A, B and C: what a model is asked at every step                      (Tables 9, 10)
     extraction     the recurrence: a state and a goal a step, each from the one before          (Eq. 4, 6)
     routing        how much of a goal a state fulfils; `similarity` has the arrays inside       (Eq. 7 to 12)
-    predictors     reward predictors: the method, LLM-as-a-Judge, the monotonic baseline        (§3.1, C.1, C.3)
+    predictors     reward predictors: the method, LLM-as-a-Judge, the monotonic baseline, yours (§3.1, C.1, C.3)
     epic           the EPIC distance to the ground truth; `gleave` the definition it simplifies (Eq. 3)
 
 Around it:

@@ -6,7 +6,7 @@ The state and the goal are all that one step hands to the next (Eq. 4 and 6).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import GenericAlias
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from lab.models.backbone import Backbone
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import Prompt
-from statefactory.prompts import ITEMS, Modules, modules
+from statefactory.prompts import ITEMS, modules
 from statefactory.rules.answers import register, unparsed
 from statefactory.state import Level, State, Values
 
@@ -62,6 +62,79 @@ def read_trace(record: dict[str, Any]) -> Trace:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What one step hands to the next (Eq. 4 and 6): the task, and the state and goal so far, empty before the first.
+
+    malformed, unparsed: as in `Trace`, so far.
+    """
+
+    task: str
+    state: State = ()
+    goal: State = ()
+    malformed: int = 0
+    unparsed: tuple[str, ...] = ()
+
+
+class Extractor:
+    """The recurrence: a memory and a step give the next memory.
+
+    level: of representation; "raw" asks nothing. values: whether an attribute's value is a fragment or a sentence.
+    instruction: of the world, put first in each prompt. An answer that cannot be read even after the backbone's re-ask
+    leaves the state or the goal as it was, and is counted.
+    """
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        level: Level = "object_attribute",
+        values: Values = "fragments",
+        instruction: str = "",
+    ) -> None:
+        self.backbone, self.level = backbone, level
+        self._given: dict[str, Any] = {"values": values, "instruction": instruction}
+        if level != "raw" and "rules" in backbone.engine.kinds:
+            register()
+
+    def start(self, task: str, observation: str = "") -> Memory:
+        """Before any action: what the first observation tells; where it is not known nothing is asked."""
+        begun = Memory(task)
+        return self.advance(begun, "", observation) if observation else begun
+
+    def advance(self, memory: Memory, action: str, observation: str) -> Memory:
+        """After an action and what it led to. Raises what the backbone raises."""
+        if self.level == "raw":
+            # Level 1 of Appendix C.5.1: the world's own text is the state; no model is asked.
+            return replace(memory, state=(observation,), goal=(memory.task,))
+        prompts = modules(self.level)
+        # An empty state is shown as None, as at step 0: there is nothing to merge with (Table 9, Module B).
+        state, goal = memory.state or None, memory.goal or None
+        before = {"goal": memory.task, "previous_state": state, "action": action}
+        seen = self._ask(prompts.perceive, observation=observation, previous_goal=goal, **before)
+        current = seen.state if seen else memory.state
+        # Table 9 speaks of an action history; the official program gives the newest action alone, and so do we.
+        kept = self._ask(prompts.refine, state=current, **before)
+        current = kept.state if kept else current
+        now = {"goal": memory.task, "state": current, "observation": observation, "action": action}
+        # Eq. 6: the goal comes after the state and sees this step's; Eq. 4 gave the state the goal of the step before.
+        wanted = self._ask(prompts.interpret, previous_goal=goal, **now)
+        return Memory(
+            memory.task,
+            current,
+            wanted.goal if wanted else memory.goal,
+            memory.malformed + (seen, kept, wanted).count(None),
+            (*memory.unparsed, *(unparsed(seen.thinking) if seen else ())),
+        )
+
+    def _ask(self, prompt: Prompt, **fields: Any) -> Any:
+        """An answer of the prompt's own class, or None for one that cannot be read."""
+        try:
+            return self.backbone.ask(prompt, **self._given, **fields).value
+        except MalformedAnswer:
+            # The official program retries the whole task, up to ten times; here the step changes nothing.
+            return None
+
+
 def extract(
     backbone: Backbone,
     goal: str,
@@ -71,62 +144,23 @@ def extract(
     values: Values = "fragments",
     instruction: str = "",
 ) -> Trace:
-    """The states and goals of a trajectory.
+    """The states and goals of a trajectory; the arguments are those of `Extractor`.
 
-    level: of representation; "raw" asks nothing. values: whether an attribute's value is a fragment or a sentence.
-    instruction: of the world, put first in each prompt. An answer that cannot be read even after the backbone's re-ask
-    leaves the state or the goal as it was, and is counted. Raises ValueError if actions and observations differ in
-    number, and what the backbone raises.
+    Raises ValueError if actions and observations differ in number, and what the backbone raises.
     """
     if len(actions) != len(observations):
         raise ValueError(f"{len(actions)} actions with {len(observations)} observations: each action needs one")
-    if level == "raw":
-        # Level 1 of Appendix C.5.1: the world's own text is the state; no model is asked.
-        return Trace(level, tuple((text,) for text in observations), ((goal,),) * len(observations))
-    if "rules" in backbone.engine.kinds:
-        register()
-    extractor = _Extractor(backbone, modules(level), goal, values, instruction)
+    extractor = Extractor(backbone, level, values, instruction)
+    memories = [extractor.start(goal)]
     for action, observation in zip(actions, observations, strict=True):
-        extractor.step(action, observation)
-    return Trace(level, tuple(extractor.states), tuple(extractor.goals), extractor.malformed, tuple(extractor.unread))
+        memories.append(extractor.advance(memories[-1], action, observation))
+    return trace_of(level, memories[1:])
 
 
-class _Extractor:
-    """The recurrence of Eq. 4 and 6, and what it has extracted so far."""
-
-    def __init__(self, backbone: Backbone, prompts: Modules, goal: str, values: Values, instruction: str) -> None:
-        self.backbone, self.prompts = backbone, prompts
-        self.given: dict[str, Any] = {"goal": goal, "values": values, "instruction": instruction}
-        self.states: list[State] = []
-        self.goals: list[State] = []
-        self.malformed = 0
-        self.unread: list[str] = []
-
-    def step(self, action: str, observation: str) -> None:
-        """One action and what it led to."""
-        # An empty state is shown as None, as at step 0: there is nothing to merge with (Table 9, Module B).
-        state, goal = (kept[-1] or None if kept else None for kept in (self.states, self.goals))
-        before = {"previous_state": state, "action": action}
-        seen = self._ask(self.prompts.perceive, observation=observation, previous_goal=goal, **before)
-        current = seen.state if seen else state or ()
-        self.unread += unparsed(seen.thinking) if seen else []
-        # Table 9 speaks of an action history; the official program gives the newest action alone, and so do we.
-        kept = self._ask(self.prompts.refine, state=current, **before)
-        current = kept.state if kept else current
-        now = {"state": current, "observation": observation, "action": action}
-        # Eq. 6: the goal comes after the state and sees this step's; Eq. 4 gave the state the goal of the step before.
-        wanted = self._ask(self.prompts.interpret, previous_goal=goal, **now)
-        self.states.append(current)
-        self.goals.append(wanted.goal if wanted else goal or ())
-
-    def _ask(self, prompt: Prompt, **fields: Any) -> Any:
-        """An answer of the prompt's own class, or None for one that cannot be read."""
-        try:
-            return self.backbone.ask(prompt, **self.given, **fields).value
-        except MalformedAnswer:
-            # The official program retries the whole task, up to ten times; here the step changes nothing.
-            self.malformed += 1
-            return None
+def trace_of(level: Level, memories: Sequence[Memory]) -> Trace:
+    """The trace of successive memories."""
+    states, goals = tuple(memory.state for memory in memories), tuple(memory.goal for memory in memories)
+    return Trace(level, states, goals, *((memories[-1].malformed, memories[-1].unparsed) if memories else ()))
 
 
 @cache

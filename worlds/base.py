@@ -56,6 +56,14 @@ class World(Protocol):
 
     def step(self, action: str) -> Step: ...
 
+    def replay(self, task: Any, actions: Sequence[str]) -> list[Step]:
+        """Reset and play the actions: the answer to the reset, then one to each action. The episode then stands there.
+
+        A world that inherits from this class has it as it is. Raises what `reset` and `step` raise: EpisodeOver where
+        actions are left after the end of an episode, WorldDied.
+        """
+        return [self.reset(task), *map(self.step, actions)]
+
     def close(self) -> None: ...
 
 

@@ -22,7 +22,7 @@ SECONDS_TO_CLOSE = 10.0
 PLAIN = ("data", "splits", "goes_on")  # the attributes of a ListingWorld; all else it has are methods
 
 
-class Isolated:
+class Isolated(ListingWorld):
     """A `ListingWorld` that `make` builds in a child process, started at the first call and after every death.
 
     make: picklable, best a module's function with functools.partial. patience: seconds to wait for an answer before

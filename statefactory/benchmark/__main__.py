@@ -12,7 +12,8 @@ from lab.machine.faults import MissingData
 from lab.runs.execution import Interrupted
 from lab.runs.run import RunBusy
 from statefactory.benchmark.build import BuildFailed, Built, build, kept
-from statefactory.benchmark.domains import BY_NAME
+from statefactory.benchmark.domains import BY_NAME, Domain
+from statefactory.benchmark.held_out import held_out
 from statefactory.benchmark.published import write_published
 
 
@@ -30,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _build(options: argparse.Namespace) -> int:
-    for domain in options.domain:
+    for domain in _domains(options):
         done = build(domain, options.data, options.seed, options.limit, options.workers, options.folder)
         print(_line(done))
         for task, reason in done.about["skipped"].items():
@@ -39,18 +40,23 @@ def _build(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
-    for domain in options.domain:
+    for domain in _domains(options):
         done = kept(domain, options.data, options.seed, options.limit, options.folder)
-        print(_line(done) if done else f"{domain}: not built from this code and these options")
+        name = domain if isinstance(domain, str) else domain.name
+        print(_line(done) if done else f"{name}: not built from this code and these options")
     return 0
 
 
 def _export(options: argparse.Namespace) -> int:
-    for domain in options.domain:
+    for domain in _domains(options):
         done = build(domain, options.data, options.seed, options.limit, options.workers, options.folder)
         write_published(options.to, done.pairs())
         print(f"{done.domain}: {done.about['pairs']} pairs written below {options.to / done.domain}")
     return 0
+
+
+def _domains(options: argparse.Namespace) -> list[str | Domain]:
+    return [held_out(name) if options.held_out else name for name in options.domain]
 
 
 def _line(done: Built) -> str:
@@ -71,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--data", choices=("auto", "official", "made"), default="auto")
         command.add_argument("--seed", type=int, default=0, help="of tasks, padding and negatives")
         command.add_argument("--limit", type=int, default=0, help="so many pairs of each domain; 0 for all")
+        command.add_argument("--held-out", action="store_true", help="of tasks that no rule was written on")
         command.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
         command.add_argument("--folder", type=Path, help="where the files go; data/cache/benchmark by default")
         if name == "export":

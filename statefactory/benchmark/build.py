@@ -24,6 +24,7 @@ from lab.runs.execution import Play, Played, play_all
 from lab.runs.run import Episode, Manifest, Run, when_free
 from statefactory.benchmark.domains import BY_NAME, Domain, named
 from statefactory.benchmark.files import FORMATS, read_pairs, read_rows, write_rows
+from statefactory.benchmark.held_out import held_out as held_out_domain
 from statefactory.benchmark.negatives import NoNegative
 from statefactory.benchmark.opened import Opened, close_all, opened
 from statefactory.benchmark.pairs import make_pair
@@ -78,12 +79,13 @@ def build(
 
 
 def build_all(
-    data: str = "auto", seed: int = 0, limit: int = 0, workers: int = 2, domains: Sequence[str] = DOMAINS
-) -> dict[str, Built]:
+    data: str = "auto", seed: int = 0, limit: int = 0, workers: int = 2, domains: Sequence[str] = DOMAINS,
+    held_out: bool = False,
+) -> dict[str, Built]:  # fmt: skip
     """Build the domains one after the other, or take what is kept. Raises as `build` does.
 
     data: "auto" is official where all the domains have it, so that a table never mixes both. TextWorld is left out,
-    with a note, on a machine that its compiler does not run on.
+    with a note, on a machine that its compiler does not run on. held_out: `statefactory.benchmark.held_out`'s tasks.
     """
     if data == "auto":
         data = "official" if all(BY_NAME[name].resolve(data) == "official" for name in domains) else "made"
@@ -91,7 +93,8 @@ def build_all(
     for name in domains:
         try:
             # Another notebook may be building it; then it is there when that one has finished.
-            built[name] = when_free(partial(build, name, data, seed, limit, workers))
+            domain = held_out_domain(name) if held_out else name
+            built[name] = when_free(partial(build, domain, data, seed, limit, workers))
         except NoCompiler as error:
             progress.say(f"{BY_NAME[name].title} is left out: {error}")
     return built
@@ -127,7 +130,13 @@ class Job:
     def folder(self) -> Path:
         """Where the files go if nobody says: ignored by git, one folder a data set, seed and limit."""
         limited = f"-limit{self.limit}" if self.limit else ""
-        return ROOT / "data" / "cache" / "benchmark" / f"{self.data}-seed{self.seed}{limited}"
+        apart = "-held-out" if self.domain.held_out else ""
+        return ROOT / "data" / "cache" / "benchmark" / f"{self.data}{apart}-seed{self.seed}{limited}"
+
+    @property
+    def shipped(self) -> Path:
+        """Where the pairs lie that come with the repository."""
+        return SHIPPED / "held_out" if self.domain.held_out else SHIPPED
 
     def identity(self) -> dict[str, Any]:
         """What must agree for finished files to be kept."""
@@ -142,6 +151,8 @@ class Job:
             "packages": {name: version(name) for name in self.domain.packages},
             "files": {path.name: _sha256(path) for path in self.domain.files(self.data)},
         }
+        if self.domain.held_out:
+            about["held_out"] = True
         return json.loads(json.dumps(about))
 
     def opened(self) -> Opened:
@@ -156,7 +167,7 @@ class Job:
             there.plan(there.tasks[tasks[0]])
         finally:
             close_all()  # workers have their own
-        method = f"benchmark-{self.domain.name}"
+        method = f"benchmark-{self.domain.name}{'-held-out' if self.domain.held_out else ''}"
         return Manifest.of(method, "rules", "rules", self.identity(), tasks, self.domain.code)
 
 
@@ -259,13 +270,13 @@ def _shipped(job: Job) -> Built | None:
 
     The code is not compared, which changes more often than what it builds: a test builds some of them anew.
     """
-    path, wanted = _about(job, SHIPPED), job.identity()
+    path, wanted = _about(job, job.shipped), job.identity()
     if not path.exists():
         return None
     about = json.loads(path.read_text(encoding="utf-8"))
     if any(wanted[name] != value for name, value in about["identity"].items()):
         return None
-    files = write_rows(job.folder, job.domain.name, read_rows(SHIPPED / f"{job.domain.name}.parquet"))
+    files = write_rows(job.folder, job.domain.name, read_rows(job.shipped / f"{job.domain.name}.parquet"))
     about |= {"identity": wanted, "sha256": {path.name: _sha256(path) for path in files}}
     write_atomically(_about(job, job.folder), json.dumps(about, indent=1, ensure_ascii=False).encode())
     return Built(job.domain.name, job.data, *files, about, fresh=False)

@@ -38,6 +38,7 @@ class Domain:
     for without any data, since the world generates it. code, packages, files: folders of this repository, installed
     packages and, by data, data files that the result depends on. replan: the expert's plan after random steps; by
     default the usual one, which may then fail. admissible, refusals: how a plan's failing step is told (see Recipe).
+    held_out: whether its tasks are those of `statefactory.benchmark.held_out`.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Domain:
     generated: bool = False
     admissible: bool = True
     refusals: tuple[str, ...] = ()
+    held_out: bool = False
 
     def recipe(self, seed: int) -> Recipe:
         return Recipe(self.name, self.rule, seed, self.admissible, self.refusals)
@@ -109,10 +111,11 @@ def _webshop(world: ListingWorld, data: str, seed: int) -> list[Any]:
     # The paper draws 300 of 711 successful human sessions; those are not at hand, and an expert stands in.
     tasks = [task for split in world.splits for task in world.tasks(split)]
     shuffled = sampled(tasks, len(tasks), "webshop", seed)
-    return list(islice((task for task in shuffled if _solvable(expert, task)), BY_NAME["webshop"].sizes[data]))
+    return list(islice((task for task in shuffled if solvable(expert, task)), BY_NAME["webshop"].sizes[data]))
 
 
-def _solvable(expert: Expert, task: Any) -> bool:
+def solvable(expert: Expert, task: Any) -> bool:
+    """Whether the expert knows a way."""
     try:
         return bool(expert.actions(task))
     except NoSolution:

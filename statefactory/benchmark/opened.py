@@ -27,12 +27,12 @@ class Opened:
         return self.replan(self.world, task, plan, begun) if begun else plan
 
 
-_open: dict[tuple[str, str, int, int], Opened] = {}
+_open: dict[tuple[str, bool, str, int, int], Opened] = {}
 
 
 def opened(domain: Domain, data: str, seed: int, limit: int = 0) -> Opened:
     """The domain's world in this process, started at the first call with these arguments."""
-    key = (domain.name, data, seed, limit)
+    key = (domain.name, domain.held_out, data, seed, limit)
     if key not in _open:
         from tqdm import tqdm
 

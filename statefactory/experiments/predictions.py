@@ -9,16 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from lab.models.backbone import Ledger
+from lab.models.backbone import Backbone, Ledger
 from lab.results.outcomes import Outcomes
 from lab.runs import experiment
 from lab.runs.experiment import Experiment, spread
 from lab.runs.run import Episode
 from statefactory.benchmark import DOMAINS, Pair, Row, build_all, data_of
-from statefactory.extraction import Trace, extract, read_trace
+from statefactory.extraction import Trace, read_trace
+from statefactory.predictors import METHODS, register
+from statefactory.predictors.factored import StateFactory
 from statefactory.predictors.judge import Judge, Mode
 from statefactory.state import Level, Values
 
@@ -33,36 +35,35 @@ INSTRUCTIONS = {
 }
 
 
-@dataclass(frozen=True)
-class Extraction:
-    """StateFactory's states and goals. level, values: see `statefactory.extraction.extract`."""
-
-    title: str
-    level: Level = "object_attribute"
-    values: Values = "fragments"
-
-
-@dataclass(frozen=True)
-class Judging:
-    """LLM-as-a-Judge in one of its modes."""
-
-    title: str
-    mode: Mode
-
-
-METHODS: dict[str, Extraction | Judging] = {
-    "statefactory": Extraction("StateFactory"),
-    "sentences": Extraction("StateFactory, values as sentences", values="sentences"),
-    "object_centric": Extraction("Object-centric states", "object_centric"),
-    "textual": Extraction("Textual states", "textual"),
-    "raw": Extraction("Raw observations", "raw"),
-    "judge_intuitive": Judging("LLM-as-a-Judge, intuitive prompt", "intuitive"),
-    "judge_analytic": Judging("LLM-as-a-Judge, analytic prompt", "analytic"),
-    "judge_stateful": Judging("LLM-as-a-Judge, stateful", "stateful"),
-}
 JUDGING = ("judge",)  # the operators of a judge, and of an extraction; at its raw level it asks none of them
 EXTRACTING = ("perceive", "refine", "interpret")
-JUDGES = tuple(name for name, method in METHODS.items() if isinstance(method, Judging))
+EXTRACTIONS: dict[str, tuple[str, Level, Values]] = {
+    "statefactory": ("StateFactory", "object_attribute", "fragments"),
+    "sentences": ("StateFactory, values as sentences", "object_attribute", "sentences"),
+    "object_centric": ("Object-centric states", "object_centric", "fragments"),
+    "textual": ("Textual states", "textual", "fragments"),
+    "raw": ("Raw observations", "raw", "fragments"),
+}
+MODES: dict[str, tuple[str, Mode]] = {
+    "judge_intuitive": ("LLM-as-a-Judge, intuitive prompt", "intuitive"),
+    "judge_analytic": ("LLM-as-a-Judge, analytic prompt", "analytic"),
+    "judge_stateful": ("LLM-as-a-Judge, stateful", "stateful"),
+}
+JUDGES = tuple(MODES)
+
+
+def _extracting(level: Level, values: Values, backbone: Backbone, instruction: str) -> StateFactory:
+    return StateFactory(backbone, level=level, values=values, instruction=instruction)
+
+
+def _judging(mode: Mode, backbone: Backbone, instruction: str) -> Judge:
+    return Judge(backbone, mode)  # its prompt has no place for an instruction (Table 8)
+
+
+for _name, (_title, _level, _values) in EXTRACTIONS.items():
+    register(_name, _title, EXTRACTING)(partial(_extracting, _level, _values))
+for _name, (_title, _mode) in MODES.items():
+    register(_name, _title, JUDGING)(partial(_judging, _mode))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,15 +72,17 @@ class Setup(Experiment):
 
     methods: names of METHODS. limit: pairs a domain, 0 for all, -1 for all of official data and SLICE of made.
     shortest: take the shortest pairs, else pairs spread evenly over the tasks. seed: of the benchmark and of noise.
+    held_out: pairs of tasks that no rule was written on (`statefactory.benchmark.held_out`).
     """
 
     methods: tuple[str, ...] = ("statefactory",)
     domains: tuple[str, ...] = DOMAINS
     shortest: bool = False
+    held_out: bool = False
 
     method: ClassVar[str] = "rewardprediction"
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "statefactory")
-    selection: ClassVar[tuple[str, ...]] = ("data", "limit", "methods", "domains", "shortest")
+    selection: ClassVar[tuple[str, ...]] = ("data", "limit", "methods", "domains", "shortest", "held_out")
 
     def operators(self) -> tuple[str, ...]:
         """Those of all methods."""
@@ -89,7 +92,7 @@ class Setup(Experiment):
         """With `data` decided, and the domains that can be built here. Raises ValueError for an unknown method."""
         for name in self.methods:
             operators_of(name)
-        built = build_all(self.data, self.seed, domains=self.domains)
+        built = build_all(self.data, self.seed, domains=self.domains, held_out=self.held_out)
         data = data_of(built)
         # Embedding every made pair would take minutes, and made pairs are for a first look.
         limit = self.limit if self.limit >= 0 else 0 if data == "official" else SLICE
@@ -97,7 +100,7 @@ class Setup(Experiment):
 
     def pairs(self) -> dict[str, list[Pair]]:
         """Domain -> the chosen pairs; those that come first are played first."""
-        return {name: self._chosen(_pairs(name, self.data, self.seed)) for name in self.domains}
+        return {name: self._chosen(_pairs(name, self.data, self.seed, self.held_out)) for name in self.domains}
 
     def tasks(self) -> list[str]:
         """An episode is one method on one trajectory; a pair of every domain comes before the next of any."""
@@ -116,15 +119,24 @@ class Setup(Experiment):
         return pair_of(task)
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
-        """The rewards of a judge, or what was extracted along the trajectory."""
+        """What the method's predictor keeps: rewards, or what was extracted along the trajectory."""
         name, domain, row_id = task.split("/", 2)
-        row, method = _rows(domain, self.data, self.seed)[row_id], METHODS[name]
-        said = row.goal_description, row.actions, row.observations
-        if isinstance(method, Judging):
-            judgement = Judge(ledger, method.mode).judged(*said)
-            return {"rewards": judgement.rewards.tolist(), "malformed": judgement.malformed}
-        trace = extract(ledger, *said, method.level, method.values, INSTRUCTIONS.get(domain, ""))
-        return {"trace": trace.to_json(), "malformed": trace.malformed}
+        row = _rows(domain, self.data, self.seed, self.held_out)[row_id]
+        predictor = METHODS[name].make(ledger, INSTRUCTIONS.get(domain, ""))
+        # The published trajectories have no first observation, and nor do those that a predictor is scored on.
+        return predictor.result(predictor.follow(row.goal_description, row.actions, row.observations)[1:])
+
+    def parameters(self) -> dict[str, Any]:
+        """With the version of each method: a reader's own code is no part of the code that a run is known by."""
+        return super().parameters() | {"versions": [METHODS[name].version for name in self.methods]}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """With the methods: those that a notebook registered are not known in a worker process."""
+        return {**vars(self), "registered": {name: METHODS[name] for name in self.methods if name in METHODS}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        METHODS.update(state.pop("registered"))
+        vars(self).update(state)
 
     def _chosen(self, pairs: list[Pair]) -> list[Pair]:
         if self.shortest:
@@ -155,14 +167,14 @@ class Results(experiment.Results[Setup]):
         return {}
 
     def trace(self, method: str, domain: str, row: Row) -> Trace | None:
-        """What was extracted along a trajectory; None where the episode failed."""
+        """What was extracted along a trajectory; None where the episode failed or nothing is extracted."""
         key, episode = task_id(method, domain, row), self.episode(method, domain, row)
-        if not episode.failed and key not in self._traces:
+        if not episode.failed and "trace" in episode.result and key not in self._traces:
             self._traces[key] = read_trace(episode.result["trace"])
         return self._traces.get(key)
 
-    def judged(self, method: str, domain: str, row: Row) -> np.ndarray:
-        """A judge's rewards, shape (steps,). A failed episode predicts nothing: 0 at each step, and is counted."""
+    def rewards(self, method: str, domain: str, row: Row) -> np.ndarray:
+        """The rewards that the run kept, shape (steps,). A failed episode predicts nothing: 0, and it is counted."""
         import numpy as np
 
         episode = self.episode(method, domain, row)
@@ -201,7 +213,7 @@ def operators_of(method: str) -> tuple[str, ...]:
     """The operators of a method. Raises ValueError for one that there is not."""
     if method not in METHODS:
         raise ValueError(f"No method {method!r}; choose from {', '.join(METHODS)}")
-    return JUDGING if isinstance(METHODS[method], Judging) else EXTRACTING
+    return METHODS[method].operators
 
 
 def task_id(method: str, domain: str, row: Row) -> str:
@@ -216,10 +228,10 @@ def pair_of(task: str) -> str:
 
 
 @cache
-def _pairs(domain: str, data: str, seed: int) -> list[Pair]:
-    return build_all(data, seed, domains=(domain,))[domain].pairs()
+def _pairs(domain: str, data: str, seed: int, held_out: bool) -> list[Pair]:
+    return build_all(data, seed, domains=(domain,), held_out=held_out)[domain].pairs()
 
 
 @cache
-def _rows(domain: str, data: str, seed: int) -> dict[str, Row]:
-    return {row.id: row for pair in _pairs(domain, data, seed) for row in pair.rows}
+def _rows(domain: str, data: str, seed: int, held_out: bool) -> dict[str, Row]:
+    return {row.id: row for pair in _pairs(domain, data, seed, held_out) for row in pair.rows}

@@ -16,8 +16,9 @@ from statefactory.benchmark import Pair, Row
 from statefactory.embeddings import DEFAULT, Embedder, open_embedder
 from statefactory.epic import epic_distances
 from statefactory.experiments import scores
-from statefactory.experiments.predictions import METHODS, Extraction, Judging, Results, operators_of
+from statefactory.experiments.predictions import Results, operators_of
 from statefactory.experiments.statistics import title
+from statefactory.predictors import METHODS
 from statefactory.predictors.factored import trace_rewards
 from statefactory.routing import PAPER, Convention
 from statefactory.state import Entity, State, entities
@@ -59,8 +60,7 @@ def rewards(results: Results, method: str, scoring: Scoring = STANDARD) -> Itera
     """Domain, pair and its predicted rewards, the positive's steps before the negative's, for every pair."""
     import numpy as np
 
-    if isinstance(METHODS[method], Extraction):
-        _embed(results, method, scoring)
+    _embed(results, method, scoring)
     for domain, pairs in results.pairs.items():
         for pair in pairs:
             of = [_of_row(results, method, domain, pair, row, scoring) for row in pair.rows]
@@ -83,7 +83,7 @@ def rows(results: Results, method: str, scoring: Scoring = STANDARD, name: str =
     found = distances(results, method, scoring)
     evidence = evidence_of(results, method, scoring)
     source = f"this run, {results.setup.data} data"
-    backbone = "none" if method == "raw" else answering(results, method).label  # raw text asks nobody
+    backbone = answering(results, method).label if asks(method) else "none"
     return scores.rows(
         name or title_of(results, method), backbone, found, source, evidence, results.pair_outcomes(method)
     )
@@ -94,15 +94,22 @@ def answering(results: Results, method: str) -> Engine:
     return parse(results.backbone).among(operators_of(method))
 
 
+def asks(method: str) -> bool:
+    """Whether a method asks a backbone anything; raw text is its own state."""
+    return method != "raw" and bool(operators_of(method))
+
+
 def evidence_of(results: Results, method: str, scoring: Scoring = STANDARD) -> str:
     """ "simulated" where noise answered or an oracle's goal is used, else "measured"."""
-    return "simulated" if scoring.goal != "online" else answering(results, method).evidence
+    if scoring.goal != "online":
+        return "simulated"
+    return answering(results, method).evidence if asks(method) else "measured"
 
 
 def title_of(results: Results, method: str) -> str:
     """The method's name in tables; states that rules extracted say so."""
     name = METHODS[method].title
-    return f"{name}, rule-extracted" if answering(results, method).by_rules and method != "raw" else name
+    return f"{name}, rule-extracted" if answering(results, method).by_rules and asks(method) else name
 
 
 def frame(results: Results, scoring: Scoring = STANDARD) -> pd.DataFrame:
@@ -164,13 +171,9 @@ def _embed(results: Results, method: str, scoring: Scoring) -> None:
 
 
 def _of_row(results: Results, method: str, domain: str, pair: Pair, row: Row, scoring: Scoring) -> np.ndarray:
-    import numpy as np
-
-    if isinstance(METHODS[method], Judging):
-        return results.judged(method, domain, row)
     trace = results.trace(method, domain, row)
-    if trace is None:  # a failed episode predicts nothing, and is counted by `Results.counts`
-        return np.zeros(len(row.trajectory))
+    if trace is None:
+        return results.rewards(method, domain, row)
     goal = None if scoring.goal == "online" else _reached(results, method, domain, pair.positive, scoring)
     if scoring.ignored:
         trace = replace(trace, goals=tuple(_without(_objects(of), scoring.ignored) for of in trace.goals))

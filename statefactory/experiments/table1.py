@@ -14,8 +14,9 @@ from lab.results import tables
 from lab.runs import experiment, recordings
 from statefactory.experiments import scores, scoring
 from statefactory.experiments.monotonic import distances
-from statefactory.experiments.predictions import JUDGES, METHODS, Results, Setup, collect
+from statefactory.experiments.predictions import EXTRACTIONS, JUDGES, Results, Setup, collect
 from statefactory.experiments.scoring import STANDARD, Scoring
+from statefactory.predictors import METHODS
 from statefactory.routing import OFFICIAL, PAPER
 from statefactory.rules import fidelity
 
@@ -24,9 +25,13 @@ if TYPE_CHECKING:
 
 
 def methods_for(engine: str, others: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """What an engine, with others for single operators, can answer: the rules read worlds, and only a model judges."""
+    """What an engine, with others for single operators, can answer: the rules read worlds, and only a model judges.
+
+    Predictors of one's own, registered before (`statefactory.predictors.register`), come last.
+    """
     judging = engines.with_others(engine, others or {}).of("judge")
-    return ("statefactory",) if judging.by_rules else ("statefactory", *JUDGES)
+    own = (name for name in METHODS if name not in EXTRACTIONS and name not in JUDGES)
+    return ("statefactory", *(() if judging.by_rules else JUDGES), *own)
 
 
 def readers(engine: str, others: Mapping[str, str] | None = None) -> dict[str, Any]:

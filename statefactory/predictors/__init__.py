@@ -1,17 +1,97 @@
-"""What predicts rewards: one protocol, and the predictors that the paper compares."""
+"""What predicts rewards: one class with three verbs, and the register of methods that experiments can run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from lab.models.backbone import Backbone
 
-class Predictor(Protocol):
-    """f(goal, observations, actions) of the paper's Eq. 2, for a whole trajectory."""
+M = TypeVar("M")
 
-    def predict(self, goal: str, actions: Sequence[str], observations: Sequence[str]) -> np.ndarray:
-        """Rewards in [0, 1], shape (steps,). observations: the one that each action led to, as many as actions."""
-        ...
+
+class Predictor(ABC, Generic[M]):
+    """f(goal, observations, actions) of the paper's Eq. 2, one observation at a time.
+
+    A memory is a value that nothing changes: a planner keeps those of states that it may come back to, advances one of
+    them along several actions, and compares their scores, that of s_0 among them (Eq. 15).
+    """
+
+    @abstractmethod
+    def start(self, goal: str, observation: str = "") -> M:
+        """The memory before any action. observation: the first one, s_0's; "" where it is not known."""
+
+    @abstractmethod
+    def advance(self, memory: M, action: str, observation: str) -> M:
+        """The memory after an action and the observation that it led to."""
+
+    @abstractmethod
+    def score(self, memory: M) -> float:
+        """How much of the goal is reached, in [0, 1]."""
+
+    def scores(self, memories: Sequence[M]) -> np.ndarray:
+        """The scores of several, shape (memories,); the same as one by one, where that is slower."""
+        import numpy as np
+
+        return np.array([self.score(memory) for memory in memories], dtype=float)
+
+    def follow(self, goal: str, actions: Sequence[str], observations: Sequence[str], first: str = "") -> list[M]:
+        """The memories along a trajectory: s_0's, then one a step.
+
+        observations: the one that each action led to, as many as actions. first: s_0's. Raises ValueError if actions
+        and observations differ in number, and what `start` and `advance` raise.
+        """
+        if len(actions) != len(observations):
+            raise ValueError(f"{len(actions)} actions with {len(observations)} observations: each action needs one")
+        steps = zip(actions, observations, strict=True)
+        return list(
+            accumulate(steps, lambda memory, step: self.advance(memory, *step), initial=self.start(goal, first))
+        )
+
+    def predict(self, goal: str, actions: Sequence[str], observations: Sequence[str], first: str = "") -> np.ndarray:
+        """Rewards in [0, 1], shape (steps,): the scores of what `follow` gives, s_0 left out. Raises what it raises."""
+        return self.scores(self.follow(goal, actions, observations, first)[1:])
+
+    def result(self, memories: Sequence[M]) -> dict[str, Any]:
+        """What a run keeps of a trajectory: the rewards, and how many of a model's answers could not be read."""
+        return {"rewards": self.scores(memories).tolist(), "malformed": 0}
+
+
+Make = Callable[["Backbone", str], Predictor[Any]]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A predictor as experiments run it.
+
+    title: in tables. make: (backbone, the world's instruction or "") -> the predictor. operators: of the prompts that
+    it asks, so that each can have an engine of its own; none if it asks no model. version: part of a run's identity.
+    """
+
+    title: str
+    make: Make
+    operators: tuple[str, ...] = ()
+    version: str = "1"
+
+
+METHODS: dict[str, Method] = {}
+
+
+def register(name: str, title: str, operators: tuple[str, ...] = (), version: str = "1") -> Callable[[Make], Make]:
+    """Decorator: make a predictor available to experiments under a name, in place of what had it.
+
+    It goes before a class, or a function, that takes a backbone and the world's instruction. A run of another version
+    is another run: change it with the code, or what an older run kept is shown. The other arguments: see `Method`.
+    """
+
+    def registered(make: Make) -> Make:
+        METHODS[name] = Method(title, make, operators, version)
+        return make
+
+    return registered

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from lab.models.backbone import Backbone
 from statefactory.embeddings import Embedder, open_embedder
-from statefactory.extraction import Trace, extract
+from statefactory.extraction import Extractor, Memory, Trace, trace_of
+from statefactory.predictors import Predictor
 from statefactory.routing import PAPER, Convention, rewards
 from statefactory.state import Level, State, Values, entities
 
@@ -15,11 +17,11 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-class StateFactory:
+class StateFactory(Predictor[Memory]):
     """r_t = sim(goal state, state), Eq. 9, at any level of representation; "object_attribute" is the method.
 
     backbone: answers Modules A, B and C. embedder: by default all-MiniLM-L6-v2 (C.4). level, values, instruction: as
-    for `statefactory.extraction.extract`. convention: of the routing, the paper's equations or the official program's.
+    for `statefactory.extraction.Extractor`. convention: of the routing, the paper's or the official program's.
     """
 
     def __init__(
@@ -31,14 +33,33 @@ class StateFactory:
         convention: Convention = PAPER,
         instruction: str = "",
     ) -> None:
-        self.backbone, self.embedder = backbone, embedder or open_embedder()
-        self.level, self.values, self.convention, self.instruction = level, values, convention, instruction
+        self._extractor = Extractor(backbone, level, values, instruction)
+        self._embedder, self.convention = embedder, convention
 
-    def predict(self, goal: str, actions: Sequence[str], observations: Sequence[str]) -> np.ndarray:
-        """Rewards in [0, 1], shape (steps,)."""
-        # The states of all steps first, then one batch of embeddings for the trajectory.
-        trace = extract(self.backbone, goal, actions, observations, self.level, self.values, self.instruction)
-        return trace_rewards(trace, self.embedder, self.convention)
+    @cached_property
+    def embedder(self) -> Embedder:
+        return self._embedder or open_embedder()
+
+    def start(self, goal: str, observation: str = "") -> Memory:
+        """The task, with the state and goal that the first observation tells; without one nothing is asked."""
+        return self._extractor.start(goal, observation)
+
+    def advance(self, memory: Memory, action: str, observation: str) -> Memory:
+        """Modules A, B and C are asked once each."""
+        return self._extractor.advance(memory, action, observation)
+
+    def score(self, memory: Memory) -> float:
+        """The similarity of the memory's goal and state; 0 as long as there is no goal."""
+        return float(self.scores([memory])[0])
+
+    def scores(self, memories: Sequence[Memory]) -> np.ndarray:
+        """All texts are embedded in one batch."""
+        return trace_rewards(trace_of(self._extractor.level, memories), self.embedder, self.convention)
+
+    def result(self, memories: Sequence[Memory]) -> dict[str, Any]:
+        """What was extracted, so that it can be scored with any embedding."""
+        trace = trace_of(self._extractor.level, memories)
+        return {"trace": trace.to_json(), "malformed": trace.malformed}
 
 
 def trace_rewards(

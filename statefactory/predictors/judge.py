@@ -11,6 +11,7 @@ analysis of at most three sentences, and the whole stateful prompt. Table 8's ma
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import Field
@@ -18,6 +19,7 @@ from pydantic.dataclasses import dataclass
 
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import AnswerModel, Fields, Prompt
+from statefactory.predictors import Predictor
 from statefactory.truncation import oldest, shorter_text, without_end
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 Mode: TypeAlias = Literal["analytic", "intuitive", "stateful"]
 Percent = Annotated[int, Field(strict=True, ge=0, le=100, description="the progress, a whole number from 0 to 100")]
 VERSION = "1"
+NO_ACTION = "(none yet)"  # shown where the first observation is judged
 LABELS = len("Step 1. Action: \nObservation: \n")  # what a step takes in the history beside its own words
 
 
@@ -167,43 +170,62 @@ class Judgement(NamedTuple):
     malformed: int
 
 
-class Judge:
-    """A backbone asked in one of the modes. Raises ValueError for a mode that there is not."""
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a judge has seen and said.
+
+    history: of a stateless judge; belief: of the stateful one, None before its first. reward: the newest, in [0, 1].
+    malformed: answers that could not be used so far; such an answer leaves belief and reward as they were.
+    """
+
+    goal: str
+    history: tuple[Exchange, ...] = ()
+    belief: str | None = None
+    reward: float = 0.0
+    malformed: int = 0
+
+
+class Judge(Predictor[Memory]):
+    """A backbone asked in one of the modes, once a step. Raises ValueError for a mode that there is not."""
 
     def __init__(self, backbone: Backbone, mode: Mode = "analytic") -> None:
         if mode not in PROMPTS:
             raise ValueError(f"The judge has no mode {mode!r}; its modes: {', '.join(PROMPTS)}")
         self.backbone, self.mode = backbone, mode
 
-    def predict(self, goal: str, actions: Sequence[str], observations: Sequence[str]) -> np.ndarray:
-        """The rewards alone, shape (steps,)."""
-        return self.judged(goal, actions, observations).rewards
+    def start(self, goal: str, observation: str = "") -> Memory:
+        """The judge's word on the first observation; where it is not known nothing is asked, and the reward is 0."""
+        begun = Memory(goal)
+        return self.advance(begun, NO_ACTION, observation) if observation else begun
 
-    def judged(self, goal: str, actions: Sequence[str], observations: Sequence[str]) -> Judgement:
-        """Ask once a step. Where no answer can be read, also when re-asked, the reward stays as it was (0 at first)."""
-        import numpy as np
-
-        steps = [Exchange(*pair) for pair in zip(actions, observations, strict=True)]
+    def advance(self, memory: Memory, action: str, observation: str) -> Memory:
+        """Ask. Where no answer can be read, also when re-asked, the reward stays as it was."""
+        newest = Exchange(action, observation)
         if self.mode == "stateful":
-            answers = self._with_belief(goal, steps)
+            answer = self._answer(
+                goal=memory.goal, belief=memory.belief, action=newest.action, observation=newest.observation
+            )
+            memory = replace(memory, belief=memory.belief if answer is None else answer.belief)
         else:
             # Table 8 shows the history from its start at every step: the tokens grow with the square of the steps.
-            answers = [self._answer(goal=goal, history=tuple(steps[: count + 1])) for count in range(len(steps))]
-        percent = [0]
-        for answer in answers:
-            percent.append(percent[-1] if answer is None else answer.reward)
+            memory = replace(memory, history=(*memory.history, newest))
+            answer = self._answer(goal=memory.goal, history=memory.history)
+        if answer is None:
+            return replace(memory, malformed=memory.malformed + 1)
         # Table 8 asks for 0 to 100, and Eq. 2 rewards are in [0, 1].
-        return Judgement(np.array(percent[1:], dtype=float) / 100, answers.count(None))
+        return replace(memory, reward=answer.reward / 100)
 
-    def _with_belief(self, goal: str, steps: list[Exchange]) -> list[Any]:
-        answers: list[Any] = []
-        belief: str | None = None
-        for step in steps:
-            answer = self._answer(goal=goal, belief=belief, action=step.action, observation=step.observation)
-            # A malformed answer leaves the belief of the step before: without it the judge would remember nothing.
-            belief = belief if answer is None else answer.belief
-            answers.append(answer)
-        return answers
+    def score(self, memory: Memory) -> float:
+        return memory.reward
+
+    def judged(self, goal: str, actions: Sequence[str], observations: Sequence[str]) -> Judgement:
+        """The rewards of `predict`, and how many answers could not be read."""
+        memories = self.follow(goal, actions, observations)
+        return Judgement(self.scores(memories[1:]), memories[-1].malformed)
+
+    def result(self, memories: Sequence[Memory]) -> dict[str, Any]:
+        malformed = memories[-1].malformed if memories else 0
+        return super().result(memories) | {"malformed": malformed}
 
     def _answer(self, **fields: Any) -> Any:
         """An answer of the mode's own class, or None for one that cannot be read."""

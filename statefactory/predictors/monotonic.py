@@ -5,16 +5,36 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from statefactory.predictors import Predictor
+
 if TYPE_CHECKING:
     import numpy as np
 
 
-class Monotonic:
-    """r = t / T with t from 1 to the trajectory's length T. Source: Shen et al. 2026, Appendix C.1."""
+class Monotonic(Predictor[int]):
+    """r = t / T with t from 1 to the trajectory's length T; s_0 has 0. Source: Shen et al. 2026, Appendix C.1.
 
-    def predict(self, goal: str, actions: Sequence[str], observations: Sequence[str]) -> np.ndarray:
-        """Rewards of shape (steps,); neither the goal nor a text is looked at."""
-        import numpy as np
+    length: T, in steps; `predict` takes the trajectory's own. A memory is t: neither the goal nor a text is looked at.
+    """
 
+    def __init__(self, length: int | None = None) -> None:
+        self.length = length
+
+    def start(self, goal: str, observation: str = "") -> int:
+        return 0
+
+    def advance(self, memory: int, action: str, observation: str) -> int:
         # Appendix C.1 does not say where t starts; from 1, the published values come out (benchmark/labels.py).
-        return np.arange(1, len(actions) + 1) / max(1, len(actions))
+        return memory + 1
+
+    def score(self, memory: int) -> float:
+        """t / T, at most 1. Raises ValueError without a length."""
+        if not self.length:
+            raise ValueError(
+                "progress is t / T, and T is not known while acting: state it as Monotonic(length=50), say"
+            )
+        return min(memory / self.length, 1.0)
+
+    def predict(self, goal: str, actions: Sequence[str], observations: Sequence[str], first: str = "") -> np.ndarray:
+        """Rewards of shape (steps,)."""
+        return super(Monotonic, Monotonic(len(actions))).predict(goal, actions, observations, first)

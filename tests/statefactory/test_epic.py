@@ -90,7 +90,11 @@ def test_monotonic_on_the_pairs_that_the_paper_prints() -> None:
     if not file.exists():
         pytest.skip(f"no {file.name} in {official_data()}")
     for pair in json.loads(file.read_text())["pairs"]:
-        guess = [r for side in ("pos", "neg") for r in Monotonic().predict("", [""] * len(pair[side]), [])]
+        guess = [
+            r
+            for side in ("pos", "neg")
+            for r in Monotonic().predict("", [""] * len(pair[side]), [""] * len(pair[side]))
+        ]
         assert epic_distance(guess, pair["pos"] + pair["neg"]) == pytest.approx(
             reference(guess, pair["pos"] + pair["neg"])
         )

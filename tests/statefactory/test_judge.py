@@ -131,7 +131,7 @@ def test_a_trajectory_without_steps_has_no_rewards(server: ChatServer) -> None:
 
 
 def test_actions_and_observations_come_in_pairs(server: ChatServer) -> None:
-    with pytest.raises(ValueError, match="argument 2 is shorter"):
+    with pytest.raises(ValueError, match="3 actions with 2 observations"):
         judge("analytic").predict(GOAL, ACTIONS, OBSERVATIONS[:2])
 
 

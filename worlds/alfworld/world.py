@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from worlds.alfworld.package_files import named, package
 from worlds.alfworld.tasks import TASK_MARK, HouseholdTask, Rules
-from worlds.base import EpisodeOver, Step
+from worlds.base import EpisodeOver, ListingWorld, Step
 
 
 class Games(Protocol):
@@ -23,8 +23,8 @@ class Games(Protocol):
     def tasks(self, split: str) -> Sequence[HouseholdTask]: ...
 
 
-class AlfWorld:
-    """A ListingWorld.
+class AlfWorld(ListingWorld):
+    """A world of household games.
 
     The score is 1.0 from the step on at which the goal first holds, and `done` is true from there. The game goes on
     after it, as the engine does: more steps are answered. They can undo the goal, and the engine then takes its own

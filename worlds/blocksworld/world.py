@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from worlds.base import EpisodeOver, Step
+from worlds.base import EpisodeOver, ListingWorld, Step
 from worlds.blocksworld.problem import BlocksProblem
 from worlds.blocksworld.state import State
 from worlds.blocksworld.tasks import BlocksTask, Problems
@@ -14,7 +14,7 @@ from worlds.blocksworld.wording import action_text, observation, read_action
 REFUSAL = "This is not possible; nothing has changed."
 
 
-class BlocksWorld:
+class BlocksWorld(ListingWorld):
     """A ListingWorld. The score is 1.0 exactly while the goal holds, else 0, and so is `done`; the episode goes on."""
 
     goes_on = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 
-from worlds.base import EpisodeOver, Step, WorldDied
+from worlds.base import EpisodeOver, ListingWorld, Step, WorldDied
 from worlds.scienceworld import catalogue
 from worlds.scienceworld.engine import Answer, Simulator
 from worlds.scienceworld.tasks import SPLITS, ScienceTask, name_and_variation
@@ -20,7 +20,7 @@ ELECTRICAL = frozenset({
 })  # fmt: skip
 
 
-class ScienceWorld:
+class ScienceWorld(ListingWorld):
     """ScienceWorld behind the worlds' protocol; see `worlds.scienceworld.load` for the options.
 
     `Step.score` is the simulator's percentage / 100, and 0 where that is negative; `Step.facts["native"]` is the

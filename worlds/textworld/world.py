@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
-from worlds.base import EpisodeOver, Step, WorldDied
+from worlds.base import EpisodeOver, ListingWorld, Step, WorldDied
 from worlds.textworld.compiled import compiled
 from worlds.textworld.engine import Emulator, Turn
 from worlds.textworld.made import GAMES, made_quests
 from worlds.textworld.tasks import MOST, SPLITS, QuestTask
 
 
-class TextWorld:
+class TextWorld(ListingWorld):
     """Generated quests, played in this process; a game ends when it is won or lost.
 
     Step.score is the game's own score over the most it gives: 0 or 1 in lock-and-key quests and treasure hunts, while

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from worlds.base import Step
+from worlds.base import Step, World
 from worlds.travelplanner.costs import ground_leg, plan_bill
 from worlds.travelplanner.evaluator import evaluate
 from worlds.travelplanner.hard import cuisines_had
@@ -29,7 +29,7 @@ ACTION = re.compile(r"\s*(\w+)\[(.*)\]\s*", re.DOTALL)  # a draft in JSON may ha
 EMPTY = "-"  # an empty slot, as the benchmark's own plans write it
 
 
-class TravelPlanner:
+class TravelPlanner(World):
     """A `worlds.base.World` over listings and tasks. Keeps the open task and nothing else.
 
     data: "official" or "made". splits: the names that `tasks` takes.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Self
 
-from worlds.base import EpisodeOver, Step
+from worlds.base import EpisodeOver, ListingWorld, Step
 from worlds.webshop.catalogue import Catalogue, Product, price_of, words
 from worlds.webshop.goals import Goal, GoalSet
 from worlds.webshop.pages import (
@@ -51,7 +51,7 @@ class Visit:
     score: float = 0.0
 
 
-class WebShop:
+class WebShop(ListingWorld):
     """A shop to search, look around and buy once in: `search[...]` on the search page, `click[...]` everywhere.
 
     Case does not matter. A product is clicked by its id, as `click[item - ID]` or as `click[item - TITLE]`. Anything

@@ -60,13 +60,13 @@ def blueprint(goal: str) -> Entities:
 def anchored(goal: str, wanted: Sequence[Entity], state: Sequence[Entity], observation: str) -> Entities:
     """The goal with kinds replaced by the very things, as the observation shows them.
 
-    A kind that is to be focused on becomes the thing that the agent focuses on, milestone by milestone, if that can be
-    of the kind: an animal for an animal, one of the two boxes, a turtle for a life stage of the turtle. No text decides
-    which animal lives longest, which inclined plane is steepest, which box a trait calls for or whether a life stage
-    is the next one: there the agent's choice among things of the right kind is taken as the meant one.
+    A kind that is to be focused on becomes the thing that the agent focuses on, milestone by milestone, if that is of
+    the kind by what text tells: an animal for an animal, a paint mixed on the way to the final one, the life stage of
+    the turtle that is due. No text tells which animal lives longest, which inclined plane is steepest or which box a
+    trait calls for: these stay as the task words them, or any choice of the agent's would count as the right one.
 
     A "renewable power source" becomes the first of its kind that is seen. "in red box or green box" becomes one of them
-    when the thermometer says which; where an experiment decides that no sentence tells the outcome of (conductivity),
-    it stays.
+    when the thermometer says which, and so does the box of a melting point; where an experiment decides that no
+    sentence tells the outcome of (conductivity), it stays.
     """
     return anchor(goal, wanted, state, observation)

@@ -30,6 +30,7 @@ from statefactory.experiments.monotonic import distances
 from statefactory.experiments.predictions import EXTRACTING, JUDGES, METHODS, SLICE, Results, Setup, collect
 from statefactory.experiments.scoring import STANDARD, Scoring
 from statefactory.extraction import extract
+from statefactory.predictors import Predictor
 from statefactory.predictors.factored import StateFactory, trace_rewards
 from statefactory.prompts import modules
 from statefactory.routing import OFFICIAL, rewards
@@ -96,7 +97,7 @@ def test_a_finished_run_is_read_and_not_played_again(
 ) -> None:
     first = run(MADE, tmp_path)
     before = (tmp_path / "run" / "episodes.jsonl").read_bytes()
-    monkeypatch.setattr(predictions, "extract", None)
+    monkeypatch.setattr(StateFactory, "follow", None)
     again = run(MADE, tmp_path)
     assert (tmp_path / "run" / "episodes.jsonl").read_bytes() == before
     assert predicted(again) == predicted(first)
@@ -141,13 +142,13 @@ def test_an_interrupted_run_keeps_what_was_finished_and_goes_on_from_there(
 ) -> None:
     begun: list[int] = []
 
-    def interrupted(*about: object) -> object:
+    def interrupted(method: StateFactory, *about: object) -> object:
         begun.append(1)
         if len(begun) == 4:
             raise KeyboardInterrupt
-        return extract(*about)
+        return Predictor.follow(method, *about)
 
-    monkeypatch.setattr(predictions, "extract", interrupted)
+    monkeypatch.setattr(StateFactory, "follow", interrupted)
     with pytest.raises(Interrupted, match="3 of 6 episodes"):
         run(MADE, tmp_path)
     whole = run(MADE, tmp_path)
@@ -172,7 +173,7 @@ def foreign(monkeypatch: pytest.MonkeyPatch) -> str:
     pairs = list(SHORT.pairs()["blocksworld"])
     row = replace(pairs[0].positive, goal_description="Lege den Drachen in die Kiste.")
     pairs[0] = replace(pairs[0], positive=row)
-    monkeypatch.setattr(predictions, "_pairs", lambda domain, data, seed: pairs)
+    monkeypatch.setattr(predictions, "_pairs", lambda domain, data, seed, held_out: pairs)
     monkeypatch.setattr(predictions, "_rows", predictions._rows.__wrapped__)
     return row.id
 

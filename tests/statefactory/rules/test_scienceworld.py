@@ -10,6 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lab import connect
+from plain_routing import HashedEmbedder
+from statefactory.predictors.factored import StateFactory
 from statefactory.rules.fidelity import fidelity
 from statefactory.rules.fidelity.scienceworld import SAMPLE, compared
 from statefactory.rules.languages import language_of, named
@@ -31,6 +34,12 @@ THERMOMETER = (
     "on the thermometer. Next, focus on the unknown substance B. If the unknown substance B temperature is above 50.0 "
     "degrees celsius, place it in the red box. If the unknown substance B temperature is below 50.0 degrees celsius, "
     "place it in the green box. The boxes are located around the kitchen."
+)
+MELTING = (
+    "Your task is to measure the melting point of tin, which is located around the kitchen. First, focus on the "
+    "thermometer. Next, focus on the tin. If the melting point of tin is above 50.0 degrees celsius, focus on the red "
+    "box. If the melting point of tin is below 50.0 degrees celsius, focus on the green box. The boxes are located "
+    "around the kitchen."
 )
 CIRCUIT = (
     "Your task is to turn on the electric motor by powering it using a renewable power source. First, focus on the "
@@ -368,15 +377,6 @@ def test_a_kind_becomes_what_the_agent_focuses_on_and_stays_so() -> None:
     assert anchored(goal, wanted, later, "You focus on the bee 1.") == wanted
 
 
-def test_milestones_are_anchored_in_their_order() -> None:
-    known: tuple[Entity, ...] = ()
-    wanted = blueprint(SPANS)
-    for name in ("giant tortoise egg", "baby ant"):
-        known = read(known, f"focus on {name}", f"You focus on the {name}.").known
-        wanted = anchored(SPANS, wanted, known, f"You focus on the {name}.")
-    assert [e.identity for e in wanted] == ["giant tortoise egg", "baby ant", "agent"]
-
-
 STAGES = "Your task is to focus on the 4 life stages of the turtle, starting from earliest to latest."
 PLANE = (
     "Your task is to determine which of the two inclined planes (B, E) has the steepest angle. After completing your "
@@ -402,6 +402,23 @@ def wanted_after_focus(goal: str, *names: str, known: tuple[Entity, ...] = ()) -
 
 
 @pytest.mark.parametrize(
+    ("goal", "choices"),
+    [
+        (SPANS, ("baby mouse", "baby elephant")),
+        (SPANS.replace(", then the shortest life span", ""), ("giant tortoise egg", "baby hedgehog")),
+        (PLANE, ("inclined plane B", "inclined plane E")),
+        (TRAIT, ("red box", "green box")),
+    ],
+)
+def test_a_choice_that_no_text_decides_is_never_taken_for_the_right_one(goal: str, choices: tuple[str, str]) -> None:
+    asked = [e.identity for e in blueprint(goal)]
+    assert [wanted_after_focus(goal, name) for name in choices] == [asked, asked]
+    method = StateFactory(connect("rules"), HashedEmbedder())
+    for name in choices:  # whichever is right, neither is paid as if it were known to be
+        assert method.predict(goal, [f"focus on {name}"], [f"You focus on the {name}."])[0] < 0.9
+
+
+@pytest.mark.parametrize(
     ("goal", "kind", "another", "right"),
     [
         (FIND.format("living thing"), "living thing", "table", "apple tree"),
@@ -411,12 +428,11 @@ def wanted_after_focus(goal: str, *names: str, known: tuple[Entity, ...] = ()) -
         (FIND.format("plant"), "plant", "flower pot 3", "apple seed"),
         (FIND.format("non-living thing"), "non-living thing", "baby wolf", "table"),
         (FIND.format("non-living thing"), "non-living thing", "kitchen", "air"),
-        (SPANS, "animal with the longest life span", "apple tree", "crocodile egg"),
         (STAGES, "turtle in life stage 1", "dove egg", "turtle egg"),
-        (STAGES, "turtle in life stage 1", "turtle shell", "hatchling turtle"),
-        (STAGES.replace("turtle", "ant"), "ant in life stage 1", "baby elephant", "baby ant"),
-        (PLANE, "inclined plane with the steepest angle", "stopwatch", "inclined plane B"),
-        (TRAIT, "red box or green box", "blue box", "green box"),
+        (STAGES, "turtle in life stage 1", "turtle shell", "turtle egg"),
+        (STAGES, "turtle in life stage 1", "hatchling turtle", "turtle egg"),
+        (STAGES.replace("4", "3"), "turtle in life stage 1", "juvenile turtle", "baby turtle"),
+        (STAGES.replace("turtle", "ant"), "ant in life stage 1", "baby elephant", "ant egg"),
     ],
 )
 def test_only_a_thing_that_can_be_of_the_kind_is_taken_for_it(goal: str, kind: str, another: str, right: str) -> None:
@@ -429,18 +445,29 @@ def test_an_intermediate_paint_is_one_that_was_created() -> None:
     mixed = read((), "mix bowl", "Red paint and blue paint mix to produce violet paint.").known
     assert wanted_after_focus(PAINT, "violet paint", known=bought)[0] == "intermediate secondary color paint"
     assert wanted_after_focus(PAINT, "violet paint", known=mixed)[0] == "violet paint"
+    other = read((), "mix bowl", "Yellow paint and blue paint mix to produce green paint.").known
+    assert wanted_after_focus(PAINT, "green paint", known=other)[0] == "intermediate secondary color paint"
+
+
+def test_life_stages_are_anchored_from_the_earliest_to_the_latest() -> None:
+    butterfly = STAGES.replace("turtle", "butterfly")
+    stages = ["butterfly egg", "caterpillar", "butterfly pupa", "adult butterfly"]
+    assert wanted_after_focus(butterfly, *stages) == stages
+    late = [f"butterfly in life stage {number}" for number in (2, 3, 4)]
+    assert wanted_after_focus(butterfly, "butterfly egg", "adult butterfly") == ["butterfly egg", *late]
 
 
 def test_plants_of_one_name_are_anchored_each_in_turn() -> None:
     goal = next(goal for goal in GOALS if "life stages of the apple plant" in goal)
-    pots = "".join(f"\n\ta flower pot {n} (containing a apple tree in the {s} stage)" for n, s in enumerate(("a", "b")))
+    grown = ("apple seed in the seed stage", "apple tree in the seedling stage", "apple tree in the adult stage")
+    pots = "".join(f"\n\ta flower pot {number} (containing a {plant})" for number, plant in enumerate(grown))
     room = f"This room is called the greenhouse. In it, you see: \n\tthe agent{pots}\nYou also see:"
     known, wanted = read((), "look around", room).known, blueprint(goal)
-    for number in range(2):
-        known = read(known, f"focus on apple tree in flower pot {number}", "You focus on the apple tree.").known
-        wanted = anchored(goal, wanted, relevant(goal, known), "You focus on the apple tree.")
-    left = ["apple plant in life stage 3", "apple plant in life stage 4", "agent"]
-    assert [e.identity for e in wanted] == ["apple tree", "apple tree in flower pot 1", *left]
+    for number, name in enumerate(("apple seed", "apple tree", "apple tree")):
+        known = read(known, f"focus on {name} in flower pot {number}", f"You focus on the {name}.").known
+        wanted = anchored(goal, wanted, relevant(goal, known), f"You focus on the {name}.")
+    found = ["apple seed", "apple tree", "apple tree in flower pot 2"]
+    assert [e.identity for e in wanted] == [*found, "apple plant in life stage 4", "agent"]
 
 
 def test_goals_say_what_the_task_says_and_no_plan() -> None:
@@ -491,6 +518,23 @@ def test_a_measurement_decides_between_two_boxes(degrees: int, box: str) -> None
     )
     assert before["unknown substance B"] == "in red box or green box"
     assert after["unknown substance B"] == box
+
+
+@pytest.mark.parametrize(
+    ("seen", "degrees", "box"),
+    [
+        ("tin", 213, "red box"),
+        ("tin", 20, "red box or green box"),  # solid below the limit: it may melt above or below it
+        ("liquid tin", 368, "red box or green box"),
+        ("liquid tin", 20, "green box"),
+    ],
+)
+def test_a_melting_point_decides_between_two_boxes(seen: str, degrees: int, box: str) -> None:
+    known = read((), "examine substance in metal pot", f"a substance called {seen}").known
+    said = f"the thermometer measures a temperature of {degrees} degrees celsius"
+    known = read(known, f"use thermometer in inventory on {seen}", said).known
+    wanted = anchored(MELTING, blueprint(MELTING), relevant(MELTING, known), said)
+    assert wanted[-1].identity == box and wanted_after_focus(MELTING, "green box")[-1] == "red box or green box"
 
 
 def test_a_power_source_of_a_kind_becomes_the_one_that_is_seen() -> None:

@@ -193,3 +193,11 @@ def test_steps_say_and_score_what_the_simulators_outermost_step_does(world: Scie
         theirs = [(simulator.step(action), round(100 * simulator.getScore()), simulator.getCompleted())
                   for action in walk]  # fmt: skip
     assert [tuple(answer) for answer in ours] == theirs
+
+
+def test_a_replay_is_a_reset_and_its_steps(world: ScienceWorld) -> None:
+    task, actions = world.task(BEES), ["open door to outside", "go to outside", "dance", "wait1", "wait1"]
+    steps = [world.reset(task), *(world.step(action) for action in actions)]
+    assert world.replay(task, actions) == steps
+    with pytest.raises(EpisodeOver):
+        world.replay(task, [*actions, "focus on agent", "look around", "look around"])
