@@ -7,8 +7,8 @@ A *value* verdict is for a cell that is free of a model, or whose backbone is th
     DIFFERENT          it does not, and it leaves the published value out
     TOO SMALL TO SAY   neither; the detail has the smallest difference that n could have shown
 
-A *direction* verdict is for any other real model, of a paired contrast. Rules, noise and oracles get none. The published
-value is taken as it is printed: how far it would itself move with other tasks is known of no paper here.
+A *direction* verdict is for any other real model, of a paired contrast. Rules, noise and oracles get none. The
+published value is taken as printed: how far it would itself move with other tasks is known of no paper here.
 """
 
 from __future__ import annotations
@@ -43,18 +43,15 @@ class Verdict(NamedTuple):
         return f"{self.word} ({self.detail})"
 
 
-def value_verdict(published: float, here: Interval, margin: float, n: int | None) -> Verdict:
+def value_verdict(published: float, here: Interval, margin: float, n: int) -> Verdict:
     """Whether a published value came out. All numbers but n in one unit.
 
-    here: the value with its 95 % interval. n: tasks behind it; None for what has no sampling error, such as a count.
+    here: the value with its 95 % interval. n: tasks behind it.
     """
     difference = Interval(*(end - published for end in here))
     about = f"difference {_signed(difference)}, margin {margin:g}"
     # A margin written in decimals should include the value just at its edge.
     edge = margin + 1e-9 * max(1.0, abs(published))
-    if n is None:
-        same = abs(difference.value) <= edge
-        return Verdict(REPRODUCED, f"{here.value:g}") if same else Verdict(DIFFERENT, f"{here.value:g}, {published:g}")
     if n < FEWEST:
         return Verdict(TOO_SMALL, f"n = {n}, fewer than {FEWEST}; {about}")
     if -edge <= difference.low and difference.high <= edge:
@@ -62,6 +59,13 @@ def value_verdict(published: float, here: Interval, margin: float, n: int | None
     if difference.low > 0 or difference.high < 0:
         return Verdict(DIFFERENT, about)
     return Verdict(TOO_SMALL, f"n = {n} would show {smallest_difference(difference):.2g} or more; {about}")
+
+
+def count_verdict(published: object, here: object) -> Verdict:
+    """Whether a count, a fact or a text came out, which has no sampling error: it is the same or it is not."""
+    return (
+        Verdict(REPRODUCED, f"{here}") if here == published else Verdict(DIFFERENT, f"{here} here, {published} there")
+    )
 
 
 def direction_verdict(result: Comparison, claimed: Literal[1, -1], p: float | None = None) -> Verdict:
@@ -82,10 +86,13 @@ def direction_verdict(result: Comparison, claimed: Literal[1, -1], p: float | No
     return Verdict(DIRECTION.format(TOO_SMALL), about)
 
 
-def with_verdicts(results: pd.DataFrame, published: pd.DataFrame, margin: float) -> pd.DataFrame:
+def with_verdicts(
+    results: pd.DataFrame, published: pd.DataFrame, margin: float, free: float = MODEL_FREE
+) -> pd.DataFrame:
     """A results table with a column `verdict`: of measured rows whose cell the paper reports, "" for all others.
 
     A cell is a method and a metric, with the paper's own backbone or with none. published: results table of the paper.
+    margin: for the former; free: for the latter.
     """
     reported = {}
     for row in published[published["value"].notna()].to_dict("records"):
@@ -98,7 +105,7 @@ def with_verdicts(results: pd.DataFrame, published: pd.DataFrame, margin: float)
         if cell is None or row["evidence"] != "measured":
             return ""
         here = Interval(row["value"], row["ci_low"], row["ci_high"])
-        return str(value_verdict(cell, here, margin, int(row["n"])))
+        return str(value_verdict(cell, here, free if row["backbone"] == NONE else margin, int(row["n"])))
 
     return results.assign(verdict=[verdict(row) for row in results.to_dict("records")])
 

@@ -13,7 +13,7 @@ from lab.models.backbone import Answer
 from lab.models.engines import parse
 from lab.models.prompts import Prompt
 from lab.models.rules import Rules
-from lab.results.statistics import compare
+from lab.results.statistics import compare, holm
 from procllm.conditions import HUMAN, NONE, network_of
 from procllm.domains import domain
 from procllm.experiments.episodes import Problems
@@ -62,13 +62,14 @@ class PartialNoise:
 def taken_apart(level: float, problems: Sequence[Problems], seed: int = 0) -> pd.DataFrame:
     """Success of Human-TN and No-TN in percent with each kind of mistake left out, and the paired difference.
 
-    problems: each is a row for each kind. The difference has a bootstrap interval over instances; p is McNemar's.
+    problems: each is a row for each kind. The difference has a bootstrap interval over instances; p is McNemar's, and
+    p (Holm) the same for all rows together.
     """
     import pandas as pd
 
-    return pd.DataFrame(
-        [_line(level, kind, kinds, each, seed) for each in problems for kind, kinds in NOISES.items()]
-    ).assign(evidence="simulated", backbone=f"rules@{level:g}")
+    table = pd.DataFrame([_line(level, kind, kinds, each, seed) for each in problems for kind, kinds in NOISES.items()])
+    adjusted = {"p (Holm)": holm(table["McNemar p"].to_numpy(float))}
+    return table.assign(**adjusted, evidence="simulated", backbone=f"rules@{level:g}")
 
 
 def _line(level: float, kind: str, kinds: Kinds, problems: Problems, seed: int) -> dict[str, Any]:

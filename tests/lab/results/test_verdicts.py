@@ -16,6 +16,7 @@ from lab.results.verdicts import (
     EPIC,
     REPRODUCED,
     TOO_SMALL,
+    count_verdict,
     direction_verdict,
     value_verdict,
     with_verdicts,
@@ -61,8 +62,8 @@ def test_too_small_says_what_would_have_been_seen() -> None:
 
 
 def test_a_count_is_the_same_or_it_is_not() -> None:
-    assert str(value_verdict(336, Interval(336, 336, 336), 0, None)) == "REPRODUCED (336)"
-    assert str(value_verdict(43, Interval(39, 39, 39), 0, None)) == "DIFFERENT (39, 43)"
+    assert str(count_verdict(336, 336)) == "REPRODUCED (336)"
+    assert str(count_verdict(43, 39)) == "DIFFERENT (39 here, 43 there)"
 
 
 def test_a_direction_needs_a_difference_that_is_no_chance() -> None:
@@ -95,13 +96,21 @@ def test_only_the_papers_own_backbone_and_what_asks_no_model_are_held_against_it
         row("A", "gpt-oss-20b?temperature=0.01&reasoning_effort=medium", 0.40),
         row("B", "gpt-oss-20b?reasoning_effort=low", 0.36),
         row("A", "none", 0.30),
+        row("A", "none", 0.32),
         row("A", "gpt-oss-20b?reasoning_effort=low", 0.30),
         row("A", "rules", 0.30),
         row("A", "gpt-oss-20b", 0.30, "simulated"),
         row("C", "gpt-oss-20b", 0.30),
     ]
     marked = with_verdicts(tables.table(rows), published, EPIC)
-    assert [word(text) for text in marked["verdict"]] == [REPRODUCED, DIFFERENT, REPRODUCED, REPRODUCED, "", "", "", ""]
+    assert [word(text) for text in marked["verdict"]] == [
+        REPRODUCED,
+        DIFFERENT,
+        REPRODUCED,
+        REPRODUCED,
+        DIFFERENT,
+        *[""] * 4,
+    ]
 
 
 def test_a_cell_without_a_verdict_has_no_word() -> None:
