@@ -12,6 +12,7 @@ import pytest
 from chat_server import ChatServer, Request, Response, answer, in_prose, says, status
 from lab.models.engines import UnknownOperator
 from lab.results import tables
+from lab.results.statistics import holm, wilson
 from lab.runs.run import ManifestMismatch
 from sdp.adapters.travelplanner.adapter import Policy
 from sdp.experiments import table1, table2, table6
@@ -160,6 +161,15 @@ def test_table_6_has_both_ways_for_every_mechanism() -> None:
     assert layout.query("method == 'full' and evidence == 'published'")["ScienceWorld"].tolist() == ["59.2"]
     paired = table6.comparisons(ablated).set_index("condition")
     assert paired.loc["-Cascade", "difference"] == 0 and paired.loc["-Validate", "lost"] > 0
+    assert paired["p (Holm)"].tolist() == holm(paired["p (McNemar)"].tolist())
+    assert set(paired["verdict"]) == {""}, "noise is no model"
+
+
+def test_a_score_of_table_6_that_is_a_rate_is_never_certain() -> None:
+    ablated = table6.collect_travelplanner("rules@0.3", "made", limit=6)
+    row = tables.table(table6.rows(ablated)).set_index("method").loc["-Validate, run again"]
+    assert (row["value"], row["ci_low"], row["n"]) == (0, 0, 6)
+    assert row["ci_high"] == pytest.approx(100 * wilson(0, 6).high)
 
 
 def test_the_noise_sweep_is_monotone_enough_and_labelled() -> None:
