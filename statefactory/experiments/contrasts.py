@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 OURS = "statefactory"
-COLUMNS = ["compared", "difference", "ci_low", "ci_high", "wins", "losses", "p", "p (Holm)", "n"]
+COLUMNS = ["compared", "difference", "ci_low", "ci_high", "first farther", "second farther", "p", "p (Holm)", "n"]
 
 
 def replays(names: Sequence[str]) -> Iterator[Results]:
@@ -40,8 +40,10 @@ def contrasts(runs: Iterable[Results], score: Scoring = STANDARD) -> pd.DataFram
 
     found = []
     for run in runs:
-        of = {name: scoring.distances(run, name, score) for name in run.setup.methods}
-        found += [(run, name, compared(of[OURS], of[name])) for name in of if OURS in of and name != OURS]
+        others = [name for name in run.setup.methods if name != OURS]
+        if others and OURS in run.setup.methods:
+            ours = scoring.distances(run, OURS, score)
+            found += [(run, name, compared(ours, scoring.distances(run, name, score))) for name in others]
     adjusted = holm([result.p for *_, result in found])
     lines = []
     for (run, name, result), p in zip(found, adjusted, strict=True):
