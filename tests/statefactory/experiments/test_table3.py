@@ -119,3 +119,13 @@ def test_a_domain_that_another_process_builds_is_waited_for(monkeypatch: pytest.
     monkeypatch.setattr(sys.modules["statefactory.benchmark.build"], "build", build)
     monkeypatch.setattr(run, "BUSY_PAUSE", 0.0)
     assert build_all("made", domains=("blocksworld",)) == {"blocksworld": "built"}
+
+
+def test_where_the_tasks_stay_the_noise_of_seeds_is_taken_apart(
+    built: dict[str, Built], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table3, "REBUILT", ())
+    (row,) = table3.seed_table(built, seeds=4).to_dict("records")
+    assert row["noise of a task"] > 0 <= row["noise of tasks"]
+    assert row["std"] < row["noise of a task"], "a mean of twelve tasks moves less than one of them"
+    assert row["verdict"] == "", "made data has no published value"
