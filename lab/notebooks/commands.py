@@ -14,7 +14,7 @@ from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT, recordings_folder, runs_folder, shown
 from lab.models.engines import MODELS, Engine, split
 from lab.notebooks import expected
-from lab.notebooks.documents import FOLDER, TRIALS, NotebookError, committed, locate, name_of, read
+from lab.notebooks.documents import FOLDER, LAST, TRIALS, NotebookError, committed, locate, name_of, read
 from lab.notebooks.execute import Job, Outcome, execute
 from lab.notebooks.parameters import check_engines, chosen, declared, resolve
 from lab.results import figures
@@ -48,7 +48,9 @@ def run(
     except OSError as error:
         raise NotebookError(f"--out {out} can be no folder ({error.strerror}); name another") from None
     if in_place:
-        return _refresh(notebooks, side_by_side, timeout)
+        # The scoreboard reads the committed figures, so the others are put in place before it starts.
+        rounds = [[path for path in notebooks if (name_of(path) == LAST) is last] for last in (False, True)]
+        return max((_refresh(each, side_by_side, timeout) for each in rounds if each), default=0)
     check_engines((one for path in notebooks for one in _engines(path, given).values()), "no notebook was run")
     drawn = figures.folder() if os.environ.get("LAB_FIGURES") else out / "figures"
     return _conclude(_execute(notebooks, values, out, drawn, side_by_side, timeout), out, drawn)
@@ -120,7 +122,8 @@ def copies() -> Path:
     for path in committed():
         copy = folder / path.relative_to(FOLDER)
         origin = copy.with_name(f".{copy.name}.origin")  # what the copy was when it was made
-        source = path.read_bytes()
+        # The scoreboard's links to figures; JupyterLab opens nothing above its folder.
+        source = path.read_bytes().replace(b"](../figures/", b"](figures/")
         if copy.exists() and (not origin.exists() or copy.read_bytes() != origin.read_bytes()):
             if origin.exists() and origin.read_bytes() != source:
                 print(
@@ -129,6 +132,10 @@ def copies() -> Path:
             continue
         for target in (copy, origin):
             write_atomically(target, source)
+    link = folder / "figures"
+    if link.is_symlink() or not link.exists():
+        link.unlink(missing_ok=True)  # the checkout may have moved
+        link.symlink_to(figures.COMMITTED, target_is_directory=True)
     return folder
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 FOLDER = ROOT / "notebooks"
+LAST = "0_scoreboard"  # reads what the others have written
 TRIALS = ROOT / "runs" / "notebooks"  # where executed copies go unless told otherwise
 
 
@@ -24,9 +25,10 @@ class NotebookError(ValueError):
 
 
 def committed() -> list[Path]:
-    """The notebooks of the repository in reading order; failed copies and checkpoints are none."""
+    """The notebooks of the repository, the scoreboard last; failed copies and checkpoints are none."""
     found = (path.relative_to(FOLDER) for path in FOLDER.rglob("*.ipynb") if path.suffixes != [".failed", ".ipynb"])
-    return sorted(FOLDER / path for path in found if not any(part.startswith(".") for part in path.parts))
+    paths = (FOLDER / path for path in found if not any(part.startswith(".") for part in path.parts))
+    return sorted(paths, key=lambda path: (name_of(path) == LAST, path))
 
 
 def locate(names: Iterable[str]) -> list[Path]:

@@ -19,7 +19,7 @@ from typing import IO, Any, NamedTuple
 
 from lab.machine import progress
 from lab.machine.paths import ROOT, official_data
-from lab.notebooks.documents import NotebookError, name_of
+from lab.notebooks.documents import LAST, NotebookError, name_of
 
 GRACE = 10.0  # seconds that a stopped worker gets to shut its kernel down
 FOLDER_VARIABLES = ("LAB_DATA", "LAB_CACHE", "LAB_FIGURES", "LAB_RUNS", "LAB_RECORDINGS")
@@ -125,6 +125,8 @@ def execute(
 ) -> list[Outcome]:
     """Execute every job, also after another has failed; outcomes come in the order of the jobs.
 
+    The scoreboard starts when all others have ended.
+
     timeout: seconds for one notebook. settled: is called with each outcome as soon as it is there.
     A job's output appears whole or not at all; a failed job leaves NAME.failed.ipynb beside it.
     Raises NotebookError if two jobs have one output, MissingData if LAB_DATA names no folder, KeyboardInterrupt after
@@ -141,10 +143,13 @@ def execute(
     outcomes: dict[Path, Outcome] = {}
     with progress.bar(len(jobs), "notebooks", alike=False) as bar:
         board = _Board(bar)
+        later = [job for job in jobs if job.name == LAST]
         with ThreadPoolExecutor(max_workers=max(1, side_by_side)) as pool:
-            waiting = {pool.submit(_run, job, board, timeout) for job in jobs}
+            waiting = {pool.submit(_run, job, board, timeout) for job in jobs if job not in later}
             try:
-                while waiting:
+                while waiting or later:
+                    if not waiting:
+                        waiting, later = {pool.submit(_run, job, board, timeout) for job in later}, []
                     finished, waiting = wait(waiting, progress.PAUSE, FIRST_COMPLETED)
                     for outcome in (future.result() for future in finished):
                         outcomes[outcome.job.output] = outcome

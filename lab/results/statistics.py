@@ -1,4 +1,8 @@
-"""Statistics: confidence intervals of rates and means, and paired comparisons of two runs over the same tasks."""
+"""Statistics: confidence intervals, paired comparisons of two runs over the same tasks, and where their noise is from.
+
+One kind of number has one kind of interval: a rate Wilson's, a mean a bootstrap over tasks. Where a task was sampled
+several times, its samples are resampled together. Where many pairs are tested, their p-values are Holm's.
+"""
 
 from __future__ import annotations
 
@@ -40,6 +44,24 @@ class Comparison(NamedTuple):
     losses: int
     ties: int
     mcnemar: float | None
+
+    @property
+    def p(self) -> float:
+        """The p-value to report: McNemar's where every score is 0 or 1, else the sign-flip test's."""
+        return self.p_value if self.mcnemar is None else self.mcnemar
+
+
+class Noise(NamedTuple):
+    """Where the spread of scores comes from, in their unit, as standard deviations.
+
+    run: of a task's samples about the task's own mean. task: of the tasks' own means. run_error: the standard error of
+    the overall mean if the same tasks were run again; error: if other tasks were drawn as well.
+    """
+
+    run: float
+    task: float
+    run_error: float
+    error: float
 
 
 def wilson(passes: int, n: int, level: float = 0.95) -> Interval:
@@ -96,6 +118,88 @@ def bootstrap_means(
     ).confidence_interval
     # The means of equal values can all be an ulp off; an interval has to hold its estimate.
     return Interval(value, min(float(low), value), max(float(high), value))
+
+
+def cluster_bootstrap(
+    values: Sequence[float] | np.ndarray,
+    clusters: Sequence[object],
+    seed: int = 0,
+    level: float = 0.95,
+    resamples: int = RESAMPLES,
+) -> Interval:
+    """The mean of `values`, shape (n,), with a percentile bootstrap interval that resamples whole clusters.
+
+    clusters: shape (n,), what each value belongs to, such as its task: samples of one task are no independent tasks.
+    Raises ValueError if the two differ in length, or if `values` is empty or holds a NaN.
+    Source: Field and Welsh 2007, Bootstrapping clustered data.
+    """
+    import numpy as np
+
+    data = np.asarray(values, dtype=float)
+    if data.ndim != 1 or not data.size or np.isnan(data).any() or len(clusters) != data.size:
+        raise ValueError(f"{data.size} values, {len(clusters)} clusters: give each value its cluster, and no NaN")
+    places = {name: place for place, name in enumerate(dict.fromkeys(clusters))}
+    member = np.array([places[name] for name in clusters])
+    sums, sizes = np.bincount(member, data), np.bincount(member)
+    random, means = np.random.default_rng(seed), np.empty(resamples)
+    batch = max(1, DRAWN_AT_ONCE // len(places))
+    for start in range(0, resamples, batch):
+        count = min(batch, resamples - start)
+        drawn = random.multinomial(len(places), np.full(len(places), 1 / len(places)), size=count)
+        means[start : start + count] = drawn @ sums / (drawn @ sizes)
+    value = float(data.mean())
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(value, min(float(low), value), max(float(high), value))
+
+
+def decompose(scores: Sequence[Sequence[float]] | np.ndarray) -> Noise:
+    """Run noise and task noise of `scores`, shape (tasks, samples): a one-way random-effects analysis of variance.
+
+    Raises ValueError unless there are two tasks with two samples each, and no NaN.
+    Source: Searle, Casella and McCulloch 1992, Variance Components; Miller 2024, Adding error bars to evals.
+    """
+    import numpy as np
+
+    matrix = np.asarray(scores, dtype=float)
+    if matrix.ndim != 2 or min(matrix.shape) < 2 or np.isnan(matrix).any():
+        raise ValueError(f"noise needs two tasks or more with two samples or more each and no NaN, not {matrix.shape}")
+    tasks, samples = matrix.shape
+    within = float(matrix.var(axis=1, ddof=1).mean())
+    between = samples * float(matrix.mean(axis=1).var(ddof=1))
+    # Tasks can come out more alike than chance would have it; a variance is not negative.
+    task = max(0.0, (between - within) / samples)
+    whole = within + samples * task
+    return Noise(*(math.sqrt(part) for part in (within, task, within / matrix.size, whole / matrix.size)))
+
+
+def smallest_difference(interval: Interval, power: float = 0.8, level: float = 0.95) -> float:
+    """The smallest true difference that a sample as large as that behind `interval` would have shown.
+
+    interval: of a difference, at `level`. power: the chance of showing it, by a two-sided test.
+    Source: Bloom 1995, Minimum detectable effects.
+    """
+    from scipy.stats import norm
+
+    two_sided = float(norm.ppf((1 + level) / 2))
+    return (interval.high - interval.low) / 2 * (1 + float(norm.ppf(power)) / two_sided)
+
+
+def holm(p_values: Sequence[float] | np.ndarray) -> list[float]:
+    """The p-values of one family of tests, adjusted so that all of them together err with the stated chance at most.
+
+    In the order given. Raises ValueError for what is no p-value.
+    Source: Holm 1979, A simple sequentially rejective multiple test procedure.
+    """
+    import numpy as np
+
+    given = np.asarray(p_values, dtype=float)
+    if given.ndim != 1 or not ((given >= 0) & (given <= 1)).all():
+        raise ValueError(f"p-values lie in [0, 1], not {p_values!r}")
+    order = np.argsort(given, kind="stable")
+    steps = given[order] * np.arange(len(given), 0, -1)
+    adjusted = np.empty_like(given)
+    adjusted[order] = np.maximum.accumulate(np.minimum(steps, 1.0))
+    return adjusted.tolist()
 
 
 def compare(a: Mapping[str, float], b: Mapping[str, float], seed: int = 0) -> Comparison:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lab.machine.faults import MissingData
 from lab.machine.paths import published_data
+from lab.results import verdicts
 from lab.results.exports import EMPTY
 from lab.results.exports import write as write  # a notebook writes its table with tables.write(frame, "1_sdp/table2")
 
@@ -134,7 +135,7 @@ def side_by_side(results: pd.DataFrame, metrics: Sequence[str], decimals: int = 
 
     Methods keep their first-seen order, a method's published rows before its measured and simulated ones.
     An empty cell is an en dash. n is a range where metrics of a row were taken over different numbers of tasks. Where
-    episodes were not measured, what the value could be with them stands behind it.
+    episodes were not measured, what the value could be with them stands behind it; so does the word of its verdict.
     """
     import pandas as pd
 
@@ -200,7 +201,8 @@ def _display_cell(cell: Row | None, decimals: int) -> str:
         return cell["text"]
     if math.isnan(cell["value"]):
         return EMPTY
-    return with_interval(cell, decimals)
+    shown = with_interval(cell, decimals)
+    return f"{shown}, {word}" if (word := verdicts.word(cell.get("verdict"))) else shown
 
 
 def with_interval(cell: Mapping[str, float], decimals: int) -> str:

@@ -204,6 +204,11 @@ class Results(Generic[S]):
         """Whether rules alone answered, also where what they answered is replayed."""
         return engines.parse(self.backbone).by_rules
 
+    @property
+    def by_a_model(self) -> bool:
+        """Whether a real model answered, alone or beside rules without noise: what a verdict on a direction is for."""
+        return not self.by_rules and self.evidence == "measured"
+
     def outcomes(self, tasks: Iterable[str] | None = None, unit: Callable[[str], str] = str) -> Outcomes:
         """How the episodes came out, all or those of these tasks.
 

@@ -13,7 +13,7 @@ from lab.models.backbone import Answer
 from lab.models.engines import parse
 from lab.models.prompts import Prompt
 from lab.models.rules import Rules
-from lab.results.statistics import compare, wilson
+from lab.results.statistics import compare, holm, wilson
 from procllm.conditions import HUMAN, IDLE, NONE, PLACEBO, network_of
 from procllm.domains import domain
 from procllm.experiments.episodes import Problems
@@ -66,13 +66,15 @@ def taken_apart(level: float, problems: Sequence[Problems], seed: int = 0) -> pd
     """Success in percent with each kind of mistake left out, of each of NETWORKS beside No-TN, paired.
 
     problems: each is a row for each kind and network. A rate has its Wilson interval, the difference a bootstrap one
-    over instances; p is McNemar's.
+    over instances; p is McNemar's, and p (Holm) the same for all rows together.
     """
     import pandas as pd
 
-    return pd.DataFrame(
+    table = pd.DataFrame(
         [line for each in problems for kind, kinds in NOISES.items() for line in _lines(level, kind, kinds, each, seed)]
-    ).assign(evidence="simulated", backbone=f"rules@{level:g}")
+    )
+    adjusted = {"p (Holm)": holm(table["McNemar p"].to_numpy(float))}
+    return table.assign(**adjusted, evidence="simulated", backbone=f"rules@{level:g}")
 
 
 def _lines(level: float, kind: str, kinds: Kinds, problems: Problems, seed: int) -> list[dict[str, Any]]:

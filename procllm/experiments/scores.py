@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from lab.results import plots, tables
 from lab.results.exports import EMPTY
-from lab.results.statistics import compare
+from lab.results.statistics import Comparison, compare, holm
+from lab.results.verdicts import direction_verdict
 from lab.runs import experiment, recordings
 from procllm.conditions import CONDITIONS, EXTENDED, IDLE, LLM
 from procllm.domains import domain
@@ -69,27 +70,34 @@ def paired(runs: Iterable[Results], pairs: Sequence[tuple[str, str]], by: Sequen
     """Conditions compared instance by instance: the difference of success with its interval, and exact McNemar tests.
 
     pairs: (condition, condition); a row for each, each run, and each value of the columns `by` of `Results.frame`.
+    p (Holm): for all rows together. verdict: of real models, on what the paper says of a network and none.
     """
     import pandas as pd
 
-    lines = []
-    for run, (first, second) in product(runs, pairs):
+    found = []
+    for run, pair in product(runs, pairs):
         for value, of in run.frame.groupby(list(by), sort=False):
             scores = {name: _scores(rows) for name, rows in of.groupby("condition")}
-            if {first, second} <= scores.keys():
-                lines.append(dict(zip(by, value, strict=True)) | _compared(first, second, scores, run))
+            if set(pair) <= scores.keys():
+                about = dict(zip(by, value, strict=True))
+                found.append((about, run, pair, compare(scores[pair[0]], scores[pair[1]])))
+    adjusted = holm([result.p for *_, result in found])
+    lines = [
+        about | _compared(*pair, result, p, run) for (about, run, pair, result), p in zip(found, adjusted, strict=True)
+    ]
     return pd.DataFrame(lines, columns=[*by, *PAIRED])
 
 
 PAIRED = (
-    "compared", "difference", "ci_low", "ci_high", "only the first", "only the second", "McNemar p", "n", "evidence",
-    "backbone",
+    "compared", "difference", "ci_low", "ci_high", "only the first", "only the second", "McNemar p", "p (Holm)", "n",
+    "evidence", "backbone", "verdict",
 )  # fmt: skip
+CLAIMED = ((HUMAN, NONE), (LLM, NONE))  # the first is said to be better (§5); of Human-TN and LLM-TN neither is
 
 
-def _compared(first: str, second: str, scores: dict[str, dict[str, float]], run: Results) -> dict[str, object]:
-    result = compare(scores[first], scores[second])
+def _compared(first: str, second: str, result: Comparison, p: float, run: Results) -> dict[str, object]:
     value, low, high = (100 * number for number in result.difference)
+    judged = run.by_a_model and (first, second) in CLAIMED
     return {
         "compared": f"{first} − {second}",
         "difference": value,
@@ -98,9 +106,11 @@ def _compared(first: str, second: str, scores: dict[str, dict[str, float]], run:
         "only the first": result.wins,
         "only the second": result.losses,
         "McNemar p": result.mcnemar,
+        "p (Holm)": p,
         "n": result.n,
         "evidence": run.evidence,
         "backbone": run.backbone,
+        "verdict": str(direction_verdict(result, 1, p)) if judged else "",
     }
 
 

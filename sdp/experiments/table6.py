@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lab.models.judges import Errors, errors_of
 from lab.results import plots, tables
-from lab.results.statistics import compare, wilson
+from lab.results.statistics import compare, holm, wilson
+from lab.results.verdicts import direction_verdict
 from sdp.ablation import ABLATIONS, replayed
 from sdp.experiments.travelplanner import Results, Setup, collect
 
@@ -82,16 +83,21 @@ def layout(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def comparisons(ablated: Ablated) -> pd.DataFrame:
-    """Each run without a mechanism against the full loop, task by task: difference in points, and whether by chance."""
+    """Each run without a mechanism against the full loop, task by task: difference in points, and whether by chance.
+
+    p (Holm): McNemar's, for all rows together. verdict: of a real model; the paper's claim is that each removal costs.
+    """
     import pandas as pd
 
-    lines = []
-    for name, run in ablated.without.items():
-        c = compare(run.finals, ablated.full.finals)
-        d = c.difference
-        lines.append((name, c.n, 100 * d.value, 100 * d.low, 100 * d.high, c.wins, c.losses, c.p_value, c.mcnemar))
-    columns = ["condition", "n", "difference", "low", "high", "gained", "lost", "p (permutation)", "p (McNemar)"]
-    full = ablated.full
+    full, lines = ablated.full, []
+    compared = {name: compare(run.finals, full.finals) for name, run in ablated.without.items()}
+    adjusted = holm([c.p for c in compared.values()])
+    for (name, c), p in zip(compared.items(), adjusted, strict=True):
+        d, verdict = c.difference, str(direction_verdict(c, -1, p)) if full.by_a_model else ""
+        numbers = (c.n, 100 * d.value, 100 * d.low, 100 * d.high, c.wins, c.losses, c.p_value, c.mcnemar, p)
+        lines.append((name, *numbers, verdict))
+    counts = ["n", "difference", "low", "high", "gained", "lost"]
+    columns = ["condition", *counts, "p (permutation)", "p (McNemar)", "p (Holm)", "verdict"]
     return pd.DataFrame(lines, columns=columns).assign(evidence=full.evidence, backbone=full.backbone)
 
 
@@ -190,12 +196,8 @@ def _scores(results: Results) -> dict[str, float]:
 
 
 def _row(method: str, run: Results, metric: str, scores: Sequence[float], source: str = "this run") -> tables.Row:
-    # Of a rate every score is 0 or 100; a replay estimates shares of them.
-    if set(scores) <= {0.0, 100.0}:
-        passes = sum(score == 100 for score in scores)
-        return tables.rate_row(
-            method, run.backbone, metric, passes, len(scores), run.evidence, source, outcomes=run.outcomes()
-        )
-    return tables.mean_row(
-        method, run.backbone, metric, scores, run.evidence, source, outcomes=run.outcomes(), top=100.0
-    )
+    about = (run.evidence, source)
+    if set(scores) <= {0.0, 100.0}:  # a rate, which a bootstrap would call certain where all tasks agree
+        passes = sum(score > 0 for score in scores)
+        return tables.rate_row(method, run.backbone, metric, passes, len(scores), *about, run.outcomes())
+    return tables.mean_row(method, run.backbone, metric, scores, *about, outcomes=run.outcomes(), top=100.0)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lab.results import tables
+from lab.results import tables, verdicts
 from statefactory.embeddings import known
 from statefactory.experiments import scores, scoring, triplets
 from statefactory.experiments.predictions import Results, Setup, collect
@@ -43,13 +43,14 @@ def collect_methods(setup: Setup, methods: Sequence[str], workers: int = 0, clus
 def representation(runs: Mapping[str, Results], score: Scoring = STANDARD) -> pd.DataFrame:
     """Table 13's rows. runs: method -> its run, for the methods of LEVELS."""
     found = [row for method, name in LEVELS.items() for row in scoring.rows(runs[method], method, score, name)]
-    return tables.table(found)
+    return judged("Table 13", runs["raw"], tables.table(found))
 
 
 def goal_sources(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
     """Table 14's rows, and one for the oracle's goal without what the task does not ask for; oracles are simulated."""
     ways = ((replace(score, goal=goal), name) for goal, name in (GOALS | TASK_GOALS).items())
-    return tables.table(row for way, name in ways for row in scoring.rows(results, "statefactory", way, name))
+    found = tables.table(row for way, name in ways for row in scoring.rows(results, "statefactory", way, name))
+    return judged("Table 14", results, found)
 
 
 def available(embeddings: Sequence[str]) -> list[str]:
@@ -67,7 +68,7 @@ def embedding_rows(
         title = EMBEDDINGS.get(name, name)
         rows += [{**row, "method": title} for row in triplets.accuracy_rows(made, name)]
         rows += scoring.rows(results, "statefactory", replace(score, embedding=name), title)
-    return tables.table(rows)
+    return judged("Table 15", results, tables.table(rows))
 
 
 def backbones(setup: Setup, engines: Sequence[str], workers: int = 0, cluster: str = "") -> dict[str, Results]:
@@ -78,9 +79,17 @@ def backbones(setup: Setup, engines: Sequence[str], workers: int = 0, cluster: s
 
 def backbone_rows(runs: Mapping[str, Results], score: Scoring = STANDARD) -> pd.DataFrame:
     """Table 16's rows, one backbone each."""
-    return tables.table(
+    found = tables.table(
         row for results in runs.values() for row in scoring.rows(results, "statefactory", score, "StateFactory")
     )
+    return judged("Table 16", next(iter(runs.values())), found) if runs else found
+
+
+def judged(name: str, results: Results, rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with verdicts on a published table, if they are of official data."""
+    if results.setup.data != "official":
+        return rows
+    return verdicts.with_verdicts(rows, tables.published(name, "statefactory"), verdicts.EPIC)
 
 
 def official_program(score: Scoring = STANDARD) -> Scoring:

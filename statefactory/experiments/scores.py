@@ -12,7 +12,6 @@ from statefactory.epic import overall
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
 
 Distances = Mapping[str, "np.ndarray"]
 
@@ -72,8 +71,3 @@ def published(methods: Sequence[str]) -> list[tables.Row]:
     """The rows of Table 1 that the paper reports for these methods."""
     table = tables.published("Table 1", paper="statefactory")
     return table[table["method"].isin(methods)].to_dict("records")
-
-
-def beside(results: Sequence[tables.Row], methods: Sequence[str]) -> pd.DataFrame:
-    """Published and measured rows for reading, three decimals."""
-    return tables.side_by_side(tables.table([*published(methods), *results]), metrics(), decimals=3)

@@ -7,7 +7,10 @@ from dataclasses import fields, replace
 from random import Random
 from typing import TYPE_CHECKING
 
-from statefactory.benchmark import Built, Pair, build
+from lab.results import tables
+from lab.results.statistics import Noise, bootstrap_mean, decompose
+from lab.results.verdicts import EPIC, MODEL_FREE, value_verdict, with_verdicts
+from statefactory.benchmark import Built, Pair, build, data_of
 from statefactory.benchmark.domains import BY_NAME
 from statefactory.benchmark.labels import MOST_RANDOM_STEPS, Padding, Rule, Sides
 from statefactory.benchmark.opened import close_all, opened
@@ -92,39 +95,54 @@ def monotonic(pairs: Mapping[str, Sequence[Pair]]) -> dict[str, np.ndarray]:
     return {name: distances(of) for name, of in pairs.items()}
 
 
+def with_published(built: Mapping[str, Built], rows: Sequence[tables.Row]) -> pd.DataFrame:
+    """The published rows of the monotonic baseline and these; with verdicts, where they are of official data."""
+    import pandas as pd
+
+    published, measured = tables.table(scores.published([METHOD])), tables.table(rows)
+    if data_of(built) == "official":
+        measured = with_verdicts(measured, published, EPIC)
+    return pd.concat([published, measured], ignore_index=True)
+
+
 def seed_table(built: Mapping[str, Built], seeds: int = 10, workers: int = 2) -> pd.DataFrame:
     """The monotonic baseline over seeds 0 … seeds-1 beside the published value: mean, spread, and what it is worth.
 
     Domains of REBUILT are built for every seed, tasks included. For the others the random steps are drawn anew around
-    the experts' steps of `built`; ScienceWorld's negatives stay as built.
+    the experts' steps of `built`; ScienceWorld's negatives stay as built. verdict: of measured rows on official data.
+    noise of a task: how far its distance moves with the random steps; noise of tasks: how far tasks are apart besides;
+    both as standard deviations, where the tasks stay.
     """
     import pandas as pd
 
     published = {row["metric"]: row["value"] for row in scores.published([METHOD])}
-    rows = []
+    official, rows = data_of(built) == "official", []
     for name, of in built.items():
-        values = _over_seeds(name, of, seeds, workers)
-        paper = published[scores.metric(name)]
+        values, noise = _over_seeds(name, of, seeds, workers)
+        paper, judged = published[scores.metric(name)], official and name not in NEAR
         rows.append(
             {"domain": BY_NAME[name].title, "published": paper, "here": values.mean(), "std": values.std(ddof=1),
              "min": values.min(), "max": values.max(), "difference": values.mean() - paper, "seeds": len(values),
+             "noise of a task": noise and noise.run, "noise of tasks": noise and noise.task,
              "anew": "tasks and steps" if name in REBUILT else "random steps", "telling": name in TELLING,
-             "evidence": "simulated" if name in NEAR else "measured"}
+             "evidence": "simulated" if name in NEAR else "measured",
+             "verdict": str(value_verdict(paper, bootstrap_mean(values), MODEL_FREE, len(values))) if judged else ""}
         )  # fmt: skip
     return pd.DataFrame(rows)
 
 
-def _over_seeds(name: str, built: Built, seeds: int, workers: int) -> np.ndarray:
+def _over_seeds(name: str, built: Built, seeds: int, workers: int) -> tuple[np.ndarray, Noise | None]:
+    """The mean of each seed; and the noise of the distances, tasks by seeds, where all seeds have the same tasks."""
     import numpy as np
 
     if name in REBUILT:
         limit = built.about["identity"]["limit"]
         builds = (build(name, built.data, seed, limit, workers, show_progress=False) for seed in range(seeds))
-        return np.array([distances(of.pairs()).mean() for of in builds])
+        return np.array([distances(of.pairs()).mean() for of in builds]), None
     pairs = built.pairs()
     labels, negatives = expert_labels(pairs), negative_labels(pairs)
-    drawn = (distances_of_labels(labels, name, seed, negatives=negatives) for seed in range(seeds))
-    return np.array([values.mean() for values in drawn])
+    drawn = np.array([distances_of_labels(labels, name, seed, negatives=negatives) for seed in range(seeds)])
+    return drawn.mean(axis=1), decompose(drawn.T) if min(drawn.shape) > 1 else None
 
 
 def gleave_table(pairs: Mapping[str, Sequence[Pair]]) -> pd.DataFrame:

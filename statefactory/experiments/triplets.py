@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from lab.models import engines
 from lab.models.backbone import Ledger
 from lab.results import tables
+from lab.results.verdicts import count_verdict
 from lab.runs import experiment
 from lab.runs.experiment import NOT_KEPT, Experiment, spread
 from statefactory.benchmark import DOMAINS
@@ -173,6 +174,9 @@ def printed_cases(embeddings: Sequence[str]) -> pd.DataFrame:
     for case, triplet in PRINTED.items():
         for name in embeddings:
             ((near, far),) = similarities([triplet], embedder_of(name))
-            lines.append((case, name, near, far, bool(near > far), PASSED[case].get(name), "measured"))
-    columns = ["case", "embedding", "to positive", "to negative", "passes here", "passes in the paper", "evidence"]
+            passes, there = bool(near > far), PASSED[case].get(name)
+            verdict = "" if there is None else str(count_verdict(there, passes))
+            lines.append((case, name, near, far, passes, there, "measured", verdict))
+    similar = ["to positive", "to negative", "passes here", "passes in the paper"]
+    columns = ["case", "embedding", *similar, "evidence", "verdict"]
     return pd.DataFrame(lines, columns=columns)

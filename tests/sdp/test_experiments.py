@@ -12,7 +12,7 @@ import pytest
 from chat_server import ChatServer, Request, Response, answer, in_prose, says, status
 from lab.models.engines import UnknownOperator
 from lab.results import tables
-from lab.results.statistics import wilson
+from lab.results.statistics import holm, wilson
 from lab.runs.run import ManifestMismatch
 from sdp.adapters.travelplanner.adapter import Policy
 from sdp.experiments import table1, table2, table6
@@ -156,13 +156,17 @@ def test_table_6_has_both_ways_for_every_mechanism() -> None:
     frame = tables.table(table6.rows(ablated)).set_index("method")
     rows = frame["value"]
     assert rows["-Cascade, replay"] == rows["full"] == rows["-Cascade, run again"], "k is 1 on all steps here"
-    passes = rows["full"] * 6 / 100
-    assert (frame.loc["full", "ci_low"] / 100, frame.loc["full", "ci_high"] / 100) == wilson(round(passes), 6)[1:]
+    row = frame.loc["full"]
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(
+        [100 * x for x in wilson(round(row["value"] * 0.06), 6)[1:]]
+    )
     layout = table6.layout(tables.table(table6.rows(ablated)))
     assert list(layout.columns[6:]) == list(table6.BENCHMARKS)
     assert layout.query("method == 'full' and evidence == 'published'")["ScienceWorld"].tolist() == ["59.2"]
     paired = table6.comparisons(ablated).set_index("condition")
     assert paired.loc["-Cascade", "difference"] == 0
+    assert paired["p (Holm)"].tolist() == holm(paired["p (McNemar)"].tolist())
+    assert set(paired["verdict"]) == {""}, "noise is no model"
 
 
 def test_the_noise_sweep_is_monotone_enough_and_labelled() -> None:

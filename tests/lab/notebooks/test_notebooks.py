@@ -169,6 +169,21 @@ def test_an_output_of_before_survives_a_failure_and_a_success_clears_the_failed_
     assert job.output.read_bytes() == before
 
 
+def test_the_scoreboard_starts_when_all_others_have_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    board = notebook(tmp_path / "0_scoreboard.ipynb", f"print(open({str(tmp_path / 'row')!r}).read())")
+    other = notebook(
+        tmp_path / "a.ipynb", f"import time; time.sleep(1); open({str(tmp_path / 'row')!r}, 'w').write('it')"
+    )
+    outcomes = execute([Job(path, tmp_path / "out" / path.name) for path in (board, other)], side_by_side=2)
+    assert [(outcome.job.name, outcome.failure) for outcome in outcomes] == [("0_scoreboard", ""), ("a", "")]
+    assert outputs(outcomes[0].job.output) == ["it\n"]
+    placed = []
+    monkeypatch.setattr(commands, "_refresh", lambda paths, *_: placed.append([path.stem for path in paths]) or 0)
+    assert commands.run([str(board), str(other)], in_place=True) == 0
+    assert placed == [["a"], ["0_scoreboard"]], "what the scoreboard reads is put in place before it starts"
+    assert committed()[-1].stem == "0_scoreboard"
+
+
 def test_two_notebooks_with_one_output_are_refused(tmp_path: Path) -> None:
     jobs = [Job(notebook(tmp_path / folder / "a.ipynb"), tmp_path / "a.ipynb") for folder in ("x", "y")]
     with pytest.raises(NotebookError, match="run them apart"):
@@ -465,6 +480,10 @@ def test_copies_to_explore_follow_the_committed_notebooks_and_keep_what_a_user_c
     folder = commands.copies()
     tour, table = folder / "0_tour.ipynb", folder / "1_sdp/table2_travelplanner.ipynb"
     assert tour.read_bytes() == (ROOT / "notebooks" / "0_tour.ipynb").read_bytes() and table.exists()
+    # The scoreboard links figures, and JupyterLab opens nothing above the folder of the copies.
+    links = re.findall(r"\]\(([^)]*figures/[^)]*)\)", (folder / "0_scoreboard.ipynb").read_text())
+    assert links and all((folder / link).resolve().is_relative_to(figures.COMMITTED.resolve()) for link in links)
+    assert all((folder / link).is_file() for link in links)
     tour.write_text("changed")
     for stale in (table, table.with_name(f".{table.name}.origin")):  # as an earlier version left it
         stale.write_text("old")

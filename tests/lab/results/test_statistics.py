@@ -9,7 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lab.results.statistics import bootstrap_mean, compare, mcnemar, sign_flip, wilson
+from lab.results.statistics import (
+    Interval,
+    bootstrap_mean,
+    cluster_bootstrap,
+    compare,
+    decompose,
+    holm,
+    mcnemar,
+    sign_flip,
+    smallest_difference,
+    wilson,
+)
 
 scores = st.floats(-100, 100).filter(lambda x: x == 0 or abs(x) > 1e-6)
 
@@ -122,3 +133,96 @@ def test_tasks_that_one_run_lacks_are_named() -> None:
 def test_a_task_without_a_score_is_named() -> None:
     with pytest.raises(ValueError, match="without a score: t1"):
         compare({"t1": math.nan}, {"t1": 1.0})
+
+
+def test_what_to_report_is_mcnemars_p_where_scores_are_passes_and_the_sign_flip_tests_where_they_are_graded() -> None:
+    passes = compare({"a": 1, "b": 1, "c": 1}, {"a": 0, "b": 0, "c": 0})
+    assert passes.p == passes.mcnemar == 0.25
+    graded = compare({"a": 0.4, "b": 0.5}, {"a": 0.1, "b": 0.7})
+    assert graded.p == graded.p_value == 1.0
+
+
+def test_holms_own_steps() -> None:
+    # By hand: .01 x 4, .02 x 3, .03 x 2 = .06, which may not fall below the one before; .5 x 1.
+    assert holm([0.03, 0.01, 0.5, 0.02]) == pytest.approx([0.06, 0.04, 0.5, 0.06])
+    assert holm([]) == []
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+@settings(max_examples=60, deadline=None)
+def test_holm_agrees_with_statsmodels(p_values: list[float]) -> None:
+    from statsmodels.stats.multitest import multipletests
+
+    adjusted = holm(p_values)
+    assert adjusted == pytest.approx(multipletests(p_values, method="holm")[1].tolist())
+    assert all(p <= a <= 1 for p, a in zip(p_values, adjusted, strict=True))
+
+
+@pytest.mark.parametrize("p_values", [[0.1, math.nan], [1.5], [-0.1]])
+def test_what_is_no_p_value_is_refused(p_values: list[float]) -> None:
+    with pytest.raises(ValueError, match="p-values lie in"):
+        holm(p_values)
+
+
+def test_one_sample_a_task_is_the_plain_bootstrap() -> None:
+    values = np.random.default_rng(7).normal(size=200)
+    plain, clustered = bootstrap_mean(values), cluster_bootstrap(values, range(200))
+    assert clustered == pytest.approx(plain, abs=0.01)
+
+
+@given(st.lists(scores, min_size=1, max_size=25), st.integers(2, 4), st.integers(0, 2**32))
+@settings(max_examples=40, deadline=None)
+def test_a_sample_that_repeats_makes_no_interval_narrower(values: list[float], times: int, seed: int) -> None:
+    tasks = list(range(len(values)))
+    once = cluster_bootstrap(values, tasks, seed, resamples=300)
+    repeated = cluster_bootstrap(values * times, tasks * times, seed, resamples=300)
+    assert repeated == pytest.approx(once, abs=1e-6)
+    assert once.low <= once.value <= once.high
+
+
+def test_a_value_without_its_cluster_is_refused() -> None:
+    with pytest.raises(ValueError, match="2 values, 1 clusters"):
+        cluster_bootstrap([1.0, 2.0], ["a"])
+
+
+def test_noise_of_a_table_by_hand() -> None:
+    # Tasks' means are 1 and 4, each sample is 1 off: the variance within is 2, that of the means 4.5.
+    noise = decompose([[0, 2], [3, 5]])
+    assert noise.run == pytest.approx(math.sqrt(2)) and noise.task == pytest.approx(math.sqrt(4.5 - 2 / 2))
+    assert noise.run_error == pytest.approx(math.sqrt(2 / 4)) and noise.error == pytest.approx(math.sqrt(4.5 / 2))
+
+
+def test_noise_agrees_with_a_mixed_model() -> None:
+    import pandas as pd
+    from statsmodels.regression.mixed_linear_model import MixedLM
+
+    random = np.random.default_rng(8)
+    matrix = random.normal(0, 2, size=(40, 1)) + random.normal(0, 1, size=(40, 5))
+    long = pd.DataFrame({"score": matrix.ravel(), "task": np.repeat(np.arange(40), 5)})
+    fitted = MixedLM.from_formula("score ~ 1", long, groups="task").fit()
+    noise = decompose(matrix)
+    assert noise.run**2 == pytest.approx(fitted.scale, rel=1e-3)
+    assert noise.task**2 == pytest.approx(float(fitted.cov_re.iloc[0, 0]), rel=1e-3)
+    assert noise.error == pytest.approx(float(fitted.bse["Intercept"]), rel=1e-3)
+
+
+@given(st.lists(st.lists(scores, min_size=3, max_size=3), min_size=2, max_size=12))
+@settings(max_examples=60, deadline=None)
+def test_running_again_never_moves_a_mean_more_than_other_tasks_would(matrix: list[list[float]]) -> None:
+    noise = decompose(matrix)
+    assert 0 <= noise.run_error <= noise.error + 1e-9 and noise.task >= 0
+
+
+@pytest.mark.parametrize("scores", [[[1.0, 2.0]], [[1.0], [2.0]], [[1.0, math.nan], [1.0, 2.0]]])
+def test_noise_of_one_task_or_of_one_sample_is_refused(scores: list[list[float]]) -> None:
+    with pytest.raises(ValueError, match="two tasks or more"):
+        decompose(scores)
+
+
+def test_the_smallest_difference_is_found_four_times_in_five() -> None:
+    random, n = np.random.default_rng(9), 50
+    error = 1.96 / math.sqrt(n)
+    smallest = smallest_difference(Interval(0, -error, error))
+    assert smallest == pytest.approx(2.8 / math.sqrt(n), rel=0.01)
+    found = np.abs(random.normal(smallest, 1 / math.sqrt(n), 20_000)) > error
+    assert found.mean() == pytest.approx(0.8, abs=0.01)

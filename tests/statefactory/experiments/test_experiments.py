@@ -25,7 +25,7 @@ from lab.runs.run import ManifestMismatch
 from plain_routing import HashedEmbedder
 from statefactory.benchmark import Pair, build
 from statefactory.epic import epic_distance
-from statefactory.experiments import ablations, figure4, predictions, scores, scoring, table1
+from statefactory.experiments import ablations, contrasts, figure4, predictions, scores, scoring, table1
 from statefactory.experiments.monotonic import distances
 from statefactory.experiments.predictions import EXTRACTING, JUDGES, METHODS, SLICE, Results, Setup, collect
 from statefactory.experiments.scoring import STANDARD, Scoring
@@ -439,6 +439,10 @@ def test_a_recording_is_served_without_the_model_and_brings_its_own_setup(
     assert served.backbone == "model-e", "rows carry the name of what really answered"
     for method in setup.methods:
         assert predicted(served, method) == predicted(played, method)
+    (line,) = contrasts.contrasts([served, run(SHORT, tmp_path)]).to_dict("records")
+    ours, theirs = (scoring.distances(served, method)["blocksworld"] for method in setup.methods)
+    assert line["difference"] == pytest.approx((ours - theirs).mean()) and line["n"] == 2
+    assert line["backbone"] == "model-e" and line["verdict"].startswith("direction: TOO SMALL TO SAY (")
 
 
 def test_a_recording_of_a_part_is_replayed_as_that_part(

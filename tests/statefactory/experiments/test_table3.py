@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -16,6 +17,7 @@ from statefactory.benchmark import Built, build, build_all, data_of
 from statefactory.benchmark.domains import BY_NAME
 from statefactory.benchmark.labels import RULES, Padding
 from statefactory.experiments import scores, statistics, table3
+from statefactory.experiments.contrasts import compared
 from statefactory.plots import benchmark
 
 
@@ -30,9 +32,26 @@ def test_the_row_stands_beside_the_published_one(built: dict[str, Built]) -> Non
     distances = table3.monotonic(table3.pairs_of(built))
     rows = scores.rows(table3.METHOD, table3.BACKBONE, distances)
     assert [row["metric"] for row in rows] == ["EPIC distance, BlocksWorld"]  # Overall needs all five
-    shown = scores.beside(rows, [table3.METHOD])
+    both = table3.with_published(built, rows)
+    assert "verdict" not in both, "made data has no published value"
+    shown = tables.side_by_side(both, scores.metrics(), decimals=3)
     assert shown["evidence"].tolist() == ["published", "measured"]
     assert shown.loc[0, scores.OVERALL] == "0.540" and shown.loc[1, "n"] == "12"
+
+
+def test_a_row_of_official_data_is_held_against_the_published_one(built: dict[str, Built]) -> None:
+    official = {"blocksworld": replace(built["blocksworld"], data="official")}
+    rows = scores.rows(table3.METHOD, table3.BACKBONE, {"blocksworld": np.full(12, 0.6)})
+    shown = tables.side_by_side(table3.with_published(official, rows), scores.metrics(), decimals=3)
+    assert shown.loc[1, scores.metric("blocksworld")] == "0.600 [0.600, 0.600], DIFFERENT"
+
+
+def test_domains_weigh_the_same_in_a_contrast_however_many_pairs_they_have() -> None:
+    first = {"alfworld": np.array([0.1, 0.2, 0.3]), "webshop": np.array([0.9])}
+    second = {"alfworld": np.array([0.2, 0.2, 0.2]), "webshop": np.array([0.5])}
+    result = compared(first, second)
+    assert result.difference.value == pytest.approx((0.0 + 0.4) / 2)
+    assert (result.n, result.wins, result.losses) == (4, 2, 1)
 
 
 def test_overall_is_there_once_all_domains_are() -> None:
@@ -100,3 +119,13 @@ def test_a_domain_that_another_process_builds_is_waited_for(monkeypatch: pytest.
     monkeypatch.setattr(sys.modules["statefactory.benchmark.build"], "build", build)
     monkeypatch.setattr(run, "BUSY_PAUSE", 0.0)
     assert build_all("made", domains=("blocksworld",)) == {"blocksworld": "built"}
+
+
+def test_where_the_tasks_stay_the_noise_of_seeds_is_taken_apart(
+    built: dict[str, Built], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table3, "REBUILT", ())
+    (row,) = table3.seed_table(built, seeds=4).to_dict("records")
+    assert row["noise of a task"] > 0 <= row["noise of tasks"]
+    assert row["std"] < row["noise of a task"], "a mean of twelve tasks moves less than one of them"
+    assert row["verdict"] == "", "made data has no published value"
