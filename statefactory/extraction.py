@@ -5,7 +5,7 @@ The state and the goal are all that one step hands to the next (Eq. 4 and 6).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import GenericAlias
@@ -14,7 +14,7 @@ from typing import Any
 from lab.models.backbone import Backbone
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import Prompt
-from statefactory.prompts import ITEMS, Modules, modules
+from statefactory.prompts import ITEMS, Modules, Reasoning, modules
 from statefactory.rules.answers import register, unparsed
 from statefactory.state import Level, State, Values
 
@@ -68,13 +68,15 @@ def extract(
     actions: Sequence[str],
     observations: Sequence[str],
     level: Level = "object_attribute",
-    values: Values = "fragments",
+    values: Values = "sentences",
     instruction: str = "",
+    reasoning: Reasoning = "short",
 ) -> Trace:
     """The states and goals of a trajectory.
 
-    level: of representation; "raw" asks nothing. values: whether an attribute's value is a fragment or a sentence.
-    instruction: of the world, put first in each prompt. An answer that cannot be read even after the backbone's re-ask
+    level: of representation; "raw" asks nothing. values: whether an attribute's value is a sentence, as
+    Table 11 has it, or a fragment. instruction: of the world, in each prompt. reasoning: what the model writes before
+    its answer, a line or what Tables 9 and 10 ask for. An answer that cannot be read even after the backbone's re-ask
     leaves the state or the goal as it was, and is counted. Raises ValueError if actions and observations differ in
     number, and what the backbone raises.
     """
@@ -85,7 +87,8 @@ def extract(
         return Trace(level, tuple((text,) for text in observations), ((goal,),) * len(observations))
     if "rules" in backbone.engine.kinds:
         register()
-    extractor = _Extractor(backbone, modules(level), goal, values, instruction)
+    given = {"goal": goal, "values": values, "reasoning": reasoning, "instruction": instruction}
+    extractor = _Extractor(backbone, modules(level), given)
     for action, observation in zip(actions, observations, strict=True):
         extractor.step(action, observation)
     return Trace(level, tuple(extractor.states), tuple(extractor.goals), extractor.malformed, tuple(extractor.unread))
@@ -94,9 +97,8 @@ def extract(
 class _Extractor:
     """The recurrence of Eq. 4 and 6, and what it has extracted so far."""
 
-    def __init__(self, backbone: Backbone, prompts: Modules, goal: str, values: Values, instruction: str) -> None:
-        self.backbone, self.prompts = backbone, prompts
-        self.given: dict[str, Any] = {"goal": goal, "values": values, "instruction": instruction}
+    def __init__(self, backbone: Backbone, prompts: Modules, given: Mapping[str, Any]) -> None:
+        self.backbone, self.prompts, self.given = backbone, prompts, given
         self.states: list[State] = []
         self.goals: list[State] = []
         self.malformed = 0

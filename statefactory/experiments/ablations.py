@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lab.results import tables
+from lab.results import statistics, tables
 from statefactory.embeddings import known
 from statefactory.experiments import scores, scoring, triplets
 from statefactory.experiments.predictions import Results, Setup, collect
 from statefactory.experiments.scoring import STANDARD, Goal, Scoring
+from statefactory.experiments.statistics import title
 from statefactory.routing import OFFICIAL
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ LEVELS = {
     "object_centric": "Object-Centric States (Nested)",
     "statefactory": "Object-Attribute States (Ours)",
 }
+FRAGMENTS = "Object-Attribute States, values as fragments"  # of ours: at the other levels all is said in sentences
 GOALS: dict[Goal, str] = {"offline": "Offline (Oracle Goal State)", "online": "Online (Dynamic Goal State)"}
 TASK_GOALS: dict[Goal, str] = {"offline_task": "Offline, the task's own objects"}  # a third row, of ours
 # Table 15's embeddings, and the paper's spelling where it is another.
@@ -40,10 +42,45 @@ def collect_methods(setup: Setup, methods: Sequence[str], workers: int = 0, clus
     return {name: collect(replace(setup, methods=(name,)), workers, cluster) for name in methods}
 
 
+def collect_levels(setup: Setup, workers: int = 0, cluster: str = "") -> dict[str, Results]:
+    """A run for each level of representation, all in sentences; under "fragments", the method with such values."""
+    runs = collect_methods(replace(setup, values="sentences"), list(LEVELS), workers, cluster)
+    fragments = replace(setup, methods=("statefactory",), values="fragments")
+    return runs | {"fragments": collect(fragments, workers, cluster)}
+
+
 def representation(runs: Mapping[str, Results], score: Scoring = STANDARD) -> pd.DataFrame:
-    """Table 13's rows. runs: method -> its run, for the methods of LEVELS."""
+    """Table 13's rows, and the one with fragments. runs: of `collect_levels`."""
     found = [row for method, name in LEVELS.items() for row in scoring.rows(runs[method], method, score, name)]
-    return tables.table(found)
+    return tables.table([*found, *scoring.rows(runs["fragments"], "statefactory", score, FRAGMENTS)])
+
+
+def gains(runs: Mapping[str, Results], score: Scoring = STANDARD) -> pd.DataFrame:
+    """What each level of structure takes off the EPIC distance of the one before it, pair by pair, in each domain.
+
+    runs: of `collect_levels`. p_value: of a sign-flip test, for a single domain and step; the more of them are looked
+    at, the more come out small by chance.
+    """
+    import pandas as pd
+
+    found = {
+        method: {
+            domain: dict(zip([pair.task for pair in runs[method].pairs[domain]], values, strict=True))
+            for domain, values in scoring.distances(runs[method], method, score).items()
+        }
+        for method in LEVELS
+    }
+    lines = []
+    for before, after in zip(LEVELS, list(LEVELS)[1:], strict=False):
+        for domain in found[after]:
+            test = statistics.compare(found[before][domain], found[after][domain])
+            lines.append(
+                {"from": LEVELS[before], "to": LEVELS[after], "domain": title(domain), "gain": test.difference.value,
+                 "ci_low": test.difference.low, "ci_high": test.difference.high, "p_value": test.p_value, "n": test.n,
+                 "backbone": scoring.answering(runs[after], after).label,
+                 "evidence": scoring.evidence_of(runs[after], after, score)}
+            )  # fmt: skip
+    return pd.DataFrame(lines)
 
 
 def goal_sources(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:

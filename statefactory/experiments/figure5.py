@@ -31,7 +31,7 @@ def panels(
     cluster: str = "",
 ) -> dict[str, pd.DataFrame]:
     """Panel -> its rows, published before measured, of one metric each: Overall, or triplet accuracy in the last."""
-    runs = ablations.collect_methods(setup, list(ablations.LEVELS), workers, cluster)
+    runs = ablations.collect_levels(setup, workers, cluster)
     results = runs["statefactory"]
     source = collect(Setup(data="made"), workers, cluster)
     made = triplets.collect(source, paraphraser, workers=workers, cluster=cluster)

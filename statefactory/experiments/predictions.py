@@ -20,26 +20,32 @@ from lab.runs.run import Episode
 from statefactory.benchmark import DOMAINS, Pair, Row, build_all, data_of
 from statefactory.extraction import Trace, extract, read_trace
 from statefactory.predictors.judge import Judge, Mode
+from statefactory.prompts import Reasoning
 from statefactory.state import Level, Values
 
 if TYPE_CHECKING:
     import numpy as np
 
 SLICE = 6  # made pairs of each domain, spread evenly, where the limit is -1
-# Said first in each prompt of a world. The official program has such a text for WebShop alone; this is our own.
+# Said in each prompt of a world. The official program has such a text for WebShop alone. In our own words: what it says
+# of the shop and of the goal, which it wants to hold the purchased product and the confirmation page; and what it does
+# not say, that pages repeat the task.
 INSTRUCTIONS = {
-    "webshop": "The world is the web site of a shop, and an observation is the text of a page; [button] stands before "
-    "something to click. Every page repeats the task: that is no observation."
+    "webshop": "The world is the web site of a shop: an agent searches, opens a product among the results, chooses "
+    "options such as size and color, and buys it. An observation is the text of a page; [button] stands before "
+    "something to click. Every page repeats the task: that is no observation. Where a page tells nothing new, nothing "
+    "has changed. The task is done when the product has been purchased and the confirmation page is shown, so the goal "
+    "state holds the purchased product and the confirmation page. It begins with the task's general description and "
+    "becomes more exact with what the agent finds."
 }
 
 
 @dataclass(frozen=True)
 class Extraction:
-    """StateFactory's states and goals. level, values: see `statefactory.extraction.extract`."""
+    """StateFactory's states and goals, at a level of representation."""
 
     title: str
     level: Level = "object_attribute"
-    values: Values = "fragments"
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,6 @@ class Judging:
 
 METHODS: dict[str, Extraction | Judging] = {
     "statefactory": Extraction("StateFactory"),
-    "sentences": Extraction("StateFactory, values as sentences", values="sentences"),
     "object_centric": Extraction("Object-centric states", "object_centric"),
     "textual": Extraction("Textual states", "textual"),
     "raw": Extraction("Raw observations", "raw"),
@@ -69,11 +74,13 @@ JUDGES = tuple(name for name, method in METHODS.items() if isinstance(method, Ju
 class Setup(Experiment):
     """Predictors on some of the benchmark's pairs.
 
-    methods: names of METHODS. limit: pairs a domain, 0 for all, -1 for all of official data and SLICE of made.
+    methods: names of METHODS. values, reasoning: see `statefactory.extraction.extract`. limit: pairs a domain, 0 for all, -1 for all of official data and SLICE of made.
     shortest: take the shortest pairs, else pairs spread evenly over the tasks. seed: of the benchmark and of noise.
     """
 
     methods: tuple[str, ...] = ("statefactory",)
+    values: Values = "sentences"
+    reasoning: Reasoning = "short"
     domains: tuple[str, ...] = DOMAINS
     shortest: bool = False
 
@@ -115,6 +122,13 @@ class Setup(Experiment):
         """A pair under all methods: only pairs that every method has finished are compared."""
         return pair_of(task)
 
+    def calls(self, task: str) -> dict[str, int]:
+        """One of each operator a step; raw text asks nobody."""
+        name, domain, row_id = task.split("/", 2)
+        if name == "raw":
+            return {}
+        return dict.fromkeys(operators_of(name), len(_rows(domain, self.data, self.seed)[row_id].trajectory))
+
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
         """The rewards of a judge, or what was extracted along the trajectory."""
         name, domain, row_id = task.split("/", 2)
@@ -123,7 +137,7 @@ class Setup(Experiment):
         if isinstance(method, Judging):
             judgement = Judge(ledger, method.mode).judged(*said)
             return {"rewards": judgement.rewards.tolist(), "malformed": judgement.malformed}
-        trace = extract(ledger, *said, method.level, method.values, INSTRUCTIONS.get(domain, ""))
+        trace = extract(ledger, *said, method.level, self.values, INSTRUCTIONS.get(domain, ""), self.reasoning)
         return {"trace": trace.to_json(), "malformed": trace.malformed}
 
     def _chosen(self, pairs: list[Pair]) -> list[Pair]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from lab.models.backbone import Backbone
 from statefactory.embeddings import Embedder, open_embedder
 from statefactory.extraction import Trace, extract
+from statefactory.prompts import Reasoning
 from statefactory.routing import PAPER, Convention, rewards
 from statefactory.state import Level, State, Values, entities
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 class StateFactory:
     """r_t = sim(goal state, state), Eq. 9, at any level of representation; "object_attribute" is the method.
 
-    backbone: answers Modules A, B and C. embedder: by default all-MiniLM-L6-v2 (C.4). level, values, instruction: as
-    for `statefactory.extraction.extract`. convention: of the routing, the paper's equations or the official program's.
+    backbone: answers Modules A, B and C. embedder: by default all-MiniLM-L6-v2 (C.4). level, values, instruction,
+    reasoning: as for `statefactory.extraction.extract`. convention: of the routing, the paper's equations or the official program's.
     """
 
     def __init__(
@@ -27,17 +28,21 @@ class StateFactory:
         backbone: Backbone,
         embedder: Embedder | None = None,
         level: Level = "object_attribute",
-        values: Values = "fragments",
+        values: Values = "sentences",
         convention: Convention = PAPER,
         instruction: str = "",
+        reasoning: Reasoning = "short",
     ) -> None:
         self.backbone, self.embedder = backbone, embedder or open_embedder()
-        self.level, self.values, self.convention, self.instruction = level, values, convention, instruction
+        self.level, self.values, self.convention = level, values, convention
+        self.instruction, self.reasoning = instruction, reasoning
 
     def predict(self, goal: str, actions: Sequence[str], observations: Sequence[str]) -> np.ndarray:
         """Rewards in [0, 1], shape (steps,)."""
         # The states of all steps first, then one batch of embeddings for the trajectory.
-        trace = extract(self.backbone, goal, actions, observations, self.level, self.values, self.instruction)
+        trace = extract(
+            self.backbone, goal, actions, observations, self.level, self.values, self.instruction, self.reasoning
+        )
         return trace_rewards(trace, self.embedder, self.convention)
 
 
