@@ -264,8 +264,8 @@ def collect(
             title = f"{setup.method} {setup.condition}"
             if asked := _asked_of_models(setup, opened.pending()):
                 progress.say(
-                    f"{title}: {asked:,} calls of a model before it ends, less what is cached; one more for each answer "
-                    "that cannot be read"
+                    f"{title}: {asked:,} calls of a model before it ends, less what is cached; one more for each "
+                    "answer that cannot be read"
                 )
             if opened.pending() and not cluster and hasattr(backbone, "try_out"):
                 backbone.try_out()  # a wrong address or key is told before the first episode, not after its patience

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lab.results import statistics, tables
-from statefactory.embeddings import known
+from lab.runs import recordings
+from statefactory.embeddings import known, weights
 from statefactory.experiments import scores, scoring, triplets
 from statefactory.experiments.predictions import Results, Setup, collect
 from statefactory.experiments.scoring import STANDARD, Goal, Scoring
@@ -35,6 +36,8 @@ EMBEDDINGS = {
     "bge-base-en-v1.5": "bge-base-en-v1.5",
     "embeddinggemma-300m": "embedding-gemma-300m",
 }
+
+KEPT = "embedding"  # the method under which rows of embeddings are kept
 
 
 def collect_methods(setup: Setup, methods: Sequence[str], workers: int = 0, cluster: str = "") -> dict[str, Results]:
@@ -105,6 +108,36 @@ def embedding_rows(
         rows += [{**row, "method": title} for row in triplets.accuracy_rows(made, name)]
         rows += scoring.rows(results, "statefactory", replace(score, embedding=name), title)
     return tables.table(rows)
+
+
+def keep(rows: pd.DataFrame, results: Results) -> list[str]:
+    """Keep the rows of Table 15 whose embedding is not part of the set-up, to be shown where its files are not.
+
+    Returns the names under which they lie beside the recordings.
+    """
+    kept = []
+    for name, entry in weights.KNOWN.items():
+        own = rows[rows["method"] == EMBEDDINGS.get(name, name)]
+        if name == STANDARD.embedding or own.empty:
+            continue
+        data = results.setup.data
+        about = {"method": KEPT, "engine": results.setup.engine, "address": f"sha256:{weights.fingerprint(entry)}",
+                 "parameters": {**results.setup.parameters(), "embedding": name}}  # fmt: skip
+        kept.append(recordings.save_rows(f"embedding-{name}-{data}", own, about).name)
+    return kept
+
+
+def with_kept(rows: pd.DataFrame, data: str) -> pd.DataFrame:
+    """These rows of Table 15, and those that are kept of embeddings without one, made from the same kind of data."""
+    import pandas as pd
+
+    known = recordings.manifests().items()
+    names = [name for name, about in known if about["method"] == KEPT and about["parameters"]["data"] == data]
+    if not names:
+        return rows
+    kept = recordings.rows(KEPT)
+    kept = kept[kept["source"].str.startswith(tuple(f"recording {name}," for name in names))]
+    return pd.concat([rows, kept[~kept["method"].isin(rows["method"])]], ignore_index=True)
 
 
 def backbones(setup: Setup, engines: Sequence[str], workers: int = 0, cluster: str = "") -> dict[str, Results]:

@@ -37,7 +37,8 @@ def walked(
 ) -> Walked:  # fmt: skip
     """The pair of that number among the domain's made pairs, sorted by task. Raises ValueError if there is none.
 
-    values: of attributes, see `statefactory.extraction.extract`; Table 17 prints fragments. engines: as of an experiment, who answers single operators instead; UnknownOperator for one that there is not.
+    values: of attributes, see `statefactory.extraction.extract`; Table 17 prints fragments. engines: as of an
+    experiment, who answers single operators instead; UnknownOperator for one that there is not.
     """
     backbone = connected(str(routed(engine, engines or {}, EXTRACTING, "StateFactory")))
     pairs = build_all("made", seed, domains=(domain,))[domain].pairs()

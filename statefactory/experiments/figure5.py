@@ -36,6 +36,7 @@ def panels(
     source = collect(Setup(data="made"), workers, cluster)
     made = triplets.collect(source, paraphraser, workers=workers, cluster=cluster)
     embedded = ablations.embedding_rows(results, made, ablations.available(embeddings))
+    embedded = ablations.with_kept(embedded, results.setup.data)
     found = {
         "representation": ablations.representation(runs),
         "goal": ablations.goal_sources(results),

@@ -74,8 +74,9 @@ JUDGES = tuple(name for name, method in METHODS.items() if isinstance(method, Ju
 class Setup(Experiment):
     """Predictors on some of the benchmark's pairs.
 
-    methods: names of METHODS. values, reasoning: see `statefactory.extraction.extract`. limit: pairs a domain, 0 for all, -1 for all of official data and SLICE of made.
-    shortest: take the shortest pairs, else pairs spread evenly over the tasks. seed: of the benchmark and of noise.
+    methods: names of METHODS. values, reasoning: see `statefactory.extraction.extract`. limit: pairs a domain, 0 for
+    all, -1 for all of official data and SLICE of made. shortest: take the shortest pairs, else pairs spread evenly over
+    the tasks. seed: of the benchmark and of noise.
     """
 
     methods: tuple[str, ...] = ("statefactory",)

@@ -33,9 +33,7 @@ WORDINGS = {
 }
 
 
-def methods_for(
-    engine: str, others: Mapping[str, str] | None = None, chosen: Sequence[str] = ()
-) -> tuple[str, ...]:
+def methods_for(engine: str, others: Mapping[str, str] | None = None, chosen: Sequence[str] = ()) -> tuple[str, ...]:
     """The chosen methods, or all that an engine, with others for single operators, can answer.
 
     The rules read worlds, and only a model judges.

@@ -34,14 +34,15 @@ BREAK = 0.7  # between names, in rows
 DOTS = "...."
 
 
-def color(backbone: str, evidence: str = "measured") -> tuple[float, ...]:
+def color(backbone: str, evidence: str = "measured") -> tuple[float, float, float]:
     """A backbone's color; settings behind its name, such as "(Low)", change nothing."""
     from matplotlib.colors import to_rgb
 
     name = backbone.split(" (")[0]
     # A checksum, since Python's own hash differs from process to process.
-    full = to_rgb(COLORS.get(name) or OTHERS[crc32(name.encode()) % len(OTHERS)])
-    return tuple(1 - LIGHTER * (1 - part) for part in full) if evidence == "published" else full
+    red, green, blue = to_rgb(COLORS.get(name) or OTHERS[crc32(name.encode()) % len(OTHERS)])
+    kept = LIGHTER if evidence == "published" else 1.0
+    return 1 - kept * (1 - red), 1 - kept * (1 - green), 1 - kept * (1 - blue)
 
 
 class Bar(NamedTuple):

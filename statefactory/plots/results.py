@@ -111,7 +111,9 @@ def draw_ablations(panels: Mapping[str, pd.DataFrame]) -> Figure:
     for each in cells[len(frames) :]:
         each.axis("off")
     methods = [frame for name, frame in frames.items() if PANELS[name].column == "method"]
-    cells[len(frames)].legend(handles=_ablation_legend(pd.concat(methods or frames.values())), loc="center", fontsize="small", frameon=False)
+    cells[len(frames)].legend(
+        handles=_ablation_legend(pd.concat(methods or frames.values())), loc="center", fontsize="small", frameon=False
+    )
     return _finished(figure, [], pd.concat(frames.values()))
 
 
@@ -133,8 +135,11 @@ def _hatched(rows: Sequence[Bar], frame: pd.DataFrame, metric: str) -> list[Bar]
         # One value alone has no best, and of other backbones it is not: they would be compared by another thing.
         if best != worst:
             marked |= {(best, series): BEST, (worst, series): WORST}
-    return [row._replace(hatch=row.hatch + "////", edge=marked[row.name, row.series]) if (row.name, row.series) in marked else row
-            for row in rows]  # fmt: skip
+    edges = [marked.get((row.name, row.series)) for row in rows]
+    return [
+        row._replace(hatch=row.hatch + "////", edge=edge) if edge else row
+        for row, edge in zip(rows, edges, strict=True)
+    ]
 
 
 def _ablation_legend(frame: pd.DataFrame) -> list[Artist]:

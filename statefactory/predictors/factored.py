@@ -20,7 +20,8 @@ class StateFactory:
     """r_t = sim(goal state, state), Eq. 9, at any level of representation; "object_attribute" is the method.
 
     backbone: answers Modules A, B and C. embedder: by default all-MiniLM-L6-v2 (C.4). level, values, instruction,
-    reasoning: as for `statefactory.extraction.extract`. convention: of the routing, the paper's equations or the official program's.
+    reasoning: as for `statefactory.extraction.extract`. convention: of the routing, the paper's equations or the
+    official program's.
     """
 
     def __init__(

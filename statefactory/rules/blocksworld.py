@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from statefactory.rules.languages import Entities, Reading
-from statefactory.state import Attribute, Entity, at_level, from_facts, from_level
+from statefactory.state import Attribute, Entity, from_facts, from_level, in_sentences
 
 Fact = tuple[str, Attribute]  # a block or the hand, and what is said of it
 
@@ -76,7 +76,7 @@ def _reworded(entity: Entity, word: Callable[[str, str], str]) -> Entity:
     )
     found = replace(plain, attributes=tuple(attributes))
     # Read back from sentences, it is written as sentences again.
-    return found if plain == entity else at_level((found,), "object_attribute", "sentences")[0]
+    return found if plain == entity else in_sentences(found)
 
 
 def _position(block: str, where: str) -> Fact:

@@ -136,7 +136,9 @@ def test_the_task_the_form_of_values_and_the_worlds_instruction_reach_every_modu
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_prompt_begins_with_what_no_step_no_task_and_no_world_changes(level: Level) -> None:
     for module in modules(level):
-        empty = {name: () for name in ("state", "previous_state", "previous_goal") if name in module.fields.model_fields}
+        empty = {
+            name: () for name in ("state", "previous_state", "previous_goal") if name in module.fields.model_fields
+        }
         told = empty | ({"observation": "o"} if "observation" in module.fields.model_fields else {})
         plain, shop = (
             module.render(module.fill(goal=goal, action="a", instruction=world, **told))[0]["content"]
@@ -150,7 +152,9 @@ def test_the_goal_of_the_step_before_stands_before_what_a_step_changes() -> None
     model = Scripted()
     extract(model, GOAL, ACTIONS, OBSERVATIONS)
     for text in model.texts[2::3]:
-        places = [text.index(f"\n{name}: ") for name in ("Previous goal state", "Current state", "Action", "Observation")]
+        places = [
+            text.index(f"\n{name}: ") for name in ("Previous goal state", "Current state", "Action", "Observation")
+        ]
         assert places == sorted(places)
 
 

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import chat_server as chat
@@ -19,6 +20,7 @@ from chat_server import ChatServer, Request, Response
 from lab.models.connect import connect, connected
 from lab.models.engines import UnknownOperator
 from lab.models.replay import MissingRun, RecordingMiss
+from lab.results import tables
 from lab.runs import budget, recordings
 from lab.runs.budget import Budget, BudgetSpent
 from lab.runs.execution import Interrupted
@@ -623,6 +625,23 @@ def test_table_16_has_a_row_for_every_engine(
 def test_an_embedding_without_its_files_is_left_out_and_any_other_name_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ablations, "known", lambda: {"small": True, "large": False})
     assert ablations.available(["large", "small", "endpoint:other"]) == ["small", "endpoint:other"]
+
+
+def test_rows_of_an_embedding_are_shown_where_its_files_are_not(
+    hashed: HashedEmbedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path / "recordings"))
+    results = run(SHORT, tmp_path)
+    small, large = (tables.table(scoring.rows(results, "statefactory", name=name)) for name in
+                    ("all-MiniLM-L6-v2", "all-mpnet-base-v2"))  # fmt: skip
+    assert ablations.with_kept(small, "made").equals(small), "nothing is kept yet"
+    assert ablations.keep(pd.concat([small, large]), results) == ["embedding-all-mpnet-base-v2-made"]
+    shown = ablations.with_kept(small, "made")
+    assert shown["method"].tolist() == ["all-MiniLM-L6-v2", "all-mpnet-base-v2"]
+    assert shown["value"].tolist()[1] == large["value"].item()
+    assert shown["source"].tolist()[1].startswith("recording embedding-all-mpnet-base-v2-made, sha256:")
+    assert ablations.with_kept(large, "made")["source"].tolist() == ["this run, made data"], "the own row goes first"
+    assert ablations.with_kept(small, "official").equals(small)
 
 
 def test_a_pair_is_walked_through_step_by_step(hashed: HashedEmbedder) -> None:
