@@ -14,7 +14,7 @@ from typing import Any
 from lab.models.backbone import Backbone
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import Prompt
-from statefactory.prompts import ITEMS, modules
+from statefactory.prompts import ITEMS, Reasoning, modules
 from statefactory.rules.answers import register, unparsed
 from statefactory.state import Level, State, Values
 
@@ -79,20 +79,22 @@ class Memory:
 class Extractor:
     """The recurrence: a memory and a step give the next memory.
 
-    level: of representation; "raw" asks nothing. values: whether an attribute's value is a fragment or a sentence.
-    instruction: of the world, put first in each prompt. An answer that cannot be read even after the backbone's re-ask
-    leaves the state or the goal as it was, and is counted.
+    level: of representation; "raw" asks nothing. values: whether an attribute's value is a sentence, as Table 11 has
+    it, or a fragment. instruction: of the world, in each prompt. reasoning: what the model writes before its answer, a
+    line or what Tables 9 and 10 ask for. An answer that cannot be read even after the backbone's re-ask leaves the
+    state or the goal as it was, and is counted.
     """
 
     def __init__(
         self,
         backbone: Backbone,
         level: Level = "object_attribute",
-        values: Values = "fragments",
+        values: Values = "sentences",
         instruction: str = "",
+        reasoning: Reasoning = "short",
     ) -> None:
         self.backbone, self.level = backbone, level
-        self._given: dict[str, Any] = {"values": values, "instruction": instruction}
+        self._given: dict[str, Any] = {"values": values, "reasoning": reasoning, "instruction": instruction}
         if level != "raw" and "rules" in backbone.engine.kinds:
             register()
 
@@ -141,8 +143,9 @@ def extract(
     actions: Sequence[str],
     observations: Sequence[str],
     level: Level = "object_attribute",
-    values: Values = "fragments",
+    values: Values = "sentences",
     instruction: str = "",
+    reasoning: Reasoning = "short",
 ) -> Trace:
     """The states and goals of a trajectory; the arguments are those of `Extractor`.
 
@@ -150,7 +153,7 @@ def extract(
     """
     if len(actions) != len(observations):
         raise ValueError(f"{len(actions)} actions with {len(observations)} observations: each action needs one")
-    extractor = Extractor(backbone, level, values, instruction)
+    extractor = Extractor(backbone, level, values, instruction, reasoning)
     memories = [extractor.start(goal)]
     for action, observation in zip(actions, observations, strict=True):
         memories.append(extractor.advance(memories[-1], action, observation))

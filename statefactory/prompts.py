@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from pydantic import Field
 
@@ -19,19 +19,22 @@ from statefactory.state import Entity, Group, Level, Values
 from statefactory.truncation import shorter_interpret, shorter_perceive, shorter_refine
 
 Item = TypeVar("Item")  # Entity, Group or str: what a state of the level is made of
-VERSION = "1"
+Reasoning: TypeAlias = Literal["short", "full"]
+VERSION = "2"
 
 
 class _Given(Fields, Generic[Item]):
     """What all three may read.
 
-    instruction: of the world, put first, empty for most. left_out: items of the states that are not shown, for length
-    (`statefactory.truncation`).
+    reasoning: how much is written before the answer; "full" is what Tables 9 and 10 ask for, a citation an object and
+    a review of each goal, and "short" a line, which saves most of the tokens. instruction: of the world, empty for
+    most. left_out: items of the states that are not shown, for length (`statefactory.truncation`).
     """
 
     goal: str
     action: str
-    values: Values = "fragments"
+    values: Values = "sentences"
+    reasoning: Reasoning = "short"
     instruction: str = ""
     left_out: int = 0
 
@@ -60,9 +63,9 @@ class InterpretFields(_Given[Item], Generic[Item]):
 
 
 class Perceived(AnswerModel, Generic[Item]):
-    """Module A's answer. thinking: Table 9 asks for a quotation for each object; one line saves most of the tokens."""
+    """Module A's answer."""
 
-    thinking: str = Field(description="one short line: the words of the observation that each object rests on")
+    thinking: str = Field(description="what each object rests on, as the rules say")
     state: tuple[Item, ...] = Field(description="the current state")
 
 
@@ -75,7 +78,7 @@ class Refined(AnswerModel, Generic[Item]):
 class Interpreted(AnswerModel, Generic[Item]):
     """Module C's answer."""
 
-    thinking: str = Field(description="one short line: which words of the task ask for each part of the goal")
+    thinking: str = Field(description="why each part of the goal is one, as the rules say")
     goal: tuple[Item, ...] = Field(description="the goal state")
 
 
@@ -119,10 +122,6 @@ Example of the form: [{"identity": "kite 3", "attributes": [{"name": "location",
 }
 
 PERCEIVE = """
-{% if instruction %}
-{{ instruction }}
-
-{% endif %}
 You keep track of the world for an agent. From its newest observation you write down the current state.
 
 - Sources: the observation and the previous state, and nothing else. The task and the previous goal state tell you what
@@ -132,13 +131,15 @@ You keep track of the world for an agent. From its newest observation you write 
 - Seen again: an object of the previous state that the observation mentions gets the newest information.
 - Persistence: an object of the previous state that the observation does not mention stays as it was.
 - An object that is neither in the observation nor in the previous state does not belong to the current state.
-- In `thinking`, name for each object the words that it rests on, and drop what only the goal speaks of.
+{% if reasoning == "full" %}
+- In `thinking`, go through the objects one by one: cite the exact phrase of the observation that the object's state
+  rests on, and make sure that the object stands in the observation or in the previous state. Then name what stands
+  only in the previous goal state, and reject it.
+{% else %}
+- In `thinking`, say in one short line which words each object rests on; drop what only the goal speaks of.
+{% endif %}
 """
 REFINE = """
-{% if instruction %}
-{{ instruction }}
-
-{% endif %}
 You tidy the state that is kept of a world, so that it holds what matters to the task.
 
 - From the current state take facts that bear on whether the task can be completed, directly or clearly through
@@ -151,10 +152,6 @@ You tidy the state that is kept of a world, so that it holds what matters to the
 - The action tells what has just been done.
 """
 INTERPRET = """
-{% if instruction %}
-{{ instruction }}
-
-{% endif %}
 You state what success at a task looks like: the goal state, the few facts that must hold when the task is done.
 
 - A goal is a fact that must be true at the moment of success because the task says so, in words or by clear
@@ -170,8 +167,18 @@ You state what success at a task looks like: the goal state, the few facts that 
 - The task alone says what is wanted. The observation serves for anchoring, and may show what the task takes for
   granted. The current state and the action help with wording and bring in no goal. A fact that merely happens to be
   true now is no goal.
+{% if reasoning == "full" %}
+- In `thinking`, go step by step. First work out from the task when it counts as done. Then go through the goal's
+  attributes one by one: cite the words of the task that ask for each, and reject what is there only because it is true
+  in the current state.
+{% else %}
+- In `thinking`, say in one short line which words of the task ask for each part of the goal.
+{% endif %}
 """
+# The last of what stays the same: prompts of one operator share all that stands before it, whatever the world.
+WORLD = "{% if instruction %}{{ '\\n\\n' + instruction }}{% endif %}"
 
+# From what changes least from step to step to what always does.
 _SEEN = """
 Task: {{ goal }}
 Previous goal state: {{ previous_goal | json }}
@@ -193,13 +200,13 @@ Current state: {{ state | json }}
 """
 _GOAL = """
 Task: {{ goal }}
+Previous goal state: {{ previous_goal | json }}
 Current state: {{ state | json }}
 {% if left_out %}
 (Oldest items of the state left out for length: {{ left_out }})
 {% endif %}
 Action: {{ action }}
 Observation: {{ observation or "None" }}
-Previous goal state: {{ previous_goal | json }}
 """
 
 
@@ -219,6 +226,6 @@ def _prompt(
     level: Level, operator: str, rules: str, template: str, fields: Any, answer: Any, shorten: Shorten
 ) -> Prompt:  # fmt: skip
     """fields, answer: generic models, filled in here with the level's kind of item."""
-    item, system = ITEMS[level], f"{rules.strip()}\n\n{FORMS[level].strip()}"
+    item, system = ITEMS[level], f"{rules.strip()}\n\n{FORMS[level].strip()}{WORLD}"
     name = f"statefactory.{level}.{operator}"
     return Prompt(name, VERSION, operator, system, template, fields[item], answer[item], shorten=shorten)

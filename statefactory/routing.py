@@ -67,6 +67,14 @@ PAPER = Convention("paper", floor=None, decimals=None, dropped=(), empty=1.0, ap
 OFFICIAL = Convention("official", floor=0.0, decimals=2, dropped=("goal_", "intermediate_"), empty=0.0, apart=True)
 
 
+def convention_of(name: str) -> Convention:
+    """The convention of that name. Raises ValueError for one that there is not."""
+    known = {convention.name: convention for convention in (PAPER, OFFICIAL)}
+    if name not in known:
+        raise ValueError(f"No convention {name!r}; choose from {', '.join(known)}")
+    return known[name]
+
+
 class AttributeMatch(NamedTuple):
     """A goal attribute and what it was compared with; aligned: None if the state entity has no attributes."""
 

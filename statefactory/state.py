@@ -92,7 +92,7 @@ def fact(text: str) -> tuple[str, Attribute] | None:
 def at_level(known: Sequence[Entity], level: Level, values: Values = "fragments") -> State:
     """Entities written at a level. values: whether an attribute's value is a fragment or a sentence (Table 11)."""
     if level == "object_attribute":
-        return tuple(known) if values == "fragments" else tuple(map(_in_sentences, known))
+        return tuple(known) if values == "fragments" else tuple(map(in_sentences, known))
     groups = tuple(Group(e.identity, tuple(sentence(e.identity, a) for a in e.attributes)) for e in known)
     return groups if level == "object_centric" else tuple(text for group in groups for text in group.statements)
 
@@ -122,15 +122,16 @@ def entity(identity: str, attributes: Mapping[str, str]) -> Entity:
     return Entity(identity, tuple(Attribute(name, value) for name, value in attributes.items()))
 
 
+def in_sentences(known: Entity) -> Entity:
+    """The entity with each value as a whole sentence."""
+    attributes = (Attribute(a.name, sentence(known.identity, a)) for a in known.attributes)
+    return Entity(known.identity, tuple(attributes))
+
+
 def _described(statements: Sequence[str], apart: bool) -> tuple[Attribute, ...]:
     if apart:
         return tuple(Attribute("state", text) for text in statements)
     return (Attribute("description", " ".join(statements)),) if statements else ()
-
-
-def _in_sentences(known: Entity) -> Entity:
-    attributes = (Attribute(a.name, sentence(known.identity, a)) for a in known.attributes)
-    return Entity(known.identity, tuple(attributes))
 
 
 def _as_fragment(attribute: Attribute) -> Attribute:

@@ -18,7 +18,7 @@ from lab.models.backbone import Backbone
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from statefactory.embeddings import Embedder
 from statefactory.extraction import Trace
-from statefactory.state import Attribute, entities, sentence
+from statefactory.state import Attribute, Values, entities, sentence
 
 if TYPE_CHECKING:
     import numpy as np
@@ -89,12 +89,15 @@ Sentence: {{ sentence }}
 )
 
 
-def probes(trace: Trace, random: Random, most: int = 1) -> list[Probe]:
-    """Up to so many anchors of an episode, each with a distractor; an episode of a single fact has none."""
+def probes(trace: Trace, random: Random, most: int = 1, values: Values = "sentences") -> list[Probe]:
+    """Up to so many anchors of an episode, each with a distractor; an episode of a single fact has none.
+
+    values: whether the trace's values are sentences, which say a fact themselves, or fragments.
+    """
     known = _history(trace)
     # Sorted: the order of a set of texts differs from process to process.
     chosen = random.sample(sorted(known), min(most, len(known)))
-    drawn = (_probe(fact, known, random) for fact in chosen)
+    drawn = (_probe(fact, known, random, values) for fact in chosen)
     return [probe for probe in drawn if probe]
 
 
@@ -135,20 +138,22 @@ def _history(trace: Trace) -> set[Known]:
     }
 
 
-def _probe(anchor: Known, known: Iterable[Known], random: Random) -> Probe | None:
+def _probe(anchor: Known, known: Iterable[Known], random: Random, values: Values) -> Probe | None:
     """With a contradiction or with a fact of another object, by a coin's toss where there are both."""
-    identity, name, value = anchor
+    (identity, name, value), said = anchor, _said(anchor, values)
     against = sorted(fact for fact in known if fact[:2] == (identity, name) and fact[2] != value)
-    others = sorted(fact for fact in known if fact[0] != identity)
+    # Two objects may share a sentence ("Both doors are shut."), which is no distractor of itself.
+    others = sorted(fact for fact in known if fact[0] != identity and _said(fact, values) != said)
     kinds = [(kind, facts) for kind, facts in ((CONTRADICTION, against), (OTHER_OBJECT, others)) if facts]
     if not kinds:
         return None
     kind, facts = random.choice(kinds)
-    return Probe(_said(anchor), _said(random.choice(facts)), kind)
+    return Probe(said, _said(random.choice(facts), values), kind)
 
 
-def _said(fact: Known) -> str:
-    return sentence(fact[0], Attribute(fact[1], fact[2]))
+def _said(fact: Known, values: Values) -> str:
+    identity, name, value = fact
+    return value if values == "sentences" else sentence(identity, Attribute(name, value))
 
 
 def _plain(text: str) -> str:

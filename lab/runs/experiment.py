@@ -79,6 +79,10 @@ class Experiment(ABC):
     def play(self, task: str, ledger: Ledger) -> Any:
         """Play one episode; returns its result, JSON. Raises MalformedAnswer and its like where the agent fails."""
 
+    def calls(self, task: str) -> Mapping[str, int]:
+        """How often an episode asks each operator, where that is known before it is played; else nothing."""
+        return {}
+
     def operators(self) -> tuple[str, ...]:
         """The operators that ask a backbone, as it is set up, by `Prompt.operator`; `engines` takes no others."""
         return ()
@@ -263,6 +267,11 @@ def collect(
         try:
             backend = "threading" if "endpoint" in kinds else "loky"
             title = f"{setup.method} {setup.condition}"
+            if asked := _asked_of_models(setup, opened.pending()):
+                progress.say(
+                    f"{title}: {asked:,} calls of a model before it ends, less what is cached; one more for each "
+                    "answer that cannot be read"
+                )
             if opened.pending() and not cluster and hasattr(backbone, "try_out"):
                 backbone.try_out()  # a wrong address or key is told before the first episode, not after its patience
             play_all(opened, episode, crew, backend, show_progress, cluster, title, sparing=not workers)
@@ -305,6 +314,13 @@ def spread(items: Sequence[T], limit: int) -> list[T]:
         raise BadSetting(f"limit={limit}: state how many, or 0 for all")
     count = min(limit, len(items)) or len(items)
     return [items[number * len(items) // count] for number in range(count)]
+
+
+def _asked_of_models(setup: Experiment, tasks: Iterable[str]) -> int:
+    """How many calls of these episodes go to a model, as far as the experiment knows them."""
+    answering = engines.parse(setup.engine)
+    counted = (setup.calls(task).items() for task in tasks)
+    return sum(n for calls in counted for name, n in calls if answering.of(name).kind in engines.MODELS)
 
 
 def recorded_parameters(backbone: Backbone) -> Mapping[str, Any]:

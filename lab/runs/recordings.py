@@ -5,6 +5,8 @@
     data/recordings/NAME/rows.csv          the finished rows of the results table
     data/recordings/NAME/usage.csv         calls, tokens, seconds and parse paths by operator
 
+Rows that no model's answers made, but files that are not on every machine, are kept as manifest and rows alone.
+
 `python -m lab record NOTEBOOK -p engine local` makes one, `replay:NAME` serves it, and notebooks show its rows.
 """
 
@@ -53,6 +55,18 @@ def save(run: Path, rows: pd.DataFrame, usage: pd.DataFrame, tasks: list[str], n
     write_atomically(target / "rows.csv", rows.to_csv(index=False).encode())
     write_atomically(target / "usage.csv", usage.to_csv(index=False).encode())
     write_atomically(target / MANIFEST, json.dumps(about, indent=1).encode())
+    return target
+
+
+def save_rows(name: str, rows: pd.DataFrame, about: Mapping[str, Any]) -> Path:
+    """Save finished rows alone, where what made them cannot be replayed: nobody answered, but files were used.
+
+    about: `method` (under which `rows` finds them), `engine`, `address` (of those files, "sha256:…"), `parameters`.
+    """
+    target = recordings_folder() / name
+    write_atomically(target / "rows.csv", rows.to_csv(index=False).encode())
+    dated = {**about, "date": datetime.date.today().isoformat()}
+    write_atomically(target / MANIFEST, json.dumps(dated, indent=1).encode())
     return target
 
 

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lab.results import tables, verdicts
-from statefactory.embeddings import known
+from lab.results import statistics, tables, verdicts
+from lab.runs import recordings
+from statefactory.embeddings import known, weights
 from statefactory.experiments import scores, scoring, triplets
 from statefactory.experiments.predictions import Results, Setup, collect
 from statefactory.experiments.scoring import STANDARD, Goal, Scoring
+from statefactory.experiments.statistics import title
 from statefactory.routing import OFFICIAL
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ LEVELS = {
     "object_centric": "Object-Centric States (Nested)",
     "statefactory": "Object-Attribute States (Ours)",
 }
+FRAGMENTS = "Object-Attribute States, values as fragments"  # of ours: at the other levels all is said in sentences
 GOALS: dict[Goal, str] = {"offline": "Offline (Oracle Goal State)", "online": "Online (Dynamic Goal State)"}
 TASK_GOALS: dict[Goal, str] = {"offline_task": "Offline, the task's own objects"}  # a third row, of ours
 # Table 15's embeddings, and the paper's spelling where it is another.
@@ -34,16 +37,54 @@ EMBEDDINGS = {
     "embeddinggemma-300m": "embedding-gemma-300m",
 }
 
+KEPT = "embedding"  # the method under which rows of embeddings are kept
+
 
 def collect_methods(setup: Setup, methods: Sequence[str], workers: int = 0, cluster: str = "") -> dict[str, Results]:
     """A run a method, so that notebooks share what they have in common."""
     return {name: collect(replace(setup, methods=(name,)), workers, cluster) for name in methods}
 
 
+def collect_levels(setup: Setup, workers: int = 0, cluster: str = "") -> dict[str, Results]:
+    """A run for each level of representation, all in sentences; under "fragments", the method with such values."""
+    runs = collect_methods(replace(setup, values="sentences"), list(LEVELS), workers, cluster)
+    fragments = replace(setup, methods=("statefactory",), values="fragments")
+    return runs | {"fragments": collect(fragments, workers, cluster)}
+
+
 def representation(runs: Mapping[str, Results], score: Scoring = STANDARD) -> pd.DataFrame:
-    """Table 13's rows. runs: method -> its run, for the methods of LEVELS."""
+    """Table 13's rows, and the one with fragments. runs: of `collect_levels`."""
     found = [row for method, name in LEVELS.items() for row in scoring.rows(runs[method], method, score, name)]
+    found += scoring.rows(runs["fragments"], "statefactory", score, FRAGMENTS)
     return judged("Table 13", runs["raw"], tables.table(found))
+
+
+def gains(runs: Mapping[str, Results], score: Scoring = STANDARD) -> pd.DataFrame:
+    """What each level of structure takes off the EPIC distance of the one before it, pair by pair, in each domain.
+
+    runs: of `collect_levels`. p_value: of a sign-flip test, for a single domain and step; the more of them are looked
+    at, the more come out small by chance.
+    """
+    import pandas as pd
+
+    found = {
+        method: {
+            domain: dict(zip([pair.task for pair in runs[method].pairs[domain]], values, strict=True))
+            for domain, values in scoring.distances(runs[method], method, score).items()
+        }
+        for method in LEVELS
+    }
+    lines = []
+    for before, after in zip(LEVELS, list(LEVELS)[1:], strict=False):
+        for domain in found[after]:
+            test = statistics.compare(found[before][domain], found[after][domain])
+            lines.append(
+                {"from": LEVELS[before], "to": LEVELS[after], "domain": title(domain), "gain": test.difference.value,
+                 "ci_low": test.difference.low, "ci_high": test.difference.high, "p_value": test.p_value, "n": test.n,
+                 "backbone": scoring.answering(runs[after], after).label,
+                 "evidence": scoring.evidence_of(runs[after], after, score)}
+            )  # fmt: skip
+    return pd.DataFrame(lines)
 
 
 def goal_sources(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
@@ -69,6 +110,36 @@ def embedding_rows(
         rows += [{**row, "method": title} for row in triplets.accuracy_rows(made, name)]
         rows += scoring.rows(results, "statefactory", replace(score, embedding=name), title)
     return judged("Table 15", results, tables.table(rows))
+
+
+def keep(rows: pd.DataFrame, results: Results) -> list[str]:
+    """Keep the rows of Table 15 whose embedding is not part of the set-up, to be shown where its files are not.
+
+    Returns the names under which they lie beside the recordings.
+    """
+    kept = []
+    for name, entry in weights.KNOWN.items():
+        own = rows[rows["method"] == EMBEDDINGS.get(name, name)]
+        if name == STANDARD.embedding or own.empty:
+            continue
+        data = results.setup.data
+        about = {"method": KEPT, "engine": results.setup.engine, "address": f"sha256:{weights.fingerprint(entry)}",
+                 "parameters": {**results.setup.parameters(), "embedding": name}}  # fmt: skip
+        kept.append(recordings.save_rows(f"embedding-{name}-{data}", own, about).name)
+    return kept
+
+
+def with_kept(rows: pd.DataFrame, data: str) -> pd.DataFrame:
+    """These rows of Table 15, and those that are kept of embeddings without one, made from the same kind of data."""
+    import pandas as pd
+
+    known = recordings.manifests().items()
+    names = [name for name, about in known if about["method"] == KEPT and about["parameters"]["data"] == data]
+    if not names:
+        return rows
+    kept = recordings.rows(KEPT)
+    kept = kept[kept["source"].str.startswith(tuple(f"recording {name}," for name in names))]
+    return pd.concat([rows, kept[~kept["method"].isin(rows["method"])]], ignore_index=True)
 
 
 def backbones(setup: Setup, engines: Sequence[str], workers: int = 0, cluster: str = "") -> dict[str, Results]:

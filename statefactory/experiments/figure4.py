@@ -13,6 +13,7 @@ from statefactory.experiments.predictions import EXTRACTING, INSTRUCTIONS
 from statefactory.experiments.scoring import embedder_of
 from statefactory.extraction import extract
 from statefactory.predictors.factored import trace_rewards
+from statefactory.state import Values
 from statefactory.walkthrough import Walkthrough, walk
 
 if TYPE_CHECKING:
@@ -31,11 +32,13 @@ class Walked:
 
 
 def walked(
-    domain: str, number: int, engine: str, embedding: str, seed: int = 0, engines: Mapping[str, str] | None = None
-) -> Walked:
+    domain: str, number: int, engine: str, embedding: str, seed: int = 0, engines: Mapping[str, str] | None = None,
+    values: Values = "fragments",
+) -> Walked:  # fmt: skip
     """The pair of that number among the domain's made pairs, sorted by task. Raises ValueError if there is none.
 
-    engines: as of an experiment, who answers single operators instead; UnknownOperator for one that there is not.
+    values: of attributes, see `statefactory.extraction.extract`; Table 17 prints fragments. engines: as of an
+    experiment, who answers single operators instead; UnknownOperator for one that there is not.
     """
     backbone = connected(str(routed(engine, engines or {}, EXTRACTING, "StateFactory")))
     pairs = build_all("made", seed, domains=(domain,))[domain].pairs()
@@ -43,7 +46,7 @@ def walked(
         raise ValueError(f"{domain} has no made pair {number}; its pairs are 0 to {len(pairs) - 1}")
     pair, embedder = pairs[number], embedder_of(embedding)
     traces = [
-        extract(backbone, row.goal_description, row.actions, row.observations,
+        extract(backbone, row.goal_description, row.actions, row.observations, values=values,
                 instruction=INSTRUCTIONS.get(domain, "")) for row in (pair.positive, pair.negative)
     ]  # fmt: skip
     answering = backbone.engine

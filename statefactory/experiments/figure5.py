@@ -31,11 +31,12 @@ def panels(
     cluster: str = "",
 ) -> dict[str, pd.DataFrame]:
     """Panel -> its rows, published before measured, of one metric each: Overall, or triplet accuracy in the last."""
-    runs = ablations.collect_methods(setup, list(ablations.LEVELS), workers, cluster)
+    runs = ablations.collect_levels(setup, workers, cluster)
     results = runs["statefactory"]
     source = collect(Setup(data="made"), workers, cluster)
     made = triplets.collect(source, paraphraser, workers=workers, cluster=cluster)
     embedded = ablations.embedding_rows(results, made, ablations.available(embeddings))
+    embedded = ablations.with_kept(embedded, results.setup.data)
     found = {
         "representation": ablations.representation(runs),
         "goal": ablations.goal_sources(results),

@@ -19,30 +19,36 @@ from lab.runs.experiment import Experiment, spread
 from lab.runs.run import Episode
 from statefactory.benchmark import DOMAINS, Pair, Row, build_all, data_of
 from statefactory.extraction import Trace, read_trace
-from statefactory.predictors import METHODS, register
+from statefactory.predictors import METHODS, Given, register
 from statefactory.predictors.factored import StateFactory
 from statefactory.predictors.judge import Judge, Mode
+from statefactory.prompts import Reasoning
 from statefactory.state import Level, Values
 
 if TYPE_CHECKING:
     import numpy as np
 
 SLICE = 6  # made pairs of each domain, spread evenly, where the limit is -1
-# Said first in each prompt of a world. The official program has such a text for WebShop alone; this is our own.
+# Said in each prompt of a world. The official program has such a text for WebShop alone. In our own words: what it says
+# of the shop and of the goal, which it wants to hold the purchased product and the confirmation page; and what it does
+# not say, that pages repeat the task.
 INSTRUCTIONS = {
-    "webshop": "The world is the web site of a shop, and an observation is the text of a page; [button] stands before "
-    "something to click. Every page repeats the task: that is no observation."
+    "webshop": "The world is the web site of a shop: an agent searches, opens a product among the results, chooses "
+    "options such as size and color, and buys it. An observation is the text of a page; [button] stands before "
+    "something to click. Every page repeats the task: that is no observation. Where a page tells nothing new, nothing "
+    "has changed. The task is done when the product has been purchased and the confirmation page is shown, so the goal "
+    "state holds the purchased product and the confirmation page. It begins with the task's general description and "
+    "becomes more exact with what the agent finds."
 }
 
 
 JUDGING = ("judge",)  # the operators of a judge, and of an extraction; at its raw level it asks none of them
 EXTRACTING = ("perceive", "refine", "interpret")
-EXTRACTIONS: dict[str, tuple[str, Level, Values]] = {
-    "statefactory": ("StateFactory", "object_attribute", "fragments"),
-    "sentences": ("StateFactory, values as sentences", "object_attribute", "sentences"),
-    "object_centric": ("Object-centric states", "object_centric", "fragments"),
-    "textual": ("Textual states", "textual", "fragments"),
-    "raw": ("Raw observations", "raw", "fragments"),
+EXTRACTIONS: dict[str, tuple[str, Level]] = {
+    "statefactory": ("StateFactory", "object_attribute"),
+    "object_centric": ("Object-centric states", "object_centric"),
+    "textual": ("Textual states", "textual"),
+    "raw": ("Raw observations", "raw"),
 }
 MODES: dict[str, tuple[str, Mode]] = {
     "judge_intuitive": ("LLM-as-a-Judge, intuitive prompt", "intuitive"),
@@ -52,16 +58,16 @@ MODES: dict[str, tuple[str, Mode]] = {
 JUDGES = tuple(MODES)
 
 
-def _extracting(level: Level, values: Values, backbone: Backbone, instruction: str) -> StateFactory:
-    return StateFactory(backbone, level=level, values=values, instruction=instruction)
+def _extracting(level: Level, backbone: Backbone, given: Given) -> StateFactory:
+    return StateFactory(backbone, level=level, **given._asdict())
 
 
-def _judging(mode: Mode, backbone: Backbone, instruction: str) -> Judge:
+def _judging(mode: Mode, backbone: Backbone, given: Given) -> Judge:
     return Judge(backbone, mode)  # its prompt has no place for an instruction (Table 8)
 
 
-for _name, (_title, _level, _values) in EXTRACTIONS.items():
-    register(_name, _title, EXTRACTING)(partial(_extracting, _level, _values))
+for _name, (_title, _level) in EXTRACTIONS.items():
+    register(_name, _title, EXTRACTING)(partial(_extracting, _level))
 for _name, (_title, _mode) in MODES.items():
     register(_name, _title, JUDGING)(partial(_judging, _mode))
 
@@ -70,12 +76,15 @@ for _name, (_title, _mode) in MODES.items():
 class Setup(Experiment):
     """Predictors on some of the benchmark's pairs.
 
-    methods: names of METHODS. limit: pairs a domain, 0 for all, -1 for all of official data and SLICE of made.
-    shortest: take the shortest pairs, else pairs spread evenly over the tasks. seed: of the benchmark and of noise.
+    methods: names of METHODS. values, reasoning: see `statefactory.extraction.Extractor`. limit: pairs a domain, 0 for
+    all, -1 for all of official data and SLICE of made. shortest: take the shortest pairs, else pairs spread evenly over
+    the tasks. seed: of the benchmark and of noise.
     held_out: pairs of tasks that no rule was written on (`statefactory.benchmark.held_out`).
     """
 
     methods: tuple[str, ...] = ("statefactory",)
+    values: Values = "sentences"
+    reasoning: Reasoning = "short"
     domains: tuple[str, ...] = DOMAINS
     shortest: bool = False
     held_out: bool = False
@@ -118,11 +127,20 @@ class Setup(Experiment):
         """A pair under all methods: only pairs that every method has finished are compared."""
         return pair_of(task)
 
+    def calls(self, task: str) -> dict[str, int]:
+        """One of each operator a step; raw text asks nobody."""
+        name, domain, row_id = task.split("/", 2)
+        if name == "raw":
+            return {}
+        return dict.fromkeys(
+            operators_of(name), len(_rows(domain, self.data, self.seed, self.held_out)[row_id].trajectory)
+        )
+
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
         """What the method's predictor keeps: rewards, or what was extracted along the trajectory."""
         name, domain, row_id = task.split("/", 2)
         row = _rows(domain, self.data, self.seed, self.held_out)[row_id]
-        predictor = METHODS[name].make(ledger, INSTRUCTIONS.get(domain, ""))
+        predictor = METHODS[name].make(ledger, Given(INSTRUCTIONS.get(domain, ""), self.values, self.reasoning))
         # The published trajectories have no first observation, and nor do those that a predictor is scored on.
         return predictor.result(predictor.follow(row.goal_description, row.actions, row.observations)[1:])
 

@@ -18,9 +18,11 @@ from statefactory.epic import epic_distances
 from statefactory.experiments import scores
 from statefactory.experiments.predictions import Results, operators_of
 from statefactory.experiments.statistics import title
+from statefactory.extraction import Trace
 from statefactory.predictors import METHODS
 from statefactory.predictors.factored import trace_rewards
 from statefactory.routing import PAPER, Convention
+from statefactory.rules import blocksworld
 from statefactory.state import Entity, State, entities
 
 if TYPE_CHECKING:
@@ -38,13 +40,15 @@ class Scoring:
     goal: "online", as interpreted step by step; "offline", the state that the expert's last step led to, all of it, for
     the whole pair; "offline_task", of that state the objects that the task's own goal names, if any. The latter two are
     an oracle's knowledge, and what they give is simulated (§4.3, Table 14). ignored: names of goal attributes that are
-    left out, and with them the goals that have no other; at the level of objects and attributes.
+    left out, and with them the goals that have no other. wording: of BlocksWorld's positions as the rules state them,
+    see `statefactory.rules.blocksworld.WORDINGS`. The last two are for objects with attributes.
     """
 
     embedding: str = DEFAULT
     convention: Convention = PAPER
     goal: Goal = "online"
     ignored: tuple[str, ...] = ()
+    wording: str = "observed"
 
 
 STANDARD = Scoring()  # as in the paper's Table 1
@@ -154,7 +158,7 @@ def _embed(results: Results, method: str, scoring: Scoring) -> None:
     """Embed all texts of the run in large batches, each kept at once; a trajectory's own batch then finds them."""
     texts: set[str] = set()
     for domain, pairs in results.pairs.items():
-        traces = (results.trace(method, domain, row) for pair in pairs for row in pair.rows)
+        traces = (_trace(results, method, domain, row, scoring) for pair in pairs for row in pair.rows)
         states = {state for trace in traces if trace for state in (*trace.states, *trace.goals)}
         for entity in {entity for state in states for entity in entities(state, scoring.convention.apart)}:
             texts |= {entity.identity, *(text for a in entity.attributes for text in (a.name, a.value))}
@@ -171,7 +175,7 @@ def _embed(results: Results, method: str, scoring: Scoring) -> None:
 
 
 def _of_row(results: Results, method: str, domain: str, pair: Pair, row: Row, scoring: Scoring) -> np.ndarray:
-    trace = results.trace(method, domain, row)
+    trace = _trace(results, method, domain, row, scoring)
     if trace is None:
         return results.rewards(method, domain, row)
     goal = None if scoring.goal == "online" else _reached(results, method, domain, pair.positive, scoring)
@@ -180,9 +184,19 @@ def _of_row(results: Results, method: str, domain: str, pair: Pair, row: Row, sc
     return trace_rewards(trace, embedder_of(scoring.embedding), scoring.convention, goal)
 
 
+def _trace(results: Results, method: str, domain: str, row: Row, scoring: Scoring) -> Trace | None:
+    """What was extracted, in the wording of the scoring; None where the episode failed."""
+    trace = results.trace(method, domain, row)
+    if trace is None or domain != "blocksworld" or scoring.wording == STANDARD.wording:
+        return trace
+    distinct = dict.fromkeys((*trace.states, *trace.goals))
+    said = {state: blocksworld.reworded(_objects(state), scoring.wording) for state in distinct}
+    return replace(trace, states=tuple(said[s] for s in trace.states), goals=tuple(said[g] for g in trace.goals))
+
+
 def _reached(results: Results, method: str, domain: str, positive: Row, scoring: Scoring) -> State:
     """The state that the expert's last step led to; () where the episode failed."""
-    trace = results.trace(method, domain, positive)
+    trace = _trace(results, method, domain, positive, scoring)
     if trace is None:
         return ()
     last = max((number for number, step in enumerate(positive.trajectory) if step.reward.is_expert), default=-1)
@@ -197,7 +211,7 @@ def _objects(state: State) -> tuple[Entity, ...]:
     """The state's objects. Raises TypeError at the levels of sentences, which have none."""
     found = tuple(entity for entity in state if isinstance(entity, Entity))
     if len(found) != len(state):
-        raise TypeError("this scoring is of objects with attributes; use the method 'statefactory' or 'sentences'")
+        raise TypeError("this scoring is of objects with attributes; use the method 'statefactory'")
     return found
 
 

@@ -19,16 +19,29 @@ from statefactory.experiments.scoring import STANDARD, Scoring
 from statefactory.predictors import METHODS
 from statefactory.routing import OFFICIAL, PAPER
 from statefactory.rules import fidelity
+from statefactory.state import Values
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def methods_for(engine: str, others: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """What an engine, with others for single operators, can answer: the rules read worlds, and only a model judges.
+VALUES: tuple[Values, ...] = ("sentences", "fragments")
+# Those of `statefactory.rules.blocksworld.WORDINGS`.
+WORDINGS = {
+    "observed": "the observation's words: on top of the blue block",
+    "short": "shortened: on blue block",
+    "searched": "searched among 150: red on blue",
+}
 
-    Predictors of one's own, registered before (`statefactory.predictors.register`), come last.
+
+def methods_for(engine: str, others: Mapping[str, str] | None = None, chosen: Sequence[str] = ()) -> tuple[str, ...]:
+    """The chosen methods, or all that an engine, with others for single operators, can answer.
+
+    The rules read worlds, and only a model judges. Predictors of one's own, registered before
+    (`statefactory.predictors.register`), come last.
     """
+    if chosen:
+        return tuple(chosen)
     judging = engines.with_others(engine, others or {}).of("judge")
     own = (name for name in METHODS if name not in EXTRACTIONS and name not in JUDGES)
     return ("statefactory", *(() if judging.by_rules else JUDGES), *own)
@@ -77,19 +90,38 @@ def costs(results: Results) -> pd.DataFrame:
     return experiment.costs(results, lambda task: {"method": METHODS[task.split("/")[0]].title})
 
 
-def variants(results: Results, sentences: Results, score: Scoring = STANDARD) -> pd.DataFrame:
-    """StateFactory as the paper has it in two ways each: conventions of routing, and values as fragments or sentences.
+def both_values(setup: Setup, workers: int = 0, cluster: str = "") -> dict[Values, Results]:
+    """StateFactory on the same pairs with each form of an attribute's value, the paper's first."""
+    chosen = replace(setup, methods=("statefactory",))
+    return {values: collect(replace(chosen, values=values), workers, cluster) for values in VALUES}
 
-    sentences: the same pairs extracted with the method "sentences".
+
+def variants(runs: Mapping[Values, Results], score: Scoring = STANDARD) -> pd.DataFrame:
+    """StateFactory as the paper has it in two ways each: conventions of routing, and values as sentences or fragments.
+
+    runs: of `both_values`.
     """
-    runs = {"fragments": (results, "statefactory"), "sentences": (sentences, "sentences")}
     conventions = {"the paper's equations": PAPER, "the official program": OFFICIAL}
     return tables.table(
         row
-        for values, (of, method) in runs.items()
+        for values, of in runs.items()
         for title, convention in conventions.items()
-        for row in scoring.rows(of, method, replace(score, convention=convention), f"values as {values}, {title}")
+        for row in scoring.rows(
+            of, "statefactory", replace(score, convention=convention), f"values as {values}, {title}"
+        )
     )
+
+
+def wordings(runs: Mapping[Values, Results], score: Scoring = STANDARD) -> pd.DataFrame:
+    """BlocksWorld's distance with each wording of a position, the searched one among them. runs: of `both_values`."""
+    rows = [
+        row
+        for values, of in runs.items()
+        for wording, title in WORDINGS.items()
+        for row in scoring.rows(of, "statefactory", replace(score, wording=wording), f"{title}, values as {values}")
+        if row["metric"] == scores.metric("blocksworld")
+    ]
+    return tables.table(rows)
 
 
 def fidelity_table(games: int, seed: int, names: Sequence[str] = fidelity.NAMES) -> pd.DataFrame:

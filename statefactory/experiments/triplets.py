@@ -120,7 +120,8 @@ def probes_of(extracted: Results, each: int, seed: int, predictor: str) -> dict[
         for number, pair in enumerate(spread(pairs, each)):
             row = pair.rows[number % len(pair.rows)]
             trace = extracted.trace(predictor, domain, row)
-            drawn = probes(trace, Random(f"{row.id} {seed}")) if trace else []
+            values = extracted.setup.values
+            drawn = probes(trace, Random(f"{row.id} {seed}"), values=values) if trace else []
             found |= {f"{domain}/{row.id}/{place}": probe for place, probe in enumerate(drawn)}
     return found
 

@@ -1,20 +1,48 @@
-"""Horizontal bar charts: one row a bar, grouped by name, so that long names stay legible."""
+"""Horizontal bar charts: one row a bar, grouped by name, so that long names stay legible.
+
+A backbone has one color in all figures. How a number came to be shows in it: published bars are lighter, simulated ones
+dotted.
+"""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.patches import Patch
 
-PALETTE = ("#6aaed6", "#f0b04f", "#8fd0b8", "#c99ac4", "#d8c26a", "#a0a0d8")
-PUBLISHED = "0.87"
+NO_MODEL = "no model"
+COLORS = {
+    NO_MODEL: "0.62",
+    "rules": "#6aaed6",
+    "gpt-oss-20b": "#f0b04f",
+    "Qwen3-14B": "#c99ac4",
+    "Qwen3-30B-A3B-Instruct-2507": "#cdb84f",
+    "Qwen3-30B-A3B-Thinking-2507": "#a0a0d8",
+    "qwen2.5-coder-0.5b": "#7cc7ab",
+    "qwen2.5-coder-1.5b": "#e58f86",
+}
+OTHERS = ("#b5896f", "#8aa84f", "#5f9ea0", "#d17fb0", "#7f8fb3", "#c0a16b")  # for all others, by their names
+LIGHTER = 0.4  # what a published bar keeps of its color
 EDGE = "0.45"
 BREAK = 0.7  # between names, in rows
+DOTS = "...."
+
+
+def color(backbone: str, evidence: str = "measured") -> tuple[float, float, float]:
+    """A backbone's color; settings behind its name, such as "(Low)", change nothing."""
+    from matplotlib.colors import to_rgb
+
+    name = backbone.split(" (")[0]
+    # A checksum, since Python's own hash differs from process to process.
+    red, green, blue = to_rgb(COLORS.get(name) or OTHERS[crc32(name.encode()) % len(OTHERS)])
+    kept = LIGHTER if evidence == "published" else 1.0
+    return 1 - kept * (1 - red), 1 - kept * (1 - green), 1 - kept * (1 - blue)
 
 
 class Bar(NamedTuple):
@@ -30,29 +58,28 @@ class Bar(NamedTuple):
 
 def labelled(results: pd.DataFrame, column: str) -> pd.DataFrame:
     """Results with a name, from `column`, and a series: how the number came to be, and with which backbone."""
-    backbones = [f" · {name}" if isinstance(name, str) and name else "" for name in results["backbone"]]
-    series = results["evidence"] + (" · backbone as named" if column == "backbone" else backbones)
-    series = series.where(results["evidence"] != "published", "published")
-    return results.assign(name=results[column], series=series)
+    known = [name if isinstance(name, str) and name not in ("", "none") else NO_MODEL for name in results["backbone"]]
+    series = [f"{evidence} · {backbone}" for evidence, backbone in zip(results["evidence"], known, strict=True)]
+    return results.assign(name=results[column], backbone=known, series=series)
 
 
-def colors(series: Sequence[str]) -> dict[str, str]:
-    """A grey for what is published, and a color for each other series, in the order given."""
-    own = [name for name in dict.fromkeys(series) if name != "published"]
-    return {"published": PUBLISHED} | {name: PALETTE[number % len(PALETTE)] for number, name in enumerate(own)}
-
-
-def laid(frame: pd.DataFrame, names: Sequence[str], look: Mapping[str, str]) -> list[Bar]:
-    """Bars from top to bottom: by name, published first. look: series -> color."""
+def laid(frame: pd.DataFrame, names: Sequence[str]) -> list[Bar]:
+    """Bars from top to bottom: by name, published first."""
     bars: list[Bar] = []
     y = 0.0
     for name in names:
-        there = set(frame.loc[frame["name"] == name, "series"])
-        for series in (series for series in look if series in there):
-            bars.append(Bar(name, series, y, look[series]))
+        own = frame[frame["name"] == name].drop_duplicates("series").to_dict("records")
+        for row in sorted(own, key=lambda row: row["evidence"] != "published"):
+            bars.append(bar(row, y))
             y += 1
-        y += BREAK if there else 0
+        y += BREAK if own else 0
     return bars
+
+
+def bar(row: Mapping[str, Any], y: float) -> Bar:
+    """The bar of a labelled row of a results table."""
+    hatch = DOTS if row["evidence"] == "simulated" else ""
+    return Bar(row["name"], row["series"], y, color(row["backbone"], row["evidence"]), hatch)
 
 
 def values(frame: pd.DataFrame, metric: str) -> dict[tuple[str, str], tuple[float, float, float]]:
@@ -99,9 +126,15 @@ def name_rows(axes: Axes, bars: Sequence[Bar], room: int = 26) -> None:
     axes.tick_params(axis="y", length=0)
 
 
-def legend(look: Mapping[str, str], bars: Sequence[Bar]) -> list[Patch]:
-    """A patch for each series that has a bar."""
+def legend(frame: pd.DataFrame, column: str = "method") -> list[Patch]:
+    """A patch for each backbone, unless bars are named by it, and what tells published and simulated bars."""
     from matplotlib.patches import Patch
 
-    there = {bar.series for bar in bars}
-    return [Patch(facecolor=color, edgecolor=EDGE, label=name) for name, color in look.items() if name in there]
+    backbones = [] if column == "backbone" else list(dict.fromkeys(frame["backbone"]))
+    patches = [Patch(facecolor=color(name), edgecolor=EDGE, label=name) for name in backbones]
+    there = set(frame["evidence"])
+    if "published" in there:
+        patches.append(Patch(facecolor=color(NO_MODEL, "published"), edgecolor=EDGE, label="lighter: published"))
+    if "simulated" in there:
+        patches.append(Patch(facecolor="white", edgecolor=EDGE, hatch=DOTS, label="dotted: simulated"))
+    return patches

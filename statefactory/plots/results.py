@@ -44,7 +44,7 @@ PANELS: Mapping[str, Panel] = {
 def draw_table1(results: pd.DataFrame) -> Figure:
     """The EPIC distances of Table 1, a column a domain: zero-shot methods as bars, a color a backbone.
 
-    Published bars are light and hatched; ours have their 95 % intervals. Supervised methods, which the paper alone
+    Published bars are lighter; ours have their 95 % intervals. Supervised methods, which the paper alone
     reports, are marks in the last row, with a line for the one that was trained on all domains.
     results: a results table with the metrics of `statefactory.experiments.scores.metrics`. Raises ValueError if it
     has no zero-shot method.
@@ -53,8 +53,8 @@ def draw_table1(results: pd.DataFrame) -> Figure:
     trained = shown["method"].str.startswith(SUPERVISED)
     if trained.all():
         raise ValueError("no EPIC distance of a zero-shot method among the results")
-    frame, look = _by_backbone(shown[~trained])
-    rows = _families(frame, look)
+    frame = bars.labelled(shown[~trained], "method")
+    rows = _families(frame)
     last = rows[-1].y + 1 + bars.BREAK
     figure, axes = _columns(shown, len(rows) + 2)
     for each, metric in zip(axes, _present(shown), strict=True):
@@ -62,7 +62,7 @@ def draw_table1(results: pd.DataFrame) -> Figure:
         _draw_supervised(each, shown[trained & (shown["metric"] == metric)], last)
     names = {row.y: row.name for row in rows} | ({last: "Supervised, published"} if trained.any() else {})
     axes[0].set_yticks(list(names), list(names.values()), fontsize="small")
-    figure.legend(handles=_table1_legend(look, trained.any()), loc="outside upper left", ncols=6, fontsize="small")
+    figure.legend(handles=_table1_legend(frame, trained.any()), loc="outside upper left", ncols=6, fontsize="small")
     return _finished(figure, axes, results)
 
 
@@ -77,13 +77,12 @@ def draw_by_domain(
     frame = bars.labelled(results[results["metric"].isin(metrics()) & results[column].isin(order)], column)
     if frame.empty:
         raise ValueError(f"no EPIC distance of {', '.join(order)}; the {column} is one of {set(results[column])}")
-    look = bars.colors(frame["series"])
-    rows = bars.laid(frame, order, look)
+    rows = bars.laid(frame, order)
     figure, axes = _columns(frame, len(rows) + 0.7 * len(order))
     for each, metric in zip(axes, _present(frame), strict=True):
         bars.draw(each, rows, frame, metric)
     bars.name_rows(axes[0], rows)
-    figure.legend(handles=bars.legend(look, rows), loc="outside upper left", ncols=4, fontsize="small")
+    figure.legend(handles=bars.legend(frame, column), loc="outside upper left", ncols=4, fontsize="small")
     return _finished(figure, axes, frame)
 
 
@@ -91,8 +90,8 @@ def draw_ablations(panels: Mapping[str, pd.DataFrame]) -> Figure:
     """Figure 5: the Overall value of every setting, published beside ours, with its interval.
 
     panels: a results table for each of PANELS' names, or for some of them. Bars of one name stand together, so that
-    what is measured should be named as the paper has it. Among those of a kind (published, or measured with a
-    backbone) the best is hatched red and the worst blue. Raises ValueError for a name that is not in PANELS.
+    what is measured should be named as the paper has it. Among those of one evidence and backbone the best is hatched
+    red and the worst blue. Raises ValueError for a name that is not in PANELS.
     """
     import matplotlib.pyplot as plt
     import pandas as pd
@@ -105,20 +104,21 @@ def draw_ablations(panels: Mapping[str, pd.DataFrame]) -> Figure:
         if name in panels:
             shown = panels[name][(panels[name]["metric"] == panel.metric) & panels[name]["value"].notna()]
             frames[name] = bars.labelled(shown, panel.column)
-    look = bars.colors(pd.concat(frames.values())["series"])
     figure, axes = plt.subplots(2, 3, figsize=(WIDTH, 7.6), layout="constrained")
     cells = list(axes.flat)
     for each, (name, frame) in zip(cells, frames.items(), strict=False):
-        _draw_panel(each, frame, PANELS[name], look)
+        _draw_panel(each, frame, PANELS[name])
     for each in cells[len(frames) :]:
         each.axis("off")
-    legend = _ablation_legend(look, pd.concat(frames.values()))
-    cells[len(frames)].legend(handles=legend, loc="center", fontsize="small", frameon=False)
+    methods = [frame for name, frame in frames.items() if PANELS[name].column == "method"]
+    cells[len(frames)].legend(
+        handles=_ablation_legend(pd.concat(methods or frames.values())), loc="center", fontsize="small", frameon=False
+    )
     return _finished(figure, [], pd.concat(frames.values()))
 
 
-def _draw_panel(axes: Axes, frame: pd.DataFrame, panel: Panel, look: Mapping[str, str]) -> None:
-    rows = bars.laid(frame, list(dict.fromkeys(frame["name"])), look)
+def _draw_panel(axes: Axes, frame: pd.DataFrame, panel: Panel) -> None:
+    rows = bars.laid(frame, list(dict.fromkeys(frame["name"])))
     bars.draw(axes, _hatched(rows, frame, panel.metric), frame, panel.metric)
     bars.name_rows(axes, rows, room=19)
     better = "higher" if panel.metric == TRIPLETS else "lower"
@@ -127,52 +127,38 @@ def _draw_panel(axes: Axes, frame: pd.DataFrame, panel: Panel, look: Mapping[str
 
 
 def _hatched(rows: Sequence[Bar], frame: pd.DataFrame, metric: str) -> list[Bar]:
-    """The bars with the best and the worst of each series marked, where a series has more than one."""
+    """The bars with the best and the worst of each evidence and backbone marked, where there is more than one."""
     marked: dict[tuple[str, str], str] = {}
     for series, of in frame[frame["metric"] == metric].groupby("series"):
         low, high = (of.loc[place, "name"] for place in (of["value"].idxmin(), of["value"].idxmax()))
         best, worst = (high, low) if metric == TRIPLETS else (low, high)
-        # A series with one value has no best.
+        # One value alone has no best, and of other backbones it is not: they would be compared by another thing.
         if best != worst:
             marked |= {(best, series): BEST, (worst, series): WORST}
-    return [row._replace(hatch="////", edge=marked[row.name, row.series]) if (row.name, row.series) in marked else row
-            for row in rows]  # fmt: skip
+    edges = [marked.get((row.name, row.series)) for row in rows]
+    return [
+        row._replace(hatch=row.hatch + "////", edge=edge) if edge else row
+        for row, edge in zip(rows, edges, strict=True)
+    ]
 
 
-def _ablation_legend(look: Mapping[str, str], frame: pd.DataFrame) -> list[Artist]:
+def _ablation_legend(frame: pd.DataFrame) -> list[Artist]:
     from matplotlib.patches import Patch
 
-    series = set(frame["series"])
-    kinds = [Patch(facecolor=color, edgecolor=bars.EDGE, label=name) for name, color in look.items() if name in series]
-    marks = [Patch(facecolor="white", edgecolor=color, hatch="////", label=f"the {word} of its kind")
+    marks = [Patch(facecolor="white", edgecolor=color, hatch="////", label=f"the {word} of its evidence and backbone")
              for word, color in (("best", BEST), ("worst", WORST))]  # fmt: skip
-    return [*kinds, *marks]
+    return [*bars.legend(frame), *marks]
 
 
-def _by_backbone(results: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Results with a row each, named by method and how it came to be, and a color for each backbone."""
-    backbones = [
-        name if isinstance(name, str) and name not in ("", "none") else "no model" for name in results["backbone"]
-    ]
-    frame = results.assign(name=results["method"], backbone=backbones)
-    frame["series"] = frame["evidence"] + " · " + frame["backbone"]
-    look = {name: bars.PALETTE[place % len(bars.PALETTE)] for place, name in enumerate(dict.fromkeys(backbones))}
-    return frame, look
-
-
-def _families(frame: pd.DataFrame, look: Mapping[str, str]) -> list[Bar]:
+def _families(frame: pd.DataFrame) -> list[Bar]:
     """A bar for each method, backbone and evidence; methods of one family together, published first."""
-    from matplotlib.colors import to_rgb
-
     rows: list[Bar] = []
-    keys = list(dict.fromkeys(zip(frame["method"], frame["evidence"], frame["backbone"], strict=True)))
+    each = frame.drop_duplicates(["name", "series"]).to_dict("records")
     y = 0.0
-    for family in dict.fromkeys(method.split(",")[0] for method, _, _ in keys):
-        own = [key for key in keys if key[0].split(",")[0] == family]
-        for method, evidence, backbone in sorted(own, key=lambda key: key[1] != "published"):
-            light = tuple(1 - 0.4 * (1 - part) for part in to_rgb(look[backbone]))
-            color, hatch = (light, "////") if evidence == "published" else (look[backbone], "")
-            rows.append(Bar(method, f"{evidence} · {backbone}", y, color, hatch))
+    for family in dict.fromkeys(row["name"].split(",")[0] for row in each):
+        own = [row for row in each if row["name"].split(",")[0] == family]
+        for row in sorted(own, key=lambda row: row["evidence"] != "published"):
+            rows.append(bars.bar(row, y))
             y += 1
         y += bars.BREAK
     return rows
@@ -190,16 +176,13 @@ def _draw_supervised(axes: Axes, trained: pd.DataFrame, y: float) -> None:
         axes.set_xlim(0, max(axes.get_xlim()[1], trained["value"].max() * 1.08))
 
 
-def _table1_legend(look: Mapping[str, str], trained: bool) -> list[Artist]:
+def _table1_legend(frame: pd.DataFrame, trained: bool) -> list[Artist]:
     from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
 
-    kinds = [Patch(facecolor=color, edgecolor=bars.EDGE, label=name) for name, color in look.items()]
-    kinds.append(Patch(facecolor="white", edgecolor=bars.EDGE, hatch="////", label="published"))
     marks = (("D", "0.2", "supervised, all domains"), ("|", "0.45", "supervised, one domain"),
              ("x", "0.45", "VLWM-critic"))  # fmt: skip
     lines = [Line2D([], [], marker=marker, color=color, linestyle="none", label=text) for marker, color, text in marks]
-    return [*kinds, *(lines if trained else [])]
+    return [*bars.legend(frame), *(lines if trained else [])]
 
 
 def _present(frame: pd.DataFrame) -> list[str]:

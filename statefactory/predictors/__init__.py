@@ -6,12 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
 
     from lab.models.backbone import Backbone
+    from statefactory.prompts import Reasoning
+    from statefactory.state import Values
 
 M = TypeVar("M")
 
@@ -63,15 +65,23 @@ class Predictor(ABC, Generic[M]):
         return {"rewards": self.scores(memories).tolist(), "malformed": 0}
 
 
-Make = Callable[["Backbone", str], Predictor[Any]]
+class Given(NamedTuple):
+    """What an experiment's settings tell a predictor. instruction: the world's, or "". The rest: as for `Extractor`."""
+
+    instruction: str = ""
+    values: Values = "sentences"
+    reasoning: Reasoning = "short"
+
+
+Make = Callable[["Backbone", Given], Predictor[Any]]
 
 
 @dataclass(frozen=True)
 class Method:
     """A predictor as experiments run it.
 
-    title: in tables. make: (backbone, the world's instruction or "") -> the predictor. operators: of the prompts that
-    it asks, so that each can have an engine of its own; none if it asks no model. version: part of a run's identity.
+    title: in tables. make: (backbone, what the settings say) -> the predictor. operators: of the prompts that it asks,
+    so that each can have an engine of its own; none if it asks no model. version: part of a run's identity.
     """
 
     title: str
@@ -86,7 +96,7 @@ METHODS: dict[str, Method] = {}
 def register(name: str, title: str, operators: tuple[str, ...] = (), version: str = "1") -> Callable[[Make], Make]:
     """Decorator: make a predictor available to experiments under a name, in place of what had it.
 
-    It goes before a class, or a function, that takes a backbone and the world's instruction. A run of another version
+    It goes before a class, or a function, that takes a backbone and a `Given`. A run of another version
     is another run: change it with the code, or what an older run kept is shown. The other arguments: see `Method`.
     """
 

@@ -10,6 +10,7 @@ from lab.models.backbone import Backbone
 from statefactory.embeddings import Embedder, open_embedder
 from statefactory.extraction import Extractor, Memory, Trace, trace_of
 from statefactory.predictors import Predictor
+from statefactory.prompts import Reasoning
 from statefactory.routing import PAPER, Convention, rewards
 from statefactory.state import Level, State, Values, entities
 
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 class StateFactory(Predictor[Memory]):
     """r_t = sim(goal state, state), Eq. 9, at any level of representation; "object_attribute" is the method.
 
-    backbone: answers Modules A, B and C. embedder: by default all-MiniLM-L6-v2 (C.4). level, values, instruction: as
-    for `statefactory.extraction.Extractor`. convention: of the routing, the paper's or the official program's.
+    backbone: answers Modules A, B and C. embedder: by default all-MiniLM-L6-v2 (C.4). level, values, instruction,
+    reasoning: as for `statefactory.extraction.Extractor`. convention: of the routing, the paper's equations or the
+    official program's.
     """
 
     def __init__(
@@ -29,11 +31,12 @@ class StateFactory(Predictor[Memory]):
         backbone: Backbone,
         embedder: Embedder | None = None,
         level: Level = "object_attribute",
-        values: Values = "fragments",
+        values: Values = "sentences",
         convention: Convention = PAPER,
         instruction: str = "",
+        reasoning: Reasoning = "short",
     ) -> None:
-        self._extractor = Extractor(backbone, level, values, instruction)
+        self._extractor = Extractor(backbone, level, values, instruction, reasoning)
         self._embedder, self.convention = embedder, convention
 
     @cached_property

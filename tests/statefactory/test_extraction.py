@@ -128,9 +128,46 @@ def test_a_step_that_is_two_back_is_remembered_by_nothing() -> None:
 
 def test_the_task_the_form_of_values_and_the_worlds_instruction_reach_every_module() -> None:
     model = Scripted()
-    extract(model, GOAL, ACTIONS, OBSERVATIONS, values="sentences", instruction="A page lists [buttons].")
-    assert {(fields.goal, fields.values) for fields in model.asked} == {(GOAL, "sentences")}
-    assert all(text.startswith("A page lists [buttons].") for text in model.texts)
+    extract(model, GOAL, ACTIONS, OBSERVATIONS, values="fragments", instruction="A page lists [buttons].")
+    assert {(fields.goal, fields.values) for fields in model.asked} == {(GOAL, "fragments")}
+    assert all("A page lists [buttons]." in text for text in model.texts)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_prompt_begins_with_what_no_step_no_task_and_no_world_changes(level: Level) -> None:
+    for module in modules(level):
+        empty = {
+            name: () for name in ("state", "previous_state", "previous_goal") if name in module.fields.model_fields
+        }
+        told = empty | ({"observation": "o"} if "observation" in module.fields.model_fields else {})
+        plain, shop = (
+            module.render(module.fill(goal=goal, action="a", instruction=world, **told))[0]["content"]
+            for goal, world in (("One goal", ""), ("Another", "A page lists [buttons]."))
+        )
+        rules = plain.partition("\n\nAnswer with one JSON")[0]
+        assert len(rules) > 500 and shop.startswith(rules.rstrip())
+
+
+def test_the_goal_of_the_step_before_stands_before_what_a_step_changes() -> None:
+    model = Scripted()
+    extract(model, GOAL, ACTIONS, OBSERVATIONS)
+    for text in model.texts[2::3]:
+        places = [
+            text.index(f"\n{name}: ") for name in ("Previous goal state", "Current state", "Action", "Observation")
+        ]
+        assert places == sorted(places)
+
+
+def test_the_papers_reasoning_asks_for_a_citation_an_object_and_no_more_than_a_line_otherwise() -> None:
+    texts = {}
+    for reasoning in ("short", "full"):
+        model = Scripted()
+        extract(model, GOAL, ACTIONS, OBSERVATIONS, reasoning=reasoning)
+        texts[reasoning] = model.texts[:3]
+    (perceive, refine, interpret), short = texts["full"], texts["short"]
+    assert "exact phrase" in perceive and "one by one" in interpret
+    assert refine == short[1], "Table 9 has Module B write its answer alone"
+    assert all("one short line" in text for text in (short[0], short[2])) and "one short line" not in perceive
 
 
 def test_what_module_a_fails_to_say_module_b_takes_from_the_step_before() -> None:
@@ -257,7 +294,8 @@ def test_rules_know_nothing_of_a_world_that_says_nothing(domain: str) -> None:
 def test_states_by_rules_do_not_depend_on_what_comes_later(domain: str) -> None:
     row, whole = made(domain).positive, by_rules(made(domain))[0]
     half = len(row.actions) // 2
-    trace = extract(connect("rules"), row.goal_description, row.actions[:half], row.observations[:half])
+    said = row.goal_description, row.actions[:half], row.observations[:half]
+    trace = extract(connect("rules"), *said, values="fragments")
     assert (trace.states, trace.goals) == (whole.states[:half], whole.goals[:half])
 
 

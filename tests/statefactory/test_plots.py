@@ -21,7 +21,7 @@ from plain_routing import HashedEmbedder
 from statefactory.benchmark.schema import Reward, Row, StepRecord
 from statefactory.experiments import scores
 from statefactory.extraction import Trace
-from statefactory.plots import draw_ablations, draw_by_domain, draw_table1, draw_walkthrough
+from statefactory.plots import bars, draw_ablations, draw_by_domain, draw_table1, draw_walkthrough
 from statefactory.state import entity
 from statefactory.walkthrough import Walkthrough, walk
 
@@ -147,9 +147,10 @@ def test_table1_has_every_zero_shot_number(table1: pd.DataFrame) -> None:
     assert "measured" in figure.get_supxlabel()
 
 
-def test_published_bars_are_hatched_and_measured_ones_have_whiskers(table1: pd.DataFrame) -> None:
+def test_published_bars_are_lighter_and_measured_ones_have_whiskers(table1: pd.DataFrame) -> None:
     axes = draw_table1(table1).axes[0]
-    assert [bool(bar.get_hatch()) for bar in axes.patches[:2]] == [True, False]
+    light, full = (np.array(bar.get_facecolor())[:3] for bar in axes.patches[:2])  # Monotonic: without a model
+    assert 1 - light == pytest.approx(bars.LIGHTER * (1 - full))
     assert len(axes.containers) - len(axes.patches) == 3
 
 
@@ -175,6 +176,23 @@ def test_backbones_can_name_the_bars() -> None:
         draw_by_domain(results, ["Llama"], column="backbone")
 
 
+def test_a_backbone_has_one_color_in_all_figures(table1: pd.DataFrame) -> None:
+    names = list(dict.fromkeys(tables.published("Table 13", "statefactory")["method"]))
+    rows = measured(names[0], "rules@0.8", 0.3, evidence="simulated")
+    figures = [
+        draw_table1(table1),
+        draw_by_domain(beside("Table 13", [*rows, *measured(names[1], "local:tiny", 0.3)]), names),
+        draw_by_domain(beside("Table 16", measured("StateFactory", "rules", 0.3)), ["rules"], column="backbone"),
+        draw_ablations(panels()),
+    ]
+    drawn = {bar.get_facecolor()[:3] for figure in figures for axes in figure.axes for bar in axes.patches}
+    own = ["no model", "rules", "rules@0.8", "local:tiny"]
+    assert {bars.color(name) for name in own} <= drawn
+    published = [*tables.published("Table 16", "statefactory")["backbone"], "gpt-oss-20b", "no model"]
+    assert drawn == {bars.color(name) for name in own} | {bars.color(name, "published") for name in published}
+    assert bars.color("gpt-oss-20b (Low)") == bars.color("gpt-oss-20b")
+
+
 def test_two_values_for_one_bar_are_refused() -> None:
     twice = tables.table([*measured("A", "rules", 0.3), *measured("A", "rules", 0.4)])
     with pytest.raises(ValueError, match="two values of EPIC distance, AlfWorld for A, measured · rules"):
@@ -194,12 +212,13 @@ def panels() -> dict[str, pd.DataFrame]:
     }
 
 
-def test_the_best_is_hatched_red_and_the_worst_blue_in_each_kind() -> None:
+def test_the_best_is_hatched_red_and_the_worst_blue_of_one_evidence_and_backbone() -> None:
     figure = draw_ablations(panels())
-    marked = [[(round(bar.get_width(), 2), bar.get_edgecolor()[0] > 0.5) for bar in axes.patches if bar.get_hatch()]
-              for axes in figure.axes[:5]]  # fmt: skip
+    hatched = [[bar for bar in axes.patches if "/" in (bar.get_hatch() or "")] for axes in figure.axes[:5]]
+    marked = [[(round(bar.get_width(), 2), bar.get_edgecolor()[0] > 0.5) for bar in bars] for bars in hatched]
     published = [(0.57, False), (0.3, True)]
     assert [bar for bar in marked[0] if bar in published] == published and len(marked[0]) == 4
+    assert marked[2] == [], "each bar is of another backbone"
     assert marked[1] == [(0.28, True), (0.3, False)]
     assert marked[4] == [(0.83, True), (0.67, False)]
 

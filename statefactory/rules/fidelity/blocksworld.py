@@ -49,10 +49,10 @@ def true(state: State) -> frozenset[Fact]:
 def _true(state: State) -> Iterator[Fact]:
     yield "hand", "content", block_name(state.holding) if state.holding else "empty"
     if state.holding:
-        yield block_name(state.holding), "position", f"{_colour(state.holding)} in hand"
+        yield block_name(state.holding), "position", "in the hand"
     for tower in state.towers:
         for lower, block in zip((None, *tower), tower, strict=False):
-            yield block_name(block), "position", f"{_colour(block)} on {_colour(lower) if lower else 'table'}"
+            yield block_name(block), "position", f"on top of the {block_name(lower)}" if lower else "on the table"
             yield block_name(block), "top", "clear" if block == tower[-1] else "covered"
 
 
@@ -68,7 +68,3 @@ def _random(task: BlocksTask, random: Random) -> Iterator[str]:
 def _after(state: State, action: str) -> State:
     wanted = read_action(action, state.blocks)
     return state.after(wanted) if wanted in state.actions() else state
-
-
-def _colour(block: str) -> str:
-    return block_name(block).replace(" block", "")

@@ -6,11 +6,13 @@ A random direction for every text stands in for an embedding model, but for the 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import chat_server as chat
@@ -18,6 +20,7 @@ from chat_server import ChatServer, Request, Response
 from lab.models.connect import connect, connected
 from lab.models.engines import UnknownOperator
 from lab.models.replay import MissingRun, RecordingMiss
+from lab.results import tables
 from lab.runs import budget, recordings
 from lab.runs.budget import Budget, BudgetSpent
 from lab.runs.execution import Interrupted
@@ -34,6 +37,7 @@ from statefactory.predictors import Predictor
 from statefactory.predictors.factored import StateFactory, trace_rewards
 from statefactory.prompts import modules
 from statefactory.routing import OFFICIAL, rewards
+from statefactory.rules import blocksworld
 from statefactory.state import entities
 
 MADE = Setup(data="made", domains=("blocksworld",), limit=3)
@@ -84,7 +88,7 @@ def test_the_shortest_pairs_are_the_shortest_and_come_first() -> None:
 
 
 def test_a_method_that_there_is_not_is_named_with_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="No method 'magic'; choose from statefactory, sentences"):
+    with pytest.raises(ValueError, match="No method 'magic'; choose from statefactory, object_centric"):
         run(replace(MADE, methods=("statefactory", "magic")), tmp_path)
     assert not (tmp_path / "run").exists()
 
@@ -368,6 +372,20 @@ def test_a_model_extracts_and_judges_whole_trajectories(wanted: Path, tmp_path: 
     assert {round(100 * of) % 7 for of in judged} == {0} and len(set(judged)) > 1
 
 
+def test_a_run_says_how_often_it_will_ask_a_model_before_it_asks(
+    wanted: Path, tmp_path: Path, server: ChatServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    setup = replace(SHORT, engine="model-a", methods=("statefactory", "raw", "judge_intuitive"), limit=1)
+    extracting = replace(setup, engines={"perceive": "rules"}, methods=("statefactory",))
+    told = []
+    for number, each in enumerate((setup, setup, extracting)):
+        results = run(each, tmp_path, str(number // 2), workers=1)
+        told.append(re.findall(r"([\d,]+) calls of a model", capsys.readouterr().err))
+    steps = len(pair_of(results).shaped)
+    # The second time nothing is left to ask; what rules answer is not counted.
+    assert told == [[str(4 * steps)], [], [str(2 * steps)]]
+
+
 def test_rules_extract_and_a_model_judges_and_each_row_says_who(
     wanted: Path, tmp_path: Path, server: ChatServer
 ) -> None:
@@ -510,6 +528,7 @@ def test_a_recording_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_rules_are_asked_for_states_and_models_for_judgements_too() -> None:
     assert table1.methods_for("rules@0.9") == ("statefactory",)
     assert table1.methods_for("gpt-4o") == ("statefactory", *JUDGES)
+    assert table1.methods_for("gpt-4o", chosen=["statefactory"]) == ("statefactory",)
     assert table1.methods_for("rules", {"Judge": "gpt-4o"}) == ("statefactory", *JUDGES)
     assert table1.methods_for("gpt-4o", {"judge": "rules"}) == ("statefactory",)
 
@@ -544,22 +563,42 @@ def test_rules_of_a_table_are_labelled_and_stand_behind_the_published_ones(
 
 
 def test_the_variants_are_two_conventions_of_two_forms_of_values(hashed: HashedEmbedder, tmp_path: Path) -> None:
-    fragments = run(SHORT, tmp_path, "fragments")
-    sentences = run(replace(SHORT, methods=("sentences",)), tmp_path, "sentences")
-    table = table1.variants(fragments, sentences)
+    table = table1.variants(table1.both_values(SHORT, workers=1))
     assert table["method"].tolist() == [
         f"values as {values}, {convention}"
-        for values in ("fragments", "sentences")
+        for values in ("sentences", "fragments")
         for convention in ("the paper's equations", "the official program")
     ]
     assert table["value"].nunique() == 4
 
 
-def test_every_level_has_its_row_in_table_13(hashed: HashedEmbedder, tmp_path: Path) -> None:
-    runs = {method: run(replace(SHORT, methods=(method,)), tmp_path, method) for method in ablations.LEVELS}
+def test_every_wording_of_blocksworld_is_scored_on_the_same_answers(hashed: HashedEmbedder) -> None:
+    runs = table1.both_values(SHORT, workers=1)
+    table = table1.wordings(runs).set_index("method")["value"]
+    assert set(table1.WORDINGS) == set(blocksworld.WORDINGS)
+    assert len(table) == table.nunique() == 2 * len(blocksworld.WORDINGS)
+    for values, results in runs.items():
+        headline = scoring.rows(results, "statefactory")[0]["value"]
+        assert table[f"{table1.WORDINGS['observed']}, values as {values}"] == headline
+
+
+def test_what_each_level_gains_is_told_pair_by_pair(hashed: HashedEmbedder) -> None:
+    runs = ablations.collect_levels(SHORT, workers=1)
+    table, rows = ablations.gains(runs), ablations.representation(runs).set_index("method")["value"]
+    assert len(table) == 3
+    for line in table.itertuples():
+        before, after = (rows[getattr(line, name)] for name in ("_1", "to"))
+        assert line.gain == pytest.approx(before - after) and line.ci_low <= line.gain <= line.ci_high
+
+
+def test_every_level_has_its_row_in_table_13(hashed: HashedEmbedder) -> None:
+    runs = ablations.collect_levels(replace(SHORT, values="fragments"), workers=1)
+    assert [runs[name].setup.values for name in ablations.LEVELS] == ["sentences"] * 4
+    assert runs["fragments"].setup.values == "fragments"
     table = ablations.representation(runs)
-    assert table["method"].tolist() == list(ablations.LEVELS.values())
-    published = set(ablations.with_published("Table 13", table)["method"])
+    assert table["method"].tolist() == [*ablations.LEVELS.values(), ablations.FRAGMENTS]
+    published = ablations.with_published("Table 13", table)
+    published = set(published[published["evidence"] == "published"]["method"])
     assert published == set(ablations.LEVELS.values()), "named as the paper names them"
     metric = scores.metric("blocksworld")
     by_value = table.sort_values("value", ascending=False)["method"].tolist()
@@ -591,6 +630,23 @@ def test_table_16_has_a_row_for_every_engine(
 def test_an_embedding_without_its_files_is_left_out_and_any_other_name_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ablations, "known", lambda: {"small": True, "large": False})
     assert ablations.available(["large", "small", "endpoint:other"]) == ["small", "endpoint:other"]
+
+
+def test_rows_of_an_embedding_are_shown_where_its_files_are_not(
+    hashed: HashedEmbedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path / "recordings"))
+    results = run(SHORT, tmp_path)
+    small, large = (tables.table(scoring.rows(results, "statefactory", name=name)) for name in
+                    ("all-MiniLM-L6-v2", "all-mpnet-base-v2"))  # fmt: skip
+    assert ablations.with_kept(small, "made").equals(small), "nothing is kept yet"
+    assert ablations.keep(pd.concat([small, large]), results) == ["embedding-all-mpnet-base-v2-made"]
+    shown = ablations.with_kept(small, "made")
+    assert shown["method"].tolist() == ["all-MiniLM-L6-v2", "all-mpnet-base-v2"]
+    assert shown["value"].tolist()[1] == large["value"].item()
+    assert shown["source"].tolist()[1].startswith("recording embedding-all-mpnet-base-v2-made, sha256:")
+    assert ablations.with_kept(large, "made")["source"].tolist() == ["this run, made data"], "the own row goes first"
+    assert ablations.with_kept(small, "official").equals(small)
 
 
 def test_a_pair_is_walked_through_step_by_step(hashed: HashedEmbedder) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from statefactory.rules import blocksworld
 from statefactory.rules.fidelity import compared, fidelity
 from statefactory.rules.languages import language_of
-from statefactory.state import Attribute, Entity, entity
+from statefactory.state import Attribute, Entity, at_level, entity
 from worlds.blocksworld import load
 
 START = (
@@ -34,16 +34,16 @@ def test_every_clause_of_an_observation_is_read() -> None:
     reading = blocksworld.read((), "", START)
     assert reading.unparsed == ()
     assert set(reading.known) == {
-        entity("blue block", {"top": "clear", "position": "blue on red"}),
-        entity("orange block", {"top": "clear", "position": "orange on table"}),
-        entity("red block", {"position": "red on table", "top": "covered"}),
+        entity("blue block", {"top": "clear", "position": "on top of the red block"}),
+        entity("orange block", {"top": "clear", "position": "on the table"}),
+        entity("red block", {"position": "on the table", "top": "covered"}),
         entity("hand", {"content": "empty"}),
     }
 
 
 def test_a_held_block_is_in_the_hand_and_neither_clear_nor_covered() -> None:
     known = known_of(HOLDING)
-    assert known["blue block"] == entity("blue block", {"position": "blue in hand"})
+    assert known["blue block"] == entity("blue block", {"position": "in the hand"})
     assert known["hand"].value("content") == "blue block"
 
 
@@ -73,8 +73,8 @@ def test_a_clause_in_no_form_is_reported_beside_those_that_are_read() -> None:
 
 def test_each_clause_of_the_goal_is_a_fact_in_the_words_of_the_state() -> None:
     assert blocksworld.blueprint(GOAL) == (
-        entity("red block", {"position": "red on blue"}),
-        entity("blue block", {"position": "blue on orange"}),
+        entity("red block", {"position": "on top of the blue block"}),
+        entity("blue block", {"position": "on top of the orange block"}),
         entity("black block", {"top": "clear"}),
     )
 
@@ -96,7 +96,7 @@ def test_numbered_blocks_are_blocks_of_their_own() -> None:
     known = known_of(
         "the red block 2 is clear, the red block 2 is on top of the red block, the red block is on the table"
     )
-    assert known["red block 2"].value("position") == "red 2 on red"
+    assert known["red block 2"].value("position") == "on top of the red block"
     assert set(blocksworld.relevant("the red block is on top of the blue block", tuple(known.values()))) == {
         known["red block"]
     }
@@ -113,6 +113,25 @@ def test_the_goal_is_in_the_state_exactly_when_the_world_says_that_it_holds() ->
             known = {(e.identity, a) for e in blocksworld.read((), action, step.text).known for a in e.attributes}
             wanted = {(e.identity, a) for e in blocksworld.blueprint(task.goal) for a in e.attributes}
             assert (wanted <= known) == step.done
+
+
+@pytest.mark.parametrize(
+    ("wording", "position"),
+    [("observed", "on top of the blue block"), ("short", "on blue block"), ("searched", "red 2 on blue")],
+)
+def test_a_position_is_said_in_other_words_and_all_else_stays(wording: str, position: str) -> None:
+    known = blocksworld.read((), "", "the red block 2 is clear, the red block 2 is on top of the blue block").known
+    (block,) = blocksworld.reworded(known, wording)
+    assert block == entity("red block 2", {"top": "clear", "position": position})
+    (said,) = blocksworld.reworded(at_level(known, "object_attribute", "sentences"), wording)
+    assert said == at_level((block,), "object_attribute", "sentences")[0]
+
+
+@pytest.mark.parametrize("wording", blocksworld.WORDINGS)
+def test_no_wording_joins_facts_that_differ(wording: str) -> None:
+    everything = blocksworld.read((), "", START).known + blocksworld.read((), "", HOLDING).known
+    said = {(e.identity, a) for e in everything for a in e.attributes}
+    assert len({(e.identity, a) for e in blocksworld.reworded(everything, wording) for a in e.attributes}) == len(said)
 
 
 def test_the_goal_never_changes() -> None:
