@@ -11,7 +11,7 @@ from lab.results.exports import EMPTY
 from lab.results.statistics import Comparison, compare, holm
 from lab.results.verdicts import direction_verdict
 from lab.runs import experiment, recordings
-from procllm.conditions import CONDITIONS, EXTENDED, IDLE, LLM
+from procllm.conditions import CONDITIONS, EXTENDED, HUMAN, IDLE, LLM, NONE
 from procllm.domains import domain
 from procllm.experiments.episodes import COUNTED, Results, Setup, split
 
