@@ -50,6 +50,11 @@ CHOICES = (
         "Policy.cities",
     ),
     Choice(
+        "Which rows are options?",
+        "A.2, filter 1: those of the reference data",
+        "those that searches list, but for the 0.4 to 0.8 % that the evaluator's rule for names takes for another row",
+    ),
+    Choice(
         "May Realize look ahead?",
         "A.2, filter 5: option cost plus running total is within the budget",
         "no; as a row, it keeps back what the meals to come cost at least",

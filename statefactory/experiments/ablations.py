@@ -62,8 +62,7 @@ def representation(runs: Mapping[str, Results], score: Scoring = STANDARD) -> pd
 def gains(runs: Mapping[str, Results], score: Scoring = STANDARD) -> pd.DataFrame:
     """What each level of structure takes off the EPIC distance of the one before it, pair by pair, in each domain.
 
-    runs: of `collect_levels`. p_value: of a sign-flip test, for a single domain and step; the more of them are looked
-    at, the more come out small by chance.
+    runs: of `collect_levels`. p: of a sign-flip test of one domain and step; p (Holm) the same for all rows together.
     """
     import pandas as pd
 
@@ -80,11 +79,12 @@ def gains(runs: Mapping[str, Results], score: Scoring = STANDARD) -> pd.DataFram
             test = statistics.compare(found[before][domain], found[after][domain])
             lines.append(
                 {"from": LEVELS[before], "to": LEVELS[after], "domain": title(domain), "gain": test.difference.value,
-                 "ci_low": test.difference.low, "ci_high": test.difference.high, "p_value": test.p_value, "n": test.n,
+                 "ci_low": test.difference.low, "ci_high": test.difference.high, "p": test.p_value, "n": test.n,
                  "backbone": scoring.answering(runs[after], after).label,
                  "evidence": scoring.evidence_of(runs[after], after, score)}
             )  # fmt: skip
-    return pd.DataFrame(lines)
+    table = pd.DataFrame(lines)
+    return table.assign(**{"p (Holm)": statistics.holm(table["p"].to_numpy(float))})
 
 
 def goal_sources(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
