@@ -95,8 +95,8 @@ def proposition_1(trips: Sequence[Trajectory], backbone: str, count: int, permut
 
     tests = {
         "TravelPlanner, Validate that errs": (trips, rejections_before, backbone),
-        "corridor, fair dice": (walks(False, count, seed), previous_state, "rules"),
-        "corridor, dice that remember (assumption broken)": (walks(True, count, seed), previous_state, "rules"),
+        "corridor, fair dice": (walks(False, count, seed), previous_state, "none"),
+        "corridor, dice that remember (assumption broken)": (walks(True, count, seed), previous_state, "none"),
     }
     rows = []
     for world, (runs, prefix, who) in tests.items():
