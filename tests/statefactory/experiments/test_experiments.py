@@ -35,6 +35,7 @@ from statefactory.experiments.scoring import STANDARD, Scoring
 from statefactory.extraction import extract
 from statefactory.predictors import Predictor
 from statefactory.predictors.factored import StateFactory, trace_rewards
+from statefactory.predictors.judge import Judge
 from statefactory.prompts import modules
 from statefactory.routing import OFFICIAL, rewards
 from statefactory.rules import blocksworld
@@ -687,9 +688,9 @@ def test_a_recorded_row_comes_out_of_the_recorded_answers() -> None:
     name = "table1_reward_prediction-local"
     backbone = connect(f"replay:{name}")
     pairs = sorted(build("blocksworld", "made", 0, show_progress=False).pairs(), key=lambda p: (len(p.shaped), p.task))
-    found = distances(pairs[:2], StateFactory(backbone))
+    found = distances(pairs[:2], Judge(backbone, "stateful"))  # its prompt is the one that was recorded
     rows = recordings.rows(Setup.method)
-    saved = rows[(rows["method"] == "StateFactory") & (rows["metric"] == scores.metric("blocksworld"))]
+    saved = rows[rows["method"].str.endswith("stateful") & (rows["metric"] == scores.metric("blocksworld"))]
     assert saved["n"].tolist() == [2]
     assert found.mean() == pytest.approx(saved["value"].item(), abs=1e-4)
 
