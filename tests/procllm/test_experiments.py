@@ -345,7 +345,7 @@ def test_both_named_domains_are_recorded_under_both_conditions() -> None:
     kept = kept[kept["metric"].str.startswith("success")]
     for domain_title in ("Blocks World, b=3", "Recipe Generator"):
         of = kept[kept["metric"].str.contains(domain_title, regex=False)]
-        assert {HUMAN, NONE} <= set(of["method"]) and of["n"].min() >= 2
+        assert {HUMAN, PLACEBO, NONE} <= set(of["method"])
 
 
 def test_folders_removed_under_running_programs_leave_the_same_result_file(
