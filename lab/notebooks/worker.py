@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -95,7 +96,8 @@ def _execute(job: dict[str, Any], progress: Progress) -> None:
     from lab.notebooks.normalise import normalise
 
     _register_engine(progress)
-    executed = papermill.execute_notebook(
+    execute = partial(
+        papermill.execute_notebook,
         _no_template(job["source"]),
         _no_template(job["partial"]),
         parameters=job["parameters"],
@@ -106,7 +108,20 @@ def _execute(job: dict[str, Any], progress: Progress) -> None:
         start_timeout=120,  # papermill's 60 seconds are short for two kernels that start on a busy machine
         cwd=str(Path(job["source"]).parent),
     )
-    write(normalise(executed), Path(job["output"]))
+    write(normalise(answered(execute, progress)), Path(job["output"]))
+
+
+def answered(execute: Callable[[], Any], progress: Progress) -> Any:
+    """Execute; once more where the kernel never answered.
+
+    Ports are picked before a kernel binds them, so of two kernels that start at once one may find its own taken.
+    """
+    try:
+        return execute()
+    except RuntimeError as error:
+        if progress.cell[0] or "Kernel didn't respond" not in str(error):
+            raise
+        return execute()
 
 
 def _no_template(path: str) -> str:

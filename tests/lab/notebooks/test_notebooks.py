@@ -22,6 +22,7 @@ from lab.notebooks.execute import Job, execute
 from lab.notebooks.expected import Expectation, Reported
 from lab.notebooks.normalise import normalise, without_png_text
 from lab.notebooks.parameters import Parameter, declared, parse, resolve
+from lab.notebooks.worker import Progress, answered
 from lab.results import figures
 from small_notebooks import notebook
 
@@ -209,6 +210,21 @@ def _wait_for_pid(path: Path) -> int:
             return int(path.read_text())
         time.sleep(0.1)
     raise AssertionError("the kernel did not start")
+
+
+def test_a_kernel_that_never_answers_is_started_once_more_and_one_that_fails_is_not() -> None:
+    faults = [RuntimeError("Kernel didn't respond in 120 seconds")]
+
+    def execute() -> str:
+        if faults:
+            raise faults.pop()
+        return "executed"
+
+    assert answered(execute, Progress([0], [])) == "executed"
+    for fault, cell in ((RuntimeError("Kernel didn't respond"), 3), (RuntimeError("another"), 0)):
+        faults.append(fault)
+        with pytest.raises(RuntimeError, match=str(fault)):
+            answered(execute, Progress([cell], []))
 
 
 def test_a_re_run_gives_the_same_file(tmp_path: Path) -> None:
