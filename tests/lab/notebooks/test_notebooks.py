@@ -219,7 +219,7 @@ def test_the_commands_of_the_readme_name_parameters_that_their_notebooks_have() 
     assert len(commands) > 8
     for name, *words in commands:
         given = [(words[at + 1], words[at + 2]) for at, word in enumerate(words) if word == "-p"]
-        resolve([locate(name)], given)
+        resolve(locate([name]), given)
 
 
 def test_a_kernel_that_never_answers_is_started_once_more_and_one_that_fails_is_not() -> None:
