@@ -20,15 +20,13 @@ from pathlib import Path
 
 from lab.machine.doctor import Check
 from lab.sandbox import on_bubblewrap, on_sandlock, without_isolation
+from lab.sandbox.faults import BackendRefused, SandboxFailed, SandboxUnavailable
 from lab.sandbox.interpreter import interpreter
 from lab.sandbox.program import (
     WORK,
-    BackendRefused,
     Job,
     Limits,
     Result,
-    SandboxFailed,
-    SandboxUnavailable,
     prepared,
 )
 from lab.sandbox.selftest import Start, examine
@@ -49,8 +47,8 @@ __all__ = [
 VARIABLE = "LAB_SANDBOX"
 LIBRARY = "/python"  # how the standard library's folder reads in what a program prints
 UNSAFE = "UNSAFE_no_isolation"
-# In the order they are tried: sandlock comes with the suite's packages.
-BACKENDS: dict[str, Start] = {"sandlock": on_sandlock.start, "bubblewrap": on_bubblewrap.start}
+# In the order they are tried: the stronger first; sandlock comes with the suite's packages.
+BACKENDS: dict[str, Start] = {"bubblewrap": on_bubblewrap.start, "sandlock": on_sandlock.start}
 
 _verdicts: dict[str, str] = {}
 _examining = threading.Lock()

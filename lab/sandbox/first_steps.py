@@ -81,6 +81,8 @@ def command(job: Job, confined: bool = True) -> list[str]:
         "NOFILE": job.limits.open_files,
         "CORE": 0,
         "MEMLOCK": 0,
+        # Of the user's, of which all processes have one supply: beyond it, nobody could make a timer any more.
+        "SIGPENDING": 64,
     }
     confinement += [f"RLIMIT_{name}={value}" for name, value in limits.items()]
     return interpreter().command("-c", BOOTSTRAP, MAIN, *confinement)

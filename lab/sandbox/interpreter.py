@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from lab.sandbox.program import BackendRefused
+from lab.sandbox.faults import BackendRefused
 
 # Loads every extension module of the standard library, and tells which files the process then maps.
 PROBE = """

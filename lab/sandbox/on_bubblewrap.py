@@ -9,18 +9,21 @@ import select
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+from lab.sandbox.faults import BackendRefused, SandboxFailed
 from lab.sandbox.first_steps import command
 from lab.sandbox.interpreter import environment, interpreter
-from lab.sandbox.program import WORK, BackendRefused, Job, SandboxFailed
+from lab.sandbox.program import MB, WORK, Job
 
-INSTALL = "apt install bubblewrap"
+INSTALL = "apt install bubblewrap (0.7 or newer)"
 NOBODY = "65534"
 DEVICES = ("/dev/null", "/dev/urandom")
 STARTING_S = 10.0
+ENDING_S = 0.5
+ROOM = MB // 4  # beyond the limit, so that a program that passes it can be told from one that keeps to it
 # --new-session: a program cannot type into our terminal (TIOCSTI). --as-pid-1: no process of bwrap's own stands
 # between; the kernel then drops a signal that the program sends itself and has no handler for.
 NAMESPACES = (
@@ -30,30 +33,56 @@ NAMESPACES = (
 
 
 class Contained:
-    """A program in bubblewrap, which is the first process of its own namespace: when it ends, all within end."""
+    """A program in bubblewrap, which is the first process of its own namespace: when it ends, all within end.
 
-    # bwrap exits with 128 + N both when signal N ended the program and when the program exited with that status. A
-    # program may exit with 137, so what looks like a SIGKILL here stays a result.
-    confined, exact = True, False
+    Its working folder is a file system in memory, of a size that the kernel holds; it goes with the program.
+    """
 
-    def __init__(self, wrapper: subprocess.Popen[bytes], pid: int) -> None:
-        self.wrapper, self.pid = wrapper, pid
+    # bwrap exits with 128 + N both when signal N ended the program and when the program exited with that status. The
+    # filter in `system_calls` lets none exit with 137, so that this is a SIGKILL.
+    exact = True
+
+    def __init__(self, wrapper: subprocess.Popen[bytes], pid: int, job: Job) -> None:
+        self.wrapper, self.pid, self.limits = wrapper, pid, job.limits
+        self.folder: int | None = None
+        self.killed = False
         assert wrapper.stdout and wrapper.stderr
         self.stdout, self.stderr = wrapper.stdout.fileno(), wrapper.stderr.fileno()
 
     def kill(self) -> None:
         """The wrapper reaps the program, so that its number stays its own while the wrapper runs."""
+        self.killed = True
         if self.wrapper.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
 
     def wait(self) -> int:
-        status = self.wrapper.wait()
+        try:
+            status = self.wrapper.wait(ENDING_S if self.killed else None)
+        except subprocess.TimeoutExpired:  # someone stopped it; the program is dead
+            self.wrapper.kill()
+            return -signal.SIGKILL
         if status < 0:  # the program sees no process but itself, so it cannot have sent this
             raise SandboxFailed(f"bubblewrap was killed by signal {-status} while a program ran")
         return 128 - status if status > 128 else status
 
+    def folder_gone(self) -> bool:
+        return False  # nothing on the host is part of it
+
+    def holds_too_much(self, alive: int, deadline: float) -> bool:
+        """The kernel counts, removed files that are still held included."""
+        if self.folder is None:
+            try:
+                self.folder = os.open(f"/proc/{self.pid}/root{WORK}", os.O_PATH | os.O_DIRECTORY)
+            except (FileNotFoundError, ProcessLookupError):  # it has ended already
+                return False
+        seen = os.fstatvfs(self.folder)
+        size, entries = (seen.f_blocks - seen.f_bfree) * seen.f_frsize, seen.f_files - seen.f_ffree
+        return size > self.limits.disk_mb * MB or entries - 1 > self.limits.disk_entries  # without the folder itself
+
     def close(self) -> None:
+        if self.folder is not None:
+            os.close(self.folder)
         for pipe in (self.wrapper.stdin, self.wrapper.stdout, self.wrapper.stderr):
             if pipe:
                 pipe.close()
@@ -65,21 +94,23 @@ def start(job: Job) -> Contained:
     if not program:
         raise BackendRefused(f"bwrap is not installed; {INSTALL}")
     reading, writing = os.pipe()
-    try:
-        wrapper = subprocess.Popen(
-            [program, "--info-fd", str(writing), *NAMESPACES, *_mounts(job), "--", *command(job)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            pass_fds=(writing,),
-            env=environment(WORK),
-        )
-    except OSError as error:
-        os.close(reading)
-        raise BackendRefused(f"{program} does not start: {error}") from error
-    finally:
-        os.close(writing)
-    return Contained(wrapper, _started(wrapper, reading))
+    with contextlib.ExitStack() as opened:
+        opened.callback(os.close, writing)
+        try:
+            files = {name: opened.enter_context(open(job.folder / name, "rb")) for name in job.written}
+            mounts = _mounts(job, {name: file.fileno() for name, file in files.items()})
+            wrapper = subprocess.Popen(
+                [program, "--info-fd", str(writing), *NAMESPACES, *mounts, "--", *command(job)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=(writing, *(file.fileno() for file in files.values())),
+                env=environment(WORK),
+            )
+        except OSError as error:
+            os.close(reading)
+            raise BackendRefused(f"{program} does not start: {error}") from error
+    return Contained(wrapper, _started(wrapper, reading), job)
 
 
 def _started(wrapper: subprocess.Popen[bytes], reading: int) -> int:
@@ -95,8 +126,12 @@ def _started(wrapper: subprocess.Popen[bytes], reading: int) -> int:
         raise BackendRefused(f"bwrap does not start a program here: {said.decode(errors='replace').strip()}") from error
 
 
-def _mounts(job: Job) -> list[str]:
-    arguments = [*_system(), "--bind", str(job.folder), WORK]
+def _mounts(job: Job, written: Mapping[str, int]) -> list[str]:
+    """written: the descriptors that the files of the folder are copied from."""
+    given = sum(os.fstat(file).st_size + ROOM for file in written.values())
+    arguments = [*_system(), "--size", str(job.limits.disk_mb * MB + ROOM + given), "--tmpfs", WORK]
+    for name, file in written.items():
+        arguments += ["--file", str(file), f"{WORK}/{name}"]
     for name, path in job.shared.items():
         arguments += ["--ro-bind", str(path), f"{WORK}/{name}"]
     return [*arguments, "--remount-ro", "/", "--chdir", WORK]

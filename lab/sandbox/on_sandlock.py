@@ -7,9 +7,11 @@ import os
 import signal
 from typing import Any
 
+from lab.sandbox import disk
+from lab.sandbox.faults import BackendRefused, SandboxFailed
 from lab.sandbox.first_steps import command
 from lab.sandbox.interpreter import environment, interpreter
-from lab.sandbox.program import BackendRefused, Job, SandboxFailed
+from lab.sandbox.program import Job
 
 INSTALL = "python -m pip install -r requirements.txt"
 DEVICES = ("/dev/null", "/dev/urandom")
@@ -18,10 +20,10 @@ DEVICES = ("/dev/null", "/dev/urandom")
 class Confined:
     """A program that sandlock has started. Its supervisor is a thread of this process, and dies only with it."""
 
-    confined = exact = True
+    exact = True
 
-    def __init__(self, process: Any) -> None:
-        self.process = process
+    def __init__(self, process: Any, job: Job) -> None:
+        self.process, self.job = process, job
         self.pid = process.pid or 0
         self.stdout, self.stderr = process.stdout.fileno(), process.stderr.fileno()
 
@@ -37,6 +39,13 @@ class Confined:
             return -ended.signal
         # sandlock has no signal number for a SIGKILL: the reason is KILLED, and the exit code -1.
         return ended.exit_code if ended.exit_code >= 0 else -signal.SIGKILL
+
+    def folder_gone(self) -> bool:
+        return self.job.folder_gone
+
+    def holds_too_much(self, alive: int, deadline: float) -> bool:
+        """No limit of the kernel can be had without a mount of our own, so the disk is looked at."""
+        return disk.too_much(self.pid, alive, self.job, deadline)
 
     def close(self) -> None:
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
@@ -54,7 +63,7 @@ def start(job: Job) -> Confined:
     try:
         box = sandlock.Sandbox(**_policy(job, sandlock.Protection))
         piped = sandlock.StdioMode.PIPED
-        return Confined(box.popen(command(job), stdin=piped, stdout=piped, stderr=piped))
+        return Confined(box.popen(command(job), stdin=piped, stdout=piped, stderr=piped), job)
     except (RuntimeError, OSError, sandlock.SandlockError) as error:
         raise BackendRefused(f"sandlock does not start a program here: {error}") from error
 

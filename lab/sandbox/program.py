@@ -4,41 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal, Protocol
 
-from lab.machine.faults import BackendDied, Unavailable
+from lab.sandbox.faults import SandboxFailed
+from lab.sandbox.scratch import identity, scratch_folder
 
 MAIN = "main.py"
 WORK = "/untrusted"  # the working folder as the program knows it, or at least as it reads in what it prints
 MB = 2**20
 Ending = Literal["exit", "timeout", "output", "disk", "threads", "killed"]
-
-
-class SandboxUnavailable(Unavailable):
-    """No backend holds on this machine; the message names each, why it was refused, and what to install.
-
-    It is no episode's failure: a run stops at it.
-    """
-
-
-class SandboxFailed(BackendDied):
-    """The machine kept a program from running or from ending: its working folder was removed, its process or the
-    sandbox's was killed from outside, or its interpreter did not start. It is no result of the program.
-
-    The harness plays such an episode once more, so no program may be able to cause this; `lab.sandbox.watching` says
-    how it is told apart.
-    """
-
-
-class BackendRefused(RuntimeError):
-    """Why one backend cannot be used here."""
 
 
 @dataclass(frozen=True)
@@ -88,11 +65,9 @@ class Result:
 class Child(Protocol):
     """A started program. stdout, stderr: file descriptors of pipes, closed by `close`.
 
-    confined: whether the program cannot remove its working folder itself, only what is in it.
-    exact: whether a SIGKILL that this process did not send shows as one, and the program cannot have caused it.
+    exact: whether the program cannot have caused a SIGKILL that this process did not send.
     """
 
-    confined: bool
     exact: bool
     pid: int
     stdout: int
@@ -106,6 +81,12 @@ class Child(Protocol):
         Raises SandboxFailed if what held the program died before it.
         """
 
+    def folder_gone(self) -> bool:
+        """Whether its working folder was removed or replaced by someone else than the program."""
+
+    def holds_too_much(self, alive: int, deadline: float) -> bool:
+        """Whether it holds more disk than its limits allow; asked from its first step on. See `disk.too_much`."""
+
     def close(self) -> None: ...
 
 
@@ -113,10 +94,12 @@ class Child(Protocol):
 class Job:
     """A program made ready. folder: its working folder on the host; shared: name inside -> host path, read-only.
 
-    made: device and inode of the folder, by which another one of the same name is noticed.
+    written: the names of the files in the folder, its code's among them. made: device and inode of the folder, by which
+    another one of the same name is noticed.
     """
 
     folder: Path
+    written: tuple[str, ...]
     shared: Mapping[str, Path]
     limits: Limits
     timeout: float
@@ -135,14 +118,9 @@ class Job:
     def folder_gone(self) -> bool:
         """Whether the working folder was removed or replaced. A folder that was only emptied is still there."""
         try:
-            return _identity(self.folder) != self.made
+            return identity(self.folder) != self.made
         except (FileNotFoundError, NotADirectoryError):
             return True
-
-
-def _identity(folder: Path) -> tuple[int, int]:
-    found = os.lstat(folder)
-    return found.st_dev, found.st_ino
 
 
 @contextlib.contextmanager
@@ -154,37 +132,18 @@ def prepared(code: str, files: Mapping[str, Path | str], timeout: float, limits:
     if not timeout > 0:
         raise ValueError(f"the timeout is {timeout}; a timeout is above zero, in seconds")
     shared, texts = _sorted_out(files)
-    folder = Path(tempfile.mkdtemp(prefix="untrusted-")).resolve()
-    try:
+    texts[MAIN] = code
+    with scratch_folder() as folder:
         try:
-            made = _identity(folder)
-            for name, text in {MAIN: code, **texts}.items():
+            made = identity(folder)
+            for name, text in texts.items():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 (folder / name).write_bytes(text.encode("utf-8", "replace"))
             for name in shared:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise SandboxFailed(f"a program's working folder {folder} cannot be filled: {error}") from error
-        yield Job(folder, shared, limits, timeout, made)
-    finally:
-        _remove(folder)
-
-
-def _remove(folder: Path) -> None:
-    """A program may leave folders that cannot be read, or thousands within each other; no link is followed."""
-
-    def unlock(_call: object, path: str, _error: object) -> None:
-        if os.path.isdir(path) and not os.path.islink(path):
-            os.chmod(path, 0o700)
-
-    for _ in range(2):
-        with contextlib.suppress(RecursionError, OSError):
-            shutil.rmtree(folder, onerror=unlock)
-        if not folder.exists():
-            return
-    removed = subprocess.run(["rm", "-rf", "--", str(folder)], capture_output=True, text=True, errors="replace")
-    if removed.returncode:
-        raise SandboxFailed(f"a program's working folder {folder} cannot be removed: {removed.stderr.strip()[-500:]}")
+        yield Job(folder, tuple(texts), shared, limits, timeout, made)
 
 
 def _sorted_out(files: Mapping[str, Path | str]) -> tuple[dict[str, Path], dict[str, str]]:

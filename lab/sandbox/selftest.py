@@ -12,8 +12,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from lab.sandbox.faults import BackendRefused, SandboxFailed
 from lab.sandbox.interpreter import environment
-from lab.sandbox.program import MB, BackendRefused, Child, Job, Limits, Result, SandboxFailed, prepared
+from lab.sandbox.program import MB, Child, Job, Limits, Result, prepared
 from lab.sandbox.watching import watched
 
 Start = Callable[[Job], Child]

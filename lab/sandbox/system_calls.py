@@ -1,11 +1,14 @@
 """A seccomp filter that every program gets, whatever the backend: the calls that no solver needs are refused.
 
-It also covers what a backend leaves open: Landlock has no say over chmod, chown, utime and extended attributes, and
-a program of the same user may change its parent's limits and priority.
+It also covers what a backend leaves open: Landlock has no say over chmod, chown, utime, extended attributes and what a
+link says, and a program of the same user may change its parent's limits and priority.
 
 A program may end itself by any signal but SIGKILL: the filter ends one that tries with SIGSYS, so that a SIGKILL is
-known to have come from outside (see `lab.sandbox.watching`). For that it also may not make a timer that sends one, nor
-change the limit of processor time at which the kernel does.
+known to have come from outside (see `lab.sandbox.watching`). For that it also may not make a timer that sends one,
+change the limit of processor time at which the kernel does, or exit with the status by which bubblewrap tells of one.
+
+Where the disk is only looked at (`lab.sandbox.disk`), what a program holds must be there to see: its threads share one
+table of open files, and there is no way to hold a file that has never had a name, or to reserve room for one.
 """
 
 from __future__ import annotations
@@ -16,16 +19,16 @@ import struct
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from lab.sandbox.program import BackendRefused
+from lab.sandbox.faults import BackendRefused
 
 OWN_PID = 0x7E57_0901  # stands in the filter for the program's own process number, known only when it has started
 ALLOW, KILL_PROCESS, ERRNO = 0x7FFF_0000, 0x8000_0000, 0x0005_0000
-EPERM, ENOSYS = 1, 38
-LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+EPERM, ENOSYS, EOPNOTSUPP = 1, 38, 95
+LOAD, EQUAL, AT_LEAST, ANY_BIT, AND, RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 NUMBER, ARCHITECTURE, ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data; the first argument's low half
 REQUEST = ARGUMENT + 8  # the second argument of ioctl and fcntl
 ADDRESS = ARGUMENT + 4 * 8  # the fifth of sendto
-CLONE_THREAD = 0x10000
+CLONE_THREAD, CLONE_FILES = 0x10000, 0x400
 # Column of REFUSED and audit number of the architecture.
 ARCHITECTURES = {"x86_64": (0, 0xC000_003E), "aarch64": (1, 0xC000_00B7)}
 X32 = 0x4000_0000  # x86-64 kernels may know each call by a second number
@@ -55,6 +58,10 @@ chown=92,- fchown=93,55 lchown=94,- fchownat=260,54 setxattr=188,5 lsetxattr=189
 setxattrat=463,463 removexattr=197,14 lremovexattr=198,15 fremovexattr=199,16 removexattrat=466,466 utime=132,-
 utimes=235,- utimensat=280,88 futimesat=261,- truncate=76,45 file_setattr=469,469 mknod=133,- mknodat=259,33
 inotify_init=253,- inotify_init1=294,26 inotify_add_watch=254,27 fanotify_init=300,262 fanotify_mark=301,263
+getxattr=191,8 lgetxattr=192,9 fgetxattr=193,10 getxattrat=464,464 listxattr=194,11 llistxattr=195,12
+flistxattr=196,13 listxattrat=465,465 readlink=89,- readlinkat=267,78 flock=73,32 mincore=27,232 cachestat=451,451
+# a removed file held by something else than a descriptor or a map
+landlock_create_ruleset=444,444 landlock_add_rule=445,445 landlock_restrict_self=446,446 remap_file_pages=216,234
 # a SIGKILL to itself
 timer_create=222,107
 # memory and queues beside the limits
@@ -69,17 +76,25 @@ iopl=172,- ioperm=173,-
 settimeofday=164,170 clock_settime=227,112 adjtimex=159,171 clock_adjtime=305,266 sethostname=170,161
 setdomainname=171,162 syslog=103,116 reboot=169,142 swapon=167,224 swapoff=168,225 acct=163,89 quotactl=179,60
 quotactl_fd=443,443 init_module=175,105 finit_module=313,273 delete_module=176,106 kexec_load=246,104
-kexec_file_load=320,294 vhangup=153,58 sync=162,81
+kexec_file_load=320,294 vhangup=153,58 sync=162,81 syncfs=306,267 membarrier=324,283
 """
 # Refused unless the first argument says that the program means itself; 0 is "myself" to prlimit64.
 ON_ITSELF = "kill=62,129 tkill=200,130 tgkill=234,131 prlimit64=302,261"
-CLONE, CLONE3 = "clone=56,220", "clone3=435,435"
+CLONE, EXIT = "clone=56,220", "exit=60,93 exit_group=231,94"
+# Their flags lie in memory, where no filter reads; the C library falls back to clone and openat.
+UNKNOWN = "clone3=435,435 openat2=437,437"
+# As on a file system that has neither: the C library writes zeros instead, Python's tempfile makes a named file.
+FALLOCATE, OPEN, OPENAT, O_TMPFILE = "fallocate=285,47", "open=2,-", "openat=257,56", 0o20000000
+CLOSE_RANGE, CLOSE_RANGE_UNSHARE = "close_range=436,436", 2
 # Allowed to ioctl: TCGETS, TCGETS2, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, which ask a terminal or a pipe.
 # All else is refused: a file that can only be read still takes new flags and versions by it.
 IOCTL, ASKED = "ioctl=16,29", (0x5401, 0x802C_542A, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
-# Refused to fcntl: F_SETOWN, F_SETSIG and F_SETOWN_EX signal other processes, F_SETLEASE and F_NOTIFY watch a file.
-FCNTL, SIGNALLING = "fcntl=72,25", (8, 10, 15, 1024, 1026)
-PRCTL, PARENT_DEATH_SIGNAL = "prctl=157,167", 1  # by which the program ends if its parent does
+# Refused to fcntl: F_SETOWN, F_SETSIG and F_SETOWN_EX signal other processes, F_SETLEASE and F_NOTIFY watch a file,
+# F_SETPIPE_SZ takes from what all processes of the user have.
+FCNTL, SIGNALLING = "fcntl=72,25", (8, 10, 15, 1024, 1026, 1031)
+# Allowed to prctl: PR_SET_NAME, PR_GET_NAME and PR_SET_VMA, which name threads and memory. Others would let the program
+# outlive its parent, or keep us from looking at it.
+PRCTL, NAMING = "prctl=157,167", (15, 16, 0x53564D41)
 SETRLIMIT, CPU_TIME = "setrlimit=160,164", 0  # RLIMIT_CPU: beyond it, the kernel sends SIGKILL
 SENDTO = "sendto=44,206"  # refused with an address; without one it is how the ends of a pair of sockets write
 
@@ -106,16 +121,23 @@ def _steps(column: int, architecture: int) -> Iterator[tuple[int, int, int, int]
         yield from [(AT_LEAST, 0, 1, X32), _give(ERRNO | ENOSYS)]
     for number in numbers(REFUSED, column).values():
         yield from [(EQUAL, 0, 1, number), _give(ERRNO | EPERM)]
-    # The C library falls back to clone, whose flags a filter can read.
-    yield from [(EQUAL, 0, 1, numbers(CLONE3, column)["clone3"]), _give(ERRNO | ENOSYS)]
-    yield from [(EQUAL, 0, 4, numbers(CLONE, column)["clone"]), (LOAD, 0, 0, ARGUMENT)]
-    yield from [(ANY_BIT, 0, 1, CLONE_THREAD), _give(ALLOW), _give(ERRNO | EPERM)]
+    for number in numbers(UNKNOWN, column).values():
+        yield from [(EQUAL, 0, 1, number), _give(ERRNO | ENOSYS)]
+    yield from [(EQUAL, 0, 1, numbers(FALLOCATE, column)["fallocate"]), _give(ERRNO | EOPNOTSUPP)]
+    for table, place in ((OPEN, 1), (OPENAT, 2)):
+        for number in numbers(table, column).values():
+            yield from _with_any_bit(number, place, O_TMPFILE, ERRNO | EOPNOTSUPP)
+    yield from _with_any_bit(numbers(CLOSE_RANGE, column)["close_range"], 2, CLOSE_RANGE_UNSHARE, ERRNO | EPERM)
+    yield from [(EQUAL, 0, 5, numbers(CLONE, column)["clone"]), (LOAD, 0, 0, ARGUMENT)]
+    yield from [(ANY_BIT, 0, 2, CLONE_THREAD), (ANY_BIT, 0, 1, CLONE_FILES), _give(ALLOW), _give(ERRNO | EPERM)]
+    for number in numbers(EXIT, column).values():
+        yield from [(EQUAL, 0, 5, number), (LOAD, 0, 0, ARGUMENT), (AND, 0, 0, 0xFF)]
+        yield from [(EQUAL, 0, 1, 128 + signal.SIGKILL), _give(KILL_PROCESS), _give(ALLOW)]
     yield from [(EQUAL, 0, 6, numbers(SENDTO, column)["sendto"]), (LOAD, 0, 0, ADDRESS), (EQUAL, 0, 3, 0)]
     yield from [(LOAD, 0, 0, ADDRESS + 4), (EQUAL, 0, 1, 0), _give(ALLOW), _give(ERRNO | EPERM)]
-    yield from [(EQUAL, 0, 4, numbers(PRCTL, column)["prctl"]), (LOAD, 0, 0, ARGUMENT)]
-    yield from [(EQUAL, 0, 1, PARENT_DEATH_SIGNAL), _give(ERRNO | EPERM), _give(ALLOW)]
-    yield from _by_second_argument(numbers(IOCTL, column)["ioctl"], ASKED, ALLOW, ERRNO | EPERM)
-    yield from _by_second_argument(numbers(FCNTL, column)["fcntl"], SIGNALLING, ERRNO | EPERM, ALLOW)
+    yield from _by_argument(0, numbers(PRCTL, column)["prctl"], NAMING, ALLOW, ERRNO | EPERM)
+    yield from _by_argument(1, numbers(IOCTL, column)["ioctl"], ASKED, ALLOW, ERRNO | EPERM)
+    yield from _by_argument(1, numbers(FCNTL, column)["fcntl"], SIGNALLING, ERRNO | EPERM, ALLOW)
     yield from [(EQUAL, 0, 3, numbers(SETRLIMIT, column)["setrlimit"]), (LOAD, 0, 0, ARGUMENT)]
     yield from [(EQUAL, 0, 1, CPU_TIME), _give(ERRNO | EPERM)]
     for name, number in numbers(ON_ITSELF, column).items():
@@ -144,10 +166,16 @@ def _own_limits() -> list[tuple[int, int, int, int]]:
     return [*itself, (LOAD, 0, 0, REQUEST), (EQUAL, 0, len(asks), CPU_TIME), *asks, _give(ALLOW), _give(ERRNO | EPERM)]
 
 
-def _by_second_argument(
-    number: int, requests: Sequence[int], verdict: int, otherwise: int
+def _with_any_bit(number: int, place: int, bits: int, verdict: int) -> Iterator[tuple[int, int, int, int]]:
+    yield from [(EQUAL, 0, 4, number), (LOAD, 0, 0, ARGUMENT + 8 * place), (ANY_BIT, 0, 1, bits), _give(verdict)]
+    yield _give(ALLOW)
+
+
+def _by_argument(
+    place: int, number: int, requests: Sequence[int], verdict: int, otherwise: int
 ) -> Iterator[tuple[int, int, int, int]]:
-    yield from [(EQUAL, 0, 2 * len(requests) + 2, number), (LOAD, 0, 0, REQUEST)]
+    """place: of the argument that tells the requests apart, from 0."""
+    yield from [(EQUAL, 0, 2 * len(requests) + 2, number), (LOAD, 0, 0, ARGUMENT + 8 * place)]
     for request in requests:
         yield from [(EQUAL, 0, 1, request), _give(verdict)]
     yield _give(otherwise)

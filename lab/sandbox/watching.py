@@ -15,21 +15,19 @@ is only what no program can bring about, or a hostile one would be played again 
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import selectors
 import signal
-import stat
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from lab.sandbox.faults import SandboxFailed
 from lab.sandbox.first_steps import BEGUN
-from lab.sandbox.program import MB, Child, Ending, Job, Result, SandboxFailed
+from lab.sandbox.program import Child, Ending, Job, Result
 
 TICK_S = 0.02
-BLOCK = 512  # bytes in st_blocks
 STARTING_S = 20.0  # normally 0.04; a busy machine may take long, and that is not the program's time
 
 
@@ -126,15 +124,16 @@ class _Watch:
                 if self.out.full or self.err.full:
                     return "output"
                 if any(key.fd == alive for key, _ in ready):
-                    return "exit"
+                    left = begun and self.child.holds_too_much(alive, time.monotonic() + TICK_S)
+                    return "disk" if left else "exit"
                 if time.monotonic() >= deadline:
                     return "timeout"
-                if self.child.confined and self.job.folder_gone:
+                if self.child.folder_gone():
                     return "killed"
-                if begun and (passed := self._passed()):
+                if begun and (passed := self._passed(alive, deadline)):
                     return passed
 
-    def _passed(self) -> Ending | None:
+    def _passed(self, alive: int, deadline: float) -> Ending | None:
         """The limit that no kernel limit holds (so closely) and that the program has passed."""
         limits, seen = self.job.limits, process_statistics(self.child.pid)
         self.cpu_s, self.looked = max(self.cpu_s, seen.cpu_s), time.monotonic()
@@ -142,14 +141,11 @@ class _Watch:
             return "threads"
         if seen.cpu_s > self.job.cpu_s:
             return "timeout"
-        size, entries = usage(self.job.folder)
-        if size + _unlinked(self.child.pid) > limits.disk_mb * MB or entries > limits.disk_entries:
-            return "disk"
-        return None
+        return "disk" if self.child.holds_too_much(alive, deadline) else None
 
     def fault(self, ended: Ending, returncode: int) -> str:
         """What the machine did to the program; "" where the program's end is its own."""
-        if self.child.confined and self.job.folder_gone:
+        if self.child.folder_gone():
             return f"the working folder {self.job.folder} of a program was removed while it ran"
         if self.out.awaited:
             how = f"within {STARTING_S:g} s" if ended == "timeout" else f"and ended with status {returncode}"
@@ -186,37 +182,3 @@ def process_statistics(pid: int) -> Statistics:
     fields = line.rpartition(")")[2].split()  # the name before it may hold anything; the state, field 3, comes first
     ticks = int(fields[14 - 3]) + int(fields[15 - 3])
     return Statistics(ticks / os.sysconf("SC_CLK_TCK"), int(fields[20 - 3]))
-
-
-def usage(folder: Path) -> tuple[int, float]:
-    """Bytes on disk and number of entries below a folder; links are counted, not followed.
-
-    A folder that cannot be looked into (no permission, a path too long) counts as endless: anything may be in it.
-    """
-    size, entries = 0, 0.0
-    waiting = [str(folder)]
-    while waiting:
-        try:
-            with os.scandir(waiting.pop()) as found:
-                for entry in found:
-                    entries += 1
-                    size += entry.stat(follow_symlinks=False).st_blocks * BLOCK
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
-        except (FileNotFoundError, NotADirectoryError):  # it went while we looked
-            continue
-        except OSError:
-            return size, math.inf
-    return size, entries
-
-
-def _unlinked(pid: int) -> int:
-    """Bytes of files that the program has removed and holds open."""
-    size = 0
-    with contextlib.suppress(OSError):
-        for name in os.listdir(f"/proc/{pid}/fd"):
-            with contextlib.suppress(OSError):
-                found = os.stat(f"/proc/{pid}/fd/{name}")
-                if stat.S_ISREG(found.st_mode) and found.st_nlink == 0:
-                    size += found.st_blocks * BLOCK
-    return size

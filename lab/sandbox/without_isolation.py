@@ -6,6 +6,7 @@ import os
 import subprocess
 import warnings
 
+from lab.sandbox import disk
 from lab.sandbox.first_steps import command
 from lab.sandbox.interpreter import environment
 from lab.sandbox.program import Job
@@ -16,10 +17,10 @@ warnings.filterwarnings("always", message="UNSAFE")  # each time, not once for e
 class Unconfined:
     """A child process like any other: it may remove its folder or kill itself, so neither is the machine's fault."""
 
-    confined = exact = False
+    exact = False
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self.process, self.pid = process, process.pid
+    def __init__(self, process: subprocess.Popen[bytes], job: Job) -> None:
+        self.process, self.pid, self.job = process, process.pid, job
         assert process.stdout and process.stderr
         self.stdout, self.stderr = process.stdout.fileno(), process.stderr.fileno()
 
@@ -28,6 +29,12 @@ class Unconfined:
 
     def wait(self) -> int:
         return self.process.wait()
+
+    def folder_gone(self) -> bool:
+        return False
+
+    def holds_too_much(self, alive: int, deadline: float) -> bool:
+        return disk.too_much(self.pid, alive, self.job, deadline)
 
     def close(self) -> None:
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
@@ -48,5 +55,6 @@ def start(job: Job) -> Unconfined:
             stderr=subprocess.PIPE,
             cwd=job.folder,
             env=environment(str(job.folder)),
-        )
+        ),
+        job,
     )

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lab.machine.faults import BackendDied
-from lab.sandbox.program import BackendRefused, Job
+from lab.sandbox.faults import BackendRefused
+from lab.sandbox.program import Job
 from procllm.actions import Append, Read, Write
 from procllm.files import ANSWER, ERRORS, NOTES, OUTPUT, PRINTED, REQUEST, SOLVER, SPECIFICATION, listed
 from procllm.workspace import MOST_CHARACTERS, Workspace

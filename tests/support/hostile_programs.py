@@ -314,7 +314,213 @@ attempt(daemon)""",
     ),
 ]
 
+CHUNK = "chunk = bytes(15 * 2**20)\nlibc = ctypes.CDLL(None)\n"
+
+# What a program holds on the disk without a name that leads to it.
+HIDDEN = [
+    Hostile(
+        "fills the disk with files that it has removed, mapped and closed",
+        CHUNK
+        + """
+for number in range(40):
+    file = os.open("big", os.O_RDWR | os.O_CREAT)
+    os.unlink("big")
+    os.write(file, chunk)
+    assert libc.mmap(0, 4096, 1, 2, file, 0) != -1
+    os.close(file)
+    time.sleep(0.01)
+time.sleep(1)
+print("BROKE OUT")""",
+        ends=("disk",),
+    ),
+    Hostile(
+        "fills the disk with files in a table of its own thread",
+        CHUNK
+        + """
+import threading
+def hide():
+    call("close_range", 10_000, 10_001, 2)
+    kept = []
+    for number in range(30):
+        kept.append(os.open("big", os.O_RDWR | os.O_CREAT))
+        os.unlink("big")
+        os.write(kept[-1], chunk)
+    time.sleep(1)
+    print("BROKE OUT")
+thread = threading.Thread(target=attempt, args=(hide,))
+thread.start()
+thread.join()""",
+        ends=("exit", "disk"),
+    ),
+    Hostile(
+        "fills the disk after its main thread has ended",
+        CHUNK
+        + """
+import threading
+def fill():
+    time.sleep(0.2)
+    for number in range(30):
+        file = os.open("big", os.O_RDWR | os.O_CREAT)
+        os.unlink("big")
+        os.write(file, chunk)
+    time.sleep(1)
+    os.write(1, b"BROKE OUT")
+threading.Thread(target=fill).start()
+libc.syscall(ctypes.c_long({"x86_64": 60}.get(os.uname().machine, 93)), 0)""",
+        ends=("disk",),
+    ),
+    Hostile(
+        "fills the disk with files that never had a name",
+        CHUNK
+        + """
+def fill():
+    for number in range(16):
+        file = os.open(".", os.O_RDWR | os.O_TMPFILE, 0o600)
+        os.write(file, chunk)
+        assert libc.mmap(0, 4096, 1, 2, file, 0) != -1
+        os.close(file)
+        time.sleep(0.01)
+    time.sleep(1)
+attempt(fill)""",
+        ends=("exit", "disk"),
+    ),
+    Hostile(
+        "reserves the disk beyond a file's end",
+        """
+def reserve():
+    call("fallocate", os.open("big", os.O_RDWR | os.O_CREAT), 1, 0, 1500 * 2**20)
+    time.sleep(1)
+attempt(reserve)""",
+        ends=("exit", "disk"),
+    ),
+    Hostile(
+        "fills the disk with files that a rule of its own holds",
+        CHUNK
+        + """
+def fill():
+    rules = call("landlock_create_ruleset", ctypes.byref(ctypes.c_uint64(4)), 8, 0)
+    class Below(ctypes.Structure):
+        _pack_ = 1
+        _fields_ = [("access", ctypes.c_uint64), ("parent", ctypes.c_int)]
+    for number in range(30):
+        file = os.open("big", os.O_RDWR | os.O_CREAT)
+        os.unlink("big")
+        os.write(file, chunk)
+        call("landlock_add_rule", rules, 1, ctypes.byref(Below(4, file)), 0)
+        os.close(file)
+    time.sleep(1)
+attempt(fill)""",
+        ends=("exit", "disk"),
+    ),
+    Hostile(
+        "hides a full folder by a new name every moment",
+        """
+import threading
+os.mkdir("0")
+def rename():
+    number = 0
+    while True:
+        os.rename(str(number), str(number + 1))
+        number += 1
+folder = os.open("0", os.O_RDONLY)
+threading.Thread(target=rename, daemon=True).start()
+for number in range(40):
+    os.write(os.open(f"big{number}", os.O_WRONLY | os.O_CREAT, dir_fd=folder), bytes(2**20))
+time.sleep(1)
+print("BROKE OUT")""",
+        ends=("disk",),
+    ),
+    Hostile(
+        "hides removed files behind a new descriptor every moment",
+        """
+import threading
+kept = []
+for number in range(20):
+    kept.append(os.open("big", os.O_WRONLY | os.O_CREAT))
+    os.unlink("big")
+def move():
+    while True:
+        for place, file in enumerate(kept):
+            kept[place] = os.dup(file)
+            os.close(file)
+threading.Thread(target=move, daemon=True).start()
+for number in range(40):
+    for place in range(20):
+        try:
+            os.write(kept[place], bytes(2**17))
+        except OSError:
+            pass
+time.sleep(1)
+print("BROKE OUT")""",
+        ends=("disk",),
+    ),
+    Hostile(
+        "puts links to large trees where folders were",
+        """
+libc = ctypes.CDLL(None)
+trees = facts["large trees"]
+for number in range(100):
+    os.mkdir(f"folder{number}")
+    os.symlink(trees[number % len(trees)], f"link{number}")
+for number in range(100):
+    time.sleep(0.007)
+    libc.renameat2(-100, b"folder%d" % number, -100, b"link%d" % number, 2)
+while True: pass""",
+        ends=("timeout",),
+    ),
+]
+
+# What all processes of a user have together.
+SHARED = [
+    Hostile(
+        "queues signals to itself",
+        """
+import signal
+libc = ctypes.CDLL(None)
+signal.pthread_sigmask(signal.SIG_BLOCK, range(34, 65))
+def queue():
+    for _ in range(120_000):
+        libc.kill(os.getpid(), 40)
+queue()
+print("HELD, as those beyond the limit are dropped")
+time.sleep(0.5)""",
+    ),
+    Hostile("makes timers", 'attempt(call, "timer_create", 0, 0, ctypes.byref(ctypes.c_long()))', tame=True),
+    Hostile("enlarges a pipe", "import fcntl; attempt(fcntl.fcntl, os.pipe()[1], 1031, 2**20)", tame=True),
+    Hostile(
+        "locks a file it is given",
+        "import fcntl; attempt(lambda: fcntl.flock(open('tools/flights.py'), fcntl.LOCK_EX))",
+        tame=True,
+    ),
+    Hostile(
+        "locks the standard library",
+        "import fcntl; attempt(lambda: fcntl.flock(open(os.__file__), fcntl.LOCK_EX | fcntl.LOCK_NB))",
+        tame=True,
+    ),
+    Hostile("writes out its file system", "attempt(call, 'syncfs', os.open('.', os.O_RDONLY))"),
+    Hostile("holds up all processors", "attempt(call, 'membarrier', 1, 0, 0)", tame=True),
+]
+
+TELLING = [
+    Hostile("asks where a link of the host leads", 'attempt(os.readlink, facts["leads out"])', tame=True),
+    Hostile(
+        "asks where a link of the host leads from a folder's descriptor",
+        'attempt(call, "readlinkat", -100, facts["leads out"].encode(), ctypes.create_string_buffer(99), 99)',
+        tame=True,
+    ),
+    *[
+        Hostile(
+            f"asks for its parent's {link}", f'attempt(os.readlink, "/proc/%d/{link}" % facts["parent"])', tame=True
+        )
+        for link in ("exe", "cwd", "root", "fd/1")
+    ],
+    Hostile("reads an attribute of a host file", 'attempt(os.getxattr, facts["canary"], "user.secret")', tame=True),
+    Hostile("lists the attributes of a host file", 'attempt(os.listxattr, facts["canary"])', tame=True),
+    Hostile("keeps us from looking at it", 'attempt(call, "prctl", 4, 0, 0, 0, 0)'),
+]
+
 BOMBS = [
+    *HIDDEN,
     Hostile(
         "starts 400 threads",
         """
@@ -386,9 +592,13 @@ for number in range(40):
     open(f"file{number}", "wb").write(bytes(2**20))
 time.sleep(1)
 print("BROKE OUT")""",
-        ends=("disk",),
+        ends=("exit", "disk"),
     ),
-    Hostile("reserves the disk", "attempt(os.posix_fallocate, os.open('big', os.O_RDWR | os.O_CREAT), 0, 300 * 2**20)"),
+    Hostile(
+        "reserves the disk",
+        "attempt(os.posix_fallocate, os.open('big', os.O_RDWR | os.O_CREAT), 0, 300 * 2**20)",
+        ends=("exit", "disk"),
+    ),
     Hostile("fills shared memory", 'attempt(lambda: open("/dev/shm/big", "wb").write(bytes(2**20)))'),
     Hostile("fills the host's /tmp", 'attempt(lambda: open("/tmp/" + facts["beside"].rsplit("/", 1)[1], "wb"))'),
     Hostile("prints without end", 'while True: print("x" * 1000)', ends=("output",)),
@@ -449,4 +659,6 @@ print("BROKE OUT", function())""",
     ),
 ]
 
-ATTEMPTS = [*FILES, *WRITES, *NETWORK, *OTHER_PROCESSES, *KERNEL, *PROGRAMS, *LEFTOVERS]
+ATTEMPTS = [
+    *FILES, *WRITES, *NETWORK, *OTHER_PROCESSES, *KERNEL, *PROGRAMS, *LEFTOVERS, *SHARED, *TELLING
+]  # fmt: skip

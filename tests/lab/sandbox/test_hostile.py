@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import re
 import resource
 import secrets
 import signal
@@ -13,7 +14,9 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,20 +24,22 @@ from typing import Any
 import psutil
 import pytest
 
-from hostile_programs import ATTEMPTS, BOMBS, NETWORK, OTHER_CALLS, OTHER_PROCESSES, PRELUDE, Hostile
+from hostile_programs import ATTEMPTS, BOMBS, NETWORK, OTHER_CALLS, OTHER_PROCESSES, PRELUDE, SHARED, Hostile
 from lab import sandbox
 from lab.machine.paths import ROOT
 from lab.sandbox import BACKENDS, UNSAFE, Limits, Result, on_sandlock, run_untrusted
 from lab.sandbox.system_calls import (
     ARCHITECTURES,
     CLONE,
-    CLONE3,
+    CLOSE_RANGE,
+    FALLOCATE,
     FCNTL,
     IOCTL,
     ON_ITSELF,
     PRCTL,
     REFUSED,
     SENDTO,
+    UNKNOWN,
     numbers,
 )
 
@@ -99,6 +104,8 @@ def a_host() -> Iterator[Host]:
         (folder / "tools").mkdir()
         (folder / "tools" / "flights.py").write_text("def search(): return ['a flight']")
         (folder / "tools" / "leads_out").symlink_to(folder / "canary")
+        with contextlib.suppress(OSError):  # a file system may know none
+            os.setxattr(folder / "canary", "user.secret", secret.encode())
         held = opened.enter_context(open(folder / "canary", "rb"))
         os.set_inheritable(held.fileno(), True)
         listeners, addresses = _listeners(folder, secret, opened)
@@ -112,6 +119,8 @@ def a_host() -> Iterator[Host]:
             "home file": in_home.name,
             "project file": str(ROOT / "lab" / "machine" / "paths.py"),
             "tools": str(folder / "tools"),
+            "leads out": str(folder / "tools" / "leads_out"),
+            "large trees": ["/usr", str(ROOT)],
             "beside": str(folder / "beside"),
             "disk": "/dev/" + (next(iter(os.listdir("/sys/block")), "sda") if Path("/sys/block").is_dir() else "sda"),
             "open file": held.fileno(),
@@ -128,7 +137,8 @@ def a_host() -> Iterator[Host]:
 
 def _calls() -> dict[str, int]:
     column, _ = ARCHITECTURES[platform.machine()]
-    return numbers("\n".join([REFUSED, ON_ITSELF, CLONE, CLONE3, PRCTL, SENDTO, IOCTL, FCNTL]), column)
+    tables = [REFUSED, ON_ITSELF, CLONE, UNKNOWN, CLOSE_RANGE, FALLOCATE, PRCTL, SENDTO, IOCTL, FCNTL]
+    return numbers("\n".join(tables), column)
 
 
 def _listeners(folder: Path, secret: str, opened: contextlib.ExitStack) -> tuple[list[socket.socket], dict[str, Any]]:
@@ -216,6 +226,21 @@ def test_a_program_is_refused_when_it(program: Hostile, backend: str, host: Host
     result = hostile(program, host, backend, timeout=10)
     nothing_happened(host, result)
     assert "HELD" in result.stdout and result.ended == "exit", result
+
+
+def test_signals_that_a_program_queues_leave_enough_for_the_other_processes_of_its_user(
+    backend: str, host: Host
+) -> None:
+    def queued() -> int:
+        return int(re.search(r"^SigQ:\s*(\d+)/", Path("/proc/self/status").read_text(), re.MULTILINE)[1])  # type: ignore[index]
+
+    (program,) = (program for program in SHARED if program.what == "queues signals to itself")
+    with ThreadPoolExecutor(1) as pool:
+        running, most = pool.submit(hostile, program, host, backend, 10), 0
+        while not running.done():
+            most = max(most, queued())
+            time.sleep(0.02)
+    assert running.result().ended == "exit" and most < 1000
 
 
 def test_an_honest_program_runs_after_all_these(backend: str) -> None:

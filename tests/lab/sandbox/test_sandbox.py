@@ -33,8 +33,9 @@ from lab.sandbox import (
     run_untrusted,
     system_calls,
 )
+from lab.sandbox.faults import BackendRefused
 from lab.sandbox.first_steps import command
-from lab.sandbox.program import BackendRefused, Job
+from lab.sandbox.program import Job
 from lab.sandbox.selftest import examine
 
 LIMITS = Limits(memory_mb=256)

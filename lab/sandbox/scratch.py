@@ -1,0 +1,87 @@
+"""Working folders on the host: each held by a lock while it is used, so that those of a killed process can be told."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from lab.sandbox.faults import SandboxFailed
+
+PREFIX = "untrusted-locked-"
+
+
+@contextlib.contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A new folder, removed afterwards whatever is in it. Raises OSError if it cannot be made, SandboxFailed if
+    it cannot be removed.
+
+    The first call of a process removes those that killed processes left: whose lock, which ends with its holder, nobody
+    has. Processes forked meanwhile hold it too; programs do not, since descriptors close when one starts.
+    """
+    place = Path(tempfile.gettempdir()).resolve()
+    _remove_what_is_left(place)
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
+        with _locked(folder, fcntl.LOCK_EX) as held:
+            if not held:  # another process has taken it for left over, between the two lines above
+                continue
+            try:
+                yield folder
+            finally:
+                _remove(folder)
+            return
+
+
+def identity(folder: Path) -> tuple[int, int]:
+    """Device and inode."""
+    found = os.lstat(folder)
+    return found.st_dev, found.st_ino
+
+
+@contextlib.contextmanager
+def _locked(folder: Path, how: int) -> Iterator[bool]:
+    """Whether the lock was had, and of the folder that still has that name."""
+    with contextlib.ExitStack() as opened:
+        try:
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            opened.callback(os.close, descriptor)
+            fcntl.flock(descriptor, how)
+            found = os.fstat(descriptor)
+            held = (found.st_dev, found.st_ino) == identity(folder)
+        except (FileNotFoundError, BlockingIOError):
+            held = False
+        except OSError:  # a file system without locks: there nothing is ever taken for left over
+            held = how == fcntl.LOCK_EX
+        yield held
+
+
+@cache
+def _remove_what_is_left(place: Path) -> None:
+    for path in place.glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError, SandboxFailed), _locked(path, fcntl.LOCK_EX | fcntl.LOCK_NB) as left_over:
+            if left_over and os.lstat(path).st_uid == os.geteuid():
+                _remove(path)
+
+
+def _remove(folder: Path) -> None:
+    """A program may leave folders that cannot be read, or thousands within each other; no link is followed."""
+
+    def unlock(_call: object, path: str, _error: object) -> None:
+        if os.path.isdir(path) and not os.path.islink(path):
+            os.chmod(path, 0o700)
+
+    for _ in range(2):
+        with contextlib.suppress(RecursionError, OSError):
+            shutil.rmtree(folder, onerror=unlock)
+        if not folder.exists():
+            return
+    removed = subprocess.run(["rm", "-rf", "--", str(folder)], capture_output=True, text=True, errors="replace")
+    if removed.returncode:
+        raise SandboxFailed(f"a program's working folder {folder} cannot be removed: {removed.stderr.strip()[-500:]}")
