@@ -6,7 +6,9 @@ Two layers hold it: a backend (sandlock, or bubblewrap), and limits and a system
 same in both (`first_steps`, `system_calls`). A backend is used only after our own programs failed to get out of it.
 
 What is not held: under sandlock a program can ask whether a host path exists, how large and how old it is, never what
-is in it. Disk, threads and processor time are looked at every 20 ms and may be passed by what fits between two looks.
+is in it. Threads, processor time and the number of files are looked at every 20 ms and may be passed by what fits
+between two looks; the size of what is on the disk too under sandlock, while under bubblewrap the kernel holds it.
+`docs/sandbox.md` has the promises by backend, and how they were tried.
 """
 
 from __future__ import annotations
@@ -128,6 +130,7 @@ def checks() -> list[Check]:
     """For `python -m lab doctor`: whether model-written programs can run here."""
     reasons = {name: verdict(name) for name in BACKENDS}
     holding = [name for name, reason in reasons.items() if not reason]
-    detail = f"{holding[0]} holds" if holding else "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+    refused = "; ".join(f"{name}: {reason}" for name, reason in reasons.items() if reason)
+    detail = "; ".join(filter(None, [f"{holding[0]} holds" if holding else "", refused]))
     fix = f"{on_sandlock.INSTALL}, or {on_bubblewrap.INSTALL}"
     return [Check("a sandbox for model-written programs", bool(holding), detail, fix)]

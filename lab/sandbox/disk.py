@@ -2,8 +2,8 @@
 
 A hostile program moves things about while we look: it puts a link where a folder was, gives a folder a new name every
 moment, holds files that it has removed. So its folder is walked from descriptor to descriptor and never through a link;
-no look goes on beyond a limit or the deadline; and where something went between being listed and being looked at, the
-program is stopped for a second look.
+no look goes on beyond a limit or the deadline; and where something could not be looked at, the program is stopped for
+a second look.
 """
 
 from __future__ import annotations
@@ -39,22 +39,27 @@ def too_much(pid: int, alive: int, job: Job, deadline: float) -> bool:
     """
     look = _Look(job, deadline)
     look.at(pid)
-    if look.moved and not look.over:
+    if look.puzzled and not look.over:
         with _stopped(pid, alive, deadline):
-            look = _Look(job, deadline)
+            look = _Look(job, deadline, standing=True)
             look.at(pid)
     return look.too_much
 
 
 @dataclass
 class _Look:
-    """What one look has found so far, size in bytes. moved: something went between being listed and looked at."""
+    """What one look has found so far, size in bytes.
+
+    standing: the program is stopped meanwhile. puzzled: something could not be looked at; it may have gone since it was
+    listed, and of a process that is just ending not everybody may see all.
+    """
 
     job: Job
     deadline: float
+    standing: bool = False
     size: float = 0
     entries: int = 0
-    moved: bool = False
+    puzzled: bool = False
 
     @property
     def too_much(self) -> bool:
@@ -110,9 +115,8 @@ class _Look:
         except OSError as error:
             if error.errno in SHORT:
                 raise SandboxFailed(f"this machine cannot see how much disk a program takes: {error}") from error
-            if error.errno in MOVED:
-                self.moved = True
-            else:
+            self.puzzled = True
+            if self.standing and error.errno not in MOVED:
                 self.size = math.inf
 
 

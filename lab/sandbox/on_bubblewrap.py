@@ -21,7 +21,7 @@ from lab.sandbox.program import MB, WORK, Job
 INSTALL = "apt install bubblewrap (0.7 or newer)"
 NOBODY = "65534"
 DEVICES = ("/dev/null", "/dev/urandom")
-STARTING_S = 10.0
+STARTING_S = 10.0  # and as long to end by itself
 ENDING_S = 0.5
 ROOM = MB // 4  # beyond the limit, so that a program that passes it can be told from one that keeps to it
 # --new-session: a program cannot type into our terminal (TIOCSTI). --as-pid-1: no process of bwrap's own stands
@@ -58,10 +58,13 @@ class Contained:
 
     def wait(self) -> int:
         try:
-            status = self.wrapper.wait(ENDING_S if self.killed else None)
-        except subprocess.TimeoutExpired:  # someone stopped it; the program is dead
+            status = self.wrapper.wait(ENDING_S if self.killed else STARTING_S)
+        except subprocess.TimeoutExpired:  # the program has ended, so someone has stopped its wrapper
             self.wrapper.kill()
-            return -signal.SIGKILL
+            self.wrapper.wait()
+            if self.killed:
+                return -signal.SIGKILL
+            raise SandboxFailed("bubblewrap did not end with its program") from None
         if status < 0:  # the program sees no process but itself, so it cannot have sent this
             raise SandboxFailed(f"bubblewrap was killed by signal {-status} while a program ran")
         return 128 - status if status > 128 else status

@@ -24,7 +24,8 @@ class Limits:
 
     cpu_s: seconds of processor time, of all threads; None is as many as the wall-clock timeout.
     output_bytes: of standard output, and as much again of standard error.
-    disk_mb, disk_entries: in the working folder, which goes when the program ends.
+    disk_mb, disk_entries: in the working folder, which goes when the program ends; the texts that it is given count,
+    and so do removed files that it still holds.
     """
 
     memory_mb: int = 512

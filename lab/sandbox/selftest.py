@@ -43,6 +43,8 @@ def abstract():
 
 attempt("reads a host file", lambda: open(facts["canary"]).read())
 attempt("reads through a link", lambda: (os.symlink(facts["canary"], "link"), open("link").read()))
+attempt("is told where a link of the host leads", lambda: os.readlink(facts["link"]))
+attempt("is told an attribute of a host file", lambda: os.listxattr(facts["canary"]))
 attempt("writes a host file", lambda: open(facts["canary"], "a"))
 attempt("changes a host file's mode", lambda: os.chmod(facts["canary"], 0o600))
 attempt("writes beside its folder", lambda: open(facts["beside"], "x"))
@@ -62,6 +64,15 @@ print(json.dumps([open("given/file.txt").read(), open_doors]))
 """
 LOOP = "while True: pass"
 FLOOD = "while True: print('x' * 10_000)"
+# Two files, of which each keeps to the limit of one; the second is removed and held.
+FILL = """
+import os, time
+kept = [os.open(name, os.O_RDWR | os.O_CREAT) for name in ("named", "removed")]
+os.unlink("removed")
+for file in kept:
+    os.write(file, bytes(LIMIT - 2**16))
+time.sleep(60)
+"""
 
 
 def examine(start: Start) -> None:
@@ -72,6 +83,8 @@ def examine(start: Start) -> None:
             raise BackendRefused(f"an endless loop ended with {ended}")
         if (ended := _run(start, FLOOD).ended) != "output":
             raise BackendRefused(f"endless output ended with {ended}")
+        if (ended := _run(start, FILL.replace("LIMIT", str(Limits().disk_mb * MB))).ended) != "disk":
+            raise BackendRefused(f"a program that holds too much disk ended with {ended}")
     except SandboxFailed as error:  # a backend in which the interpreter never starts looks like a fault of the machine
         raise BackendRefused(str(error)) from error
 
@@ -105,10 +118,12 @@ def _bait(host: Path) -> tuple[dict[str, object], str]:
     """What the program is told of the host, and the secret that it must not read."""
     secret = secrets.token_hex(16)
     (host / "canary").write_text(secret)
+    (host / "link").symlink_to(secret)
     (host / "given").mkdir()
     (host / "given" / "file.txt").write_text("given")
     facts = {
         "canary": str(host / "canary"),
+        "link": str(host / "link"),
         "beside": str(host / "beside"),
         "abstract": f"sandbox-test-{secret}",
         "variables": [*environment(""), "LC_CTYPE", "PWD"],

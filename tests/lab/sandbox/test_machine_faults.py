@@ -131,6 +131,17 @@ def test_a_program_or_its_supervisor_stopped_from_outside_still_ends_at_its_dead
     assert result.ended == "timeout" and result.seconds < 2 + 1, result
 
 
+@pytest.mark.parametrize("backend", ["bubblewrap"], indirect=True)
+def test_a_supervisor_stopped_from_outside_while_its_program_ends(
+    backend: str, started: list[tuple[Job, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(on_bubblewrap, "STARTING_S", 0.5)
+    thread = while_it_runs(started, lambda _, child: os.kill(child.wrapper.pid, signal.SIGSTOP))
+    with pytest.raises(SandboxFailed, match="did not end"):
+        run_untrusted(SLEEPER.replace("60", "0.5"), {}, timeout=60, backend=backend)
+    thread.join()
+
+
 def test_an_interpreter_that_does_not_start(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     failing = "import sys; sys.exit('no memory for the interpreter')"
     monkeypatch.setattr(MODULES[backend], "command", lambda job: interpreter().command("-c", failing))
