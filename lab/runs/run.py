@@ -33,8 +33,10 @@ from lab.models.replay import ANSWERS
 EPISODES, USAGE, FAULTS = "episodes.jsonl", "usage.jsonl", "faults.jsonl"
 OPENED = "LAB_RUNS_OPENED"  # a file for the folders of all runs that a notebook opens, a line each
 BUSY_PAUSE = 1.0  # seconds between two looks at a run that another process writes
+RETRY_FAILED = "LAB_RETRY_FAILED"  # set: episodes that the agent failed are played again, each run's once a process
 LONGEST_PART = 60  # characters of an engine string or a condition in a folder's name
 T = TypeVar("T")
+_retried: set[Path] = set()  # folders of the runs whose failed episodes this process plays, or has played, again
 
 
 class ManifestMismatch(RuntimeError):
@@ -119,6 +121,7 @@ class Run:
             with self._told():
                 self._agree()
                 self._mend()
+                self._forget_failed()
                 if noted := os.environ.get(OPENED):
                     append_durably(Path(noted), f"{self.folder.resolve()}\n".encode())
         except BaseException:
@@ -126,8 +129,9 @@ class Run:
             raise
 
     def pending(self) -> list[str]:
-        """Ids of the tasks that have no episode yet, in the manifest's order."""
-        return [task for task in self.manifest.tasks if task not in self.episodes]
+        """Ids of the tasks that have no episode yet, in the manifest's order; last those that were not measured."""
+        left = [task for task in self.manifest.tasks if task not in self.episodes]
+        return sorted(left, key=lambda task: task in self.not_measured)  # what may fail again must not hold up the rest
 
     def append(self, episode: Episode, usage: Any = None, answers: Iterable[Mapping[str, Any]] = ()) -> None:
         """Write one episode; when this returns it survives a power cut.
@@ -201,6 +205,18 @@ class Run:
         self.episodes = {episode.task: episode for episode in episodes}
         faults = read_lines(self.folder / FAULTS)
         self.not_measured = {line["task"]: line["why"] for line in faults if line["task"] not in self.episodes}
+
+    def _forget_failed(self) -> None:
+        """Make pending again what the agent failed, if the user asks for that; on disk, so that it outlives a kill."""
+        folder = self.folder.resolve()
+        if not os.environ.get(RETRY_FAILED) or folder in _retried:
+            return
+        _retried.add(folder)  # a notebook opens its runs several times, and what fails again has failed
+        kept = [episode for episode in self.episodes.values() if not episode.failed]
+        if len(kept) < len(self.episodes):
+            progress.say(f"{len(self.episodes) - len(kept)} failed episodes of {self.folder.name} are played again")
+            write_atomically(self.folder / EPISODES, _lines(asdict(episode) for episode in kept))
+            self._mend()
 
     @contextmanager
     def _told(self) -> Iterator[None]:

@@ -70,6 +70,28 @@ def test_a_server_whose_list_tells_nothing_is_asked_all_the_same(
         asked(server, monkeypatch)
 
 
+PAGE = chat.Response(body=b"<!doctype html><title>Welcome</title>", headers={"Content-Type": "text/html"})
+
+
+@pytest.mark.parametrize("listing", [PAGE, chat.models("another")])
+def test_a_web_page_for_an_answer_is_told_at_once_with_the_likely_address(
+    monkeypatch: pytest.MonkeyPatch, listing: chat.Response
+) -> None:
+    with ChatServer(lambda request: PAGE) as server:
+        server.listing, bare = listing, server.address.removesuffix("/v1")
+        monkeypatch.setattr(server, "address", bare)
+        with pytest.raises(EndpointUnavailable, match=rf"{bare} answers with a web page.*OPENAI_BASE_URL={bare}/v1"):
+            asked(server, monkeypatch)
+        assert server.count == 1
+
+
+def test_a_path_without_an_api_is_told_with_the_likely_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ChatServer(lambda request: chat.status(404, "Not Found")) as server:
+        monkeypatch.setattr(server, "address", bare := server.address.removesuffix("/v1"))
+        with pytest.raises(EndpointUnavailable, match=rf"404.*try OPENAI_BASE_URL={bare}/v1"):
+            asked(server, monkeypatch)
+
+
 def test_a_busy_server_is_no_missing_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial, "LONGEST", 0.2)
     with ChatServer(lambda request: chat.answer(GOOD)) as server:
