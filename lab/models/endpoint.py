@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 from lab.machine import progress
 from lab.machine.faults import Unavailable
@@ -20,7 +19,16 @@ from lab.models.context import Asked, asked
 from lab.models.engines import OF_THE_MACHINE, Engine
 from lab.models.parsing import CUT, MalformedAnswer, parse
 from lab.models.prompts import AnswerModel, Prompt
-from lab.models.retries import LONGEST_QUOTE, BadBody, EndpointError, gets_through, refused, with_retries
+from lab.models.retries import (
+    LONGEST_QUOTE,
+    BadBody,
+    EndpointError,
+    WebPage,
+    gets_through,
+    only_pages,
+    refused,
+    with_retries,
+)
 from lab.models.trial import SMALL, try_out
 from lab.models.usage import Call, price
 
@@ -31,12 +39,13 @@ LONGEST_WAIT = 60.0  # seconds between two tries when the server does not say
 REFUSES_SCHEMA = (400, 422, 501)  # what servers say that take no schema, or not this one
 ENDED_EARLY = ("length", "max_tokens", "model_length")  # finish reasons of an answer that ran into a limit
 BROKE_OFF = ("error", "abort", "aborted", "cancelled")  # of one that the server did not finish
+SEVERAL = 3  # web pages from a server that has answered nothing yet; one may be a gateway's, which is starting
 MOST_TOKENS = 10**8  # of an answer or its prompt; a count beyond it is none
 _DEFAULT_CACHE: Any = object()
 
 
 class MissingKey(Unavailable):
-    """An endpoint was chosen, and the environment has neither an address nor a key for it."""
+    """An endpoint was chosen, and the environment has neither an address nor a usable key for it."""
 
 
 class BadAddress(ValueError):
@@ -93,7 +102,7 @@ class Endpoint:
         self.cache = cache
         self._schemaless: set[str] = set()  # prompts whose schema the server does not take
         self._client: Client | None = None
-        self._last_reply = -math.inf  # when a reply came, on any thread
+        self._last_reply, self._pages = 0.0, 0  # when a reply came, on any thread; how many web pages came
 
     @classmethod
     def of(cls, engine: Engine, cache: AnswerCache | None = _DEFAULT_CACHE) -> Endpoint:
@@ -236,8 +245,10 @@ class Endpoint:
         def once() -> Reply:
             try:
                 return self._once(messages, self._timeout, **arguments)
-            except Exception:
+            except Exception as error:
                 exchange.unanswered += 1
+                if isinstance(error, WebPage) and self._only_pages():
+                    raise only_pages(self.address) from None
                 raise
 
         began = time.monotonic()
@@ -255,8 +266,25 @@ class Endpoint:
 
     def _others(self, since: float) -> bool:
         """Whether the server answers other requests: since then it did, or does so now with a small one."""
-        small = partial(self._once, SMALL, min(self._timeout, LONGEST_WAIT), max_tokens=1)
-        return self._last_reply > since or gets_through(small, self.address, self._patience, LONGEST_WAIT)
+        return self._last_reply > since or gets_through(self._small, self.address, self._patience, LONGEST_WAIT)
+
+    def _only_pages(self) -> bool:
+        """Whether nothing but web pages ever came, several: then there is no API, and no patience will help."""
+        import openai
+
+        self._pages += 1
+        if self._last_reply > 0 or self._pages < SEVERAL:
+            return False
+        try:
+            self._small()
+        except WebPage:
+            return True
+        except (openai.OpenAIError, BadBody, TimeoutError):
+            pass
+        return False
+
+    def _small(self) -> Reply:
+        return self._once(SMALL, min(self._timeout, LONGEST_WAIT), max_tokens=1)
 
     @property
     def _patience(self) -> float:
@@ -297,8 +325,15 @@ def stated_address(who: str, instead: str) -> str:
             f"{who}: set OPENAI_BASE_URL to the server that has it (and OPENAI_API_KEY if the server wants one), "
             f"or use {instead}"
         )
+    key = os.environ.get("OPENAI_API_KEY", "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise MissingKey("OPENAI_API_KEY holds a line break or a letter that no key has; copy the key again")
     if address and not address.startswith(("http://", "https://")):
         raise BadAddress("OPENAI_BASE_URL must start with http:// or https://, as in http://localhost:8000/v1")
+    try:
+        _ = urlsplit(address).port
+    except ValueError as error:
+        raise BadAddress(f"OPENAI_BASE_URL is no address ({error}); it looks like http://localhost:8000/v1") from None
     return address or OPENAI
 
 

@@ -46,6 +46,10 @@ class BadBody(ValueError):
     """A reply that is no answer: truncated, not UTF-8, written by a proxy on the way. The message says which."""
 
 
+class WebPage(BadBody):
+    """A reply that is a web page: what a server sends where there is no API."""
+
+
 def no_others() -> bool:
     """For `others` below, where nothing else can be asked."""
     return False
@@ -112,6 +116,12 @@ def refused(error: Any, address: str, others: Callable[[], bool] = no_others) ->
     return kind(f"{address} refuses the request: {_quoted(str(error))}{likely}")
 
 
+def only_pages(address: str) -> EndpointUnavailable:
+    """What to raise where a server answers with web pages."""
+    likely = end_of(address) or ". Set OPENAI_BASE_URL to the address of a server of models"
+    return EndpointUnavailable(f"{address} answers with a web page, and not as a model does{likely}")
+
+
 def end_of(address: str) -> str:
     """What is likely wrong with an address at which there is no API; "" where nothing tells."""
     if "/v1" in address:
@@ -153,6 +163,7 @@ def reason(error: BaseException | None) -> str:
         "TimeoutError": "time-out",
         "APIConnectionError": "no connection",
         "BadBody": "broken body",
+        "WebPage": "broken body",
     }.get(type(error).__name__, type(error).__name__)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from lab.machine.spelling import hint
 from lab.models.client import Client, body_json, is_page
-from lab.models.retries import BadBody, EndpointError, EndpointUnavailable, end_of, refused
+from lab.models.retries import BadBody, EndpointError, EndpointUnavailable, only_pages, refused
 
 LONGEST = 4.0  # seconds that one try may take
 SMALL = [{"role": "user", "content": "Answer with OK."}]  # what finds out whether a server answers at all
@@ -65,10 +65,7 @@ def _objection(client: Client, address: str, model: str) -> EndpointError | None
         return _told(refused(error, address), error.status_code, model, there)
     except (openai.APIConnectionError, BadBody, TimeoutError):  # it may pass: the first question will tell
         return None
-    if not is_page(body):
-        return None
-    likely = end_of(address) or ". Set OPENAI_BASE_URL to the address of a server of models"
-    return EndpointUnavailable(f"{address} answers with a web page, and not as a model does{likely}")
+    return only_pages(address) if is_page(body) else None
 
 
 def _names(body: bytes) -> list[str]:
