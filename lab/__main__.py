@@ -75,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     help_out = "folder for executed copies and figures (default: runs/notebooks, for a grid runs/sweeps/...)"
     run.add_argument("--out", type=Path, metavar="FOLDER", help=help_out)
     run.add_argument("--grid", action="append", default=[], metavar="NAME=V,V", help=HELP_GRID)
-    help_retry = "play failed episodes again; what was not measured is played again in any case"
+    help_retry = "play again what failed, or had no readable answer; what was not measured is played again anyway"
     run.add_argument("--retry-failed", action="store_true", help=help_retry)
     run.add_argument("--yes", action="store_true", help="with --grid: begin without asking")
     help_in_place = "refresh the committed notebooks and figures/; all notebooks if none is named"

@@ -28,9 +28,9 @@ from lab.models.routed import address_of
 from lab.notebooks.documents import NotebookError, locate, name_of, read
 from lab.notebooks.execute import Job, Outcome
 from lab.notebooks.parameters import Parameter, check_engines, chosen, declared, resolve
-from lab.notebooks.rehearsal import has_failed, opened
+from lab.notebooks.rehearsal import opened
 from lab.runs.forecast import Accounts
-from lab.runs.run import OPENED, RETRY_FAILED
+from lab.runs.run import OPENED, RETRY_FAILED, failures
 
 LONGEST = 100  # characters of a cell's folder
 
@@ -90,7 +90,7 @@ class Cell:
         try:
             record = json.loads(self._record.read_text(encoding="utf-8"))
             whole = record["identity"] == self.identity and not record["accounts"]["not_measured"]
-            whole = whole and not (os.environ.get(RETRY_FAILED) and any(map(has_failed, opened(self.noted))))
+            whole = whole and not (os.environ.get(RETRY_FAILED) and any(map(failures, opened(self.noted))))
         except (OSError, ValueError, KeyError):
             return None
         return record if whole and self.job.output.exists() else None

@@ -59,11 +59,6 @@ def opened(path: Path) -> list[Path]:
     return [Path(line) for line in dict.fromkeys(path.read_text().splitlines())] if path.exists() else []
 
 
-def has_failed(folder: Path) -> bool:
-    """Whether an episode of a run failed."""
-    return any(line["error"] for line in read_lines(folder / EPISODES))
-
-
 def _apart(job: Job, folder: Path, label: str) -> Job:
     # A folder of runs for each: two that rehearse one run side by side would wait for each other.
     environment = {REHEARSAL: str(folder / "runs"), OPENED: str(folder / "opened"), **OFFLINE}
@@ -74,7 +69,7 @@ def _runs(noted: Path) -> tuple[Planned, ...]:
     found = []
     for folder in opened(noted):
         manifest = _manifest(json.loads((folder / "manifest.json").read_text()))
-        failed = has_failed(folder)  # a prompt that no rule answers, say
+        failed = any(line["error"] for line in read_lines(folder / EPISODES))  # a prompt that no rule answers, say
         calls = Counter[str]()
         for line in read_lines(folder / USAGE):
             calls.update({operator: took["calls"] for operator, took in (line["usage"] or {}).items()})

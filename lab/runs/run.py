@@ -212,10 +212,10 @@ class Run:
         if not os.environ.get(RETRY_FAILED) or folder in _retried:
             return
         _retried.add(folder)  # a notebook opens its runs several times, and what fails again has failed
-        kept = [episode for episode in self.episodes.values() if not episode.failed]
-        if len(kept) < len(self.episodes):
-            progress.say(f"{len(self.episodes) - len(kept)} failed episodes of {self.folder.name} are played again")
-            write_atomically(self.folder / EPISODES, _lines(asdict(episode) for episode in kept))
+        if failed := failures(self.folder):
+            progress.say(f"{len(failed)} failed episodes of {self.folder.name} are played again")
+            kept = (asdict(episode) for task, episode in self.episodes.items() if task not in failed)
+            write_atomically(self.folder / EPISODES, _lines(kept))
             self._mend()
 
     @contextmanager
@@ -273,6 +273,19 @@ def read_lines(path: Path) -> list[Any]:
     """The JSON lines of a file, [] if it is not there; a torn last line is passed over, not removed."""
     lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
     return [json.loads(line) for line in lines]
+
+
+def failures(folder: Path) -> set[str]:
+    """Tasks of a run's episodes that the agent failed, by an error or since no answer of its model could be read."""
+    errors = {line["task"]: line["error"] for line in read_lines(folder / EPISODES)}
+    usage = {line["task"]: line["usage"] for line in read_lines(folder / USAGE)}
+    return {task for task, error in errors.items() if error or _all_malformed(usage.get(task))}
+
+
+def _all_malformed(usage: Any) -> bool:
+    # As `lab.models.usage.by_operator` has it; an episode may book something else, or nothing.
+    parts = usage.values() if isinstance(usage, Mapping) else ()
+    return {path for part in parts if isinstance(part, Mapping) for path in part.get("paths", ())} == {"malformed"}
 
 
 def _plain(text: str) -> str:

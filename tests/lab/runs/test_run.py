@@ -110,18 +110,21 @@ def test_a_fault_stays_pending_until_its_episode_is_there(tmp_path: Path) -> Non
 
 def test_failed_episodes_are_played_again_where_asked_and_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(RETRY_FAILED, "1")
-    about = manifest(3)
+    about = manifest(5)
     with Run(tmp_path, about) as run:
-        assert run.pending() == ["000", "001", "002"]
+        assert len(run.pending()) == 5
         run.append(Episode("000", {"shelf": 1}))
         run.append(Episode("001", None, "MalformedAnswer: no"))
+        run.append(Episode("002", {"shelf": None}), {"act": {"paths": {"malformed": 4}}})
+        run.append(Episode("003", {"shelf": 2}), {"act": {"paths": {"malformed": 4, "schema": 1}}})
     with Run(tmp_path, about) as run:  # the same process has played it just now
-        assert run.pending() == ["002"]
+        assert run.pending() == ["004"]
     monkeypatch.setattr("lab.runs.run._retried", set())
     Run(tmp_path, about).close()  # as if it were killed right after
     monkeypatch.delenv(RETRY_FAILED)
     with Run(tmp_path, about) as run:
-        assert run.pending() == ["001", "002"] and [episode.task for episode in run.results()] == ["000"]
+        assert run.pending() == ["001", "002", "004"]
+        assert [episode.task for episode in run.results()] == ["000", "003"]
 
 
 def test_task_ids_that_repeat_are_refused() -> None:
