@@ -75,6 +75,8 @@ def _parser() -> argparse.ArgumentParser:
     help_out = "folder for executed copies and figures (default: runs/notebooks, for a grid runs/sweeps/...)"
     run.add_argument("--out", type=Path, metavar="FOLDER", help=help_out)
     run.add_argument("--grid", action="append", default=[], metavar="NAME=V,V", help=HELP_GRID)
+    help_retry = "play again what failed, or had no readable answer; what was not measured is played again anyway"
+    run.add_argument("--retry-failed", action="store_true", help=help_retry)
     run.add_argument("--yes", action="store_true", help="with --grid: begin without asking")
     help_in_place = "refresh the committed notebooks and figures/; all notebooks if none is named"
     run.add_argument("--in-place", action="store_true", help=help_in_place)
@@ -143,6 +145,10 @@ def _run(options: argparse.Namespace) -> int:
     if not options.notebooks and not options.in_place:
         raise ValueError("name at least one notebook; to run them all: python -m lab reproduce")
     given = [(name, text) for name, text in options.given]
+    if options.retry_failed:
+        from lab.runs.run import RETRY_FAILED
+
+        os.environ[RETRY_FAILED] = "1"  # it is the notebooks' kernels that open the runs
     if options.grid:
         if options.in_place:
             raise ValueError("--in-place refreshes the committed notebooks with their defaults; drop --grid")

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from lab.machine import progress
 from lab.machine.faults import Unavailable
 from lab.machine.secrets import clean_address
 from lab.models.backbone import Answer, request_of
 from lab.models.cache import AnswerCache, key_of
+from lab.models.client import Client, body_json
 from lab.models.context import Asked, asked
 from lab.models.engines import OF_THE_MACHINE, Engine
-from lab.models.parsing import MalformedAnswer, parse
+from lab.models.parsing import CUT, MalformedAnswer, parse
 from lab.models.prompts import AnswerModel, Prompt
-from lab.models.retries import BadBody, EndpointError, refused, with_retries
-from lab.models.trial import try_out
+from lab.models.retries import (
+    LONGEST_QUOTE,
+    BadBody,
+    EndpointError,
+    WebPage,
+    gets_through,
+    only_pages,
+    refused,
+    with_retries,
+)
+from lab.models.trial import SMALL, try_out
 from lab.models.usage import Call, price
 
 OPENAI = "https://api.openai.com/v1"
@@ -26,11 +37,15 @@ TIMEOUT = 120.0  # seconds for one try; engine option `timeout`
 PATIENCE = 600.0  # seconds of retrying before giving up; engine option `patience`
 LONGEST_WAIT = 60.0  # seconds between two tries when the server does not say
 REFUSES_SCHEMA = (400, 422, 501)  # what servers say that take no schema, or not this one
+ENDED_EARLY = ("length", "max_tokens", "model_length")  # finish reasons of an answer that ran into a limit
+BROKE_OFF = ("error", "abort", "aborted", "cancelled")  # of one that the server did not finish
+SEVERAL = 3  # web pages from a server that has answered nothing yet; one may be a gateway's, which is starting
+MOST_TOKENS = 10**8  # of an answer or its prompt; a count beyond it is none
 _DEFAULT_CACHE: Any = object()
 
 
 class MissingKey(Unavailable):
-    """An endpoint was chosen, and the environment has neither an address nor a key for it."""
+    """An endpoint was chosen, and the environment has neither an address nor a usable key for it."""
 
 
 class BadAddress(ValueError):
@@ -86,7 +101,8 @@ class Endpoint:
         self.address = clean_address(address)
         self.cache = cache
         self._schemaless: set[str] = set()  # prompts whose schema the server does not take
-        self._client: Any = None
+        self._client: Client | None = None
+        self._last_reply, self._pages = 0.0, 0  # when a reply came, on any thread; how many web pages came
 
     @classmethod
     def of(cls, engine: Engine, cache: AnswerCache | None = _DEFAULT_CACHE) -> Endpoint:
@@ -116,7 +132,7 @@ class Endpoint:
         Done before the first question, and by whoever wants to know earlier. Raises EndpointUnavailable.
         """
         if self._base_url is None:  # else it is a server of our own
-            try_out(self._openai(), self.address, self.engine.name)
+            try_out(self._sending(), self.address, self.engine.name)
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
         """The request hash under which caches and recordings keep the answer."""
@@ -195,11 +211,12 @@ class Endpoint:
     def _complete(self, prompt: Prompt, messages: list[dict[str, str]], exchange: Exchange) -> Reply:
         import openai
 
+        began = time.monotonic()
         try:
             exchange.replies.append(self._negotiate(prompt, messages, exchange))
             return exchange.replies[-1]
         except openai.APIStatusError as error:
-            refusal = refused(error, self.address)
+            refusal = refused(error, self.address, lambda: self._others(began))
         # Outside the handler: the SDK's error holds the request, and with it the key, and would stay as the context,
         # which travels along where a cluster pickles errors.
         raise refusal
@@ -227,14 +244,47 @@ class Endpoint:
 
         def once() -> Reply:
             try:
-                create = self._openai().chat.completions.create
-                return _reply(create(model=self.engine.name, messages=messages, **arguments))
-            except Exception:
+                return self._once(messages, self._timeout, **arguments)
+            except Exception as error:
                 exchange.unanswered += 1
+                if isinstance(error, WebPage) and self._only_pages():
+                    raise only_pages(self.address) from None
                 raise
 
-        reply = with_retries(once, self.address, self._patience, LONGEST_WAIT)
+        began = time.monotonic()
+        reply = with_retries(once, self.address, self._patience, LONGEST_WAIT, lambda: self._others(began))
         return replace(reply, schema=bool(response_format))
+
+    def _once(self, messages: Sequence[dict[str, str]], seconds: float, **arguments: Any) -> Reply:
+        def send(sdk: Any) -> Any:
+            create = sdk.chat.completions.with_streaming_response.create
+            return create(model=self.engine.name, messages=messages, **arguments)
+
+        reply = _reply(self._sending().body(send, seconds))
+        self._last_reply = time.monotonic()
+        return reply
+
+    def _others(self, since: float) -> bool:
+        """Whether the server answers other requests: since then it did, or does so now with a small one."""
+        return self._last_reply > since or gets_through(self._small, self.address, self._patience, LONGEST_WAIT)
+
+    def _only_pages(self) -> bool:
+        """Whether nothing but web pages ever came, several: then there is no API, and no patience will help."""
+        import openai
+
+        self._pages += 1
+        if self._last_reply > 0 or self._pages < SEVERAL:
+            return False
+        try:
+            self._small()
+        except WebPage:
+            return True
+        except (openai.OpenAIError, BadBody, TimeoutError):
+            pass
+        return False
+
+    def _small(self) -> Reply:
+        return self._once(SMALL, min(self._timeout, LONGEST_WAIT), max_tokens=1)
 
     @property
     def _patience(self) -> float:
@@ -252,16 +302,12 @@ class Endpoint:
             options["seed"] += sample
         return {"temperature": 0.0} | options
 
-    def _openai(self) -> Any:
-        if self._client is None:
-            import openai
-
-            place = place_of(self.address)
-            if self._base_url is not None:
-                # On this machine: no key is told, and no proxy from the environment stands between.
-                place = {"base_url": self._base_url(), "api_key": "none"}
-                place["http_client"] = openai.DefaultHttpxClient(trust_env=False)
-            self._client = openai.OpenAI(max_retries=0, timeout=self._timeout, **place)  # our retries are bounded
+    def _sending(self) -> Client:
+        if self._client is None or self._client.process != os.getpid():
+            if self._base_url is None:
+                self._client = Client(**place_of(self.address))
+            else:  # on this machine: no key is told
+                self._client = Client(own=True, base_url=self._base_url(), api_key="none")
         return self._client
 
     def __getstate__(self) -> dict[str, Any]:
@@ -279,8 +325,15 @@ def stated_address(who: str, instead: str) -> str:
             f"{who}: set OPENAI_BASE_URL to the server that has it (and OPENAI_API_KEY if the server wants one), "
             f"or use {instead}"
         )
+    key = os.environ.get("OPENAI_API_KEY", "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise MissingKey("OPENAI_API_KEY holds a line break or a letter that no key has; copy the key again")
     if address and not address.startswith(("http://", "https://")):
         raise BadAddress("OPENAI_BASE_URL must start with http:// or https://, as in http://localhost:8000/v1")
+    try:
+        _ = urlsplit(address).port
+    except ValueError as error:
+        raise BadAddress(f"OPENAI_BASE_URL is no address ({error}); it looks like http://localhost:8000/v1") from None
     return address or OPENAI
 
 
@@ -294,23 +347,36 @@ def place_of(address: str) -> dict[str, Any]:
     }
 
 
-def _reply(completion: Any) -> Reply:
-    """Raises BadBody if the body was no chat completion; the SDK does not check."""
-    try:
-        choice = completion.choices[0]
-        # Without lone surrogates, which could not be shown to the model again.
-        text = (choice.message.content or "").encode("utf-8", "replace").decode()
-        refusal, finish = getattr(choice.message, "refusal", None), choice.finish_reason
-        tokens = [getattr(completion.usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
-    except (AttributeError, IndexError, KeyError, TypeError):
-        raise BadBody("the body is no chat completion") from None
-    truncated = finish == "length"
+def _reply(body: bytes) -> Reply:
+    """Raises BadBody if the body is no chat completion, or one that the server did not finish."""
+    match body_json(body):
+        case {"choices": [{"message": {"content": str() | None as content, **message}, **choice}, *_], **more}:
+            pass
+        case _:
+            raise BadBody(f"no chat completion: {body[:LONGEST_QUOTE].decode(errors='replace')}")
+    finish = choice.get("finish_reason")
+    if finish in BROKE_OFF or not isinstance(finish, str | None):
+        raise BadBody(f"the server ended the answer with finish_reason {finish!r}")
+    # Without lone surrogates, which could not be shown to the model again.
+    text = (content or "").encode("utf-8", "replace").decode()
+    truncated = finish in ENDED_EARLY
     fault = "" if text.strip() else "the answer was empty"
-    if refusal or finish == "content_filter":
+    if message.get("refusal") or finish == "content_filter":
         fault = "refused"
     elif truncated:
-        fault = "the answer was cut off before its end"
-    return Reply(text, tokens[0] or 0, tokens[1] or 0, counted=None not in tokens, fault=fault, truncated=truncated)
+        fault = CUT
+    counts = _counts(more.get("usage"))
+    return Reply(text, *(counts or (0, 0)), counted=counts is not None, fault=fault, truncated=truncated)
+
+
+def _counts(usage: Any) -> tuple[int, int] | None:
+    """Tokens in and out; None where the server does not count them, or writes what is no count."""
+    match usage:
+        case {"prompt_tokens": int(tokens_in), "completion_tokens": int(tokens_out)}:
+            counts = tokens_in, tokens_out
+            plausible = all(0 <= count <= MOST_TOKENS and not isinstance(count, bool) for count in counts)
+            return counts if plausible else None
+    return None
 
 
 def _read(reply: Reply, prompt: Prompt) -> tuple[AnswerModel, str]:

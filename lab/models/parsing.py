@@ -1,4 +1,8 @@
-"""Parsing a model's text into a typed answer: strict JSON, else repaired JSON; values are never guessed."""
+"""Parsing a model's text into a typed answer: strict JSON, else repaired JSON; values are never guessed.
+
+Repair mends syntax: quotes, commas, fences, words around the object. A text whose end is missing is malformed, whatever
+the server says of it: half a file or the 5 of a 50 would pass for what the model meant.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from lab.models.prompts import AnswerModel, faults
 from lab.models.usage import Call
 
 T = TypeVar("T", bound=AnswerModel)
+CUT = "the answer was cut off before its end"
 LONGEST_REPAIR = 20_000  # characters; beyond it the repairer can take minutes over a model that repeats itself
 
 
@@ -58,6 +63,8 @@ def _repair(text: str) -> dict[str, Any]:
     # Prose before and after the object confuses the repairer more than it helps, and so do the drafts of a model that
     # thinks aloud.
     text = text.rpartition("</think>")[2]
+    if not _whole(text):
+        raise MalformedAnswer(CUT)
     start, end = text.find("{"), text.rfind("}")
     try:
         value = loads(text[start : end + 1] if 0 <= start < end else text)
@@ -68,3 +75,20 @@ def _repair(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise MalformedAnswer("no JSON object in the answer")
     return value
+
+
+def _whole(text: str) -> bool:
+    """Whether the text closes each bracket and string that it opens, and a model that thinks aloud has finished."""
+    depth, quote, escaped, before = 0, "", False, ""
+    for character in text:
+        if quote:
+            quote = "" if character == quote and not escaped else quote
+            escaped = character == "\\" and not escaped
+        elif depth and character in "\"'" and before in "{[,:":  # elsewhere it is an apostrophe, or inches
+            quote = character
+        elif character in "{[":
+            depth += 1
+        elif character in "}]":
+            depth = max(0, depth - 1)
+        before = before if character.isspace() else character
+    return not depth and not quote and "<think>" not in text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import math
 import random
 import time
 from collections.abc import Callable
@@ -16,7 +16,14 @@ from lab.models.usage import Call
 
 T = TypeVar("T")
 PASSING_STATUS = (408, 409, 425, 429)  # besides 5xx (but 501, not implemented): the same request may succeed later
-REFUSING_STATUS = (401, 402, 403, 404)  # a wrong key, an empty account, an unknown model: the same for every request
+REFUSING_STATUS = (
+    401,
+    402,
+    403,
+    404,
+    405,
+)  # a wrong key, an empty account, an unknown model, no API: as a rule for all
+PROBING = 10.0  # seconds in which a small request must get through where another one did not
 LONGEST_QUOTE = 500  # characters of a server's error that are shown
 
 
@@ -28,23 +35,34 @@ class EndpointError(RuntimeError):
 
 
 class EndpointUnavailable(EndpointError, Unavailable):
-    """The server answers no request at all: no connection, no permission, or no quota."""
+    """The server answers no request at all: no connection, no permission, no quota, or web pages for answers."""
 
 
 class GaveUp(EndpointError):
-    """The server did not answer this request within the stated patience."""
+    """The server did not answer this request within the stated patience; it does answer others."""
 
 
 class BadBody(ValueError):
-    """A reply with status 200 whose body is no chat completion: truncated, or written by a proxy on the way."""
+    """A reply that is no answer: truncated, not UTF-8, written by a proxy on the way. The message says which."""
 
 
-def with_retries(call: Callable[[], T], address: str, patience: float, longest: float) -> T:
+class WebPage(BadBody):
+    """A reply that is a web page: what a server sends where there is no API."""
+
+
+def no_others() -> bool:
+    """For `others` below, where nothing else can be asked."""
+    return False
+
+
+def with_retries(
+    call: Callable[[], T], address: str, patience: float, longest: float, others: Callable[[], bool] = no_others
+) -> T:
     """Call until a try succeeds, and return what it gives.
 
     patience: seconds after which no further try is started. longest: the longest wait, in seconds, where the server
-    does not say how long. Raises GaveUp, EndpointUnavailable if the server was not there or took no requests, or at
-    once the error that a retry cannot mend.
+    does not say how long. others: whether the server answers other requests; asked when this one got no answer.
+    Raises GaveUp, EndpointUnavailable if others get no answer either, or at once the error that a retry cannot mend.
     """
     import tenacity
 
@@ -58,30 +76,66 @@ def with_retries(call: Callable[[], T], address: str, patience: float, longest: 
     try:
         return retrying(call)
     except tenacity.RetryError as error:
-        given_up = _given_up(error.last_attempt, address, patience)
+        last = error.last_attempt
     finally:
         progress.waits("")
-    raise given_up  # outside the handler: no context that holds the request, and with it the key
+    # Outside the handler: no context that holds the request, and with it the key.
+    raise _given_up(last, address, patience, others())
 
 
-def _given_up(last: Any, address: str, patience: float) -> EndpointError:
+def gets_through(small: Callable[[], object], address: str, patience: float, longest: float) -> bool:
+    """Whether a small request is answered, with some patience: what meets a fault alone is at fault itself."""
+    import openai
+
+    try:
+        with_retries(small, address, min(patience, PROBING), longest)
+    except openai.APIStatusError as error:
+        return not _of_all(error)  # an answer is one that says what is wrong with just this request
+    except EndpointError:
+        return False
+    return True
+
+
+def _given_up(last: Any, address: str, patience: float, others: bool) -> EndpointError:
     error = last.exception()
     why, asked = reason(error), retry_after(error)
     wait = f", asking to wait {asked:.0f} s" if asked else ""
+    said = f" ({_quoted(str(error))})" if isinstance(error, BadBody) else ""
     longer = " (or timeout=SECONDS for one try)" if why == "time-out" else ""
-    # A time-out is of one request: the next may be shorter. A refused connection or a rate limit is of all.
-    kind = EndpointUnavailable if why in ("429", "no connection") else GaveUp
-    return kind(
-        f"{address} gave no answer: {why}{wait} at try {last.attempt_number}, and the patience is {patience:g} s. "
-        f"Give it longer with the engine option patience=SECONDS{longer}"
+    scope = "It answers other requests" if others else "It answers no other request either"
+    return (GaveUp if others else EndpointUnavailable)(
+        f"{address} gave no answer: {why}{said}{wait} at try {last.attempt_number}, and the patience is "
+        f"{patience:g} s. {scope}. Give it longer with the engine option patience=SECONDS{longer}"
     )
 
 
-def refused(error: Any, address: str) -> EndpointError:
-    """What to raise for a status error that a retry cannot mend."""
-    kind = EndpointUnavailable if error.status_code in REFUSING_STATUS or _spent(error) else EndpointError
-    said = redact(str(error))
-    return kind(f"{address} refuses the request: {said[:LONGEST_QUOTE]}{'…' if len(said) > LONGEST_QUOTE else ''}")
+def refused(error: Any, address: str, others: Callable[[], bool] = no_others) -> EndpointError:
+    """What to raise for a status error that a retry cannot mend. others: as in `with_retries`."""
+    kind = EndpointUnavailable if _of_all(error) and not others() else EndpointError
+    likely = end_of(address) if error.status_code in (404, 405) else ""
+    return kind(f"{address} refuses the request: {_quoted(str(error))}{likely}")
+
+
+def only_pages(address: str) -> EndpointUnavailable:
+    """What to raise where a server answers with web pages."""
+    likely = end_of(address) or ". Set OPENAI_BASE_URL to the address of a server of models"
+    return EndpointUnavailable(f"{address} answers with a web page, and not as a model does{likely}")
+
+
+def end_of(address: str) -> str:
+    """What is likely wrong with an address at which there is no API; "" where nothing tells."""
+    if "/v1" in address:
+        return ""
+    return f". Addresses usually end in /v1: try OPENAI_BASE_URL={address.rstrip('/')}/v1"
+
+
+def _quoted(text: str) -> str:
+    said = redact(text)
+    return f"{said[:LONGEST_QUOTE]}{'…' if len(said) > LONGEST_QUOTE else ''}"
+
+
+def _of_all(error: Any) -> bool:
+    return error.status_code in REFUSING_STATUS or _spent(error)
 
 
 def _spent(error: Any) -> bool:
@@ -96,22 +150,20 @@ def may_pass(error: BaseException) -> bool:
     if isinstance(error, openai.APIStatusError):
         status = error.status_code
         return not _spent(error) and (status in PASSING_STATUS or (status >= 500 and status != 501))
-    return isinstance(
-        error, (openai.APIConnectionError, openai.APIResponseValidationError, BadBody, json.JSONDecodeError)
-    )
+    return isinstance(error, (openai.APIConnectionError, BadBody, TimeoutError))
 
 
 def reason(error: BaseException | None) -> str:
     """A few words on why a call failed, fit for a progress line."""
     status = getattr(error, "status_code", None)
-    if isinstance(status, int) and status != 200:  # APIResponseValidationError has 200, which says nothing
+    if isinstance(status, int):
         return str(status)
     return {
         "APITimeoutError": "time-out",
+        "TimeoutError": "time-out",
         "APIConnectionError": "no connection",
         "BadBody": "broken body",
-        "JSONDecodeError": "broken body",
-        "APIResponseValidationError": "broken body",
+        "WebPage": "broken body",
     }.get(type(error).__name__, type(error).__name__)
 
 
@@ -128,7 +180,7 @@ def retry_after(error: BaseException | None) -> float | None:
             seconds = parsedate_to_datetime(value).timestamp() - time.time()
         except (ValueError, TypeError, OverflowError):
             return None
-    return max(0.0, seconds) if seconds == seconds else None  # NaN is unequal to itself
+    return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
 class _Wait:

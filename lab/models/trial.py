@@ -11,55 +11,69 @@ import threading
 from typing import Any
 
 from lab.machine.spelling import hint
-from lab.models.retries import EndpointError, EndpointUnavailable, refused
+from lab.models.client import Client, body_json, is_page
+from lab.models.retries import BadBody, EndpointError, EndpointUnavailable, only_pages, refused
 
 LONGEST = 4.0  # seconds that one try may take
+SMALL = [{"role": "user", "content": "Answer with OK."}]  # what finds out whether a server answers at all
 MOST_NAMES = 8  # of models that a message lists
 _passed: set[tuple[str, str]] = set()  # address and model, in this process
 _one_at_a_time = threading.Lock()
 
 
-def try_out(client: Any, address: str, model: str) -> None:
+def try_out(client: Client, address: str, model: str) -> None:
     """Ask once a process whether this server answers for this model; a server that is slow or cannot tell passes.
 
-    client: of the OpenAI SDK. Raises EndpointUnavailable where there is no connection, no permission or no such model.
+    Raises EndpointUnavailable where there is no connection, no permission, no such model, or a web page for an answer.
     """
     with _one_at_a_time:
         if (address, model) in _passed:
             return
-        error = _objection(client.with_options(timeout=LONGEST, max_retries=0), address, model)
+        error = _objection(client, address, model)
         # Outside the handler of the SDK's error: no context that holds the request, and with it the key.
         if error:
             raise error
         _passed.add((address, model))
 
 
-def _objection(client: Any, address: str, model: str) -> EndpointError | None:
+def _objection(client: Client, address: str, model: str) -> EndpointError | None:
     import openai
 
     try:
-        there = [each.id for each in client.models.list().data]
-    except openai.APITimeoutError as error:
-        return _unreachable(error, address) if _before_connecting(error) else None
+        there = _names(client.body(lambda sdk: sdk.models.with_streaming_response.list(), LONGEST))
+    except TimeoutError:
+        return None
     except openai.APIConnectionError as error:
-        return _unreachable(error, address)
+        return _unreachable(error, address) if _before_connecting(error) else None
     except openai.APIStatusError as error:
         if error.status_code not in (401, 403):  # others have no such list
             return None
         there = []
-    except Exception:  # a body that is no list of models: the first question will tell
-        return None
+    except BadBody:
+        there = []
     if model in there:
         return None
+
+    def send(sdk: Any) -> Any:
+        create = sdk.chat.completions.with_streaming_response.create
+        return create(model=model, messages=SMALL, max_tokens=1)
+
     try:
-        message = {"role": "user", "content": "Answer with OK."}
-        client.chat.completions.create(model=model, messages=[message], max_tokens=1)
+        body = client.body(send, LONGEST)
     except openai.APIStatusError as error:
         # Only what would hold for every question; a model that wants other options is there.
         return _told(refused(error, address), error.status_code, model, there)
-    except Exception:
+    except (openai.APIConnectionError, BadBody, TimeoutError):  # it may pass: the first question will tell
         return None
-    return None
+    return only_pages(address) if is_page(body) else None
+
+
+def _names(body: bytes) -> list[str]:
+    """The models that a list has; none where the body is no list of models."""
+    match body_json(body):
+        case {"data": [*models]}:
+            return [model["id"] for model in models if isinstance(model, dict) and isinstance(model.get("id"), str)]
+    return []
 
 
 def _told(error: EndpointError, status: int, model: str, there: list[str]) -> EndpointError | None:
@@ -81,5 +95,5 @@ def _unreachable(error: Exception, address: str) -> EndpointUnavailable:
 
 
 def _before_connecting(error: Exception) -> bool:
-    """Whether it was the connection that took too long, and not the answer of a server that is busy."""
-    return type(error.__cause__).__name__ == "ConnectTimeout"
+    """Whether there was no connection at all, and not one that broke."""
+    return type(error.__cause__).__name__ in ("ConnectTimeout", "ConnectError", "ProxyError", "UnsupportedProtocol")

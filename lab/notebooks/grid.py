@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -29,7 +30,7 @@ from lab.notebooks.execute import Job, Outcome
 from lab.notebooks.parameters import Parameter, check_engines, chosen, declared, resolve
 from lab.notebooks.rehearsal import opened
 from lab.runs.forecast import Accounts
-from lab.runs.run import OPENED
+from lab.runs.run import OPENED, RETRY_FAILED, failures
 
 LONGEST = 100  # characters of a cell's folder
 
@@ -85,10 +86,11 @@ class Cell:
         }
 
     def finished(self) -> dict[str, Any] | None:
-        """Its record. None unless it was made from just this, and all episodes were measured."""
+        """Its record. None unless it was made from just this, all episodes were measured, and none is to be retried."""
         try:
             record = json.loads(self._record.read_text(encoding="utf-8"))
             whole = record["identity"] == self.identity and not record["accounts"]["not_measured"]
+            whole = whole and not (os.environ.get(RETRY_FAILED) and any(map(failures, opened(self.noted))))
         except (OSError, ValueError, KeyError):
             return None
         return record if whole and self.job.output.exists() else None

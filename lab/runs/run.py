@@ -33,8 +33,10 @@ from lab.models.replay import ANSWERS
 EPISODES, USAGE, FAULTS = "episodes.jsonl", "usage.jsonl", "faults.jsonl"
 OPENED = "LAB_RUNS_OPENED"  # a file for the folders of all runs that a notebook opens, a line each
 BUSY_PAUSE = 1.0  # seconds between two looks at a run that another process writes
+RETRY_FAILED = "LAB_RETRY_FAILED"  # set: episodes that the agent failed are played again, each run's once a process
 LONGEST_PART = 60  # characters of an engine string or a condition in a folder's name
 T = TypeVar("T")
+_retried: set[Path] = set()  # folders of the runs whose failed episodes this process plays, or has played, again
 
 
 class ManifestMismatch(RuntimeError):
@@ -119,6 +121,7 @@ class Run:
             with self._told():
                 self._agree()
                 self._mend()
+                self._forget_failed()
                 if noted := os.environ.get(OPENED):
                     append_durably(Path(noted), f"{self.folder.resolve()}\n".encode())
         except BaseException:
@@ -126,8 +129,9 @@ class Run:
             raise
 
     def pending(self) -> list[str]:
-        """Ids of the tasks that have no episode yet, in the manifest's order."""
-        return [task for task in self.manifest.tasks if task not in self.episodes]
+        """Ids of the tasks that have no episode yet, in the manifest's order; last those that were not measured."""
+        left = [task for task in self.manifest.tasks if task not in self.episodes]
+        return sorted(left, key=lambda task: task in self.not_measured)  # what may fail again must not hold up the rest
 
     def append(self, episode: Episode, usage: Any = None, answers: Iterable[Mapping[str, Any]] = ()) -> None:
         """Write one episode; when this returns it survives a power cut.
@@ -202,6 +206,18 @@ class Run:
         faults = read_lines(self.folder / FAULTS)
         self.not_measured = {line["task"]: line["why"] for line in faults if line["task"] not in self.episodes}
 
+    def _forget_failed(self) -> None:
+        """Make pending again what the agent failed, if the user asks for that; on disk, so that it outlives a kill."""
+        folder = self.folder.resolve()
+        if not os.environ.get(RETRY_FAILED) or folder in _retried:
+            return
+        _retried.add(folder)  # a notebook opens its runs several times, and what fails again has failed
+        if failed := failures(self.folder):
+            progress.say(f"{len(failed)} failed episodes of {self.folder.name} are played again")
+            kept = (asdict(episode) for task, episode in self.episodes.items() if task not in failed)
+            write_atomically(self.folder / EPISODES, _lines(kept))
+            self._mend()
+
     @contextmanager
     def _told(self) -> Iterator[None]:
         """Say of a file system's error what is safe and what to do."""
@@ -257,6 +273,19 @@ def read_lines(path: Path) -> list[Any]:
     """The JSON lines of a file, [] if it is not there; a torn last line is passed over, not removed."""
     lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
     return [json.loads(line) for line in lines]
+
+
+def failures(folder: Path) -> set[str]:
+    """Tasks of a run's episodes that the agent failed, by an error or since no answer of its model could be read."""
+    errors = {line["task"]: line["error"] for line in read_lines(folder / EPISODES)}
+    usage = {line["task"]: line["usage"] for line in read_lines(folder / USAGE)}
+    return {task for task, error in errors.items() if error or _all_malformed(usage.get(task))}
+
+
+def _all_malformed(usage: Any) -> bool:
+    # As `lab.models.usage.by_operator` has it; an episode may book something else, or nothing.
+    parts = usage.values() if isinstance(usage, Mapping) else ()
+    return {path for part in parts if isinstance(part, Mapping) for path in part.get("paths", ())} == {"malformed"}
 
 
 def _plain(text: str) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lab.machine.secrets import clean_address
+from lab.models.client import Client, body_json
 from lab.models.endpoint import LONGEST_WAIT, PATIENCE, TIMEOUT, place_of, stated_address
-from lab.models.retries import BadBody, EndpointError, refused, with_retries
+from lab.models.retries import BadBody, EndpointError, gets_through, refused, with_retries
 from statefactory.embeddings.vectors import sendable, unit
 
 if TYPE_CHECKING:
@@ -42,22 +43,26 @@ class EndpointModel:
         import openai
 
         try:
-            return with_retries(lambda: self._once(texts), self.address, PATIENCE, LONGEST_WAIT)
+            return with_retries(lambda: self._once(texts), self.address, PATIENCE, LONGEST_WAIT, self._others)
         except openai.APIStatusError as error:
-            refusal: EndpointError = refused(error, self.address)
+            refusal: EndpointError = refused(error, self.address, self._others)
         raise refusal  # outside the handler: no context that holds the request, and with it the key
 
+    def _others(self) -> bool:
+        return gets_through(lambda: self._once(["OK"]), self.address, PATIENCE, LONGEST_WAIT)
+
     def _once(self, texts: list[str]) -> list[list[float]]:
-        import openai
-
-        with openai.OpenAI(**place_of(self.address), max_retries=0, timeout=TIMEOUT) as client:
+        def send(sdk: Any) -> Any:
             # Numbers, not base64, which the SDK would ask for and not every server knows.
-            return _vectors(client.embeddings.create(model=self.model, input=texts, encoding_format="float"))
+            create = sdk.embeddings.with_streaming_response.create
+            return create(model=self.model, input=texts, encoding_format="float")
+
+        return _vectors(Client(**place_of(self.address)).body(send, TIMEOUT))
 
 
-def _vectors(reply: Any) -> list[list[float]]:
-    """In the order of the texts. Raises BadBody if the body was no list of embeddings; the SDK does not check."""
+def _vectors(body: bytes) -> list[list[float]]:
+    """In the order of the texts. Raises BadBody if the body is no list of embeddings."""
     try:
-        return [list(item.embedding) for item in sorted(reply.data, key=lambda item: item.index)]
-    except (AttributeError, TypeError):
-        raise BadBody("the body is no list of embeddings") from None
+        return [list(item["embedding"]) for item in sorted(body_json(body)["data"], key=lambda item: item["index"])]
+    except (KeyError, TypeError):
+        raise BadBody("no list of embeddings") from None

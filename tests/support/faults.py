@@ -67,7 +67,9 @@ class Troubled:
         self.books: dict[int, Booked] = {}
 
     def __call__(self, request: Request) -> Response:
-        box, task = BOX.search(request.text).groups()
+        if not (found := BOX.search(request.text)):  # a small request that finds out whether anything gets through
+            return chat.says("OK")
+        box, task = found.groups()
         hopeless = int(task) % HOPELESS == HOPELESS - 1 and int(box) % QUESTIONS == 0
         kind = "500" if hopeless else self._kinds[request.number]
         value = {"shelf": request.number, "why": f"request {request.number}"}

@@ -278,7 +278,7 @@ def with_header(value: str) -> Exception:
 
 
 def test_it_gives_up_after_its_patience_and_says_how_to_give_it_longer(server: ChatServer, prompt: Prompt) -> None:
-    server.behave(lambda request: chat.status(500))
+    server.behave(poisoned(chat.status(500)))
     model = connected("small?patience=0.4")
     with pytest.raises(GaveUp, match=r"127\.0\.0\.1.*500 at try \d+.*patience is 0\.4 s.*patience=SECONDS"):
         model.ask(prompt, box=1)
@@ -298,7 +298,7 @@ def test_a_wait_longer_than_the_patience_is_not_begun(server: ChatServer, prompt
 def test_a_server_that_is_too_slow_is_told_from_one_that_is_not_there(
     server: ChatServer, prompt: Prompt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server.behave(lambda request: chat.answer(GOOD, delay=2))
+    server.behave(poisoned(chat.answer(GOOD, delay=2)))
     with pytest.raises(GaveUp, match="time-out.*timeout=SECONDS") as slow:
         connected("small?patience=0.2&timeout=0.2").ask(prompt, box=1)
     assert not isinstance(slow.value, Unavailable)  # it may be this prompt alone
@@ -314,7 +314,38 @@ def test_what_no_retry_can_mend_ends_at_once_for_all_prompts(
     server.behave(lambda request: refusal)
     with pytest.raises(Unavailable, match="refuses the request"):
         model.ask(prompt, box=1)
-    assert server.count == 1
+    assert server.count == 2  # a small request was refused as well
+
+
+POISONS = {
+    "reset": chat.resets(),
+    "bad gzip": chat.Response(body=b"no gzip", headers={"Content-Encoding": "gzip"}),
+    "content-length too long": chat.cut_off_body(GOOD),
+    "too large for the rate limit": chat.status(429),
+    "forbidden words": chat.status(403),
+    "a web page": chat.no_json(),
+}
+
+
+def poisoned(response: chat.Response, box: int = 1) -> Callable[[chat.Request], chat.Response]:
+    """A server that does this on one question, and answers all others."""
+    return lambda request: response if f"Box {box}." in request.text else chat.answer(GOOD)
+
+
+@pytest.mark.parametrize("poison", POISONS.values(), ids=POISONS)
+def test_a_request_that_alone_gets_no_answer_is_no_fault_of_the_whole_server(
+    server: ChatServer, prompt: Prompt, cache: AnswerCache, poison: chat.Response
+) -> None:
+    server.behave(poisoned(poison))
+    model = connected("small?patience=0.2&timeout=5", cache)
+    with pytest.raises(EndpointError) as caught:
+        model.ask(prompt, box=1)
+    assert not isinstance(caught.value, Unavailable)
+    assert model.ask(prompt, box=2).value == VALUE
+    server.behave(lambda request: poison)
+    with pytest.raises(Unavailable):
+        model.ask(prompt, box=1)
+    assert len(cache) == 1
 
 
 def test_a_request_that_is_wrong_in_itself_quotes_the_server_and_costs_no_schema(
@@ -359,7 +390,7 @@ def test_the_progress_line_counts_who_waits_and_for_what(server: ChatServer, mod
 
 
 def test_requests_without_a_reply_are_counted_also_where_it_gives_up(server: ChatServer, prompt: Prompt) -> None:
-    server.behave(lambda request: chat.status(500))
+    server.behave(poisoned(chat.status(500)))
     model = connected("small?patience=0.4")
     with pytest.raises(GaveUp):
         model.ask(prompt, box=1)
@@ -367,7 +398,9 @@ def test_requests_without_a_reply_are_counted_also_where_it_gives_up(server: Cha
     with pytest.raises(EndpointError):
         model.ask(prompt, box=2)
     assert model.calls[1].retries == 4
-    assert sum(call.retries for call in model.calls) == server.count
+    assert (
+        sum(call.retries for call in model.calls) == server.count - 1
+    )  # a small request found that others are answered
 
 
 # --- what is sent, and what it costs ----------------------------------------------------------------------------

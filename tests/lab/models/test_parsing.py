@@ -93,9 +93,10 @@ def test_every_answer_that_json_can_hold_is_read_strictly(shelf: int, why: str, 
         f"[{json.dumps(GOOD)}]",
         str(GOOD),
         '{"shelf": 3, "why": "it is free",}',
-        '{"shelf": 3, "why": "it is free"',
         '{shelf: 3, why: "it is free"}',
         '{"shelf": "3", "why": "it is free"} // done',
+        f"```json\n{json.dumps(GOOD)}",  # only the fence's end is missing
+        f"It's [here]: {json.dumps(GOOD)} I'd say :-}}",
     ],
 )
 def test_common_slips_are_repaired_and_booked_as_repaired(text: str) -> None:
@@ -109,12 +110,41 @@ def test_common_slips_are_repaired_and_booked_as_repaired(text: str) -> None:
         ('{"shelf": "top", "why": ""}', "shelf: .*integer"),
         ('{"shelf": 3, "why": "", "also": 1}', "also: Extra"),
         ("no idea", "no JSON object"),
+        ("3", "no JSON object"),
+        ('{"shelf": 3, "why": "it is free"', "cut off"),
+        ('{"why": "it is free", "shelf": 3', "cut off"),
+        ('[{"shelf": 3, "why": "it is free"}', "cut off"),
+        ("{'shelf': 3, 'why': 'it is {free}", "cut off"),
+        (f"<think>Perhaps {json.dumps(GOOD)}, or", "cut off"),
         ('{"shelf": 1, "why": "a"} {"row": 2}', "no JSON object"),
     ],
 )
 def test_a_malformed_answer_says_what_is_wrong(text: str, message: str) -> None:
     with pytest.raises(MalformedAnswer, match=message):
         parse(text, Placing)
+
+
+LAYOUTS = {
+    "plain": json.dumps,
+    "indented": lambda value: json.dumps(value, indent=1),
+    "in a fence": lambda value: f"Sure, here it is:\n```json\n{json.dumps(value, indent=1)}\n```\nAnything else?",
+    "in a list": lambda value: json.dumps([value]),
+    "as Python writes it": repr,
+}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(), st.text() | st.text("{}[]\"'\\,: a\n"), st.sampled_from(list(LAYOUTS)))
+@example(50, "it's {the} [one]}", "as Python writes it")
+def test_an_answer_cut_at_any_point_is_malformed_or_the_whole_answer(shelf: int, why: str, layout: str) -> None:
+    value = {"why": why, "shelf": shelf}
+    text = LAYOUTS[layout](value)
+    for end in range(len(text)):
+        try:
+            got, _ = parse(text[:end], Placing)
+        except MalformedAnswer:
+            continue
+        assert got == Placing(**value)  # what is missing is a fence, or words after it
 
 
 def test_a_model_that_repeats_itself_for_ever_does_not_hold_the_parser() -> None:

@@ -12,6 +12,7 @@ from asking import ASK
 from chat_server import ChatServer
 from lab.models import trial
 from lab.models.connect import connect
+from lab.models.endpoint import BadAddress, MissingKey
 from lab.models.retries import EndpointUnavailable
 
 GOOD = {"shelf": 3, "why": "it is free"}
@@ -68,6 +69,55 @@ def test_a_server_whose_list_tells_nothing_is_asked_all_the_same(
     with ChatServer(lambda request: chat.answer(GOOD)) as server:
         server.listing = listing
         asked(server, monkeypatch)
+
+
+PAGE = chat.Response(body=b"<!doctype html><title>Welcome</title>", headers={"Content-Type": "text/html"})
+
+
+@pytest.mark.parametrize("listing", [PAGE, chat.models("another"), chat.models("small"), chat.status(404)])
+def test_a_web_page_for_an_answer_is_told_at_once_with_the_likely_address(
+    monkeypatch: pytest.MonkeyPatch, listing: chat.Response
+) -> None:
+    with ChatServer(lambda request: PAGE) as server:
+        server.listing, bare = listing, server.address.removesuffix("/v1")
+        monkeypatch.setattr(server, "address", bare)
+        with pytest.raises(EndpointUnavailable, match=rf"{bare} answers with a web page.*OPENAI_BASE_URL={bare}/v1"):
+            asked(server, monkeypatch)
+        assert server.count <= 4
+
+
+def test_a_page_before_the_first_answer_of_a_server_that_is_there_is_no_web_site(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with ChatServer(lambda request: chat.answer(GOOD)) as server:
+        server.listing = chat.models("small")
+        server.script(PAGE)
+        asked(server, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("OPENAI_API_KEY", "ключ", "OPENAI_API_KEY holds"),
+        ("OPENAI_API_KEY", "sk-one\nsk-two", "OPENAI_API_KEY holds"),
+        ("OPENAI_BASE_URL", "http://localhost:99999/v1", "OPENAI_BASE_URL is no address .*Port"),
+        ("OPENAI_BASE_URL", "http://[::1/v1", "OPENAI_BASE_URL is no address"),
+    ],
+)
+def test_a_key_or_an_address_that_can_be_none_is_named(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:8000/v1")
+    monkeypatch.setenv(name, value)
+    with pytest.raises((MissingKey, BadAddress), match=said):
+        connect("small", cache=None)
+
+
+def test_a_path_without_an_api_is_told_with_the_likely_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ChatServer(lambda request: chat.status(404, "Not Found")) as server:
+        monkeypatch.setattr(server, "address", bare := server.address.removesuffix("/v1"))
+        with pytest.raises(EndpointUnavailable, match=rf"404.*try OPENAI_BASE_URL={bare}/v1"):
+            asked(server, monkeypatch)
 
 
 def test_a_busy_server_is_no_missing_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ from lab.notebooks.execute import Outcome
 from lab.notebooks.grid import Cell, cells_of, items
 from lab.notebooks.sweep import _renamed, _stand_ins
 from lab.runs.experiment import collect
+from lab.runs.run import RETRY_FAILED
 from small_notebooks import notebook
 
 PARAMETERS = """engine: str = "rules"  # who answers
@@ -203,11 +204,12 @@ def test_a_rehearsal_renames_models_alone_and_the_same_ones_alike(book: Path, se
     ]  # fmt: skip
 
 
-def _kept(cell: Cell, not_measured: bool = False) -> Cell:
+def _kept(cell: Cell, not_measured: bool = False, failed: bool = False) -> Cell:
     """The cell as if it had been played: an output, a run, a record."""
     cell.job.output.parent.mkdir(parents=True, exist_ok=True)
     cell.job.output.write_text("{}")
-    setup = Asking(count=4, wrong=("003",) if not_measured else (), fault="BackendDied")
+    fault = "BackendDied" if not_measured else "ZeroDivisionError"
+    setup = Asking(count=4, wrong=("003",) if not_measured or failed else (), fault=fault)
     run = collect(setup, workers=1, show_progress=False)
     cell.noted.write_text(f"{run.folder}\n")
     cell.keep(Outcome(cell.job, "", 2.0, 1.0))
@@ -231,6 +233,16 @@ def test_a_cell_is_finished_while_nothing_that_it_was_made_from_changes(book: Pa
 def test_a_cell_with_episodes_that_were_not_measured_is_played_again(book: Path, tmp_path: Path) -> None:
     (cell,), _ = cells_of([str(book)], [], ["limit=1"], tmp_path / "out")
     assert not _kept(cell, not_measured=True).finished()
+
+
+def test_a_cell_with_failed_episodes_is_played_again_where_asked(
+    book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells, _ = cells_of([str(book)], [], ["limit=1,2"], tmp_path / "out")
+    _kept(cells[0]), _kept(cells[1], failed=True)
+    assert all(cell.finished() for cell in cells)
+    monkeypatch.setenv(RETRY_FAILED, "1")
+    assert [bool(cell.finished()) for cell in cells] == [True, False]
 
 
 def test_a_sweep_goes_on_after_sigkill_and_a_failing_cell_fails_alone(

@@ -20,7 +20,7 @@ from asking import manifest, run_rules
 from chat_server import ChatServer
 from lab.machine.files import append_durably, write_atomically
 from lab.machine.paths import ROOT
-from lab.runs.run import Episode, Manifest, ManifestMismatch, Run, RunBusy, folder_for, read_lines
+from lab.runs.run import RETRY_FAILED, Episode, Manifest, ManifestMismatch, Run, RunBusy, folder_for, read_lines
 
 PATHS = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'support'}"}
 TASKS = 40
@@ -100,11 +100,31 @@ def test_a_fault_stays_pending_until_its_episode_is_there(tmp_path: Path) -> Non
     with Run(tmp_path, manifest(2)) as run:
         run.append_fault("000", "the disk is gone")
     with Run(tmp_path, manifest(2)) as run:
-        assert run.pending() == ["000", "001"] and run.not_measured == {"000": "the disk is gone"}
+        assert run.pending() == ["001", "000"]  # first what did not fail
+        assert run.not_measured == {"000": "the disk is gone"}
         run.append(Episode("000", {}))
         assert run.pending() == ["001"] and run.not_measured == {}
     with Run(tmp_path, manifest(2)) as run:
         assert run.not_measured == {}
+
+
+def test_failed_episodes_are_played_again_where_asked_and_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(RETRY_FAILED, "1")
+    about = manifest(5)
+    with Run(tmp_path, about) as run:
+        assert len(run.pending()) == 5
+        run.append(Episode("000", {"shelf": 1}))
+        run.append(Episode("001", None, "MalformedAnswer: no"))
+        run.append(Episode("002", {"shelf": None}), {"act": {"paths": {"malformed": 4}}})
+        run.append(Episode("003", {"shelf": 2}), {"act": {"paths": {"malformed": 4, "schema": 1}}})
+    with Run(tmp_path, about) as run:  # the same process has played it just now
+        assert run.pending() == ["004"]
+    monkeypatch.setattr("lab.runs.run._retried", set())
+    Run(tmp_path, about).close()  # as if it were killed right after
+    monkeypatch.delenv(RETRY_FAILED)
+    with Run(tmp_path, about) as run:
+        assert run.pending() == ["001", "002", "004"]
+        assert [episode.task for episode in run.results()] == ["000", "003"]
 
 
 def test_task_ids_that_repeat_are_refused() -> None:
