@@ -24,12 +24,13 @@ from asking import ASK, Asking, episodes, manifest
 from lab.machine.paths import ROOT
 from lab.models.cache import AnswerCache, key_of
 from lab.models.connect import connect
-from lab.notebooks import expected, scoreboard
+from lab.notebooks import documents, expected, parameters, scoreboard
 from lab.results import tables
 from lab.runs import estimate, forecast, recordings
 from lab.runs.execution import play_all
 from lab.runs.experiment import collect, costs
 from lab.runs.run import Run, folder_for
+from small_notebooks import notebook
 
 ENGINE, TASKS = "rules@0.6", 6
 NOBODY = 65534
@@ -736,6 +737,8 @@ def of_lists() -> Iterator[Case]:
         yield of_a_list(name, damage)
     for name in whole:
         yield of_the_board(name, "scoreboard.yaml", WHOLE[name])
+    for name, damage in WHOLE.items():
+        yield of_a_notebook(name, damage)
     for file in ("figures/results/2_statefactory/table3_benchmark.json", "figures/2_statefactory/table1_monotonic.csv"):
         for name in (*whole, "an object without fields", "a list"):
             yield of_the_board(name, file, WHOLE[name])
@@ -751,6 +754,20 @@ def of_lists() -> Iterator[Case]:
     yield of_the_published("a row twice", by_bytes(lambda data: data + data.splitlines()[1] + b"\n"))
     for value in (b"inf", b"nan", b"-infinity", b"1e999"):
         yield of_the_published(f"value {value.decode()}", first_cell(value))
+
+
+def declared(path: Path) -> tuple[str, str]:
+    """What every command asks a notebook first."""
+    return (KEPT, "") if parameters.declared(documents.read(path), "a") else (WRONG, "no parameters")
+
+
+def of_a_notebook(name: str, damage: Damage) -> Case:
+    def play(place: Path) -> tuple[str, str]:
+        path = notebook(place / "a.ipynb", "1")
+        damage(path)
+        return tried(path, partial(declared, path), place)
+
+    return Case("lists and tables", f"a.ipynb: {name}", play)
 
 
 def cases() -> Iterator[Case]:
