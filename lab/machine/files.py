@@ -103,7 +103,7 @@ def typed(value: Any, form: type[T]) -> T:
     from pydantic import ValidationError
 
     try:
-        return cast(T, _adapter(form).validate_python(value))
+        return cast(T, _adapter(cast(Any, form)).validate_python(value))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])

@@ -109,7 +109,7 @@ class Manifest:
     def identity(self) -> dict[str, Any]:
         """Everything that must agree before a run may be resumed."""
         tasks = hashlib.sha256("\n".join(self.tasks).encode()).hexdigest()
-        about = {name: value for name, value in asdict(self).items() if name not in ("tasks", "surroundings")}
+        about = {name: getattr(self, name) for name in ("method", "engine", "address", "parameters", "code")}
         return about | {"n_tasks": len(self.tasks), "tasks_hash": tasks}
 
     @property
@@ -137,6 +137,7 @@ class Run:
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         """Open or resume. Raises ManifestMismatch naming the differences, RunBusy naming the other process."""
         self.folder, self.manifest = Path(folder), manifest
+        self._seal = manifest.digest  # of each line; of 10,000 tasks it takes a while
         self.episodes: dict[str, Episode] = {}
         self.not_measured: dict[str, str] = {}
         with self._told():
@@ -232,7 +233,7 @@ class Run:
             progress.say(f"{why}; it was written anew, since what lies beside it is of this experiment")
         for rest in self.folder.glob(f".{path.name}.*"):  # of a process killed while it wrote the manifest
             rest.unlink()
-        about = {"tasks": self.manifest.tasks, "digest": self.manifest.digest}
+        about = {"tasks": self.manifest.tasks, "digest": self._seal}
         whole = wanted | about | {"surroundings": self.manifest.surroundings}
         write_atomically(path, json.dumps(whole, indent=1, ensure_ascii=False).encode())
 
@@ -258,10 +259,10 @@ class Run:
 
     def _read(self, name: str) -> list[Line]:
         path = self.folder / name
-        return lines_in(path.read_bytes() if os.path.lexists(path) else b"", self.manifest.digest)
+        return lines_in(path.read_bytes() if os.path.lexists(path) else b"", self._seal)
 
     def _lines(self, values: Iterable[Any]) -> bytes:
-        return sealed(values, self.manifest.digest)
+        return sealed(values, self._seal)
 
     @contextmanager
     def _told(self) -> Iterator[None]:

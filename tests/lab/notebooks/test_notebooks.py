@@ -417,9 +417,9 @@ def test_a_reported_figure_that_is_off_or_missing_fails_the_run(
 ) -> None:
     lines = [f"- {{notebook: a, figure: {name}, data: made, value: 0.5, tolerance: 0.01}}" for name in ("f1", "em")]
     (tmp_path / "expected.yaml").write_text("\n".join(lines))
+    path, out = notebook(tmp_path / "a.ipynb", reporting("share or 0.52")), tmp_path / "out"
     entries = expected.expectations(tmp_path / "expected.yaml")
     monkeypatch.setattr(expected, "expectations", lambda: entries)
-    path, out = notebook(tmp_path / "a.ipynb", reporting("share or 0.52")), tmp_path / "out"
     assert commands.run([str(path)], out=out) == 1
     assert (out / "figures" / "results" / "a.json").exists()
     printed = capsys.readouterr().out
