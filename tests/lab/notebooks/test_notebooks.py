@@ -21,7 +21,7 @@ from lab.machine.faults import DamagedFile
 from lab.machine.paths import ROOT
 from lab.notebooks import check, commands, expected
 from lab.notebooks.documents import NotebookError, committed, locate, read, text_of, write
-from lab.notebooks.execute import Job, execute
+from lab.notebooks.execute import Job, Outcome, execute
 from lab.notebooks.expected import Expectation, Reported
 from lab.notebooks.normalise import normalise, without_png_text
 from lab.notebooks.parameters import Parameter, declared, parse, resolve
@@ -318,6 +318,16 @@ def test_an_unformed_or_stale_notebook_is_found(tmp_path: Path) -> None:
     old = new_notebook(cells=[new_code_cell("f()", id=fresh.cells[0].id, outputs=[new_output("stream", text="old\n")])])
     (stale,) = check.stale_cells(old, fresh)
     assert "stale at cell 1" in stale and "old" in stale and "new" in stale
+
+
+def test_the_check_finds_a_committed_notebook_of_which_nothing_is_expected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setattr(expected, "expectations", lambda: [Expectation("0_scoreboard", "f", "official", 1)])
+    monkeypatch.setattr(check, "execute", lambda jobs, *_: [Outcome(job, "stopped", 0.0, 0.0) for job in jobs])
+    assert commands.check(["0_tour", "0_scoreboard"]) == 1
+    told = capsys.readouterr().out
+    assert "0_tour: has no line in expected.yaml" in told and "0_scoreboard: has no line" not in told
 
 
 def test_refreshing_in_place_takes_no_parameters(tmp_path: Path) -> None:
