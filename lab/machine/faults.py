@@ -17,5 +17,12 @@ class BackendDied(RuntimeError):
     """Something behind one episode died (a JVM, a worker, a sandbox); playing the episode again may well succeed."""
 
 
+class DamagedFile(Unavailable, ValueError):
+    """A file of the suite's own is not what was written: torn, edited, or not to be read. Names it, the line, the fix.
+
+    Never an agent's failure, hence an Unavailable; what else is there is whole, and still used.
+    """
+
+
 class MissingData(FileNotFoundError):
     """Data that a step needs is not there; the message says where it was looked for and how to get it."""

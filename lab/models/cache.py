@@ -1,6 +1,7 @@
 """SQLite cache of model answers: JSON under a hash of the whole request, safe for many threads and processes.
 
-Answers are cached, so an interrupted run resumes where it stopped, and no answer is paid for twice.
+Answers are cached, so an interrupted run resumes where it stopped, and no answer is paid for twice. Each row has a
+checksum; a row that fails it is a miss, and is counted for the run's summary.
 """
 
 from __future__ import annotations
@@ -12,17 +13,27 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from lab.machine import progress
 from lab.machine.faults import Unavailable
+from lab.machine.files import checksum
 from lab.machine.paths import ROOT
 from lab.models.single_flight import single_flight
 
 _inherited: list[sqlite3.Connection] = []  # a parent's connections, kept from the garbage collector, which closes them
+_damaged: dict[Path, list[str]] = {}  # file -> keys of its rows that failed their checksum, in this process
 BUSY_SECONDS = 60.0  # how long a writer waits for another process's write before it gives up
+REMEDIES = {  # by SQLite's names of errors
+    "NOTADB CORRUPT FORMAT": "delete it (what is whole in a database can be had by: sqlite3 FILE .recover)",
+    "BUSY LOCKED PROTOCOL": "end the process that holds it, such as a viewer of databases",
+    "CANTOPEN READONLY PERM AUTH": "make it a file that you may write, in a folder that you may write to",
+    "FULL IOERR": "free some space",
+    "ERROR": "delete it, if it is no other program's",
+}
 
 
 class CacheUnusable(Unavailable):
@@ -88,15 +99,31 @@ class Database:
                     raise
                 time.sleep(0.02)
 
+    def _unusable(self, error: sqlite3.Error | OSError) -> CacheUnusable:
+        name = getattr(error, "sqlite_errorname", "").removeprefix("SQLITE_").partition("_")[0]
+        remedy = next((remedy for names, remedy in REMEDIES.items() if name in names.split()), "mend that")
+        return CacheUnusable(
+            f"The cache {self.path} cannot be used: {error}. To go on, {remedy}; or set LAB_CACHE to a file in another "
+            "folder"
+        )
+
+    def _not_kept(self, what: str, error: sqlite3.Error | OSError) -> None:
+        _say(f"{what} could not be kept in {self.path}: {error}; it goes on without")
+
+
+@cache  # of each file and cause once, however many answers there are
+def _say(message: str) -> None:
+    progress.say(message)
+
 
 class AnswerCache(Database):
     """Request hash -> JSON value.
 
-    A failed read raises CacheUnusable; a failed write is reported in the progress line, and the caller has its answer.
+    A failed read raises CacheUnusable; a failed write is told once, and the caller has its answer.
     """
 
     SCHEMA = """CREATE TABLE IF NOT EXISTS answers
-        (key TEXT PRIMARY KEY, value TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID"""
+        (key TEXT PRIMARY KEY, value TEXT NOT NULL, at REAL NOT NULL, checksum INTEGER) WITHOUT ROWID"""
 
     def __init__(self, path: Path | str | None = None) -> None:
         super().__init__(path if path is not None else default_path())
@@ -104,13 +131,19 @@ class AnswerCache(Database):
     def get(self, key: str) -> Any | None:
         """The value under `key`, or None. Each call gives a fresh object, so that nobody can alter the cached one."""
         try:
-            row = self._connection().execute("SELECT value FROM answers WHERE key = ?", (key,)).fetchone()
+            question = "SELECT CAST(value AS BLOB), checksum FROM answers WHERE key = ?"
+            row = self._connection().execute(question, (key,)).fetchone()
         except (sqlite3.Error, OSError) as error:
-            raise CacheUnusable(
-                f"The cache {self.path} cannot be used: {error}. Mend that (where there is no room, free some; where "
-                "the file is no database, delete it), or set LAB_CACHE to another file"
-            ) from error
-        return None if row is None else json.loads(row[0])
+            raise self._unusable(error) from error
+        if row is None:
+            return None
+        if row[1] != checksum(key.encode(), row[0]):
+            note_damaged(self.path, [key])
+            with suppress(sqlite3.Error):  # it makes way for the answer that is asked for now
+                this = "DELETE FROM answers WHERE key = ? AND CAST(value AS BLOB) = ?"
+                self._connection().execute(this, (key, row[0]))
+            return None
+        return json.loads(row[0])
 
     @contextmanager
     def single_flight(self, key: str, seconds: float) -> Iterator[Any | None]:
@@ -129,16 +162,64 @@ class AnswerCache(Database):
         The first value stays, so that concurrent identical requests see one answer. A write that fails, on a full disk
         say, raises nothing: the caller's answer is paid for, and worth more than its copy here.
         """
-        row = (key, json.dumps(value), time.time())
+        text = json.dumps(value)
+        row = (key, text, time.time(), checksum(key.encode(), text.encode()))
         try:
-            self._connection().execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?)", row)
+            self._connection().execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?)", row)
         except (sqlite3.Error, OSError) as error:
-            progress.say(f"an answer could not be kept in {self.path}: {error}; it goes on without")
+            self._not_kept("an answer", error)
             return value
-        return self.get(key)
+        kept = self.get(key)
+        return value if kept is None else kept
 
     def __len__(self) -> int:
         return int(self._connection().execute("SELECT COUNT(*) FROM answers").fetchone()[0])
+
+    def _open(self) -> sqlite3.Connection:
+        connection = super()._open()
+        if _columns(connection) == ["key", "value", "at"]:
+            self._add_checksums(connection)
+        return connection
+
+    def _add_checksums(self, connection: sqlite3.Connection) -> None:
+        """Answers of before rows had checksums are taken as they are, less those that are no answers."""
+        connection.create_function("sum_of", 2, _sum_of)
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            if _columns(connection) == ["key", "value", "at"]:  # no other process was first
+                connection.execute("ALTER TABLE answers ADD COLUMN checksum INTEGER")
+                connection.execute("UPDATE answers SET checksum = sum_of(CAST(key AS BLOB), CAST(value AS BLOB))")
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+
+
+def note_damaged(path: Path, keys: list[str]) -> None:
+    """Count rows of a cache that failed their checksum."""
+    if keys:
+        _damaged.setdefault(path, []).extend(keys)
+
+
+def tell_damaged() -> None:
+    """Say which rows of caches failed their checksum since it was last said: part of a run's summary."""
+    for path, keys in list(_damaged.items()):
+        del _damaged[path]
+        shown = ", ".join(f"{key[:12]}…" for key in keys[:3]) + (", …" if len(keys) > 3 else "")
+        progress.say(f"{len(keys)} damaged rows of the cache {path} ({shown}) counted as missing and were made anew")
+
+
+def _columns(connection: sqlite3.Connection) -> list[str]:
+    return [name for _, name, *_ in connection.execute("PRAGMA table_info(answers)")]
+
+
+def _sum_of(key: bytes, value: bytes) -> int | None:
+    """The checksum of an old row; None, which no row has, where its value is no answer."""
+    try:
+        known = json.loads(value.decode())
+    except ValueError:
+        return None
+    return checksum(key, value) if isinstance(known, dict) and isinstance(known.get("text"), str) else None
 
 
 def _prepared(path: Path, schema: str) -> sqlite3.Connection:

@@ -8,10 +8,10 @@ Source: AgentProcessBench, arXiv 2603.14465, HotpotQA slice.
 
 from __future__ import annotations
 
-import csv
 from functools import cache
 from typing import NamedTuple
 
+from lab.machine.files import read_table
 from lab.machine.paths import published_data
 from lab.machine.spelling import hint
 
@@ -35,11 +35,9 @@ def errors_of(judge: str) -> Errors:
 @cache
 def published() -> dict[str, Errors]:
     """Judge -> its error rates, the fewest false certifications first."""
-    with (published_data() / "judge_errors.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    counts = ("wrong", "wrong_called_right", "right", "right_called_wrong")
+    rows = read_table(published_data() / "judge_errors.csv", ("judge", *counts), counts).to_dict("records")
     return {
-        row["judge"]: Errors(
-            int(row["wrong_called_right"]) / int(row["wrong"]), int(row["right_called_wrong"]) / int(row["right"])
-        )
+        row["judge"]: Errors(row["wrong_called_right"] / row["wrong"], row["right_called_wrong"] / row["right"])
         for row in rows
     }

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
-import json
+import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from lab.machine.faults import Unavailable
-from lab.machine.paths import recordings_folder, runs_folder
+from lab.machine.files import damaged, read_json, read_whole, typed
+from lab.machine.lines import MANIFEST, lines_in
+from lab.machine.paths import ROOT, recordings_folder, runs_folder, shown
 from lab.machine.spelling import hint
 from lab.models import engines
 from lab.models.backbone import Answer, request_of
@@ -50,6 +51,18 @@ class Recorded:
     said: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What the manifest of a run or recording says of its answers. digest: what a run's lines are sealed with."""
+
+    engine: str
+    address: str
+    tasks: tuple[str, ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    digest: str = ""
+    sha256: Mapping[str, str] = field(default_factory=dict)
+
+
 class Replay:
     """Serves a recording. `engine` is the recorded engine, so that results carry the name of what really answered.
 
@@ -59,28 +72,32 @@ class Replay:
     experiment that was recorded.
     """
 
-    def __init__(self, folder: Path, manifest: Mapping[str, Any], answers: dict[str, Recorded]) -> None:
+    def __init__(self, folder: Path, made: Made, answers: dict[str, Recorded]) -> None:
         self.folder, self._answers = folder, answers
-        self.engine, self.address = engines.parse(manifest["engine"]), manifest["address"]
-        self.tasks, self.parameters = manifest.get("tasks", []), manifest.get("parameters", {})
+        self.engine, self.address = engines.parse(made.engine), made.address
+        self.tasks, self.parameters = list(made.tasks), made.parameters
         self._versions = Counter((answer.prompt, answer.version) for answer in answers.values())
 
     @classmethod
     def of(cls, engine: engines.Engine) -> Replay:
-        """Open a run folder or recording: a path, or a name in `runs/` or `data/recordings/`. Raises MissingRun."""
+        """Open a run folder or recording: a path, or a name in `runs/` or `data/recordings/`.
+
+        Raises MissingRun, and DamagedFile where not all of it is what was recorded.
+        """
         folders = (Path(engine.name), runs_folder() / engine.name, recordings_folder() / engine.name)
         # Plain in a run folder, packed in a recording.
         names = (ANSWERS, f"{ANSWERS}.gz")
-        found = (folder / name for folder in folders if (folder / "manifest.json").is_file() for name in names)
-        answers = next((path for path in found if path.is_file()), None)
+        found = (folder / name for folder in folders if os.path.lexists(folder / MANIFEST) for name in names)
+        answers = next((path for path in found if os.path.lexists(path)), None)
         if answers is None:
             there = sorted(path.parent.name for path in recordings_folder().glob("*/manifest.json"))
             raise MissingRun(
-                f"{engine.name} holds no {ANSWERS}: name a run folder made with record=True, or a recording. "
-                f"Recordings: {', '.join(there) or 'none'}{hint(engine.name, there)}"
+                f"{engine.name} holds no {ANSWERS} and no {ANSWERS}.gz: name a run folder made with record=True, or a "
+                f"recording. Recordings: {', '.join(there) or 'none'}{hint(engine.name, there)}"
             )
         folder = answers.parent
-        return cls(folder, json.loads((folder / "manifest.json").read_text()), read_answers(answers))
+        made = read_json(folder / MANIFEST, Made, _remedy(folder))
+        return cls(folder, made, read_answers(answers, made))
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
         """Raises RecordingMiss, PromptTooLong, and MalformedAnswer where the recorded model gave no usable answer."""
@@ -108,8 +125,11 @@ class Replay:
         return key_of(request_of(question.prompt, question.messages, engine, address, sample))
 
     def _why(self, prompt: Prompt) -> str:
+        aside = self.folder / f"{ANSWERS}.damaged"
         versions = sorted(version for name, version in self._versions if name == prompt.name)
-        if not versions:
+        if aside.exists():
+            why = f"some of its lines were damaged, and are in {aside}; delete the run's folder before"
+        elif not versions:
             why = f"it holds no answer to this prompt, only to {sorted({name for name, _ in self._versions})}"
         elif prompt.version not in versions:
             why = f"it was recorded with version {', '.join(versions)}, the prompt is now version {prompt.version}"
@@ -118,14 +138,24 @@ class Replay:
         return f"Recording {self.folder.name} has no answer to this {prompt.name} request: {why}. Record it again"
 
 
-def read_answers(path: Path) -> dict[str, Recorded]:
-    """All answers of a recording by request; a torn last line, left by a killed recorder, is skipped."""
-    answers = {}
-    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    for line in data.split(b"\n"):
+def read_answers(path: Path, made: Made) -> dict[str, Recorded]:
+    """All answers of a recording by request; a torn last line, left by a killed recorder, is skipped.
+
+    Raises DamagedFile naming the line: without one of its answers, no episode behind it can be replayed.
+    """
+    answers, remedy = {}, _remedy(path.parent)
+    for line in lines_in(read_whole(path, remedy, made.sha256.get(path.name, "")), made.digest):
         try:
-            answer = Recorded(**json.loads(line))
-        except (ValueError, TypeError):
-            continue
+            if line.why:
+                raise ValueError(line.why)
+            answer = typed(line.value, Recorded)
+        except ValueError as error:
+            raise damaged(path, error, remedy, line.number) from None
         answers[answer.request] = answer  # the last one: of an episode played again, that one counted
     return answers
+
+
+def _remedy(folder: Path) -> str:
+    inside = folder.is_relative_to(ROOT)
+    restore = f"Restore it: git checkout -- {shown(folder)}; or record" if inside else "Restore it, or record"
+    return f"{restore} it again: delete {shown(folder)}, and run the same command; the cache answers what it has"

@@ -6,12 +6,12 @@ import ast
 import difflib
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from lab.notebooks import expected
-from lab.notebooks.documents import NotebookError, name_of, read, tags, text_of
+from lab.notebooks.documents import FOLDER, NotebookError, name_of, read, tags, text_of
 from lab.notebooks.execute import Job, execute
 from lab.notebooks.normalise import normalise
 from lab.notebooks.parameters import declared
@@ -39,11 +39,12 @@ def check(notebooks: Sequence[Path], side_by_side: int = 2, timeout: float | Non
 
     Each notebook is executed with its defaults into a temporary folder; the checkout stays as it is.
     """
+    listed = {entry.notebook for entry in expected.expectations()}
     with tempfile.TemporaryDirectory(prefix="lab-check-") as folder:
         figures = Path(folder) / "figures"
         jobs = [Job(path, Path(folder) / f"{name_of(path)}.ipynb", figures=figures) for path in notebooks]
         outcomes = execute(jobs, side_by_side, timeout)
-        return [_finding(outcome.job, outcome.failure, figures) for outcome in outcomes]
+        return [_finding(outcome.job, outcome.failure, figures, listed) for outcome in outcomes]
 
 
 def form(notebook: NotebookNode, name: str) -> list[str]:
@@ -80,9 +81,11 @@ def stale_cells(committed: NotebookNode, executed: NotebookNode) -> list[str]:
     return []
 
 
-def _finding(job: Job, failure: str, figures: Path) -> Finding:
+def _finding(job: Job, failure: str, figures: Path, listed: Collection[str]) -> Finding:
     committed = read(job.source)
     faults = form(committed, job.name)
+    if job.source.resolve().is_relative_to(FOLDER.resolve()) and job.name not in listed:
+        faults.append("has no line in expected.yaml; state there what it should show")
     if failure:
         return Finding(job.name, [*faults, failure])
     # A clone without the official data cannot repeat what was computed on it.

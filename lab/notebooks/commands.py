@@ -38,6 +38,7 @@ def run(
     the data is what the committed ones are of.
     Raises NotebookError, before anything runs, for a wrong name, parameter, value or folder.
     """
+    expected.expectations()  # a list that could judge nothing is told before anything runs
     if in_place and (given or out):
         raise NotebookError("--in-place refreshes the committed notebooks with their defaults; drop -p and --out")
     notebooks = locate(names) if names or not in_place else committed()
@@ -96,6 +97,7 @@ def reproduce(side_by_side: int = 2, timeout: float | None = None) -> int:
     notebooks = committed()
     if not notebooks:
         raise NotebookError(f"there are no notebooks in {FOLDER}")
+    expected.expectations()
     drawn = TRIALS / "figures"
     return _conclude(_execute(notebooks, {}, TRIALS, drawn, side_by_side, timeout), TRIALS, drawn)
 

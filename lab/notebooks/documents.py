@@ -77,8 +77,9 @@ def read(path: Path) -> NotebookNode:
     nbformat = load()
     try:
         return nbformat.read(path, as_version=4)
-    except (nbformat.reader.NotJSONError, nbformat.ValidationError, AttributeError, KeyError) as error:
-        raise NotebookError(f"{path} is not a notebook that can be read: {error}") from error
+    except (nbformat.ValidationError, AttributeError, KeyError, TypeError, ValueError, OSError) as error:
+        why = " ".join(str(error).split())[:300]  # nbformat quotes all of what it could not read
+        raise NotebookError(f"{path} is no notebook that can be read: {why}. Restore it, or name another") from error
 
 
 def write(notebook: NotebookNode, path: Path) -> None:

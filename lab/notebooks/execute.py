@@ -228,8 +228,9 @@ def _start(job: Job, timeout: float | None, environment: Mapping[str, str], erro
 def _follow(worker: subprocess.Popen[str]) -> tuple[str | None, float]:
     """A worker's failure, "" if it succeeded, None if it ended without a word; and the CPU-seconds that it took."""
     for line in _pipe(worker.stdout):
-        event = json.loads(line)
-        return event["failed"], event["cpu"]
+        with contextlib.suppress(ValueError):  # half a line, of a worker that was killed while it wrote
+            event = json.loads(line)
+            return event["failed"], event["cpu"]
     return None, 0.0
 
 

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from lab.machine import progress
-from lab.machine.files import write_atomically
+from lab.machine.files import damaged, read_json, read_yaml, typed, write_atomically
 from lab.machine.paths import shown
-from lab.notebooks.documents import FOLDER, read
+from lab.machine.spelling import hint
+from lab.notebooks.documents import FOLDER, committed, name_of, read
 from lab.notebooks.parameters import declared
 from lab.results.figures import COMMITTED, folder, path_of
 
@@ -57,7 +60,10 @@ class Reported(NamedTuple):
 
 
 class FigureVerdict(NamedTuple):
-    """A line of the closing table. state: OK, OFF, MISSING, SKIPPED, or NOTE for a figure that nobody expects."""
+    """A line of the closing table.
+
+    state: OK, OFF, MISSING, SKIPPED, UNLISTED for what expected.yaml says nothing of, or NOTE where it need not.
+    """
 
     notebook: str
     figure: str
@@ -68,7 +74,7 @@ class FigureVerdict(NamedTuple):
 
     @property
     def bad(self) -> bool:
-        return self.state in ("OFF", "MISSING")
+        return self.state in ("OFF", "MISSING", "UNLISTED")
 
 
 class Report:
@@ -125,12 +131,12 @@ class Report:
 
 
 def reported(notebook: str, figures: Path | None = None) -> Reported | None:
-    """What a notebook's last run reported; None if it did not. figures: where, by default where it would now."""
+    """What a notebook's last run reported; None if it did not. figures: where, by default where it would now.
+
+    Raises DamagedFile.
+    """
     path = (figures or folder()) / "results" / f"{notebook}.json"
-    if not path.exists():
-        return None
-    held = json.loads(path.read_text(encoding="utf-8"))
-    return Reported(**held | {"changed": tuple(held["changed"])})
+    return read_json(path, Reported) if os.path.lexists(path) else None
 
 
 def forget(notebooks: Iterable[str], figures: Path | None = None) -> None:
@@ -140,12 +146,15 @@ def forget(notebooks: Iterable[str], figures: Path | None = None) -> None:
 
 
 def expectations(path: Path = EXPECTATIONS) -> list[Expectation]:
-    """Read expected.yaml; none if there is no such file. Raises ValueError, naming the entry, for a malformed one."""
-    import yaml
+    """Read expected.yaml. Raises DamagedFile, naming the entry, where it could not tell whether a number came out.
 
-    if not path.exists():
-        return []
-    return [_expectation(entry, path) for entry in yaml.safe_load(path.read_text(encoding="utf-8")) or []]
+    So it does without the file, without an entry, and for a notebook that is not beside it.
+    """
+    entries = [_expectation(entry, number, path) for number, entry in enumerate(read_yaml(path), start=1)]
+    known = Counter(entry[:3] for entry in entries)
+    if twice := [", ".join(stated) for stated, times in known.items() if times > 1]:
+        raise damaged(path, f"it states twice: {'; '.join(twice)}", "Delete one of them")
+    return entries
 
 
 def judge(
@@ -153,34 +162,52 @@ def judge(
 ) -> list[FigureVerdict]:
     """Hold what came out against what was expected, for the notebooks that ran; with changed parameters all is SKIPPED.
 
+    A committed notebook without an entry is UNLISTED, and so is each value that it reports and none states.
     results: notebook name -> what it reported. failed: names of those that failed.
     """
-    ran = [entry for entry in entries if entry.notebook in results]
     # Most figures are stated twice, for official and for made data: only the line for the data that ran is judged.
-    stated = {entry[:3] for entry in ran}
+    stated = {entry[:3] for entry in entries}
     verdicts = []
-    for entry in ran:
+    for entry in (entry for entry in entries if entry.notebook in results):
         came = results[entry.notebook]
         if came is None or came.data == entry.data or (*entry[:2], came.data) not in stated:
             verdicts.append(_verdict(entry, came, entry.notebook in failed))
-    known = {entry[:2] for entry in entries}
+    known, ours = {entry[:2] for entry in entries}, {name_of(path) for path in committed()}
     for notebook, came in results.items():
-        for figure, value in came.values.items() if came else ():
-            if (notebook, figure) not in known:  # said, so that a new figure is not left without an expectation
-                verdicts.append(FigureVerdict(notebook, figure, "", str(value), "NOTE", "not in expected.yaml"))
+        # Nothing may pass for want of an entry; a reader's own notebook, or other parameters, need none.
+        judged = notebook in ours and not (came and came.changed)
+        state, why = ("UNLISTED", "state it in expected.yaml") if judged else ("NOTE", "not in expected.yaml")
+        if judged and notebook not in {entry.notebook for entry in entries}:
+            verdicts.append(FigureVerdict(notebook, "any", "", "", state, "expected.yaml has no line of this notebook"))
+        if came is None:
+            continue
+        for figure, value in came.values.items():
+            unstated = judged and value is not None and (notebook, figure, came.data) not in stated
+            if unstated or (notebook, figure) not in known:
+                verdicts.append(FigureVerdict(notebook, figure, "", str(value), state, why))
     return verdicts
 
 
-def _expectation(entry: Any, path: Path) -> Expectation:
+def _expectation(entry: Any, number: int, path: Path) -> Expectation:
+    fields = f"give {', '.join(Expectation._fields)} (tolerance may be left out)"
     try:
-        expectation = Expectation(**entry)
-    except TypeError as error:
-        fields = ", ".join(Expectation._fields)
-        raise ValueError(
-            f"{path.name}: {entry!r} is no expectation; give {fields} (tolerance may be left out)"
-        ) from error
-    if expectation.data not in DATA:
-        raise ValueError(f"{path.name}: data of {entry!r} has to be one of {', '.join(DATA)}")
+        expectation = typed(entry, Expectation)
+        if not (path.parent / f"{expectation.notebook}.ipynb").is_file():
+            near = hint(expectation.notebook, [name_of(path) for path in committed()])
+            raise ValueError(f"there is no notebook {expectation.notebook!r}{near}")
+        if expectation.data not in DATA:
+            raise ValueError(f"data has to be one of {', '.join(DATA)}")
+        value, tolerance = expectation.value, expectation.tolerance
+        if _is_number(value) and not math.isfinite(value):
+            raise ValueError("the value has to be a finite number")
+        if (
+            isinstance(entry.get("tolerance"), bool)
+            or not 0 <= tolerance < math.inf
+            or (tolerance and not _is_number(value))
+        ):
+            raise ValueError("the tolerance has to be a finite number of at least 0, beside a value that is a number")
+    except (ValueError, OverflowError) as error:
+        raise damaged(path, f"entry {number}, {entry!r}: {error}", f"Mend the entry: {fields}") from None
     return expectation
 
 

@@ -30,7 +30,7 @@ from lab.notebooks.execute import Job, Outcome
 from lab.notebooks.parameters import Parameter, check_engines, chosen, declared, resolve
 from lab.notebooks.rehearsal import opened
 from lab.runs.forecast import Accounts
-from lab.runs.run import OPENED, RETRY_FAILED, failures
+from lab.runs.run import OPENED, RETRY_FAILED, Manifest, failures
 
 LONGEST = 100  # characters of a cell's folder
 
@@ -91,7 +91,7 @@ class Cell:
             record = json.loads(self._record.read_text(encoding="utf-8"))
             whole = record["identity"] == self.identity and not record["accounts"]["not_measured"]
             whole = whole and not (os.environ.get(RETRY_FAILED) and any(map(failures, opened(self.noted))))
-        except (OSError, ValueError, KeyError):
+        except (OSError, ValueError, KeyError, TypeError):
             return None
         return record if whole and self.job.output.exists() else None
 
@@ -99,7 +99,7 @@ class Cell:
         """Write the record of an execution that succeeded; its content."""
         runs = opened(self.noted)
         # Noisy rules in whose place others answer every operator are in none of the runs.
-        played = [parse(json.loads((run / "manifest.json").read_text())["engine"]) for run in runs]
+        played = [parse(Manifest.read(run).engine) for run in runs]
         noiseless = bool(played) and not any(one.noisy for one in played)
         record = {
             "identity": self.identity,

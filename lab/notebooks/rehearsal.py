@@ -8,12 +8,11 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-from lab.machine.files import write_atomically
+from lab.machine.files import read_json, write_atomically
 from lab.machine.paths import REHEARSAL
 from lab.notebooks.execute import Job, execute
 from lab.runs.forecast import Planned
@@ -38,9 +37,9 @@ class Rehearsal:
 
     @classmethod
     def load(cls, path: Path) -> Rehearsal:
-        """What `save` kept."""
-        runs = json.loads(path.read_text(encoding="utf-8"))
-        return cls(tuple(Planned(_manifest(held), calls) for held, calls in runs))
+        """What `save` kept. Raises DamagedFile."""
+        runs = read_json(path, list[tuple[Manifest, dict[str, int] | None]], "Delete it; it is made anew")
+        return cls(tuple(Planned(manifest, calls) for manifest, calls in runs))
 
 
 def rehearse(jobs: Sequence[Job], side_by_side: int, timeout: float | None) -> list[Rehearsal]:
@@ -68,15 +67,10 @@ def _apart(job: Job, folder: Path, label: str) -> Job:
 def _runs(noted: Path) -> tuple[Planned, ...]:
     found = []
     for folder in opened(noted):
-        manifest = _manifest(json.loads((folder / "manifest.json").read_text()))
+        manifest = Manifest.read(folder)
         failed = any(line["error"] for line in read_lines(folder / EPISODES))  # a prompt that no rule answers, say
         calls = Counter[str]()
         for line in read_lines(folder / USAGE):
             calls.update({operator: took["calls"] for operator, took in (line["usage"] or {}).items()})
         found.append(Planned(manifest, None if failed else calls))
     return tuple(found)
-
-
-def _manifest(held: Mapping[str, Any]) -> Manifest:
-    values = {each.name: held[each.name] for each in fields(Manifest)}
-    return Manifest(**values | {"tasks": tuple(held["tasks"])})

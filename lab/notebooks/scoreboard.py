@@ -7,11 +7,13 @@ defaults on the same data as the committed one, else from the committed figures.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lab.machine.files import damaged, read_table, read_yaml
 from lab.notebooks.documents import FOLDER
 from lab.notebooks.expected import Reported, Value, reported
 from lab.results import figures
@@ -97,19 +99,14 @@ class Stored:
         return reported(notebook, self.folder(notebook))
 
     def rows(self, stem: str, notebook: str) -> pd.DataFrame | None:
-        """A stored table; None where it was not written."""
-        import pandas as pd
-
+        """A stored table; None where it was not written. Raises DamagedFile."""
         path = self.folder(notebook) / f"{stem}.csv"
-        # "none" is a backbone, and no empty cell.
-        return pd.read_csv(path, keep_default_na=False, na_values=[""]) if path.exists() else None
+        return read_table(path) if os.path.lexists(path) else None
 
 
 def entries(path: Path = LISTED) -> list[Entry]:
     """Read scoreboard.yaml. Raises ValueError, naming the entry, for a malformed one."""
-    import yaml
-
-    return [_entry(given, path) for given in yaml.safe_load(path.read_text(encoding="utf-8"))]
+    return [_entry(given, path) for given in read_yaml(path)]
 
 
 def board(listed: Sequence[Entry], stored: Stored) -> list[Line]:
@@ -136,6 +133,8 @@ def verdicts(entry: Entry, cell: Cell, stored: Stored) -> list[Judged]:
     if rows is None or "verdict" not in rows:
         return []
     for column, wanted in cell.where.items():
+        if column not in rows:
+            raise damaged(stored.folder(notebook) / f"{cell.rows}.csv", f"it has no column {column}")
         rows = rows[rows[column].astype(str) == str(wanted)]
     return [
         Judged(cell, row["verdict"], str(row.get("backbone", "")) if cell in entry.claims else "")
@@ -208,7 +207,7 @@ def _entry(given: Mapping[str, Any], path: Path) -> Entry:
         cells = {name: tuple(Cell(**cell) for cell in given.get(name, ())) for name in ("cells", "claims")}
         entry = Entry(**{**given, **lists, **cells})
     except (TypeError, AttributeError) as error:
-        raise ValueError(f"{path.name}: {given!r} is no entry: {error}") from error
+        raise damaged(path, f"{given!r} is no entry: {error}") from error
     here = f"{path.name}: {entry.paper}, {', '.join(entry.items)}"
     if entry.state not in STATES:
         raise ValueError(f"{here} has the state {entry.state!r}; choose one of {', '.join(STATES)}")

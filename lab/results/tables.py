@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lab.machine.faults import MissingData
+from lab.machine.files import damaged, read_text
 from lab.machine.paths import published_data
 from lab.results import verdicts
 from lab.results.exports import EMPTY
@@ -25,6 +27,7 @@ COLUMNS = ["method", "backbone", "metric", "value", "ci_low", "ci_high", "n", *O
 NUMBERS = ["value", "ci_low", "ci_high", "n", *OUTCOMES]
 COUNTS = {"n": "n", "failed": "failed", "not measured": "not_measured"}  # for reading -> the column
 COUNTED = ["backbone", "evidence", *COUNTS]
+PUBLISHED = ["table", "row_method", "backbone", "metric", "value", "source"]
 EVIDENCE = ("published", "measured", "simulated")
 
 Row = dict[str, Any]
@@ -119,7 +122,8 @@ def published(name: str, paper: str | None = None) -> pd.DataFrame:
     A cell that no source gives has an empty value. An extra column `text` holds the value as the source words it, for
     what is no plain number ("12-18", "~40%", "25%"); a percentage also has its number in `value`.
     paper: the file to read (`<paper>_tables.csv`), needed only where two files have a table of that name.
-    Raises MissingData without the files, ValueError for a name that they do not have or that two of them share.
+    Raises MissingData without the files, DamagedFile for one that cannot be read, ValueError for a name that they do
+    not have or that two of them share.
     """
     found = {stem: rows for stem, tables in _published_files(paper).items() if (rows := tables.get(name))}
     if len(found) > 1:
@@ -149,8 +153,6 @@ def side_by_side(results: pd.DataFrame, metrics: Sequence[str], decimals: int = 
 
 
 def _published_files(paper: str | None) -> dict[str, dict[str, list[Mapping[str, str]]]]:
-    import csv
-
     files = sorted(published_data().glob(f"{paper or '*'}_tables.csv"))
     if not files:
         raise MissingData(
@@ -160,10 +162,32 @@ def _published_files(paper: str | None) -> dict[str, dict[str, list[Mapping[str,
     tables: dict[str, dict[str, list[Mapping[str, str]]]] = {}
     for path in files:
         of_file = tables.setdefault(path.stem.removesuffix("_tables"), {})
-        with path.open(encoding="utf-8", newline="") as file:
-            for line in csv.DictReader(file):
-                of_file.setdefault(line["table"], []).append(line)
+        for line in _published_lines(path):
+            of_file.setdefault(line["table"], []).append(line)
     return tables
+
+
+def _published_lines(path: Path) -> list[dict[str, str]]:
+    """The lines of a file of published numbers. Raises DamagedFile naming the line."""
+    import csv
+
+    text, known = read_text(path), set[tuple[str, ...]]()
+    reader = csv.DictReader(text.splitlines(keepends=True))
+    lines = []
+    if list(reader.fieldnames or ()) != PUBLISHED:
+        raise damaged(path, f"its columns are not {', '.join(PUBLISHED)}", line=1)
+    for line in reader:
+        cell = tuple(line.values())[:4]
+        if list(line) != PUBLISHED or None in line.values() or not text.endswith("\n"):
+            raise damaged(path, f"it should have {len(PUBLISHED)} fields", line=reader.line_num)
+        if cell in known:
+            raise damaged(path, "it states a cell a second time", line=reader.line_num)
+        number = _number(line["value"].strip().removesuffix("%"))
+        if number is not None and not math.isfinite(number):
+            raise damaged(path, f"{line['value']} is no number that a paper reports", line=reader.line_num)
+        known.add(cell)
+        lines.append(line)
+    return lines
 
 
 def _published_row(line: Mapping[str, str]) -> Row:

@@ -13,7 +13,7 @@ from lab.machine.progress import duration
 from lab.models import engines, usage
 from lab.models.replay import MissingRun
 from lab.results.statistics import Interval, bootstrap_mean
-from lab.runs.run import read_lines
+from lab.runs.run import Manifest, read_lines
 
 COUNTED = ("calls", "tokens_in", "tokens_out")
 
@@ -55,10 +55,10 @@ def estimate(run: str, model: str) -> Estimate:
 
     run: a folder, or a name in `runs/`. Tokens are those of the tokenizer of the model that the run was recorded with,
     answers from the cache included. Operators that rules answered would be answered by rules again, and are left out.
-    Raises MissingRun, NothingToMultiply, UnknownPrice.
+    Raises MissingRun, NothingToMultiply, UnknownPrice, DamagedFile.
     """
     folder, model = _folder(run), model.partition("?")[0]
-    engine = json.loads((folder / "manifest.json").read_text())["engine"]
+    engine = Manifest.read(folder).engine
     episodes = list({line["task"]: line["usage"] for line in read_lines(folder / "usage.jsonl")}.values())
     without = sum(not _sum(_operators(episode), "tokens_in") for episode in episodes)
     if without == len(episodes):

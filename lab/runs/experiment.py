@@ -20,6 +20,7 @@ from lab.machine.faults import Unavailable
 from lab.machine.paths import runs_folder
 from lab.models import engines
 from lab.models.backbone import Backbone, Ledger
+from lab.models.cache import tell_damaged
 from lab.models.connect import connected
 from lab.models.usage import by_operator, summed
 from lab.results.outcomes import Outcomes
@@ -277,6 +278,8 @@ def collect(
             play_all(opened, episode, crew, backend, show_progress, cluster, title, sparing=not workers)
         except budget.BudgetSpent as error:
             spent = error
+        finally:
+            tell_damaged()
         episodes, not_measured = _by_group(setup, tasks, opened)
         if spent and not episodes:
             raise spent

@@ -5,17 +5,19 @@ Nothing is guessed: what no run or recording tells is unknown, and is said to be
 
 from __future__ import annotations
 
-import csv
-import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lab.machine.paths import recordings_folder, runs_folder
+from lab.machine import progress
+from lab.machine.faults import DamagedFile
+from lab.machine.paths import runs_folder
 from lab.models import engines, usage
-from lab.runs.recordings import manifests
+from lab.runs import recordings
+from lab.runs.recordings import Recording, read_usage
 from lab.runs.run import EPISODES, FAULTS, USAGE, Manifest, index, read_lines
 
 COUNTED = ("calls", "tokens_in", "tokens_out")
@@ -147,7 +149,7 @@ def taken(model: str, method: str, parameters: Mapping[str, Any], engine: str = 
         same = sum(past.parameters.get(name) == value for name, value in parameters.items())
         return all(who.text == model for who in by), all(who.name == wanted.name for who in by), same, past.episodes
 
-    best = max(filter(told, [*_runs(method), *_recordings(method)]), key=likeness, default=None)
+    best = max(filter(told, [*_runs(method), *recordings.each(method, _recorded)]), key=likeness, default=None)
     if best is None:
         return None
     took = [best.operators[name] for name in asked(best)]
@@ -206,34 +208,32 @@ def _runs(method: str) -> Iterator[_Past]:
     """What the runs of a method took, of those in which a model answers."""
     runs = runs_folder()
     for path in sorted([*runs.glob("*/manifest.json"), *runs.glob("*/*/manifest.json")]):
-        held = json.loads(path.read_text())
-        if held.get("method") != method or engines.parse(held["engine"]).kinds.isdisjoint(engines.MODELS):
+        try:
+            held = Manifest.read(path.parent)
+            if held.method != method or engines.parse(held.engine).kinds.isdisjoint(engines.MODELS):
+                continue
+            episodes, totals = _usages(path.parent), dict[str, Counter[str]]()
+        except DamagedFile as error:
+            progress.say(f"the estimate leaves out a run: {error}")
             continue
-        episodes, totals = _usages(path.parent), dict[str, Counter[str]]()
         for operator, took in (item for episode in episodes for item in episode.items()):
             numbers = {name: took[name] for name in (*COUNTED, "seconds", "cached")}
             totals.setdefault(operator, Counter()).update(numbers)
         where = str(path.parent.relative_to(runs))
-        yield _Past(engines.parse(held["engine"]), totals, held["parameters"], len(episodes), where)
+        yield _Past(engines.parse(held.engine), totals, held.parameters, len(episodes), where)
 
 
-def _recordings(method: str) -> Iterator[_Past]:
-    """What the recordings of a method took."""
-    for name, about in manifests().items():
-        if about["method"] != method:
-            continue
-        with (recordings_folder() / name / "usage.csv").open(encoding="utf-8", newline="") as file:
-            lines = list(csv.DictReader(file))
-        totals: dict[str, dict[str, Any]] = {}
-        for line in lines:
-            total = totals.setdefault(line["operator"], dict.fromkeys((*COUNTED, "seconds", "cached"), 0))
-            for column in COUNTED:
-                total[column] += float(line[column.replace("_", " ")])
-            # A row without seconds had answers from the cache, and its file does not say how many.
-            known = line["seconds"] and total["seconds"] is not None
-            total["seconds"] = total["seconds"] + float(line["seconds"]) if known else None
-        engine = engines.parse(about["engine"])
-        yield _Past(engine, totals, about["parameters"], len(about["tasks"]), f"recording {name}")
+def _recorded(name: str, about: Recording) -> _Past:
+    """What a recording took."""
+    totals: dict[str, dict[str, Any]] = {}
+    for line in read_usage(name, about).to_dict("records"):
+        total = totals.setdefault(line["operator"], dict.fromkeys((*COUNTED, "seconds", "cached"), 0))
+        for column in COUNTED:
+            total[column] += line[column.replace("_", " ")]
+        # A row without seconds had answers from the cache, and its file does not say how many.
+        known = not math.isnan(line["seconds"]) and total["seconds"] is not None
+        total["seconds"] = total["seconds"] + line["seconds"] if known else None
+    return _Past(engines.parse(about.engine), totals, about.parameters, len(about.tasks), f"recording {name}")
 
 
 def _counted(episodes: int) -> str:

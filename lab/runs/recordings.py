@@ -14,48 +14,78 @@ from __future__ import annotations
 
 import datetime
 import gzip
+import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from lab.machine.files import write_atomically
+from lab.machine import progress
+from lab.machine.faults import DamagedFile
+from lab.machine.files import damaged, read_json, read_table, write_atomically
+from lab.machine.lines import MANIFEST
 from lab.machine.paths import recordings_folder
 from lab.models import engines
 from lab.models.replay import ANSWERS
 from lab.results import tables
-from lab.runs.run import read_lines
+from lab.runs.run import DAMAGED, Manifest, read_lines
 
 if TYPE_CHECKING:
     import pandas as pd
 
+T = TypeVar("T")
 WANTED = "LAB_RECORDING"  # the name under which `lab record` asks the notebook to save
-MANIFEST = "manifest.json"
+COUNTED = ("calls", "tokens in", "tokens out", "seconds")  # columns of usage.csv that every recording has
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A recording's manifest. tasks: those that were played; planned: how many should have been.
+
+    sha256: of its other files, by name; a recording of before they were noted has none.
+    """
+
+    method: str
+    engine: str
+    address: str
+    parameters: Mapping[str, Any]
+    date: str
+    tasks: tuple[str, ...] = ()
+    planned: int = 0
+    code: str = ""
+    surroundings: Mapping[str, Any] = field(default_factory=dict)
+    sha256: Mapping[str, str] = field(default_factory=dict)
 
 
 def save(run: Path, rows: pd.DataFrame, usage: pd.DataFrame, tasks: list[str], name: str = "") -> Path | None:
     """Save a run folder and its finished rows as a recording, in place of an earlier one of that name.
 
     name: by default the one that `lab record` gave; None is returned, and nothing written, outside of it.
-    tasks: ids of the tasks that were played. Raises FileNotFoundError for a run that kept no answers.
+    tasks: ids of the tasks that were played. Raises FileNotFoundError for a run that kept no answers, DamagedFile for
+    one that lost some.
     """
     name = name or os.environ.get(WANTED, "")
     if not name:
         return None
     if not (run / ANSWERS).exists():
         raise FileNotFoundError(f"{run} holds no {ANSWERS}: only runs of a model are recorded")
-    target = recordings_folder() / name
-    manifest = json.loads((run / MANIFEST).read_text())
-    about = {key: manifest[key] for key in ("method", "engine", "address", "parameters", "code", "surroundings")}
-    about |= {"tasks": tasks, "planned": manifest["n_tasks"], "date": datetime.date.today().isoformat()}
+    if (aside := run / f"{ANSWERS}{DAMAGED}").exists():
+        remedy = f"Delete {run} and run the same command: the cache answers what it has"
+        raise damaged(aside, "these answers of the run are lost, so that it cannot be recorded", remedy)
     answers = {answer["request"]: answer for answer in read_lines(run / ANSWERS)}  # the last of a repeated request
     lines = "".join(json.dumps(answers[request], sort_keys=True) + "\n" for request in sorted(answers))
-    write_atomically(target / f"{ANSWERS}.gz", gzip.compress(lines.encode(), 9, mtime=0))
-    write_atomically(target / "rows.csv", rows.to_csv(index=False).encode())
-    write_atomically(target / "usage.csv", usage.to_csv(index=False).encode())
-    write_atomically(target / MANIFEST, json.dumps(about, indent=1).encode())
-    return target
+    files = {
+        f"{ANSWERS}.gz": gzip.compress(lines.encode(), 9, mtime=0),
+        "rows.csv": rows.to_csv(index=False).encode(),
+        "usage.csv": usage.to_csv(index=False).encode(),
+    }
+    held = Manifest.read(run)
+    about = {key: getattr(held, key) for key in ("method", "engine", "address", "parameters", "code", "surroundings")}
+    return _save(name, files, about | {"tasks": tasks, "planned": len(held.tasks)})
 
 
 def save_rows(name: str, rows: pd.DataFrame, about: Mapping[str, Any]) -> Path:
@@ -63,57 +93,96 @@ def save_rows(name: str, rows: pd.DataFrame, about: Mapping[str, Any]) -> Path:
 
     about: `method` (under which `rows` finds them), `engine`, `address` (of those files, "sha256:…"), `parameters`.
     """
-    target = recordings_folder() / name
-    write_atomically(target / "rows.csv", rows.to_csv(index=False).encode())
-    dated = {**about, "date": datetime.date.today().isoformat()}
-    write_atomically(target / MANIFEST, json.dumps(dated, indent=1).encode())
+    return _save(name, {"rows.csv": rows.to_csv(index=False).encode()}, about)
+
+
+def _save(name: str, files: Mapping[str, bytes], about: Mapping[str, Any]) -> Path:
+    target, sums = recordings_folder() / name, {file: hashlib.sha256(data).hexdigest() for file, data in files.items()}
+    for file, data in files.items():
+        write_atomically(target / file, data)
+    whole = {**about, "date": datetime.date.today().isoformat(), "sha256": sums}
+    write_atomically(target / MANIFEST, json.dumps(whole, indent=1).encode())
     return target
 
 
-def manifests() -> dict[str, Mapping[str, Any]]:
-    """The manifests of all recordings, by name."""
-    return {
-        path.parent.name: json.loads(path.read_text()) for path in sorted(recordings_folder().glob(f"*/{MANIFEST}"))
-    }
+def manifests() -> dict[str, Recording]:
+    """The manifests of all recordings, by name. One that is damaged is told, and left out."""
+    found = {}
+    for folder in sorted(recordings_folder().glob("*")):
+        if os.path.lexists(folder / MANIFEST):
+            with _told():
+                found[folder.name] = read_json(folder / MANIFEST, Recording)
+    return found
 
 
 def names(method: str) -> list[str]:
     """The recordings of a run method."""
-    return [name for name, about in manifests().items() if about["method"] == method]
+    return [name for name, about in manifests().items() if about.method == method]
 
 
 def rows(method: str) -> pd.DataFrame:
-    """The finished rows of every recording of a run method; the source names recording, model file and date."""
+    """The finished rows of every recording of a run method; the source names recording, model file and date.
+
+    One that is damaged is told, and left out; so in `usage`.
+    """
     import pandas as pd
 
-    found = [_rows(name, about) for name, about in manifests().items() if about["method"] == method]
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+    found = each(method, _rows)
+    return pd.concat(found, ignore_index=True) if found else tables.table([])
 
 
 def usage(method: str) -> pd.DataFrame:
     """What every recording of a run method took, by operator, with its number of episodes, model file and date."""
     import pandas as pd
 
-    found = [_usage(name, about) for name, about in manifests().items() if about["method"] == method]
+    found = each(method, _usage)
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
 
 
-def _rows(name: str, about: Mapping[str, Any]) -> pd.DataFrame:
-    import pandas as pd
-
-    source = f"recording {name}, {_model(about)}, {about['date']}"
-    rows = pd.read_csv(recordings_folder() / name / "rows.csv").assign(source=source)
-    return rows.reindex(columns=tables.COLUMNS)  # those of before outcomes were counted lack these columns
+def read_usage(name: str, about: Recording) -> pd.DataFrame:
+    """A recording's usage.csv. Raises DamagedFile."""
+    path = recordings_folder() / name / "usage.csv"
+    return read_table(path, ("operator", *COUNTED), COUNTED, about.sha256.get(path.name, ""))
 
 
-def _model(about: Mapping[str, Any]) -> str:
+def each(method: str, of: Callable[[str, Recording], T]) -> list[T]:
+    """What `of` makes of every recording of a run method, by name and manifest, of those that are not damaged."""
+    found = []
+    for name, about in manifests().items():
+        if about.method == method:
+            with _told():
+                found.append(of(name, about))
+    return found
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Leave a damaged recording out: it loses its own rows, and no other's."""
+    try:
+        yield
+    except DamagedFile as error:
+        _say(f"a recording is left out: {error}")
+
+
+@cache  # of each file once, however many tables leave it out
+def _say(message: str) -> None:
+    progress.say(message)
+
+
+def _rows(name: str, about: Recording) -> pd.DataFrame:
+    path = recordings_folder() / name / "rows.csv"
+    needed = ("method", "backbone", "metric", "value", "evidence")
+    found = read_table(path, needed, tables.NUMBERS, about.sha256.get(path.name, ""))
+    source = f"recording {name}, {_model(about)}, {about.date}"
+    return found.assign(source=source).reindex(columns=tables.COLUMNS)  # of before outcomes were counted: without them
+
+
+def _model(about: Recording) -> str:
     """What answered, in a word each: addresses, or the beginnings of model files' hashes."""
-    whole, others = engines.split(about["address"])
+    whole, others = engines.split(about.address)
     return engines.joined(whole[:19], {operator: part[:19] for operator, part in others.items()})
 
 
-def _usage(name: str, about: Mapping[str, Any]) -> pd.DataFrame:
-    import pandas as pd
-
-    made = {"episodes": f"{len(about['tasks'])} of {about['planned']}", "model file": _model(about)}
-    return pd.read_csv(recordings_folder() / name / "usage.csv").assign(recording=name, **made, date=about["date"])
+def _usage(name: str, about: Recording) -> pd.DataFrame:
+    made = {"episodes": f"{len(about.tasks)} of {about.planned}", "model file": _model(about)}
+    return read_usage(name, about).assign(recording=name, **made, date=about.date)

@@ -5,6 +5,9 @@ episodes.jsonl   one JSON line an episode, fsynced: what happened, and nothing t
 faults.jsonl     episodes that the machine kept from being measured, and why; they are pending still
 usage.jsonl      beside it, what each episode took: seconds, tokens, money, cache hits, paths of parsing
 answers.jsonl    with recording on: every answer, which `replay:` serves
+
+Each line has a checksum, which covers the manifest, too. A line that is torn, edited or another run's is set aside in
+NAME.damaged when the run is opened, and its episode is played anew.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import socket
 import time
 from collections import Counter
@@ -24,13 +28,23 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from lab.machine import progress
-from lab.machine.files import append_durably, write_atomically
+from lab.machine.faults import DamagedFile
+from lab.machine.files import append_durably, damaged, read_json, typed, write_atomically
+from lab.machine.lines import MANIFEST, REMEDY, Line, lines_in, sealed
+from lab.machine.lines import read_lines as read_lines  # of a run's files, for whoever reads them
 from lab.machine.paths import notebook_name, runs_folder
 from lab.machine.versions import code_hash, git_commit, package_versions
 from lab.models.cache import canonical
 from lab.models.replay import ANSWERS
 
 EPISODES, USAGE, FAULTS = "episodes.jsonl", "usage.jsonl", "faults.jsonl"
+DAMAGED = ".damaged"  # behind the name of a file: its lines that were set aside
+LOST = {  # what becomes of what such a line told
+    EPISODES: "their episodes are played anew",
+    FAULTS: "what they told of is pending as before",
+    USAGE: "what they counted is missing from the costs",
+    ANSWERS: "no recording can be made of this run; delete its folder to play it again from the cache",
+}
 OPENED = "LAB_RUNS_OPENED"  # a file for the folders of all runs that a notebook opens, a line each
 BUSY_PAUSE = 1.0  # seconds between two looks at a run that another process writes
 RETRY_FAILED = "LAB_RETRY_FAILED"  # set: episodes that the agent failed are played again, each run's once a process
@@ -81,10 +95,23 @@ class Manifest:
         plain = json.loads(json.dumps(dict(parameters)))
         return cls(method, engine, address, plain, tuple(tasks), code_hash(packages), surroundings)
 
+    @classmethod
+    def read(cls, folder: Path) -> Manifest:
+        """Of a run's folder. Raises DamagedFile, also where it was edited."""
+        path = folder / MANIFEST
+        held = read_json(path, dict[str, Any], REMEDY)
+        try:
+            found = typed(held, cls)
+        except ValueError as error:
+            raise damaged(path, error, REMEDY) from None
+        if held.get("digest", found.digest) != found.digest:
+            raise damaged(path, "it was changed after it was written", REMEDY)
+        return found
+
     def identity(self) -> dict[str, Any]:
         """Everything that must agree before a run may be resumed."""
         tasks = hashlib.sha256("\n".join(self.tasks).encode()).hexdigest()
-        about = {name: value for name, value in asdict(self).items() if name not in ("tasks", "surroundings")}
+        about = {name: getattr(self, name) for name in ("method", "engine", "address", "parameters", "code")}
         return about | {"n_tasks": len(self.tasks), "tasks_hash": tasks}
 
     @property
@@ -112,6 +139,7 @@ class Run:
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         """Open or resume. Raises ManifestMismatch naming the differences, RunBusy naming the other process."""
         self.folder, self.manifest = Path(folder), manifest
+        self._seal = manifest.digest  # of each line; of 10,000 tasks it takes a while
         self.episodes: dict[str, Episode] = {}
         self.not_measured: dict[str, str] = {}
         with self._told():
@@ -143,7 +171,7 @@ class Run:
             raise ValueError(f"The run in {self.folder} is closed; open it again to append")
         took = [] if usage is None else [{"task": episode.task, "usage": usage}]
         # All lines first, so that a value that is no JSON leaves nothing behind.
-        parts = {ANSWERS: _lines(answers), USAGE: _lines(took), EPISODES: _lines([asdict(episode)])}
+        parts = {ANSWERS: self._lines(answers), USAGE: self._lines(took), EPISODES: self._lines([asdict(episode)])}
         try:
             with self._told():
                 for name, data in parts.items():
@@ -159,9 +187,9 @@ class Run:
         """Note that the machine kept an episode from being measured; it stays pending. Raises RunNotWritten."""
         took = [] if usage is None else [{"task": task, "usage": usage}]
         with self._told():
-            append_durably(self.folder / FAULTS, _lines([{"task": task, "why": why}]))
+            append_durably(self.folder / FAULTS, self._lines([{"task": task, "why": why}]))
             if took:
-                append_durably(self.folder / USAGE, _lines(took))
+                append_durably(self.folder / USAGE, self._lines(took))
         self.not_measured[task] = why
 
     def results(self) -> list[Episode]:
@@ -183,27 +211,39 @@ class Run:
         self.close()
 
     def _agree(self) -> None:
-        path = self.folder / "manifest.json"
-        wanted = self.manifest.identity()
-        if not path.exists():
-            for rest in self.folder.glob(f".{path.name}.*"):  # of a process killed while it wrote the manifest
-                rest.unlink()
-            whole = wanted | {"tasks": self.manifest.tasks, "surroundings": self.manifest.surroundings}
-            write_atomically(path, json.dumps(whole, indent=1, ensure_ascii=False).encode())
-            return
-        held = json.loads(path.read_text())
-        differences = _differences(held, wanted)
-        if differences:
+        path = self.folder / MANIFEST
+        wanted, why = self.manifest.identity(), f"{path} is missing"
+        if path.exists():
+            path.open("rb").close()  # a folder, or no permission: no damage that could be mended here
+            try:
+                differences = _differences(Manifest.read(self.folder).identity(), wanted)
+            except DamagedFile as error:
+                why = str(error).partition(". ")[0]
+            else:
+                if differences:
+                    raise ManifestMismatch(
+                        f"{self.folder} holds another experiment: {'; '.join(differences)}. Choose another folder, or "
+                        "delete it"
+                    )
+                return
+        # The lines tell whose they are.
+        lines = self._read(EPISODES) + self._read(FAULTS)
+        if lines and all(line.why for line in lines):
             raise ManifestMismatch(
-                f"{self.folder} holds another experiment: {'; '.join(differences)}. Choose another folder, or delete it"
+                f"{why}, and the {len(lines)} lines of its folder are not of this experiment. Restore the manifest, "
+                "choose another folder, or delete this one"
             )
+        if lines or path.exists():
+            progress.say(f"{why}; it was written anew, since what lies beside it is of this experiment")
+        for rest in self.folder.glob(f".{path.name}.*"):  # of a process killed while it wrote the manifest
+            rest.unlink()
+        about = {"tasks": self.manifest.tasks, "digest": self._seal}
+        whole = wanted | about | {"surroundings": self.manifest.surroundings}
+        write_atomically(path, json.dumps(whole, indent=1, ensure_ascii=False).encode())
 
     def _mend(self) -> None:
-        for name in (EPISODES, USAGE, ANSWERS, FAULTS):
-            _drop_torn_line(self.folder / name)
-        episodes = [Episode(**line) for line in read_lines(self.folder / EPISODES)]
-        self.episodes = {episode.task: episode for episode in episodes}
-        faults = read_lines(self.folder / FAULTS)
+        episodes, faults, *_ = [self._whole(name) for name in (EPISODES, FAULTS, USAGE, ANSWERS)]
+        self.episodes = {line["task"]: Episode(**line) for line in episodes}
         self.not_measured = {line["task"]: line["why"] for line in faults if line["task"] not in self.episodes}
 
     def _forget_failed(self) -> None:
@@ -215,8 +255,30 @@ class Run:
         if failed := failures(self.folder):
             progress.say(f"{len(failed)} failed episodes of {self.folder.name} are played again")
             kept = (asdict(episode) for task, episode in self.episodes.items() if task not in failed)
-            write_atomically(self.folder / EPISODES, _lines(kept))
+            write_atomically(self.folder / EPISODES, self._lines(kept))
             self._mend()
+
+    def _whole(self, name: str) -> list[Any]:
+        """The whole lines of a file, from which all others are taken."""
+        path = self.folder / name
+        _drop_torn_line(path)
+        lines = self._read(name)
+        if bad := [line for line in lines if line.why]:
+            append_durably(path.with_name(name + DAMAGED), b"".join(line.raw + b"\n" for line in bad))
+            write_atomically(path, b"".join(line.raw + b"\n" for line in lines if not line.why))
+            numbers = ", ".join(str(line.number) for line in bad[:5]) + (", …" if len(bad) > 5 else "")
+            progress.say(
+                f"{path}: {len(bad)} of {len(lines)} lines ({numbers}) are torn, changed or another run's; they were "
+                f"set aside in {name}{DAMAGED}, and {LOST[name]}"
+            )
+        return [line.value for line in lines if not line.why]
+
+    def _read(self, name: str) -> list[Line]:
+        path = self.folder / name
+        return lines_in(path.read_bytes() if os.path.lexists(path) else b"", self._seal)
+
+    def _lines(self, values: Iterable[Any]) -> bytes:
+        return sealed(values, self._seal)
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -226,11 +288,12 @@ class Run:
         except OSError as error:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             why, mend = ("No space left", "free some space") if full else (error.strerror, "mend that")
-            kept = len({line["task"] for line in read_lines(self.folder / EPISODES)})
-            raise RunNotWritten(
-                f"{why}: {kept} of {len(self.manifest.tasks)} episodes are safe in {self.folder}; "
-                f"{mend} and run again to resume"
-            ) from error
+            safe = "what was finished is"
+            with suppress(OSError):
+                kept = len({line.value["task"] for line in self._read(EPISODES) if not line.why})
+                safe = f"{kept} of {len(self.manifest.tasks)} episodes are"
+            at = "" if full or not error.filename else f" ({error.filename})"
+            raise RunNotWritten(f"{why}{at}: {safe} safe in {self.folder}; {mend} and run again to resume") from error
 
 
 def folder_for(manifest: Manifest, condition: str) -> Path:
@@ -243,11 +306,16 @@ def folder_for(manifest: Manifest, condition: str) -> Path:
     words = [_plain(manifest.engine), _plain(condition), f"n={len(manifest.tasks)}", manifest.digest[:6]]
     wanted = Path(_plain(notebook_name() or manifest.method)) / " ".join(word for word in words if word)
     link = index() / manifest.digest
-    link.parent.mkdir(parents=True, exist_ok=True)
     try:  # a link is made whole or not at all, and by one process only
+        link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(Path("..") / wanted)
     except FileExistsError:
-        wanted = link.readlink().relative_to("..")
+        known = re.fullmatch(r"\.\./([^/.][^/]*/[^/]+ [0-9a-f]{6})", os.readlink(link) if link.is_symlink() else "")
+        if not known:
+            place = link if link.parent.is_dir() else link.parent
+            why = "it should be a link to a run's folder" if place == link else "it should be a folder"
+            raise damaged(place, why, "Delete it; the runs themselves stay as they are") from None
+        wanted = Path(known[1])
     return runs / wanted
 
 
@@ -269,12 +337,6 @@ def when_free(open_it: Callable[[], T]) -> T:
             time.sleep(BUSY_PAUSE)
 
 
-def read_lines(path: Path) -> list[Any]:
-    """The JSON lines of a file, [] if it is not there; a torn last line is passed over, not removed."""
-    lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
-    return [json.loads(line) for line in lines]
-
-
 def failures(folder: Path) -> set[str]:
     """Tasks of a run's episodes that the agent failed, by an error or since no answer of its model could be read."""
     errors = {line["task"]: line["error"] for line in read_lines(folder / EPISODES)}
@@ -293,15 +355,9 @@ def _plain(text: str) -> str:
     return "".join(c if c.isalnum() or c in " @.,+=_-" else "-" for c in text)[:LONGEST_PART].strip()
 
 
-def _lines(values: Iterable[Any]) -> bytes:
-    # A lone surrogate becomes its JSON escape, and reads back as itself.
-    texts = (json.dumps(value, ensure_ascii=False, sort_keys=True) for value in values)
-    return b"".join(text.encode("utf-8", "backslashreplace") + b"\n" for text in texts)
-
-
 def _drop_torn_line(path: Path) -> None:
     """Cut a file back to its last whole line: what follows was being written when the process died."""
-    if not path.exists():
+    if not os.path.lexists(path):
         return
     data = path.read_bytes()
     whole = data.rfind(b"\n") + 1

@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import threading
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from lab.machine import progress
-from lab.models.cache import CacheUnusable, Database, default_path
+from lab.machine.files import checksum
+from lab.models.cache import Database, default_path, note_damaged, tell_damaged
 from statefactory.embeddings.vectors import UnusableEmbedding, unit
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ class Model(Protocol):
 class VectorFile(Database):
     """Key -> float32 vector in the SQLite file `embeddings.sqlite` beside the answers; as safe as those.
 
-    A vector with a wrong checksum counts as a cache miss.
+    A vector with a wrong checksum counts as a cache miss, which is told.
     """
 
     SCHEMA = """CREATE TABLE IF NOT EXISTS vectors
@@ -52,29 +51,25 @@ class VectorFile(Database):
             for start in range(0, len(keys), KEYS_A_QUERY):
                 some = keys[start : start + KEYS_A_QUERY]
                 marks = ",".join("?" * len(some))
-                question = f"SELECT key, vector, checksum FROM vectors WHERE key IN ({marks})"
+                question = f"SELECT key, CAST(vector AS BLOB), checksum FROM vectors WHERE key IN ({marks})"
                 rows += self._connection().execute(question, some).fetchall()
         except (sqlite3.Error, OSError) as error:
-            raise CacheUnusable(
-                f"The cache of embeddings {self.path} cannot be used: {error}. Where there is no room, free some; "
-                "where the file is no database, delete it; or set LAB_CACHE to a file in another folder"
-            ) from error
-        return {
-            key: np.frombuffer(data, np.float32)
-            for key, data, checksum in rows
-            if isinstance(data, bytes) and data and len(data) % 4 == 0 and _checksum(key, data) == checksum
-        }
+            raise self._unusable(error) from error
+        whole = {key: data for key, data, sum_ in rows if checksum(key, data) == sum_}
+        note_damaged(self.path, [key.hex() for key, *_ in rows if key not in whole])
+        tell_damaged()
+        return {key: np.frombuffer(data, np.float32) for key, data in whole.items()}
 
     def write(self, vectors: Mapping[bytes, np.ndarray]) -> None:
         """Store vectors in one transaction. On a full disk they are not stored, which the progress line says."""
         if not vectors:
             return
         data = ((key, vector.tobytes()) for key, vector in vectors.items())
-        rows = [(key, blob, _checksum(key, blob)) for key, blob in data]
+        rows = [(key, blob, checksum(key, blob)) for key, blob in data]
         try:
             self._write(self._connection(), rows)
         except (sqlite3.Error, OSError) as error:
-            progress.say(f"embeddings could not be kept in {self.path}: {error}; it goes on without")
+            self._not_kept("embeddings", error)
 
     def _write(self, connection: sqlite3.Connection, rows: Iterable[tuple[bytes, bytes, int]]) -> None:
         # A lock taken at once waits for other writers; one that is upgraded later fails where two do the same.
@@ -163,8 +158,3 @@ class Cached:
 
 def _key(identity: str, text: str) -> bytes:
     return hashlib.sha256(f"{identity}\0{text}".encode("utf-8", "surrogatepass")).digest()
-
-
-def _checksum(key: bytes, data: bytes) -> int:
-    """Covers the key too, so that a vector under a wrong key is detected."""
-    return zlib.crc32(data, zlib.crc32(key))

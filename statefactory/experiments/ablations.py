@@ -134,7 +134,7 @@ def with_kept(rows: pd.DataFrame, data: str) -> pd.DataFrame:
     import pandas as pd
 
     known = recordings.manifests().items()
-    names = [name for name, about in known if about["method"] == KEPT and about["parameters"]["data"] == data]
+    names = [name for name, about in known if about.method == KEPT and about.parameters.get("data") == data]
     if not names:
         return rows
     kept = recordings.rows(KEPT)

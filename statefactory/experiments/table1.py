@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lab.machine import progress
-from lab.machine.faults import MissingData
+from lab.machine.faults import DamagedFile, MissingData
 from lab.models import engines
 from lab.models.replay import RecordingMiss
 from lab.results import tables, verdicts
@@ -162,7 +162,7 @@ def _replayed(name: str, score: Scoring) -> pd.DataFrame:
     try:
         results = collect(Setup(engine=f"replay:{name}"), show_progress=False)
         return scoring.frame(results, score).assign(source=f"recording {name}, {results.setup.data} data")
-    except (RecordingMiss, MissingData) as error:
+    except (RecordingMiss, MissingData, DamagedFile) as error:
         progress.say(f"{name} is shown as it was saved: {error}")
         rows = recordings.rows(Setup.method)
         return rows[rows["source"].str.startswith(f"recording {name},")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import pickle
@@ -23,7 +24,7 @@ import chat_server as chat
 from asking import ASK
 from chat_server import ChatServer
 from flights import fly
-from lab.models.cache import AnswerCache, CacheUnusable, canonical, key_of
+from lab.models.cache import AnswerCache, CacheUnusable, canonical, key_of, tell_damaged
 from lab.models.connect import connect
 from lab.models.endpoint import RefusedAnswer
 
@@ -264,3 +265,64 @@ def test_an_answer_that_cannot_be_kept_is_given_all_the_same(
         other.execute("CREATE TRIGGER full BEFORE INSERT ON answers BEGIN SELECT RAISE(ABORT, 'no room'); END")
     assert connect("small", cache=cache).ask(ASK, box=1).value.shelf == 3
     assert f"could not be kept in {cache.path}: no room; it goes on without" in capsys.readouterr().err
+
+
+def test_a_row_that_was_edited_is_asked_again_and_told_in_the_summary(
+    server: ChatServer, cache: AnswerCache, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.behave(lambda request: chat.answer(GOOD))
+    model = connect("small", cache=cache)
+    for box in range(6):
+        model.ask(ASK, box=box)
+    with sqlite3.connect(cache.path) as other:
+        keys = [key for (key,) in other.execute("SELECT key FROM answers")]
+        values = ("'{}'", '\'{"text": "\'', "x'e9ff'", "3", "replace(value, ':3,', ':4,')")
+        for key, value in zip(keys, values, strict=False):
+            other.execute(f"UPDATE answers SET value = {value} WHERE key = ?", (key,))
+    asked = server.count
+    for _ in range(2):
+        assert [model.ask(ASK, box=box).value.shelf for box in range(6)] == [3] * 6
+    assert server.count == asked + 5, "each once, and the whole one not at all"
+    tell_damaged()
+    tell_damaged()
+    assert capsys.readouterr().err.count(f"5 damaged rows of the cache {cache.path} (") == 1
+
+
+def test_a_cache_of_before_checksums_keeps_its_answers_less_what_is_none(tmp_path: Path) -> None:
+    path, whole = tmp_path / "answers.sqlite", json.dumps({"text": "Zürich", "path": "schema"})
+    with sqlite3.connect(path) as old:
+        old.execute("CREATE TABLE answers (key TEXT PRIMARY KEY, value TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID")
+        rows = [("a", whole), ("b", "{}"), ("c", whole[:9]), ("d", b"\xff"), ("e", whole)]
+        old.executemany("INSERT INTO answers VALUES (?, ?, 0)", rows)
+    first = AnswerCache(path)
+    known = {key: first.get(key) for key in "abcde"}
+    assert known == {key: json.loads(whole) if key in "ae" else None for key in "abcde"}
+    assert first.put("b", 1) == AnswerCache(path).get("b") == 1
+
+
+@pytest.mark.parametrize(
+    ("spoil", "remedy"),
+    [
+        (lambda path: path.mkdir(), "make it a file that you may write"),
+        (lambda path: path.symlink_to(path), "make it a file that you may write"),
+        (lambda path: path.write_bytes(b"SQLite format 3\0" + bytes(5000)), "delete it"),
+    ],
+)
+def test_a_file_that_cannot_be_used_says_what_to_do(tmp_path: Path, spoil: Any, remedy: str) -> None:
+    path = tmp_path / "answers.sqlite"
+    spoil(path)
+    with pytest.raises(CacheUnusable, match=f"{path} cannot be used: .*{remedy}.*LAB_CACHE"):
+        AnswerCache(path).get(KEY)
+
+
+def test_a_cache_that_another_process_holds_is_named(cache: AnswerCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.put(KEY, 1)
+    monkeypatch.setattr("lab.models.cache.BUSY_SECONDS", 0.05)
+    cache.close()
+    other = sqlite3.connect(cache.path, isolation_level=None)
+    other.execute("PRAGMA locking_mode = EXCLUSIVE")
+    other.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(CacheUnusable, match="database is locked. To go on, end the process that holds it"):
+        cache.get(KEY)
+    other.close()
+    assert cache.get(KEY) == 1

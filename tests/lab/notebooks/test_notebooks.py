@@ -10,16 +10,18 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from lab.__main__ import main
+from lab.machine.faults import DamagedFile
 from lab.machine.paths import ROOT
 from lab.notebooks import check, commands, expected
 from lab.notebooks.documents import NotebookError, committed, locate, read, text_of, write
-from lab.notebooks.execute import Job, execute
+from lab.notebooks.execute import Job, Outcome, execute
 from lab.notebooks.expected import Expectation, Reported
 from lab.notebooks.normalise import normalise, without_png_text
 from lab.notebooks.parameters import Parameter, declared, parse, resolve
@@ -318,6 +320,16 @@ def test_an_unformed_or_stale_notebook_is_found(tmp_path: Path) -> None:
     assert "stale at cell 1" in stale and "old" in stale and "new" in stale
 
 
+def test_the_check_finds_a_committed_notebook_of_which_nothing_is_expected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setattr(expected, "expectations", lambda: [Expectation("0_scoreboard", "f", "official", 1)])
+    monkeypatch.setattr(check, "execute", lambda jobs, *_: [Outcome(job, "stopped", 0.0, 0.0) for job in jobs])
+    assert commands.check(["0_tour", "0_scoreboard"]) == 1
+    told = capsys.readouterr().out
+    assert "0_tour: has no line in expected.yaml" in told and "0_scoreboard: has no line" not in told
+
+
 def test_refreshing_in_place_takes_no_parameters(tmp_path: Path) -> None:
     with pytest.raises(NotebookError, match="drop -p and --out"):
         commands.run([str(notebook(tmp_path / "a.ipynb"))], [("limit", "1")], in_place=True)
@@ -415,9 +427,9 @@ def test_a_reported_figure_that_is_off_or_missing_fails_the_run(
 ) -> None:
     lines = [f"- {{notebook: a, figure: {name}, data: made, value: 0.5, tolerance: 0.01}}" for name in ("f1", "em")]
     (tmp_path / "expected.yaml").write_text("\n".join(lines))
+    path, out = notebook(tmp_path / "a.ipynb", reporting("share or 0.52")), tmp_path / "out"
     entries = expected.expectations(tmp_path / "expected.yaml")
     monkeypatch.setattr(expected, "expectations", lambda: entries)
-    path, out = notebook(tmp_path / "a.ipynb", reporting("share or 0.52")), tmp_path / "out"
     assert commands.run([str(path)], out=out) == 1
     assert (out / "figures" / "results" / "a.json").exists()
     printed = capsys.readouterr().out
@@ -484,10 +496,67 @@ def test_a_notebook_that_costs_more_than_its_budget_is_off(
     assert re.search(r"CPU-seconds +≤ 0.5 +\d+ +OFF", capsys.readouterr().out)
 
 
-def test_a_malformed_expectation_is_named(tmp_path: Path) -> None:
-    (tmp_path / "e.yaml").write_text("- {notebook: a, figure: f, data: made, valeu: 1}")
-    with pytest.raises(ValueError, match="'valeu': 1.*give notebook, figure, data, value, tolerance"):
-        expected.expectations(tmp_path / "e.yaml")
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        (
+            "notebook: a, figure: f, data: made, valeu: 1",
+            "entry 2.*'valeu': 1.*give notebook, figure, data, value, tol",
+        ),
+        ("notebook: a, figure: f, data: real, value: 1", "data has to be one of official, made"),
+        ("notebook: b, figure: f, data: made, value: 1", "there is no notebook 'b'"),
+        ("notebook: a, figure: f, data: made, value: .inf", "value has to be a finite number"),
+        ("notebook: a, figure: f, data: made, value: .nan", "value has to be a finite number"),
+        (f"notebook: a, figure: f, data: made, value: 1{'0' * 400}", "too large"),
+        ("notebook: a, figure: f, data: made, value: 2026-01-01", "value"),
+        ("notebook: a, figure: f, data: made, value: 1, tolerance: -1", "tolerance has to be a finite number"),
+        ("notebook: a, figure: f, data: made, value: 1, tolerance: .inf", "tolerance has to be a finite number"),
+        ("notebook: a, figure: f, data: made, value: 1, tolerance: true", "tolerance has to be a finite number"),
+        ("notebook: a, figure: f, data: made, value: one, tolerance: 1", "beside a value that is a number"),
+        ("notebook: a, figure: e, data: made, value: 2", "states twice: a, e, made"),
+    ],
+)
+def test_an_expectation_that_could_judge_nothing_is_named(tmp_path: Path, entry: str, said: str) -> None:
+    (tmp_path / "a.ipynb").touch()
+    path = tmp_path / "expected.yaml"
+    path.write_text(f"- {{notebook: a, figure: e, data: made, value: 1}}\n- {{{entry}}}\n")
+    with pytest.raises(DamagedFile, match=said):
+        expected.expectations(path)
+
+
+@pytest.mark.parametrize("text", [None, "", "# nothing\n", "[]", "a: 1\n", "- {notebook: 0_to", "\0\0"])
+@pytest.mark.parametrize("command", [["run", "0_tour"], ["reproduce"], ["check", "0_tour"]])
+def test_without_a_list_that_can_be_read_no_notebook_is_run_and_the_command_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, text: str | None, command: list[str]
+) -> None:
+    path = tmp_path / "expected.yaml"
+    if text is not None:
+        path.write_text(text)
+    monkeypatch.setattr(expected, "expectations", partial(expected.expectations, path))
+    for module in (commands, check):
+        monkeypatch.setattr(module, "execute", lambda *_: pytest.fail("a notebook was executed"))
+    assert main(command) == 2
+    assert re.match(rf"error: {path} is damaged: .+\. Restore it", capsys.readouterr().err)
+
+
+def test_a_committed_notebook_or_value_that_no_line_states_is_unlisted() -> None:
+    results = {
+        "0_tour": Reported("made", 1, (), {"f": 1, "g": 2, "h": None}),
+        "1_sdp/table2_travelplanner": Reported("made", 1, (), {}),
+        "1_sdp/table6_ablation": Reported("made", 1, ("limit=2",), {"f": 1}),
+        "0_scoreboard": None,
+    }
+    entries = [Expectation("0_tour", "f", "official", 1), Expectation("0_tour", "h", "official", 1)]
+    found = [(v.notebook, v.figure, v.state, v.bad) for v in expected.judge(entries, results)]
+    assert found == [
+        ("0_tour", "f", "SKIPPED", False),  # its line is of other data
+        ("0_tour", "h", "SKIPPED", False),
+        ("0_tour", "f", "UNLISTED", True),
+        ("0_tour", "g", "UNLISTED", True),
+        ("1_sdp/table2_travelplanner", "any", "UNLISTED", True),
+        ("1_sdp/table6_ablation", "f", "NOTE", False),  # with other parameters nothing is judged
+        ("0_scoreboard", "any", "UNLISTED", True),
+    ]
 
 
 def test_a_figure_stated_for_both_kinds_of_data_is_judged_once_by_the_kind_that_ran() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,7 @@ from lab.models.connect import connect
 from lab.models.replay import MissingRun
 from lab.runs.estimate import NothingToMultiply, UnknownPrice, estimate, lines
 from lab.runs.execution import play_all
-from lab.runs.run import Episode, Run
+from lab.runs.run import Episode, Manifest, Run
 
 PRICES = "priced: {input: 2.0, output: 10.0}\n"
 
@@ -99,8 +98,10 @@ def test_an_episode_that_recorded_nothing_stays_in_the_count_and_is_named(tmp_pa
 
 def test_an_episode_repeated_after_a_kill_counts_once(tmp_path: Path) -> None:
     run = recorded(tmp_path / "run", {"realize": took(1, 1000, 0)})
+    with Run(tmp_path / "run", Manifest.read(tmp_path / "run")) as opened:
+        opened.append(Episode("000", {}), {"realize": took(1, 3000, 0)})
     with (tmp_path / "run" / "usage.jsonl").open("a") as file:
-        file.write(json.dumps({"task": "000", "usage": {"realize": took(1, 3000, 0)}}) + '\n{"task": "0')
+        file.write('{"task": "0')
     found = estimate(run, "priced")
     assert (found.recorded, found.total.tokens_in) == (1, 3000)
 

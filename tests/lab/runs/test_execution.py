@@ -22,7 +22,7 @@ from lab.machine.faults import BackendDied, Unavailable
 from lab.machine.paths import ROOT
 from lab.models.connect import connect
 from lab.runs.execution import Interrupted, Played, play_all
-from lab.runs.run import Run
+from lab.runs.run import Run, read_lines
 
 PATHS = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'support'}"}
 CANARY = "sk-canary-0123456789abcdef"
@@ -89,7 +89,7 @@ def test_what_a_failed_episode_took_is_kept_where_the_error_carries_it(tmp_path:
     with Run(tmp_path, manifest(1)) as run:
         assert play_all(run, fail_with_accounts, show_progress=False)[0].failed
         assert run.usage() == {"000": {"seconds": 2.0}}
-    assert json.loads((tmp_path / "answers.jsonl").read_text()) == {"request": "000"}
+    assert read_lines(tmp_path / "answers.jsonl") == [{"request": "000"}]
 
 
 def die(task: str, folder: Path, deaths: int) -> Played:

@@ -130,7 +130,9 @@ def lift_limit() -> None:
 
 def test_another_fault_of_the_file_system_is_named_too(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("a file")
-    with pytest.raises(RunNotWritten, match="File exists: 0 of 60 episodes are safe in .*; mend that and run again"):
+    with pytest.raises(
+        RunNotWritten, match=r"File exists \(.*/run\): 0 of 60 episodes are safe in .*; mend that and run again"
+    ):
         Run(tmp_path / "run", manifest(TASKS))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from chat_server import ChatServer, Request, Response, answer
+from lab.machine.faults import DamagedFile
 from lab.models.replay import RecordingMiss
 from lab.runs import budget, recordings
 from lab.runs.budget import Budget, BudgetSpent
@@ -115,3 +116,34 @@ def test_a_budget_that_allows_nothing_says_so(wanted: Path, tmp_path: Path, monk
     allow(monkeypatch, Budget(minutes=0.0))
     with pytest.raises(BudgetSpent, match="0 minutes is spent"):
         run(tmp_path, "played", "model-f")
+
+
+def test_one_damaged_recording_loses_its_own_rows_alone_and_is_named_once(
+    wanted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("first", "second", "third"):
+        monkeypatch.setenv(recordings.WANTED, name)
+        table2.record(run(tmp_path, name, f"model-{name}"))
+    rows, manifest = wanted.parent / "first" / "rows.csv", wanted.parent / "second" / "manifest.json"
+    rows.write_bytes(rows.read_bytes().replace(b"measured", b"simulated"))
+    manifest.write_bytes(manifest.read_bytes()[:40])
+    capsys.readouterr()
+    for _ in range(2):
+        assert set(recordings.rows(Setup.method)["backbone"]) == {"model-third"}
+    assert set(recordings.usage(Setup.method)["recording"]) == {"first", "third"}
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 2 and str(manifest) in told[0] and str(rows) in told[1]
+    assert all("left out" in line and "Restore it" in line for line in told)
+    with pytest.raises(DamagedFile, match=f"{manifest} is damaged"):
+        run(tmp_path, "served", "replay:second")
+
+
+def test_a_run_that_lost_answers_is_not_recorded(wanted: Path, tmp_path: Path) -> None:
+    played = run(tmp_path, "played", "model-h")
+    path = tmp_path / "played" / "answers.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"tokens_in", b"tokens_on", 1))
+    with pytest.raises(DamagedFile, match=f"{path}, line 1 is damaged: its checksum"):
+        table2.record(played)
+    with pytest.raises(DamagedFile, match=rf"{path}\.damaged.*cannot be recorded. Delete {tmp_path / 'played'}"):
+        table2.record(run(tmp_path, "played", "model-h"))  # opened again, the line is set aside
+    assert not wanted.exists()

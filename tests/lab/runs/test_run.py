@@ -18,9 +18,20 @@ from hypothesis import strategies as st
 import kills
 from asking import manifest, run_rules
 from chat_server import ChatServer
+from lab.machine.faults import DamagedFile
 from lab.machine.files import append_durably, write_atomically
 from lab.machine.paths import ROOT
-from lab.runs.run import RETRY_FAILED, Episode, Manifest, ManifestMismatch, Run, RunBusy, folder_for, read_lines
+from lab.runs.run import (
+    RETRY_FAILED,
+    Episode,
+    Manifest,
+    ManifestMismatch,
+    Run,
+    RunBusy,
+    folder_for,
+    index,
+    read_lines,
+)
 
 PATHS = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'support'}"}
 TASKS = 40
@@ -157,6 +168,55 @@ def test_a_torn_line_beside_the_episodes_spoils_no_later_one(tmp_path: Path, nam
     with Run(tmp_path, about) as run:
         run.append(Episode("003", None), {"seconds": 2.0}, [{"request": "003"}])
     assert [line.get("task") or line["request"] for line in read_lines(path)] == ["000", "001", "003"]
+
+
+def test_a_line_that_is_torn_edited_or_another_runs_is_set_aside_and_its_episode_played_anew(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    about, path = filled(tmp_path / "run", 4), tmp_path / "run" / "episodes.jsonl"
+    filled_by_another = replace(about, engine="rules@0.5")
+    with Run(tmp_path / "other", filled_by_another) as other:
+        other.append(Episode("004", {"text": "another engine's"}))
+    first, second, third, fourth = path.read_bytes().splitlines(keepends=True)
+    bad = [second[:20] + b"\n", third.replace(b"002", b"004"), (tmp_path / "other" / "episodes.jsonl").read_bytes()]
+    path.write_bytes(b"".join([first, bad[0], bytes(30) + b"\n", bad[1], fourth, bad[2]]))
+    with Run(tmp_path / "run", about) as run:
+        assert run.pending() == ["001", "002", "004"]
+    told = capsys.readouterr().err
+    assert f"{path}: 4 of 6 lines (2, 3, 4, 6) are torn, changed or another run's" in told and told.count("\n") == 1
+    assert path.read_bytes() == first + fourth
+    aside = path.with_name("episodes.jsonl.damaged").read_bytes()
+    assert aside == bad[0] + bytes(30) + b"\n" + bad[1] + bad[2], "nothing that was there is lost"
+
+
+def test_a_lost_manifest_is_written_anew_where_the_lines_are_of_this_experiment(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    about, path = filled(tmp_path, 3), tmp_path / "manifest.json"
+    whole = path.read_bytes()
+    for torn in (None, whole[:50], bytes(len(whole)), whole.replace(b'"rules"', b'"gpt-4"', 1)):
+        path.unlink() if torn is None else path.write_bytes(torn)
+        with Run(tmp_path, about) as run:
+            assert run.pending() == ["003", "004"]
+        assert path.read_bytes() == whole and "it was written anew" in capsys.readouterr().err
+
+
+def test_a_folder_without_its_manifest_gives_no_other_experiment_its_episodes(tmp_path: Path) -> None:
+    about = filled(tmp_path, 3)
+    (tmp_path / "manifest.json").unlink()
+    with pytest.raises(ManifestMismatch, match="is missing, and the 3 lines .* are not of this"):
+        Run(tmp_path, replace(about, engine="rules@0.5"))
+
+
+@pytest.mark.parametrize("target", ["../../elsewhere", "/nowhere/at/all", "x/..", None])
+def test_an_index_that_leads_elsewhere_is_named(target: str | None) -> None:
+    about = manifest(3)
+    assert folder_for(about, "") == folder_for(about, "")
+    link = index() / about.digest
+    link.unlink()
+    link.symlink_to(target) if target else link.mkdir()
+    with pytest.raises(DamagedFile, match=f"{link} is damaged: .* Delete it"):
+        folder_for(about, "")
 
 
 def test_an_episode_repeated_after_a_kill_counts_its_last_usage(tmp_path: Path) -> None:
