@@ -13,6 +13,7 @@ from types import FrameType
 from typing import TypeAlias
 
 from lab import overview
+from lab.machine.faults import DamagedData
 
 Do = Callable[[argparse.Namespace], int]
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -98,6 +99,8 @@ def _parser() -> argparse.ArgumentParser:
     _command(data, "data list", _data_list)
     fetch = _command(data, "data fetch", _data_fetch)
     fetch.add_argument("name", metavar="NAME", help="one of: python -m lab data list")
+    help_as_is = "fetch nothing: take the files that are here for the dataset, whatever they are, from now on"
+    fetch.add_argument("--as-is", action="store_true", help=help_as_is)
     model = commands.add_parser("model").add_subparsers(required=True, metavar="COMMAND")
     _command(model, "model list", _model_list)
     get = _command(model, "model get", _model_get)
@@ -207,7 +210,10 @@ def _data_list(options: argparse.Namespace) -> int:
     from lab.machine import datasets
 
     for name, dataset in datasets.registered().items():
-        state = f"in {dataset.folder}" if dataset.present(dataset.folder) else "not here"
+        try:
+            state = f"in {dataset.folder}" if dataset.here else "not here"
+        except DamagedData as error:
+            state = f"DAMAGED: {error}"
         print(f"{name}: {dataset.about} ({state})")
     return 0
 
@@ -215,7 +221,8 @@ def _data_list(options: argparse.Namespace) -> int:
 def _data_fetch(options: argparse.Namespace) -> int:
     from lab.machine import datasets
 
-    return _bring(datasets.fetch, options.name)
+    get = (lambda name, report: datasets.accept(name)) if options.as_is else datasets.fetch
+    return _bring(get, options.name)
 
 
 def _model_list(options: argparse.Namespace) -> int:

@@ -174,10 +174,11 @@ def _data() -> list[Check]:
     except ImportError as error:
         return [*checks, Check("datasets", False, str(error), INSTALL, optional=True)]
     for name, dataset in datasets.items():
-        present = dataset.present(dataset.folder)
-        checks.append(
-            Check(f"dataset {name}", present, dataset.about, f"python -m lab data fetch {name}", optional=True)
-        )
+        fix = f"python -m lab data fetch {name}"
+        try:
+            checks.append(Check(f"dataset {name}", dataset.here, dataset.about, fix, optional=True))
+        except MissingData as error:  # here in part, or damaged: "auto" cannot choose
+            checks.append(Check(f"dataset {name}", False, str(error), fix))
     return checks
 
 
