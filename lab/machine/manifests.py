@@ -9,7 +9,7 @@ manifests.json has one entry a dataset, of the copy that this suite was tested w
     other    files whose conversion has other rows too, which the fetching itself counts
 
 A content is hashed when it is first used, and then known by the file's size and times, so that no later run pays.
-What `lab data fetch` brought, it notes in `fetched.json` beside the files, which counts as much as the manifest.
+What `lab data fetch` brought, it notes in `NAME.fetched.json`, which counts as much as the manifest.
 
     python -m lab.machine.manifests FOLDER    # writes `files` anew, from a folder of official data
 """
@@ -34,7 +34,7 @@ from lab.machine.faults import DamagedData
 from lab.machine.files import write_atomically
 
 LIST = Path(__file__).with_name("manifests.json")
-NOTED = "fetched.json"
+NOTED = ".fetched.json"  # beside the folders: a file in a dataset's own would change the keys of what is built from it
 BLOCK = 1 << 20  # bytes read at a time
 TOLD = 3  # faults that one message names
 # Of gzip, text and rows that are cut or changed.
@@ -54,7 +54,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Manifest:
-    """One entry of manifests.json, where the fields are explained; a `fetched.json` has files and counts alone."""
+    """One entry of manifests.json, where the fields are explained; a `NAME.fetched.json` has files and counts alone."""
 
     files: dict[str, Entry]
     needed: Sequence[str] = ()
@@ -98,7 +98,7 @@ def note(name: str, data: Path) -> None:
     if lacking:
         raise DamagedData(f"{name} cannot be used without {', '.join(lacking)}, which {data} does not have")
     counts = {pattern: _count(data, pattern) for pattern in manifest.counts}
-    write_atomically(data / name / NOTED, json.dumps(asdict(Manifest(files, counts=counts)), indent=1).encode())
+    write_atomically(data / f"{name}{NOTED}", json.dumps(asdict(Manifest(files, counts=counts)), indent=1).encode())
 
 
 def unexpected(name: str, data: Path) -> list[str]:
@@ -118,9 +118,10 @@ def unexpected(name: str, data: Path) -> list[str]:
 @cache
 def known() -> Mapping[str, Manifest]:
     """The manifests by dataset."""
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(dict[str, Manifest]).validate_json(LIST.read_bytes())
+    return {
+        name: Manifest(**entry | {"files": {file: Entry(**of) for file, of in entry["files"].items()}})
+        for name, entry in json.loads(LIST.read_text(encoding="utf-8")).items()
+    }
 
 
 def _faults(name: str, data: Path, memory: Path) -> Iterator[str]:
@@ -132,7 +133,7 @@ def _faults(name: str, data: Path, memory: Path) -> Iterator[str]:
         except OSError as error:
             yield f"{data / folder} is no folder that can be read ({error.strerror})"
             return
-    here, noted, hashed = manifest.here(data), _noted(data / name / NOTED), _json(memory)
+    here, noted, hashed = manifest.here(data), _noted(data / f"{name}{NOTED}"), _json(memory)
     before = dict(hashed)
     for file in here:
         accepted = [files[file] for files in (manifest.files, noted.files) if file in files]
@@ -221,6 +222,8 @@ def _count(data: Path, pattern: str) -> int:
 
 def _noted(path: Path) -> Manifest:
     """What was noted at the fetching, nothing where that is not to be read: the manifest stands then."""
+    if not path.exists():
+        return Manifest({})
     from pydantic import TypeAdapter
 
     try:
