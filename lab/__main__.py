@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from lab import overview
 from lab.machine.faults import DamagedData
+from lab.machine.printing import visible
 
 Do = Callable[[argparse.Namespace], int]
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -46,7 +47,7 @@ def _carry_out(arguments: Sequence[str] | None) -> int:
     try:
         return options.do(options)
     except (ValueError, FileNotFoundError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {visible(str(error))}", file=sys.stderr)
         return WRONG_USE
     except KeyboardInterrupt:
         print("stopped; what had finished is kept", file=sys.stderr)
@@ -202,7 +203,7 @@ def _doctor(options: argparse.Namespace) -> int:
     from lab.machine import doctor
 
     parts = doctor.diagnose()
-    print("\n".join(doctor.lines(parts)))
+    print(visible("\n".join(doctor.lines(parts))))
     return 0 if doctor.healthy(parts) else 1
 
 
@@ -243,11 +244,11 @@ def _model_get(options: argparse.Namespace) -> int:
 def _bring(get: Callable[[str, Callable[[str], None]], Path], name: str) -> int:
     """Download something by name, saying how it goes; a network or a source that fails is no crash."""
     try:
-        path = get(name, lambda message: print(message, flush=True))
+        path = get(name, lambda message: print(visible(message), flush=True))
     except BrokenPipeError:  # of what is printed: nobody reads how it goes
         raise
     except (OSError, RuntimeError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {visible(str(error))}", file=sys.stderr)
         return 1
     print(f"{name} is in {path}")
     return 0

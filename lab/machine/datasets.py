@@ -5,17 +5,24 @@ A world registers its dataset in pyproject.toml, group `lab.datasets`: name = "m
 
 from __future__ import annotations
 
+import csv
 import shutil
+import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 
 from lab.machine import manifests
+from lab.machine.download import DownloadFailed
 from lab.machine.faults import DamagedData
 from lab.machine.paths import checked_data, official_data
 
 GROUP = "lab.datasets"
+# What parsers say of a page of excuses or half a file.
+PARSING = (ValueError, LookupError, TypeError, AttributeError, SyntaxError, EOFError, RuntimeError, csv.Error,
+           zipfile.BadZipFile, zlib.error)  # fmt: skip
 REJECTED = "raw.rejected"  # in a dataset's folder: the last download that was not what it should be
 
 Report = Callable[[str], None]
@@ -95,8 +102,11 @@ def fetch(name: str, report: Report) -> Path:
         dataset.fetch(dataset.folder, report)
     except (OSError, MemoryError):  # of the network or the machine
         raise
-    except Exception as error:  # whatever a parser says of a page of excuses or half a file
+    except PARSING as error:
         raise UnexpectedData(_rejected(dataset, str(error) or repr(error))) from error
+    except Exception as error:  # the hub's client has kinds of its own, such as a time-out that is no OSError
+        again = f"run the same command again, it goes on: python -m lab data fetch {name}"
+        raise DownloadFailed(f"{name} could not be fetched: {error!r}; {again}") from error
     wrong = manifests.unexpected(name, official_data())
     # Asked again: a conversion may pass and still leave out what the code reads.
     if wrong or not dataset.present(dataset.folder):

@@ -47,7 +47,7 @@ def download(
 
     The bytes gather in `target` + ".part", which becomes `target` once it has the length that the server states. Beside
     it stands which version of the file they are of: one that changed at its source is fetched from its start.
-    What is no such file, as its first byte or the parser of its suffix tells (.json, .zip), is not kept.
+    What is no such file, as its first byte or its suffix tells (.csv, .json, .pddl, .zip), is not kept.
     tries: connections without any progress before giving up; pause: seconds between them; patience: seconds without
     data before a connection counts as broken. Progress of a large file is reported. Raises DownloadFailed, NotTheFile.
     """
@@ -144,7 +144,9 @@ def extent(response: http.client.HTTPResponse) -> tuple[int, int | None]:
     if response.status == 206 and part_of:  # this part alone, whether it was asked for or not
         return int(part_of[1]), int(part_of[2])
     if response.status != 200:
-        raise NotTheFile(f"{response.url} answers {response.status} {response.reason}, which is no whole file")
+        raise NotTheFile(
+            f"{response.url} answers {response.status} {response.reason}, which is no whole file. Try again later"
+        )
     return 0, response.length  # not the header's text, which need not be a number
 
 
@@ -160,8 +162,12 @@ def fault_of_start(first: bytes, headers: Message) -> str:
 def fault_of(file: Path, suffix: str) -> str:
     """What is wrong with a whole download, "" if it is what its suffix says."""
     try:
-        if suffix == ".json":
-            json.loads(file.read_bytes())
+        if suffix in (".csv", ".json", ".pddl"):
+            text = file.read_bytes().decode("utf-8")
+            if "\0" in text:
+                return f"no {suffix} file (it has NUL bytes)"
+            if suffix == ".json":
+                json.loads(text)
         if suffix == ".zip":
             with zipfile.ZipFile(file) as archive:
                 if sum(member.file_size for member in archive.infolist()) > UNPACKED:
@@ -200,7 +206,9 @@ def copy(first: bytes, source: BinaryIO, target: BinaryIO, done: int, total: int
         target.write(chunk)
         done += len(chunk)
         if max(done, total) > MOST:
-            raise NotTheFile(f"goes on for more than {MOST:,} bytes, which no file here has; it is not kept")
+            raise NotTheFile(
+                f"goes on for more than {MOST:,} bytes, which no file here has; it is not kept. Try again later"
+            )
         if total > SHOWN_FROM and done - said > total / LINES:
             report(f"  {done / 1e6:,.0f} of {total / 1e6:,.0f} MB")
             said = done
