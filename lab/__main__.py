@@ -243,11 +243,13 @@ def _model_get(options: argparse.Namespace) -> int:
 
 def _bring(get: Callable[[str, Callable[[str], None]], Path], name: str) -> int:
     """Download something by name, saying how it goes; a network or a source that fails is no crash."""
+    from lab.machine.datasets import UnexpectedData
+
     try:
         path = get(name, lambda message: print(visible(message), flush=True))
     except BrokenPipeError:  # of what is printed: nobody reads how it goes
         raise
-    except (OSError, RuntimeError) as error:
+    except (OSError, RuntimeError, UnexpectedData) as error:
         print(f"error: {visible(str(error))}", file=sys.stderr)
         return 1
     print(f"{name} is in {path}")

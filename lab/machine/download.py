@@ -78,8 +78,8 @@ def download(
         report(f"{target.name}: {problem}; going on from {size_of(part):,} bytes")
         time.sleep(pause if left else 0)
     raise DownloadFailed(
-        f"{url} could not be fetched after {tries} tries; check the connection and run the same "
-        f"command again, it goes on from {size_of(part):,} bytes"
+        f"{url} could not be fetched after {tries} tries (at last: {problem}); check the connection and run the "
+        f"same command again, it goes on from {size_of(part):,} bytes"
     )
 
 

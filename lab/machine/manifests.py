@@ -41,6 +41,7 @@ TOLD = 3  # faults that one message names
 UNREADABLE = (OSError, EOFError, zlib.error, ValueError, TypeError, RecursionError, csv.Error)
 
 Memory = dict[str, Any]  # file -> its size and times, then size and sha256 of its content
+_hashed: Memory = {}  # by this process, for where nothing can be written
 
 
 @dataclass(frozen=True)
@@ -133,13 +134,14 @@ def _faults(name: str, data: Path, memory: Path) -> Iterator[str]:
         except OSError as error:
             yield f"{data / folder} is no folder that can be read ({error.strerror})"
             return
-    here, noted, hashed = manifest.here(data), _noted(data / f"{name}{NOTED}"), _json(memory)
-    before = dict(hashed)
+    here, noted, before = manifest.here(data), _noted(data / f"{name}{NOTED}"), _json(memory)
+    hashed = before | _hashed
     for file in here:
         accepted = [files[file] for files in (manifest.files, noted.files) if file in files]
         if fault := _fault(data, file, accepted, hashed):
             yield fault
     if hashed != before:
+        _hashed.update(hashed)
         _keep(memory, hashed)
     if here:
         yield from (f"{file} is missing" for file in manifest.needed if file not in here)

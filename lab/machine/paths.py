@@ -26,11 +26,13 @@ def official_data() -> Path:
     folder = Path(named or ROOT / "data" / "official")
     if named or os.path.lexists(folder):
         try:
-            os.listdir(folder)
+            for name in os.listdir(folder):
+                if name in manifests.known() and (folder / name).is_dir():
+                    os.listdir(folder / name)  # a world looks into it before it asks `choose_data`
         except OSError as error:
             raise MissingData(
                 f"{'LAB_DATA names' if named else 'Official data belongs in'} a folder that is not there or cannot be "
-                f"read: {folder} ({error.strerror}). Point LAB_DATA to the folder of official data (mkdir -p makes an "
+                f"read: {error.filename} ({error.strerror}). Point LAB_DATA to the folder of official data (mkdir -p makes an "
                 "empty one to fetch into), or " + ("unset it: unset LAB_DATA" if named else f"remove {folder}")
             ) from None
     return folder

@@ -106,6 +106,8 @@ def test_a_whole_file_is_hashed_once(data: Path, monkeypatch: pytest.MonkeyPatch
     content = manifests._content
     monkeypatch.setattr(manifests, "_content", lambda path, most: hashed.append(path) or content(path, most))
     assert load().data == load().data == "official" and hashed == [data / FILE]
+    monkeypatch.setattr(manifests, "_hashed", {})  # as in another process
+    assert load().data == "official" and len(hashed) == 1
     os.utime(data / FILE, (1, 1))
     assert load().data == "official" and len(hashed) == 2
 
