@@ -32,8 +32,8 @@ def official_data() -> Path:
         except OSError as error:
             raise MissingData(
                 f"{'LAB_DATA names' if named else 'Official data belongs in'} a folder that is not there or cannot be "
-                f"read: {error.filename} ({error.strerror}). Point LAB_DATA to the folder of official data (mkdir -p makes an "
-                "empty one to fetch into), or " + ("unset it: unset LAB_DATA" if named else f"remove {folder}")
+                f"read: {error.filename} ({error.strerror}). Point LAB_DATA to the folder of official data (mkdir -p "
+                "makes an empty one to fetch into), or " + ("unset it: unset LAB_DATA" if named else f"remove {folder}")
             ) from None
     return folder
 
