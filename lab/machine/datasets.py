@@ -93,6 +93,7 @@ def fetch(name: str, report: Report) -> Path:
         here = dataset.here
     except DamagedData as error:
         report(str(error).partition(" Fetch it again")[0])
+        manifests.set_aside(name, official_data())
         here = False
     if here:
         report(f"{name} is already in {dataset.folder}")

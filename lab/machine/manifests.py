@@ -102,6 +102,17 @@ def note(name: str, data: Path) -> None:
     write_atomically(data / f"{name}{NOTED}", json.dumps(asdict(Manifest(files, counts=counts)), indent=1).encode())
 
 
+def set_aside(name: str, data: Path) -> None:
+    """Rename what is damaged and what fetching would not replace: folders in a file's place, and files it never brings.
+
+    A damaged file that it does bring stays until then, so that the dataset counts as damaged and not as absent.
+    """
+    for file in _damaged(name, data, {}):
+        path = data / file
+        if file not in known()[name].needed or (path.is_dir() and not path.is_symlink()):
+            path.rename(path.with_name(f"{path.name}.damaged"))
+
+
 def unexpected(name: str, data: Path) -> list[str]:
     """What of a dataset that was just fetched is neither as in the manifest nor as the conversion may have it."""
     manifest = known().get(name, Manifest({}))
@@ -136,10 +147,7 @@ def _faults(name: str, data: Path, memory: Path) -> Iterator[str]:
             return
     here, noted, before = manifest.here(data), _noted(data / f"{name}{NOTED}"), _json(memory)
     hashed = before | _hashed
-    for file in here:
-        accepted = [files[file] for files in (manifest.files, noted.files) if file in files]
-        if fault := _fault(data, file, accepted, hashed):
-            yield fault
+    yield from _damaged(name, data, hashed).values()
     if hashed != before:
         _hashed.update(hashed)
         _keep(memory, hashed)
@@ -147,6 +155,16 @@ def _faults(name: str, data: Path, memory: Path) -> Iterator[str]:
         yield from (f"{file} is missing" for file in manifest.needed if file not in here)
     if miscounted := _miscounted(data, noted.counts or manifest.counts):
         yield miscounted
+
+
+def _damaged(name: str, data: Path, hashed: Memory) -> dict[str, str]:
+    """File -> what is wrong with it."""
+    manifest, noted = known()[name], _noted(data / f"{name}{NOTED}")
+    accepted = {
+        file: [files[file] for files in (manifest.files, noted.files) if file in files] for file in manifest.here(data)
+    }
+    faults = {file: _fault(data, file, entries, hashed) for file, entries in accepted.items()}
+    return {file: fault for file, fault in faults.items() if fault}
 
 
 def _fault(data: Path, file: str, accepted: Sequence[Entry], hashed: Memory) -> str:

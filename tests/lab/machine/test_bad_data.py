@@ -57,7 +57,6 @@ def data(mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 @pytest.mark.parametrize("how", [how for how in FILE_DAMAGES if how not in SLOW])
 def test_a_damaged_file_is_named_with_what_to_do_and_never_official(how: str, data: Path) -> None:
     (data / "blocksworld" / "leaflet.pdf").write_text("more files may lie here")
-    manifests.known()["blocksworld"]
     assert load().data == "official"
     FILE_DAMAGES[how](data / FILE)
     whole = how == "missing"  # the only file of the manifest: nothing of the dataset is here then
@@ -200,6 +199,21 @@ def test_damaged_data_is_fetched_again(mirror: Mirror, data: Path) -> None:
     datasets.fetch("blocksworld", said.append)
     assert "has 4 rows, not 8" in said[0] and load().data == "official"
     assert "blocksworld.fetched.json" in [path.name for path in data.iterdir()]
+
+
+def test_damaged_data_that_no_fetch_brings_is_put_aside(
+    mirror: Mirror, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = manifests.known()["blocksworld"].files[FILE]
+    more = Manifest({FILE: entry, "blocksworld/plans.json": entry}, [FILE], rows=[FILE])
+    monkeypatch.setattr(manifests, "known", lambda: {"blocksworld": more})
+    (data / "blocksworld" / "plans.json").write_text("[1, 2")
+    FILE_DAMAGES["a folder"](data / FILE)
+    with pytest.raises(DamagedData, match="plans.json cannot be read"):
+        load()
+    datasets.fetch("blocksworld", QUIET)
+    assert load().data == "official"
+    assert (data / "blocksworld" / "plans.json.damaged").read_text() == "[1, 2"
 
 
 ITEMS = json.dumps({"rows": list(range(50))}).encode()
