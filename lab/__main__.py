@@ -13,6 +13,8 @@ from types import FrameType
 from typing import TypeAlias
 
 from lab import overview
+from lab.machine.faults import DamagedData
+from lab.machine.printing import visible
 
 Do = Callable[[argparse.Namespace], int]
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -45,7 +47,7 @@ def _carry_out(arguments: Sequence[str] | None) -> int:
     try:
         return options.do(options)
     except (ValueError, FileNotFoundError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {visible(str(error))}", file=sys.stderr)
         return WRONG_USE
     except KeyboardInterrupt:
         print("stopped; what had finished is kept", file=sys.stderr)
@@ -100,6 +102,8 @@ def _parser() -> argparse.ArgumentParser:
     _command(data, "data list", _data_list)
     fetch = _command(data, "data fetch", _data_fetch)
     fetch.add_argument("name", metavar="NAME", help="one of: python -m lab data list")
+    help_as_is = "fetch nothing: take the files that are here for the dataset, whatever they are, from now on"
+    fetch.add_argument("--as-is", action="store_true", help=help_as_is)
     model = commands.add_parser("model").add_subparsers(required=True, metavar="COMMAND")
     _command(model, "model list", _model_list)
     get = _command(model, "model get", _model_get)
@@ -205,7 +209,7 @@ def _doctor(options: argparse.Namespace) -> int:
     from lab.machine import doctor
 
     parts = doctor.diagnose()
-    print("\n".join(doctor.lines(parts)))
+    print(visible("\n".join(doctor.lines(parts))))
     return 0 if doctor.healthy(parts) else 1
 
 
@@ -213,7 +217,10 @@ def _data_list(options: argparse.Namespace) -> int:
     from lab.machine import datasets
 
     for name, dataset in datasets.registered().items():
-        state = f"in {dataset.folder}" if dataset.present(dataset.folder) else "not here"
+        try:
+            state = f"in {dataset.folder}" if dataset.here else "not here"
+        except DamagedData as error:
+            state = f"DAMAGED: {error}"
         print(f"{name}: {dataset.about} ({state})")
     return 0
 
@@ -221,7 +228,8 @@ def _data_list(options: argparse.Namespace) -> int:
 def _data_fetch(options: argparse.Namespace) -> int:
     from lab.machine import datasets
 
-    return _bring(datasets.fetch, options.name)
+    get = (lambda name, report: datasets.accept(name)) if options.as_is else datasets.fetch
+    return _bring(get, options.name)
 
 
 def _model_list(options: argparse.Namespace) -> int:
@@ -241,12 +249,14 @@ def _model_get(options: argparse.Namespace) -> int:
 
 def _bring(get: Callable[[str, Callable[[str], None]], Path], name: str) -> int:
     """Download something by name, saying how it goes; a network or a source that fails is no crash."""
+    from lab.machine.datasets import UnexpectedData
+
     try:
-        path = get(name, lambda message: print(message, flush=True))
+        path = get(name, lambda message: print(visible(message), flush=True))
     except BrokenPipeError:  # of what is printed: nobody reads how it goes
         raise
-    except (OSError, RuntimeError) as error:
-        print(f"error: {error}", file=sys.stderr)
+    except (OSError, RuntimeError, UnexpectedData) as error:
+        print(f"error: {visible(str(error))}", file=sys.stderr)
         return 1
     print(f"{name} is in {path}")
     return 0

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lab.results.exports import readable
 from sdp.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -77,13 +78,13 @@ def observation_map(trajectory: Trajectory) -> pd.DataFrame:
 
     A rejected observation leaves the state as it was (A.1).
     """
-    import pandas as pd
 
     after = {t.attempt: t.after for t in trajectory.transitions}
     rows = [
         (a.step, a.target, _text(a.observation), a.k, a.state, after.get(a.step, a.state)) for a in trajectory.attempts
     ]
-    return pd.DataFrame(rows, columns=["step", "target", "observation", "k", "state", "next_state"])
+    columns = ["step", "target", "observation", "k", "state", "next_state"]
+    return readable(rows, columns=columns)
 
 
 def credit(trajectories: Sequence[Trajectory]) -> pd.DataFrame:
@@ -92,11 +93,10 @@ def credit(trajectories: Sequence[Trajectory]) -> pd.DataFrame:
     rejections: attempts at the predicate, from the state it was certified in or is still tried from, that failed.
     Predicates of the last plan that were never certified have k = 0 and no step.
     """
-    import pandas as pd
 
     rows = [row for trajectory in trajectories for row in _credit(trajectory)]
     columns = ["task", "position", "predicate", "kind", "certified", "k", "share", "step", "rejections"]
-    return pd.DataFrame(rows, columns=columns)
+    return readable(rows, columns=columns)
 
 
 def _credit(trajectory: Trajectory) -> list[tuple[Any, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lab.machine.printing import visible
 from sdp.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -56,4 +57,5 @@ def replan_steps(trajectory: Trajectory) -> list[int]:
 
 
 def _short(text: str, width: int) -> str:
+    text = visible(text)
     return text if len(text) <= width else text[: width - 1] + "…"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lab.models.usage import Cost
+from lab.results.exports import readable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,10 +142,9 @@ class Trajectory:
 
     def frame(self) -> pd.DataFrame:
         """One row an attempt."""
-        import pandas as pd
 
         rows = [_fields(attempt) | {"task": self.task, "certified": attempt.k >= 1} for attempt in self.attempts]
-        frame = pd.DataFrame(rows).drop(columns="cost", errors="ignore")
+        frame = readable(rows).drop(columns="cost", errors="ignore")
         for part in ("calls", "tokens_in", "tokens_out"):
             frame[part] = [getattr(attempt.cost, part) for attempt in self.attempts]
         return frame

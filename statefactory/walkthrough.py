@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from lab.results.exports import readable
 from lab.results.text import shortened
 from statefactory.benchmark.schema import Row
 from statefactory.extraction import Trace
@@ -101,11 +102,10 @@ class Walkthrough:
         Gain (over the step before, at first over 0) and Truth. width: characters of a text.
         """
         import numpy as np
-        import pandas as pd
 
         # WebShop repeats the goal on every page; to replace an empty one would put the ellipsis between all characters.
         goal = self.row.goal_description or "\0"
-        return pd.DataFrame(
+        return readable(
             {
                 "Step": range(1, len(self) + 1),
                 "Action": self.row.actions,
@@ -123,13 +123,11 @@ class Walkthrough:
         """Why a step (from 1; -1 for the last) has its reward: a row an attribute of the goal, with the attribute of
         the matched object that it was compared with. A goal object without attributes has one row.
         """
-        import pandas as pd
 
         columns = ["Goal object", "State object", "Identity", "Name", "Value", "Aligned name", "Aligned value",
                    "Similarity", "Fit"]  # fmt: skip
-        return pd.DataFrame(
-            [line for match in self.matches[self.place(step)] for line in _lines(match)], columns=columns
-        )
+        rows = [line for match in self.matches[self.place(step)] for line in _lines(match)]
+        return readable(rows, columns=columns)
 
     def place(self, step: int) -> int:
         """Where a step (from 1; -1 for the last) stands. Raises ValueError for one that there is not."""

@@ -16,8 +16,9 @@ from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
 from typing import NamedTuple
 
+from lab.machine import manifests
 from lab.machine.faults import MissingData
-from lab.machine.paths import ROOT, official_data
+from lab.machine.paths import ROOT, checked_data, official_data
 
 GROUP = "lab.doctor"
 INSTALL = "python -m pip install -r requirements.txt"
@@ -173,11 +174,19 @@ def _data() -> list[Check]:
         datasets = registered()
     except ImportError as error:
         return [*checks, Check("datasets", False, str(error), INSTALL, optional=True)]
+    for name in sorted(
+        manifests.known().keys() - datasets.keys()
+    ):  # what nobody fetches: read by tests and experts alone
+        try:
+            manifests.check(name, folder, checked_data())
+        except MissingData as error:
+            checks.append(Check(f"data of {name}", False, str(error)))
     for name, dataset in datasets.items():
-        present = dataset.present(dataset.folder)
-        checks.append(
-            Check(f"dataset {name}", present, dataset.about, f"python -m lab data fetch {name}", optional=True)
-        )
+        fix = f"python -m lab data fetch {name}"
+        try:
+            checks.append(Check(f"dataset {name}", dataset.here, dataset.about, fix, optional=True))
+        except MissingData as error:  # here in part, or damaged: "auto" cannot choose
+            checks.append(Check(f"dataset {name}", False, str(error), fix))
     return checks
 
 

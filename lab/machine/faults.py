@@ -26,3 +26,7 @@ class DamagedFile(Unavailable, ValueError):
 
 class MissingData(FileNotFoundError):
     """Data that a step needs is not there; the message says where it was looked for and how to get it."""
+
+
+class DamagedData(MissingData):
+    """Data that a step needs is there only in part, or is not what it should be; the message names the files."""

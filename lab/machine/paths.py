@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from lab.machine import manifests
 from lab.machine.faults import MissingData
 from lab.machine.spelling import hint
 
@@ -16,17 +17,25 @@ REHEARSAL = "LAB_REHEARSAL"
 
 
 def official_data() -> Path:
-    """The folder of official benchmark data: `LAB_DATA`, else `data/official` in the repository.
+    """The folder of official benchmark data: `LAB_DATA`, else `data/official` in the repository, which may be absent.
 
-    Raises MissingData if `LAB_DATA` names no folder: made data in its place would answer another question.
+    Raises MissingData if `LAB_DATA`, or what is in the other's place, is no folder that can be read: made data instead
+    would answer another question.
     """
     named = os.environ.get("LAB_DATA")
-    if named and not Path(named).is_dir():
-        raise MissingData(
-            f"LAB_DATA names a folder that is not there: {named}. Point it to the folder of official data "
-            "(mkdir -p makes an empty one to fetch into), or unset it: unset LAB_DATA"
-        )
-    return Path(named or ROOT / "data" / "official")
+    folder = Path(named or ROOT / "data" / "official")
+    if named or os.path.lexists(folder):
+        try:
+            for name in os.listdir(folder):
+                if name in manifests.known() and (folder / name).is_dir():
+                    os.listdir(folder / name)  # a world looks into it before it asks `choose_data`
+        except OSError as error:
+            raise MissingData(
+                f"{'LAB_DATA names' if named else 'Official data belongs in'} a folder that is not there or cannot be "
+                f"read: {error.filename} ({error.strerror}). Point LAB_DATA to the folder of official data (mkdir -p "
+                "makes an empty one to fetch into), or " + ("unset it: unset LAB_DATA" if named else f"remove {folder}")
+            ) from None
+    return folder
 
 
 def published_data() -> Path:
@@ -37,6 +46,16 @@ def published_data() -> Path:
 def runs_folder() -> Path:
     """`LAB_RUNS` if set, else `runs/` in the repository; in a rehearsal one apart from them."""
     return Path(os.environ.get(REHEARSAL) or os.environ.get("LAB_RUNS") or ROOT / "runs")
+
+
+def answer_cache() -> Path:
+    """The file of cached answers, `LAB_CACHE` if set, else `data/cache/answers.sqlite`; other caches lie beside it."""
+    return Path(os.environ.get("LAB_CACHE") or ROOT / "data" / "cache" / "answers.sqlite")
+
+
+def checked_data() -> Path:
+    """The file that remembers which official data was found whole."""
+    return answer_cache().with_name("checked_data.json")
 
 
 def recordings_folder() -> Path:
@@ -52,12 +71,15 @@ def shown(path: Path) -> str:
 def choose_data(data: str, present: bool, what: str) -> str:
     """Resolve a notebook's `data` parameter to "official" or "made".
 
-    data: "auto" (official where `present`, else made), "official" or "made".
-    Raises MissingData if "official" is asked for and absent, ValueError for another word.
+    data: "auto" (official where `present`, else made), "official" or "made". what: the dataset. Where nothing of it is
+    in the folder of official data, "auto" is made; where a part is, or a damaged file, nothing but "made" goes on.
+    Raises MissingData if "official" is asked for and absent, DamagedData, ValueError for another word.
     """
     kinds = ("auto", "official", "made")
     if data not in kinds:
         raise ValueError(f"data={data!r}; choose one of {', '.join(map(repr, kinds))}{hint(str(data), kinds)}")
+    if data != "made":
+        manifests.check(what, official_data(), checked_data())
     if data == "official" and not present:
         raise MissingData(
             f"{what}'s official data is not in {official_data()}. Fetch it with: python -m lab data fetch {what}, "

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from lab.machine.files import write_atomically
+from lab.machine.printing import visible
 
 # tqdm's, at the import of several libraries in a notebook: it asks for widgets, for bars that are never shown.
 warnings.filterwarnings("ignore", "IProgress not found")
@@ -86,7 +87,7 @@ class Bar:
         if self.alike and self._earlier < self.done < self.total:
             pace = (time.monotonic() - self._began) / (self.done - self._earlier)
             parts.append(f"{duration(pace * (self.total - self.done))} left")
-        return " · ".join(filter(None, parts))
+        return visible(" · ".join(filter(None, parts)))
 
 
 @contextmanager
@@ -141,6 +142,7 @@ def say(message: str, passing: bool = False) -> None:
 
     passing: of interest only while the notebook runs, so that its executed copy does not keep it.
     """
+    message = visible(message)  # often what a server or a model said
     if _kernel():
         from IPython.display import display
 

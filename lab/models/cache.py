@@ -21,7 +21,7 @@ from typing import Any
 from lab.machine import progress
 from lab.machine.faults import Unavailable
 from lab.machine.files import checksum
-from lab.machine.paths import ROOT
+from lab.machine.paths import answer_cache
 from lab.models.single_flight import single_flight
 
 _inherited: list[sqlite3.Connection] = []  # a parent's connections, kept from the garbage collector, which closes them
@@ -42,7 +42,7 @@ class CacheUnusable(Unavailable):
 
 def default_path() -> Path:
     """The cache file: `LAB_CACHE`, else `data/cache/answers.sqlite` in the repository."""
-    return Path(os.environ.get("LAB_CACHE") or ROOT / "data" / "cache" / "answers.sqlite")
+    return answer_cache()
 
 
 def canonical(value: Any) -> str:

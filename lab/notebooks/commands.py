@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT, recordings_folder, runs_folder, shown
+from lab.machine.printing import visible
 from lab.models.engines import MODELS, Engine, split
 from lab.notebooks import expected
 from lab.notebooks.documents import FOLDER, LAST, TRIALS, NotebookError, committed, locate, name_of, read
@@ -209,7 +210,7 @@ def _conclude(outcomes: Sequence[Outcome], out: Path, drawn: Path) -> int:
     for job, failure, *_ in outcomes:
         if failure:
             kept = f"; kept up to there in {shown(job.failed)}" if job.failed.exists() else ""
-            print(f"{job.name}: {failure}{kept}")
+            print(visible(f"{job.name}: {failure}{kept}"))
     failed = {outcome.job.name for outcome in outcomes if outcome.failure}
     results = {outcome.job.name: expected.reported(outcome.job.name, outcome.job.figures) for outcome in outcomes}
     verdicts = expected.judge(expected.expectations(), results, failed)

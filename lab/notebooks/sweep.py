@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lab.machine.files import write_atomically
+from lab.machine.printing import visible
 from lab.machine.progress import duration
 from lab.machine.versions import code_hash
 from lab.models.connect import connect
@@ -67,7 +68,7 @@ def sweep(
     for cell in left:
         if failure := ended[cell.job.output][0]:
             kept = f"; kept up to there in {cell.job.failed}" if cell.job.failed.exists() else ""
-            print(f"{cell.job.title}: {failure}{kept}")
+            print(visible(f"{cell.job.title}: {failure}{kept}"))
     return int(any(failure for failure, _ in ended.values()))
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lab.machine.files import write_atomically
+from lab.machine.printing import visible
 from lab.results.figures import path_of
 
 if TYPE_CHECKING:
@@ -41,7 +43,11 @@ def write(frame: pd.DataFrame, stem: str) -> list[Path]:
 
     The CSV keeps numbers in full and empty cells empty; the other two show six digits and an en dash.
     """
-    texts = {".md": markdown(frame), ".csv": frame.to_csv(index=False, lineterminator="\n"), ".tex": latex(frame)}
+    texts = {
+        ".md": markdown(frame),
+        ".csv": visible(frame.to_csv(index=False, lineterminator="\n")),
+        ".tex": latex(frame),
+    }
     paths = []
     for suffix, text in texts.items():
         path = path_of(stem, suffix)
@@ -77,7 +83,26 @@ def text(cell: Any) -> str:
     """A cell for reading: six digits, an en dash for an empty one."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return EMPTY
-    return f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+    return f"{cell:.6g}" if isinstance(cell, float) else visible(str(cell))
+
+
+def readable(data: Mapping[str, Any] | Sequence[Any], columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """A table of what a model or a world said, for reading: its texts as `visible` has them.
+
+    data: columns by name, or rows. A notebook would show them raw, and pandas takes no halves of characters.
+    """
+    import pandas as pd
+
+    return pd.DataFrame(_visible(data), columns=columns)
+
+
+def _visible(value: Any) -> Any:
+    """The value with each text in it made visible; rows become lists."""
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, Mapping):
+        return {name: _visible(part) for name, part in value.items()}
+    return [_visible(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
 def _right_aligned(frame: pd.DataFrame) -> list[bool]:

@@ -12,6 +12,8 @@ from functools import cache
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lab.machine.printing import visible
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Text
@@ -159,9 +161,9 @@ def write(axes: Axes, x: float, y: float, text: str, size: float, **options: Any
 
 
 def _plain(text: str) -> str:
-    """Control characters as blanks, and a box for what the font has no glyph of."""
+    """Control characters as escapes, white space as blanks, and a box for what the font has no glyph of."""
     known = _glyphs()
-    return "".join((c if ord(c) in known else "□") if c.isprintable() else " " for c in text)
+    return "".join((c if ord(c) in known else "□") if c.isprintable() else " " for c in visible(text))
 
 
 @cache
@@ -173,5 +175,5 @@ def _glyphs() -> frozenset[int]:
 
 def shortened(text: str, width: int) -> str:
     """The text on one line, cut at `width` characters with an ellipsis."""
-    line = " ".join(text.split())
+    line = visible(" ".join(text.split()))
     return line if len(line) <= width else f"{line[: width - 1].rstrip()}…"

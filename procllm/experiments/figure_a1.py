@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from lab.models import engines
 from lab.models.backbone import Backbone
 from lab.models.connect import connected
+from lab.results.exports import readable
 from procllm.domains import Instance, domain
 from procllm.domains.units.checker import along_edges
 from procllm.experiments.episodes import OPERATORS
-from procllm.trajectory import Trajectory
+from procllm.trajectory import Step, Trajectory
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,9 +27,8 @@ def answering(engine: str, others: Mapping[str, str] | None = None) -> Backbone:
 
 def steps(trajectory: Trajectory, choice: engines.Engine) -> pd.DataFrame:
     """The episode, an iteration a row. choice: the engine that answered; of a replay, the recorded one."""
-    import pandas as pd
 
-    table = pd.DataFrame(trajectory.steps)
+    table = readable(trajectory.steps, Step._fields)
     table.insert(0, "iteration", range(1, len(table) + 1))
     return table.assign(evidence=choice.evidence, backbone=choice.label)
 

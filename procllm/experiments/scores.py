@@ -7,7 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from lab.results import plots, tables
-from lab.results.exports import EMPTY
+from lab.results.exports import EMPTY, readable
 from lab.results.statistics import Comparison, compare, holm
 from lab.results.verdicts import direction_verdict
 from lab.runs import experiment, recordings
@@ -165,7 +165,6 @@ def _ended(frame: pd.DataFrame, how: str, right: bool) -> int:
 
 def failures(run: Results) -> pd.DataFrame:
     """Every episode without success: how it ended and what the checker says of its answer. No text of the answer."""
-    import pandas as pd
 
     lines = []
     for name, episode in run.episodes.items():
@@ -177,7 +176,7 @@ def failures(run: Results) -> pd.DataFrame:
             trajectory = run.trajectories[name]
             held = [part for part, holds in trajectory.verdict.parts.items() if not holds]
             lines.append(about | {"ended": trajectory.ended, "checker": f"fails at {held[0]}" if held else "right"})
-    return pd.DataFrame(lines, columns=["condition", "instance", "ended", "checker"])
+    return readable(lines, columns=["condition", "instance", "ended", "checker"])
 
 
 def cost_rows(runs: Iterable[Results], by_size: bool = False) -> list[tables.Row]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from lab.machine.printing import visible
 from procllm.network import Network
 from procllm.trajectory import Trajectory
 
@@ -44,10 +45,6 @@ def spread(count: int, moments: int | Sequence[int]) -> list[int]:
 def to_text(network: Network, verified: Collection[str] = (), active: str = "") -> str:
     """The tree for a terminal, a task a line below its parent: [x] verified, [>] worked on, [ ] pending."""
     marks = {active: ">"} | dict.fromkeys(verified, "x")
-    lines = [f"{'    ' * depth}[{marks.get(name, ' ')}] {printable(name)}" for depth, name in network.tree()]
-    return "\n".join(lines) + "\n"
-
-
-def printable(text: str) -> str:
-    """The text on one line: a control character could clear a terminal, and a newline would look like a task."""
-    return " ".join("".join(character if character.isprintable() else " " for character in text).split())
+    # On one line: a newline in a name would look like a task.
+    names = [(depth, visible(" ".join(name.split())), marks.get(name, " ")) for depth, name in network.tree()]
+    return "".join(f"{'    ' * depth}[{mark}] {name}\n" for depth, name, mark in names)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lab.results import tables
+from lab.results.exports import readable
 from lab.runs import experiment, recordings
 from sdp.adapters.travelplanner.adapter import Policy
 from sdp.experiments.travelplanner import Results, Setup, collect
@@ -130,7 +131,6 @@ def honesty(results: Mapping[str, Results]) -> pd.DataFrame:
 
 def failures(results: Mapping[str, Results]) -> pd.DataFrame:
     """Every query that does not pass: where the loop got stuck, what the diagnostic said, what the evaluator says."""
-    import pandas as pd
 
     lines = [
         (name, task.id, task.level, "episode failed", "", str(episode.error).strip().splitlines()[-1])
@@ -140,7 +140,8 @@ def failures(results: Mapping[str, Results]) -> pd.DataFrame:
         for task, episode, verdict in zip(run.tasks, run.episodes.values(), run.verdicts, strict=True)
         if not verdict.final
     ]
-    return pd.DataFrame(lines, columns=["sample", "task", "level", "ended by", "diagnostic", "evaluator"])
+    columns = ["sample", "task", "level", "ended by", "diagnostic", "evaluator"]
+    return readable(lines, columns=columns)
 
 
 def costs(results: Mapping[str, Results]) -> pd.DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from lab.results.exports import readable
 from lab.results.text import shortened
 from lab.results.verdicts import count_verdict
 from statefactory.benchmark.domains import BY_NAME
@@ -79,7 +80,6 @@ def sample_table(pair: Pair, kind: Kind = "positive", width: int = 110) -> pd.Da
     width: characters of an observation that are shown; white space is put on one line, and the goal left out, which
     WebShop repeats on every page.
     """
-    import pandas as pd
 
     row = pair.positive if kind == "positive" else pair.negative
     texts = [shortened(text.replace(row.goal_description or "\0", "…"), width) for text in row.observations]
@@ -87,7 +87,7 @@ def sample_table(pair: Pair, kind: Kind = "positive", width: int = 110) -> pd.Da
         (number, step.action, text, round(step.reward.shaped, 2))
         for number, (step, text) in enumerate(zip(row.trajectory, texts, strict=True))
     ]
-    return pd.DataFrame(rows, columns=["Step", "Action", "Observation", "GT"])
+    return readable(rows, columns=["Step", "Action", "Observation", "GT"])
 
 
 def title(domain: str) -> str:

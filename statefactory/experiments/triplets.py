@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from lab.models import engines
 from lab.models.backbone import Ledger
 from lab.results import tables
+from lab.results.exports import readable
 from lab.results.verdicts import count_verdict
 from lab.runs import experiment
 from lab.runs.experiment import NOT_KEPT, Experiment, spread
@@ -159,10 +160,9 @@ def accuracy_by_domain(made: Paraphrased, embeddings: Sequence[str]) -> pd.DataF
 
 def sample(made: Paraphrased, embedding: str, most: int = 2) -> pd.DataFrame:
     """The first triplets of each domain with their similarities."""
-    import pandas as pd
 
     shown = [(title(domain), *triplet) for domain, of in made.triplets.items() for triplet in of[:most]]
-    table = pd.DataFrame(shown, columns=["domain", "anchor", "paraphrase", "distractor"])
+    table = readable(shown, columns=["domain", "anchor", "paraphrase", "distractor"])
     near, far = similarities([Triplet(*line[1:]) for line in shown], embedder_of(embedding)).T
     return table.assign(**{"to paraphrase": near.round(3), "to distractor": far.round(3), "right": near > far})
 

@@ -46,6 +46,8 @@ class FlakyServer(BaseHTTPRequestHandler):
         self.send_response(206 if start else 200)
         for name, text in version.items():
             self.send_header(name, text)
+        if start:
+            self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
         self.send_header("Content-Length", str(len(body) - start))
         self.end_headers()
         self.wfile.write(body[start : len(body) // 2] if len(self.asked) == 1 else body[start:])

@@ -78,6 +78,8 @@ class Hub(BaseHTTPRequestHandler):
         body = BODY[int(span.removeprefix("bytes=").rstrip("-")) if span else 0 :]
         self.send_response(206 if span else 200)
         self.send_header("ETag", '"body"')
+        if span:
+            self.send_header("Content-Range", f"bytes {len(BODY) - len(body)}-{len(BODY) - 1}/{len(BODY)}")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body[: self.gives.pop(0) if len(self.gives) > 1 else self.gives[0]])

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from lab.machine.datasets import Dataset
+from lab.machine.datasets import Dataset, accept
+from lab.machine.faults import DamagedData
 from worlds.alfworld import checks, load, official
 from worlds.alfworld.conversion import UnexpectedData
 from worlds.alfworld.expert import Expert
@@ -72,6 +73,9 @@ def test_fetched_games_are_played_and_solved_as_released(
     fetch(folder, QUIET, f"{address}/games.zip", SIZES)
     assert present(folder) and not (folder / "raw").exists()
     monkeypatch.setenv("LAB_DATA", str(tmp_path))
+    with pytest.raises(DamagedData, match="alfworld_all_games.jsonl.gz has .* rows, not 4,027"):
+        load()
+    accept("alfworld")
     originals = {place.removesuffix("/game.tw-pddl").split("/", 2)[2]: game for place, game in games().items()}
     with load() as world:
         assert world.data == "official"

@@ -17,8 +17,9 @@ from typing import Any
 
 import pytest
 
+from lab.machine.datasets import accept
 from lab.machine.download import DownloadFailed
-from lab.machine.faults import MissingData
+from lab.machine.faults import DamagedData, MissingData
 from worlds.blocksworld import load, official
 from worlds.blocksworld.made import made_problem, random_state, states_with
 from worlds.blocksworld.state import State
@@ -141,6 +142,9 @@ def test_fetched_problems_are_what_the_loader_reads(public: Path, tmp_path: Path
         load("official")
     assert load().data == "made" and not official.present(folder)
     official.fetch(folder, QUIET)
+    with pytest.raises(DamagedData, match="3 rows, not 501"):
+        load()
+    accept("blocksworld")
     world = load()
     assert world.data == "official" and world.splits == ("test",)
     tasks = world.tasks("test")
