@@ -87,7 +87,7 @@ def command(job: Job, confined: bool = True) -> list[str]:
         "CPU": job.kernel_cpu_s,
         "FSIZE": job.limits.disk_mb * MB,
         "NOFILE": job.limits.open_files,
-        "CORE": 0,
+        "CORE": 1,  # at 0 a kernel that hands crashes to a program of the host still starts that one; core(5)
         "MEMLOCK": 0,
         # Of the user's, of which all processes have one supply: beyond it, nobody could make a timer any more.
         "SIGPENDING": 64,
