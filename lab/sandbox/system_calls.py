@@ -58,8 +58,8 @@ setgroups=116,159 setfsuid=122,151 setfsgid=123,152 capset=126,91 personality=13
 # what Landlock leaves open on files
 name_to_handle_at=303,264 open_by_handle_at=304,265 chmod=90,- fchmod=91,52 fchmodat=268,53 fchmodat2=452,452
 chown=92,- fchown=93,55 lchown=94,- fchownat=260,54 setxattr=188,5 lsetxattr=189,6 fsetxattr=190,7
-file_getattr=468,468 setxattrat=463,463 removexattr=197,14 lremovexattr=198,15 fremovexattr=199,16 removexattrat=466,466 utime=132,-
-utimes=235,- utimensat=280,88 futimesat=261,- truncate=76,45 file_setattr=469,469 mknod=133,- mknodat=259,33
+file_getattr=468,468 setxattrat=463,463 removexattr=197,14 lremovexattr=198,15 fremovexattr=199,16 removexattrat=466,466
+utime=132,- utimes=235,- utimensat=280,88 futimesat=261,- truncate=76,45 file_setattr=469,469 mknod=133,- mknodat=259,33
 inotify_init=253,- inotify_init1=294,26 inotify_add_watch=254,27 fanotify_init=300,262 fanotify_mark=301,263
 getxattr=191,8 lgetxattr=192,9 fgetxattr=193,10 getxattrat=464,464 listxattr=194,11 llistxattr=195,12
 flistxattr=196,13 listxattrat=465,465 readlink=89,- readlinkat=267,78 flock=73,32 mincore=27,232 cachestat=451,451

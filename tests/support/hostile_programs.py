@@ -614,11 +614,53 @@ for number in range(40):
     kept[-1].flush()
 time.sleep(1)
 print("BROKE OUT")""",
-        ends=("disk",),
+        ends=("exit", "disk"),
     ),
     Hostile(
         "makes files without end",
         'for number in range(3000): open(f"file{number}", "w").close(); time.sleep(0.0005)\nprint("BROKE OUT")',
+        ends=("disk",),
+    ),
+    Hostile(
+        "makes files without end after its main thread has ended",
+        """
+import threading
+def fill():
+    for number in range(3000):
+        open(f"file{number}", "w").close()
+        time.sleep(0.0005)
+    os.write(1, b"BROKE OUT")
+threading.Thread(target=fill).start()
+ctypes.CDLL(None).syscall(ctypes.c_long({"x86_64": 60}.get(os.uname().machine, 93)), 0)""",
+        ends=("disk",),
+    ),
+    Hostile(
+        "moves a full folder to where it has just been looked at",
+        """
+import threading
+names = [f"folder{number}" for number in range(100)]
+for name in names:
+    os.mkdir(name)
+    open(name + "/touched", "w").close()
+    os.unlink(name + "/touched")
+time.sleep(0.1)
+looked_at = sorted(names, key=lambda name: os.stat(name).st_atime_ns)
+first, last = looked_at[0], looked_at[-1]
+os.mkdir(last + "/full")
+folder = os.open(last + "/full", os.O_RDONLY)
+def move():
+    while True:
+        for here, there in ((last, first), (first, last)):
+            before = os.stat(there if here == last else here).st_atime_ns
+            until = time.monotonic() + 0.03
+            while os.stat(there if here == last else here).st_atime_ns == before and time.monotonic() < until:
+                pass
+            os.rename(here + "/full", there + "/full")
+threading.Thread(target=move, daemon=True).start()
+for number in range(40):
+    os.write(os.open(f"big{number}", os.O_WRONLY | os.O_CREAT, dir_fd=folder), bytes(2**20))
+time.sleep(1)
+print("BROKE OUT")""",
         ends=("disk",),
     ),
     Hostile(

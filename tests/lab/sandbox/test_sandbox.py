@@ -134,7 +134,13 @@ def test_an_error_shows_as_python_shows_it(backend: str) -> None:
 
 @pytest.mark.parametrize(
     ("code", "returncode"),
-    [("raise SystemExit(3)", 3), ("import sys; sys.exit('no')", 1), ("this is no Python", 1), ("print('\0')", 1)],
+    [
+        ("raise SystemExit(3)", 3),
+        ("import sys; sys.exit('no')", 1),
+        ("this is no Python", 1),
+        ("print('\0')", 1),
+        ("raise SystemExit(-1)", 255),
+    ],
 )
 def test_the_exit_status_comes_back(code: str, returncode: int, backend: str) -> None:
     result = run_untrusted(code, {}, backend=backend)
