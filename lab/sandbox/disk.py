@@ -137,8 +137,11 @@ def _opened(top: Path, place: tuple[str, ...]) -> Iterator[int]:
 
 
 def _mapped_without_name(maps: bytes, folder: Path) -> set[int]:
-    """Inodes of removed files of the folder, from /proc/PID/maps: address, rights, offset, device, inode, path."""
-    within = os.fsencode(folder) + b"/"
+    """Inodes of removed files of the folder, from /proc/PID/maps: address, rights, offset, device, inode, path.
+
+    The kernel writes a line end in a path as \\012, and nothing else in another way.
+    """
+    within = os.fsencode(folder).replace(b"\n", rb"\012") + b"/"
     lines = (line.split(maxsplit=5) for line in maps.splitlines() if line.endswith(b" (deleted)"))
     return {int(fields[4]) for fields in lines if len(fields) == 6 and fields[5].startswith(within)}
 

@@ -512,6 +512,26 @@ def test_what_is_printed_is_the_same_wherever_it_runs(backend: str, tmp_path: Pa
     assert str(tmp_path) not in results[0].stderr
 
 
+def test_the_disk_limit_holds_in_a_folder_with_any_name(
+    backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place := tmp_path / "a line\nand another (deleted)").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    code = """
+import ctypes, os, time
+libc = ctypes.CDLL(None)
+for _ in range(2):
+    file = os.open("removed", os.O_RDWR | os.O_CREAT)
+    os.unlink("removed")
+    os.write(file, bytes(12 * 2**20))
+    libc.mmap(0, 4096, 1, 2, file, 0)
+    os.close(file)
+time.sleep(0.5)
+"""
+    result = run_untrusted(code, {}, limits=LIMITS, backend=backend)
+    assert result.ended == "disk" or "No space left" in result.stderr, result
+
+
 def test_a_backend_that_the_environment_names_wrongly_stops_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAB_SANDBOX", "sandbocks")
     with pytest.raises(SandboxUnavailable, match="LAB_SANDBOX='sandbocks'.*sandlock"):
