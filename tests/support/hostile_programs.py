@@ -627,12 +627,16 @@ print("BROKE OUT")""",
 import threading
 def fill():
     for number in range(3000):
-        open(f"file{number}", "w").close()
+        try:
+            open(f"file{number}", "w").close()
+        except OSError:  # sandlock opens nothing for it any more
+            os.write(1, b"HELD")
+            os._exit(0)
         time.sleep(0.0005)
     os.write(1, b"BROKE OUT")
 threading.Thread(target=fill).start()
 ctypes.CDLL(None).syscall(ctypes.c_long({"x86_64": 60}.get(os.uname().machine, 93)), 0)""",
-        ends=("disk",),
+        ends=("exit", "disk"),
     ),
     Hostile(
         "moves a full folder to where it has just been looked at",
