@@ -1,9 +1,10 @@
 """How much of the disk a program holds, looked at from outside where no limit of the kernel says so.
 
 A hostile program moves things about while we look: it puts a link where a folder was, gives a folder a new name every
-moment, holds files that it has removed. So its folder is walked from descriptor to descriptor and never through a link;
-no look goes on beyond a limit or the deadline; and where something could not be looked at, the program is stopped for
-a second look.
+moment, from where we look next to where we have been, holds files that it has removed. So its folder is walked from
+descriptor to descriptor and never through a link; no look goes on beyond a limit or the deadline; and the program is
+stopped for a second look where something could not be looked at, or where it has written more than it may hold and has
+folders to move that to.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def too_much(pid: int, alive: int, job: Job, deadline: float) -> bool:
     """
     look = _Look(job, deadline)
     look.at(pid)
-    if look.puzzled and not look.over:
+    if look.puzzled and not look.too_much:
         with _stopped(pid, alive, deadline):
             look = _Look(job, deadline, standing=True)
             look.at(pid)
@@ -51,7 +52,7 @@ class _Look:
     """What one look has found so far, size in bytes.
 
     standing: the program is stopped meanwhile. puzzled: something could not be looked at; it may have gone since it was
-    listed, and of a process that is just ending not everybody may see all.
+    listed, and of a process that is just ending not everybody may see all. Or it may have been moved meanwhile.
     """
 
     job: Job
@@ -68,7 +69,7 @@ class _Look:
 
     @property
     def over(self) -> bool:
-        return self.too_much or time.monotonic() > self.deadline
+        return self.too_much or time.monotonic() > self.deadline or (self.puzzled and not self.standing)
 
     def at(self, pid: int) -> None:
         # What is removed never gets a name again, so whatever slips between these two is seen by the next look.
@@ -86,6 +87,7 @@ class _Look:
                         self.size += seen.st_blocks * BLOCK
                         if stat.S_ISDIR(seen.st_mode):
                             waiting.append((*place, entry.name))
+                            self.puzzled |= _written(pid) > self.job.limits.disk_mb * MB
 
     def _removed(self, pid: int) -> None:
         """Adds the files without a name that the program holds open or mapped.
@@ -93,7 +95,7 @@ class _Look:
         Its threads share memory and open files (`system_calls` sees to that), so any that lives shows those of all; the
         first one may have ended alone.
         """
-        for task in _tasks(pid):
+        for task in tasks(pid):
             with self._noting():
                 if not (maps := (task / "maps").read_bytes()):
                     continue
@@ -101,7 +103,7 @@ class _Look:
                 for name in os.listdir(task / "fd"):
                     with self._noting():
                         seen = os.stat(task / "fd" / name)
-                        if stat.S_ISREG(seen.st_mode) and seen.st_nlink == 0 and seen.st_ino not in open_inodes:
+                        if seen.st_nlink == 0 and seen.st_ino not in open_inodes:
                             open_inodes.add(seen.st_ino)
                             self.size += seen.st_blocks * BLOCK
                 if _mapped_without_name(maps, self.job.folder) - open_inodes:
@@ -135,10 +137,22 @@ def _opened(top: Path, place: tuple[str, ...]) -> Iterator[int]:
 
 
 def _mapped_without_name(maps: bytes, folder: Path) -> set[int]:
-    """Inodes of removed files of the folder, from /proc/PID/maps: address, rights, offset, device, inode, path."""
-    within = os.fsencode(folder) + b"/"
+    """Inodes of removed files of the folder, from /proc/PID/maps: address, rights, offset, device, inode, path.
+
+    The kernel writes a line end in a path as \\012, and nothing else in another way.
+    """
+    within = os.fsencode(folder).replace(b"\n", rb"\012") + b"/"
     lines = (line.split(maxsplit=5) for line in maps.splitlines() if line.endswith(b" (deleted)"))
     return {int(fields[4]) for fields in lines if len(fields) == 6 and fields[5].startswith(within)}
+
+
+def _written(pid: int) -> float:
+    """Bytes that it has ever written, see /proc/PID/io in proc(5): by calls, or by pages on a disk."""
+    try:
+        fields = dict(line.split(": ") for line in Path(f"/proc/{pid}/io").read_text().splitlines())
+        return max(int(fields["wchar"]), int(fields["write_bytes"]))
+    except (OSError, KeyError):  # a kernel that does not count
+        return math.inf
 
 
 @contextlib.contextmanager
@@ -147,7 +161,7 @@ def _stopped(pid: int, alive: int, deadline: float) -> Iterator[None]:
     with contextlib.suppress(ProcessLookupError):
         signal.pidfd_send_signal(alive, signal.SIGSTOP)
     until = min(deadline, time.monotonic() + STOPPING_S)
-    while time.monotonic() < until and any(_state(task) not in "TtZX" for task in _tasks(pid)):
+    while time.monotonic() < until and any(_state(task) not in "TtZX" for task in tasks(pid)):
         time.sleep(0.001)
     try:
         yield
@@ -156,7 +170,7 @@ def _stopped(pid: int, alive: int, deadline: float) -> Iterator[None]:
             signal.pidfd_send_signal(alive, signal.SIGCONT)
 
 
-def _tasks(pid: int) -> list[Path]:
+def tasks(pid: int) -> list[Path]:
     """Folders of its threads under /proc; none once it has gone."""
     try:
         return [Path(f"/proc/{pid}/task/{name}") for name in os.listdir(f"/proc/{pid}/task")]

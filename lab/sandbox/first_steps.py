@@ -7,12 +7,12 @@ from lab.sandbox.program import MAIN, MB, Job
 from lab.sandbox.system_calls import OWN_PID, program_filter
 
 # What the steps below write to standard output when they are done. All that can fail before is the machine's; what can
-# fail after it, reading and compiling the source included, is the program's, which can no longer unwrite it.
+# fail after it, reading and compiling the source included, is the program's, which can no longer take it back.
 BEGUN = b"\x02"
 
 # Runs as `python -c PROGRAM MAIN OWN_PID FILTER LIMIT=VALUE...`; each further import would cost milliseconds.
 BOOTSTRAP = """
-import ctypes, os, resource, sys
+import ctypes, os, resource, sys, time
 
 def confine(own_pid, steps, *limits):
     for name, _, value in (limit.partition("=") for limit in limits):
@@ -47,12 +47,18 @@ def see_that_the_parent_lives():
     else:
         os._exit(1)
 
+def wait_until_it_is_read():
+    # Where there is a /proc, a pipe opens at its other end too: the program could take back what our parent awaits.
+    unread = ctypes.c_int()
+    while ctypes.CDLL(None).ioctl(1, 0x541B, ctypes.byref(unread)) == 0 and unread.value:  # FIONREAD of <asm/ioctls.h>
+        time.sleep(0.0002)
+
 def shown(kind, error, trace):
     error.with_traceback(trace.tb_next if trace else None)
     sys.__excepthook__(kind, error, error.__traceback__)
 
 see_that_the_parent_lives()
-if len(sys.argv) > 2:
+if confined := len(sys.argv) > 2:
     confine(*sys.argv[2:])
 main = type(sys)("__main__")
 main.__file__ = os.path.join(os.getcwd(), sys.argv[1])
@@ -61,6 +67,8 @@ sys.modules["__main__"], sys.argv, sys.excepthook = main, [main.__file__], shown
 sys.path.insert(0, os.getcwd())
 with open(main.__file__, "rb") as file:
     os.write(1, b"\\x02")
+    if confined:
+        wait_until_it_is_read()
     source = file.read()
 exec(compile(source, main.__file__, "exec"), main.__dict__)
 """
@@ -79,7 +87,7 @@ def command(job: Job, confined: bool = True) -> list[str]:
         "CPU": job.kernel_cpu_s,
         "FSIZE": job.limits.disk_mb * MB,
         "NOFILE": job.limits.open_files,
-        "CORE": 0,
+        "CORE": 1,  # at 0 a kernel that hands crashes to a program of the host still starts that one; core(5)
         "MEMLOCK": 0,
         # Of the user's, of which all processes have one supply: beyond it, nobody could make a timer any more.
         "SIGPENDING": 64,

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+from lab.sandbox import disk
 from lab.sandbox.faults import BackendRefused, SandboxFailed
 from lab.sandbox.first_steps import command
 from lab.sandbox.interpreter import environment, interpreter
@@ -20,6 +21,7 @@ from lab.sandbox.program import MB, WORK, Job
 
 INSTALL = "apt install bubblewrap (0.7 or newer)"
 NOBODY = "65534"
+SIGNALS = 64
 DEVICES = ("/dev/null", "/dev/urandom")
 STARTING_S = 10.0  # and as long to end by itself
 ENDING_S = 0.5
@@ -67,7 +69,7 @@ class Contained:
             raise SandboxFailed("bubblewrap did not end with its program") from None
         if status < 0:  # the program sees no process but itself, so it cannot have sent this
             raise SandboxFailed(f"bubblewrap was killed by signal {-status} while a program ran")
-        return 128 - status if status > 128 else status
+        return 128 - status if 128 < status <= 128 + SIGNALS else status
 
     def folder_gone(self) -> bool:
         return False  # nothing on the host is part of it
@@ -75,10 +77,12 @@ class Contained:
     def holds_too_much(self, alive: int, deadline: float) -> bool:
         """The kernel counts, removed files that are still held included."""
         if self.folder is None:
-            try:
-                self.folder = os.open(f"/proc/{self.pid}/root{WORK}", os.O_PATH | os.O_DIRECTORY)
-            except (FileNotFoundError, ProcessLookupError):  # it has ended already
-                return False
+            for task in disk.tasks(self.pid):  # its first thread may have ended alone
+                with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                    self.folder = os.open(f"{task}/root{WORK}", os.O_PATH | os.O_DIRECTORY)
+                    break
+            else:
+                return False  # it has ended already
         seen = os.fstatvfs(self.folder)
         size, entries = (seen.f_blocks - seen.f_bfree) * seen.f_frsize, seen.f_files - seen.f_ffree
         return size > self.limits.disk_mb * MB or entries - 1 > self.limits.disk_entries  # without the folder itself

@@ -178,6 +178,18 @@ attempt(ends[0].sendto, b"x", chr(0) + facts["abstract datagram"])""",
     Hostile("opens a raw socket", "import socket; attempt(socket.socket, socket.AF_INET, socket.SOCK_RAW, 1)"),
     Hostile("opens a packet socket", "import socket; attempt(socket.socket, socket.AF_PACKET, socket.SOCK_RAW, 0)"),
     Hostile("opens a netlink socket", "import socket; attempt(socket.socket, socket.AF_NETLINK, socket.SOCK_RAW, 0)"),
+    Hostile(
+        "has the kernel load a network protocol",
+        """
+import socket
+try:
+    socket.socketpair(30, socket.SOCK_STREAM)  # AF_TIPC, a module on most machines
+except PermissionError:
+    print("HELD")
+except OSError as error:
+    print("BROKE OUT", "the kernel looked for it:", error)""",
+        tame=True,
+    ),
     Hostile("opens a socket of virtual machines", "import socket; attempt(socket.socket, socket.AF_VSOCK, 1, 0)"),
 ]
 
@@ -217,6 +229,18 @@ os.write(writing, b"x")""",
         'attempt(os.sched_setscheduler, facts["victim"], os.SCHED_IDLE, os.sched_param(0))',
         tame=True,
     ),
+    Hostile("asks for another's group", 'attempt(os.getpgid, facts["victim"])', tame=True),
+    Hostile("asks for another's session", 'attempt(os.getsid, facts["victim"])', tame=True),
+    Hostile("asks how another is scheduled", 'attempt(os.sched_getscheduler, facts["victim"])', tame=True),
+    Hostile("asks how fast another may run", 'attempt(os.getpriority, os.PRIO_PROCESS, facts["victim"])', tame=True),
+    Hostile(
+        "asks for another's rights",
+        """
+import struct
+header = struct.pack("=Ii", 0x20080522, facts["victim"])
+attempt(call, "capget", header, ctypes.create_string_buffer(24))""",
+        tame=True,
+    ),
     Hostile("arranges to outlive its parent", 'attempt(call, "prctl", 1, 0, 0, 0, 0)'),
     Hostile("joins its parent's group", 'attempt(os.setpgid, 0, facts["group"])'),
     Hostile("leaves its session", "attempt(os.setsid)"),
@@ -239,6 +263,19 @@ KERNEL = [
     Hostile("handles its own page faults", 'attempt(call, "userfaultfd", 0)'),
     Hostile("makes a file in memory", 'attempt(os.memfd_create, "x")', tame=True),
     Hostile("shares memory beside its limit", 'attempt(call, "shmget", 0, 2**30, 0o1600)'),
+    Hostile(
+        "brings a filter of its own, which writes the kernel's log",
+        """
+import struct
+class Filter(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("steps", ctypes.c_char_p)]
+log = struct.pack("=HBBI", 6, 0, 0, 0x7FFC0000)
+attempt(call, "seccomp", 1, 0, ctypes.byref(Filter(1, log)))""",
+    ),
+    Hostile(
+        "has its crash handed to a program of the host",
+        "import resource; attempt(resource.setrlimit, resource.RLIMIT_CORE, (0, 0))",
+    ),
     Hostile("changes the clock", "attempt(time.clock_settime, time.CLOCK_REALTIME, time.time())"),
     Hostile("renames the machine", 'attempt(call, "sethostname", b"x", 1)'),
     Hostile("makes the machine write its disks out", 'attempt(call, "sync")'),
@@ -486,6 +523,13 @@ print("HELD, as those beyond the limit are dropped")
 time.sleep(0.5)""",
     ),
     Hostile("makes timers", 'attempt(call, "timer_create", 0, 0, ctypes.byref(ctypes.c_long()))', tame=True),
+    Hostile(
+        "enlarges what the kernel keeps for a socket",
+        """
+import socket
+attempt(socket.socketpair()[0].setsockopt, socket.SOL_SOCKET, socket.SO_SNDBUF, 2**30)""",
+        tame=True,
+    ),
     Hostile("enlarges a pipe", "import fcntl; attempt(fcntl.fcntl, os.pipe()[1], 1031, 2**20)", tame=True),
     Hostile(
         "locks a file it is given",
@@ -516,6 +560,11 @@ TELLING = [
     ],
     Hostile("reads an attribute of a host file", 'attempt(os.getxattr, facts["canary"], "user.secret")', tame=True),
     Hostile("lists the attributes of a host file", 'attempt(os.listxattr, facts["canary"])', tame=True),
+    Hostile(
+        "asks for the flags of a host file",
+        'attempt(call, "file_getattr", -100, facts["canary"].encode(), ctypes.create_string_buffer(24), 24, 0)',
+    ),
+    Hostile("goes on while it is looked at", "import signal; attempt(os.kill, os.getpid(), signal.SIGCONT)", tame=True),
     Hostile("keeps us from looking at it", 'attempt(call, "prctl", 4, 0, 0, 0, 0)'),
 ]
 
@@ -565,11 +614,57 @@ for number in range(40):
     kept[-1].flush()
 time.sleep(1)
 print("BROKE OUT")""",
-        ends=("disk",),
+        ends=("exit", "disk"),
     ),
     Hostile(
         "makes files without end",
         'for number in range(3000): open(f"file{number}", "w").close(); time.sleep(0.0005)\nprint("BROKE OUT")',
+        ends=("disk",),
+    ),
+    Hostile(
+        "makes files without end after its main thread has ended",
+        """
+import threading
+def fill():
+    for number in range(3000):
+        try:
+            open(f"file{number}", "w").close()
+        except OSError:  # sandlock opens nothing for it any more
+            os.write(1, b"HELD")
+            os._exit(0)
+        time.sleep(0.0005)
+    os.write(1, b"BROKE OUT")
+threading.Thread(target=fill).start()
+ctypes.CDLL(None).syscall(ctypes.c_long({"x86_64": 60}.get(os.uname().machine, 93)), 0)""",
+        ends=("exit", "disk"),
+    ),
+    Hostile(
+        "moves a full folder to where it has just been looked at",
+        """
+import threading
+names = [f"folder{number}" for number in range(100)]
+for name in names:
+    os.mkdir(name)
+    open(name + "/touched", "w").close()
+    os.unlink(name + "/touched")
+time.sleep(0.1)
+looked_at = sorted(names, key=lambda name: os.stat(name).st_atime_ns)
+first, last = looked_at[0], looked_at[-1]
+os.mkdir(last + "/full")
+folder = os.open(last + "/full", os.O_RDONLY)
+def move():
+    while True:
+        for here, there in ((last, first), (first, last)):
+            before = os.stat(there if here == last else here).st_atime_ns
+            until = time.monotonic() + 0.03
+            while os.stat(there if here == last else here).st_atime_ns == before and time.monotonic() < until:
+                pass
+            os.rename(here + "/full", there + "/full")
+threading.Thread(target=move, daemon=True).start()
+for number in range(40):
+    os.write(os.open(f"big{number}", os.O_WRONLY | os.O_CREAT, dir_fd=folder), bytes(2**20))
+time.sleep(1)
+print("BROKE OUT")""",
         ends=("disk",),
     ),
     Hostile(

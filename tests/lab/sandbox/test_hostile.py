@@ -243,6 +243,31 @@ def test_signals_that_a_program_queues_leave_enough_for_the_other_processes_of_i
     assert running.result().ended == "exit" and most < 1000
 
 
+def test_a_program_cannot_take_back_that_it_has_begun(backend: str) -> None:
+    """It may read its own pipe through /proc; while this process is busy, it would be first."""
+    code = """
+import os
+try:
+    os.read(os.open("/proc/self/fd/1", os.O_RDONLY | os.O_NONBLOCK), 1)
+except OSError:
+    print("HELD")
+"""
+    busy = True
+
+    def keep_busy() -> None:
+        while busy:
+            sum(range(3000))
+
+    with ThreadPoolExecutor(6) as pool:
+        for _ in range(6):
+            pool.submit(keep_busy)
+        try:
+            results = [run_untrusted(code, {}, backend=backend) for _ in range(3)]
+        finally:
+            busy = False
+    assert [(result.ended, result.stdout) for result in results] == [("exit", "HELD\n")] * 3
+
+
 def test_an_honest_program_runs_after_all_these(backend: str) -> None:
     an_honest_program_runs(backend)
 

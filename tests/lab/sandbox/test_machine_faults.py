@@ -177,7 +177,7 @@ CPU = """
 import ctypes, resource
 assert resource.getrlimit(resource.RLIMIT_CPU)[0] > 0
 libc, two = ctypes.CDLL(None), (ctypes.c_ulong * 2)(1, 1)
-assert resource.setrlimit(resource.RLIMIT_CORE, (0, 0)) is None
+assert resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)) is None
 if 0 in (libc.setrlimit(0, two), libc.prlimit(0, 0, two, None), libc.syscall(160, 0, two), libc.syscall(164, 0, two)):
     while True: pass
 """

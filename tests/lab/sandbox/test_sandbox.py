@@ -134,7 +134,13 @@ def test_an_error_shows_as_python_shows_it(backend: str) -> None:
 
 @pytest.mark.parametrize(
     ("code", "returncode"),
-    [("raise SystemExit(3)", 3), ("import sys; sys.exit('no')", 1), ("this is no Python", 1), ("print('\0')", 1)],
+    [
+        ("raise SystemExit(3)", 3),
+        ("import sys; sys.exit('no')", 1),
+        ("this is no Python", 1),
+        ("print('\0')", 1),
+        ("raise SystemExit(-1)", 255),
+    ],
 )
 def test_the_exit_status_comes_back(code: str, returncode: int, backend: str) -> None:
     result = run_untrusted(code, {}, backend=backend)
@@ -504,6 +510,26 @@ def test_what_is_printed_is_the_same_wherever_it_runs(backend: str, tmp_path: Pa
     assert results[0].stderr == results[1].stderr
     assert '"/untrusted/main.py"' in results[0].stderr and '"/python/json/' in results[0].stderr
     assert str(tmp_path) not in results[0].stderr
+
+
+def test_the_disk_limit_holds_in_a_folder_with_any_name(
+    backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place := tmp_path / "a line\nand another (deleted)").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    code = """
+import ctypes, os, time
+libc = ctypes.CDLL(None)
+for _ in range(2):
+    file = os.open("removed", os.O_RDWR | os.O_CREAT)
+    os.unlink("removed")
+    os.write(file, bytes(12 * 2**20))
+    libc.mmap(0, 4096, 1, 2, file, 0)
+    os.close(file)
+time.sleep(0.5)
+"""
+    result = run_untrusted(code, {}, limits=LIMITS, backend=backend)
+    assert result.ended == "disk" or "No space left" in result.stderr, result
 
 
 def test_a_backend_that_the_environment_names_wrongly_stops_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
