@@ -121,6 +121,13 @@ def test_a_program_or_its_supervisor_killed_from_outside(backend: str, started: 
     assert not list(Path(tempfile.gettempdir()).glob(started[0][0].folder.name))
 
 
+def test_a_program_killed_from_outside_as_for_want_of_memory(backend: str, started: list[tuple[Job, Any]]) -> None:
+    thread = while_it_runs(started, lambda _, child: os.kill(child.pid, signal.SIGKILL))
+    with pytest.raises(SandboxFailed, match="killed from outside"):
+        run_untrusted(SLEEPER, {}, timeout=60, backend=backend)
+    thread.join()
+
+
 def test_a_program_or_its_supervisor_stopped_from_outside_still_ends_at_its_deadline(
     backend: str, started: list[tuple[Job, Any]]
 ) -> None:
