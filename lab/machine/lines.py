@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lab.machine.files import checksum, damaged, read_json, read_whole
+from lab.machine.reading import checksum, damaged, read_json, read_whole
 
 MANIFEST = "manifest.json"
 SUM = b', "sum": "'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from lab.machine import manifests
 from lab.machine.faults import MissingData
 from lab.machine.spelling import hint
 
@@ -21,8 +22,6 @@ def official_data() -> Path:
     Raises MissingData if `LAB_DATA`, or what is in the other's place, is no folder that can be read: made data instead
     would answer another question.
     """
-    from lab.machine import manifests  # it writes files, and these are told by their paths
-
     named = os.environ.get("LAB_DATA")
     folder = Path(named or ROOT / "data" / "official")
     if named or os.path.lexists(folder):
@@ -76,8 +75,6 @@ def choose_data(data: str, present: bool, what: str) -> str:
     in the folder of official data, "auto" is made; where a part is, or a damaged file, nothing but "made" goes on.
     Raises MissingData if "official" is asked for and absent, DamagedData, ValueError for another word.
     """
-    from lab.machine import manifests
-
     kinds = ("auto", "official", "made")
     if data not in kinds:
         raise ValueError(f"data={data!r}; choose one of {', '.join(map(repr, kinds))}{hint(str(data), kinds)}")

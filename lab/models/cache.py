@@ -20,8 +20,8 @@ from typing import Any
 
 from lab.machine import progress
 from lab.machine.faults import Unavailable
-from lab.machine.files import checksum
 from lab.machine.paths import answer_cache
+from lab.machine.reading import checksum
 from lab.models.single_flight import single_flight
 
 _inherited: list[sqlite3.Connection] = []  # a parent's connections, kept from the garbage collector, which closes them

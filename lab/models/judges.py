@@ -11,8 +11,8 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from lab.machine.files import read_table
 from lab.machine.paths import published_data
+from lab.machine.reading import read_table
 from lab.machine.spelling import hint
 
 

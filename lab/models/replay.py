@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from lab.machine.faults import Unavailable
-from lab.machine.files import damaged, read_json, read_whole, typed
 from lab.machine.lines import MANIFEST, lines_in
 from lab.machine.paths import ROOT, recordings_folder, runs_folder, shown
+from lab.machine.reading import damaged, read_json, read_whole, typed
 from lab.machine.spelling import hint
 from lab.models import engines
 from lab.models.backbone import Answer, request_of

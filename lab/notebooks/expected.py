@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from lab.machine import progress
-from lab.machine.files import damaged, read_json, read_yaml, typed, write_atomically
+from lab.machine.files import write_atomically
 from lab.machine.paths import shown
+from lab.machine.reading import damaged, read_json, read_yaml, typed
 from lab.machine.spelling import hint
 from lab.notebooks.documents import FOLDER, committed, name_of, read
 from lab.notebooks.parameters import declared

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from lab.machine.files import read_json, write_atomically
+from lab.machine.files import write_atomically
 from lab.machine.paths import REHEARSAL
+from lab.machine.reading import read_json
 from lab.notebooks.execute import Job, execute
 from lab.runs.forecast import Planned
 from lab.runs.run import EPISODES, OPENED, USAGE, Manifest, read_lines

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lab.machine.files import damaged, read_table, read_yaml
+from lab.machine.reading import damaged, read_table, read_yaml
 from lab.notebooks.documents import FOLDER
 from lab.notebooks.expected import Reported, Value, reported
 from lab.results import figures

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lab.machine.faults import MissingData
-from lab.machine.files import damaged, read_text
 from lab.machine.paths import published_data
+from lab.machine.reading import damaged, read_text
 from lab.results import verdicts
 from lab.results.exports import EMPTY
 from lab.results.exports import write as write  # a notebook writes its table with tables.write(frame, "1_sdp/table2")

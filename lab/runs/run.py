@@ -29,10 +29,11 @@ from typing import IO, Any, TypeVar
 
 from lab.machine import progress
 from lab.machine.faults import DamagedFile
-from lab.machine.files import append_durably, damaged, read_json, typed, write_atomically
+from lab.machine.files import append_durably, write_atomically
 from lab.machine.lines import MANIFEST, REMEDY, Line, lines_in, sealed
 from lab.machine.lines import read_lines as read_lines  # of a run's files, for whoever reads them
 from lab.machine.paths import notebook_name, runs_folder
+from lab.machine.reading import damaged, read_json, typed
 from lab.machine.versions import code_hash, git_commit, package_versions
 from lab.models.cache import canonical
 from lab.models.replay import ANSWERS

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from lab.machine.files import checksum
+from lab.machine.reading import checksum
 from lab.models.cache import Database, default_path, note_damaged, tell_damaged
 from statefactory.embeddings.vectors import UnusableEmbedding, unit
 

@@ -401,10 +401,9 @@ def fill():
         os.unlink("big")
         os.write(file, chunk)
     time.sleep(1)
-    os.write(1, b"BROKE OUT")
-threading.Thread(target=fill).start()
+threading.Thread(target=attempt, args=(fill,)).start()
 libc.syscall(ctypes.c_long({"x86_64": 60}.get(os.uname().machine, 93)), 0)""",
-        ends=("disk",),
+        ends=("exit", "disk"),
     ),
     Hostile(
         "fills the disk with files that never had a name",

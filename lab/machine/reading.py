@@ -1,0 +1,125 @@
+"""Readers of the suite's own files, which tell of a damaged one which it is, where, and what to do."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import zlib
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from lab.machine.faults import DamagedFile
+from lab.machine.paths import ROOT, shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pydantic import TypeAdapter
+
+T = TypeVar("T")
+
+
+def checksum(*parts: bytes) -> int:
+    """CRC-32 of the parts, one behind the other: it tells accidents of a disk or a hand, and no forgery."""
+    sum_ = 0
+    for part in parts:
+        sum_ = zlib.crc32(part, sum_)
+    return sum_
+
+
+def damaged(path: Path, why: object, remedy: str = "", line: int = 0) -> DamagedFile:
+    """The error of a damaged file. remedy: what to do; by default that of a file which the repository holds."""
+    told = f"{shown(path)}{f', line {line}' if line else ''} is damaged: {' '.join(str(why).split())}"
+    inside = path.is_relative_to(ROOT)
+    default = f"Restore it{f': git checkout -- {shown(path)}' if inside else ' from where it came'}"
+    return DamagedFile(f"{told}. {remedy or default}")
+
+
+def read_whole(path: Path, remedy: str = "", sha256: str = "") -> bytes:
+    """A file's bytes, of a gzipped one what is packed. sha256: what the file has to have, "" for any.
+
+    Raises DamagedFile, also for what is no file, or may not be read.
+    """
+    try:
+        data = path.read_bytes()
+        if sha256 and hashlib.sha256(data).hexdigest() != sha256:
+            raise ValueError("it is not the file that was written, by its sha256")
+        return gzip.decompress(data) if path.suffix == ".gz" else data
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise damaged(path, getattr(error, "strerror", None) or error, remedy) from None
+
+
+def read_text(path: Path, remedy: str = "") -> str:
+    """A file's text. Raises DamagedFile."""
+    data = read_whole(path, remedy)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise damaged(path, error, remedy, data.count(b"\n", 0, error.start) + 1) from None
+
+
+def typed(value: Any, form: type[T]) -> T:
+    """A value of JSON or YAML as `form`, anything that pydantic validates. Raises ValueError saying what is wrong."""
+    from pydantic import ValidationError
+
+    try:
+        return cast(T, _adapter(cast(Any, form)).validate_python(value))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise ValueError(f"{where}: {first['msg']}" if where else first["msg"]) from None
+
+
+@cache
+def _adapter(form: Any) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(form)
+
+
+def read_json(path: Path, form: type[T], remedy: str = "") -> T:
+    """What a JSON file holds, as `form`. Raises DamagedFile."""
+    text = read_text(path, remedy)
+    try:
+        return typed(json.loads(text), form)
+    except (ValueError, RecursionError) as error:
+        raise damaged(path, error, remedy) from None
+
+
+def read_yaml(path: Path) -> list[Any]:
+    """The entries of a YAML list that the repository holds. Raises DamagedFile, also for one without entries."""
+    import yaml
+
+    try:
+        entries = yaml.safe_load(read_text(path))
+    except (yaml.YAMLError, RecursionError) as error:
+        raise damaged(path, error) from None
+    if not isinstance(entries, list) or not entries:
+        raise damaged(path, "it holds no list of entries")
+    return entries
+
+
+def read_table(path: Path, columns: Sequence[str] = (), numbers: Sequence[str] = (), sha256: str = "") -> pd.DataFrame:
+    """A CSV file that the suite wrote.
+
+    columns: those that it must have. numbers: columns that hold nothing else, or are empty. Raises DamagedFile.
+    """
+    import io
+
+    import pandas as pd
+
+    data = read_whole(path, sha256=sha256)
+    try:
+        if not data.endswith(b"\n"):  # the csv module ends every row so
+            raise ValueError("it ends in the middle of a line")
+        # "none" is a backbone, and no empty cell.
+        rows = pd.read_csv(io.BytesIO(data), keep_default_na=False, na_values=[""])
+        if missing := [name for name in columns if name not in rows]:
+            raise ValueError(f"it has no column {', '.join(missing)}")
+        for name in set(numbers) & set(rows):
+            rows[name] = rows[name].astype(float)
+    except ValueError as error:
+        raise damaged(path, error) from None
+    return rows
