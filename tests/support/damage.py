@@ -184,7 +184,8 @@ def truth(engine: str = ENGINE) -> dict[str, Any]:
         filled(Path(place), engine)
         lines = (Path(place) / "episodes.jsonl").read_bytes().splitlines(keepends=True)
         with Run(Path(place), manifest(TASKS, engine)) as run:
-            return {episode.task: (episode.result, line) for episode, line in zip(run.results(), lines, strict=True)}
+            by_task = {json.loads(line)["task"]: line for line in lines}  # in the order in which they were played
+            return {episode.task: (episode.result, by_task[episode.task]) for episode in run.results()}
 
 
 def resumed(folder: Path, damaged: Path) -> tuple[str, str]:
