@@ -88,7 +88,8 @@ def build_all(
     with a note, on a machine that its compiler does not run on. held_out: `statefactory.benchmark.held_out`'s tasks.
     """
     if data == "auto":
-        data = "official" if all(BY_NAME[name].resolve(data) == "official" for name in domains) else "made"
+        kinds = {BY_NAME[name].resolve(data) for name in domains}  # all of them: a damaged one is told in any case
+        data = "official" if kinds == {"official"} else "made"
     built: dict[str, Built] = {}
     for name in domains:
         try:

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from hall_world import Hall, domain, hall
-from lab.machine.faults import MissingData
+from lab.machine.faults import DamagedData, MissingData
 from lab.machine.paths import ROOT
 from lab.runs.run import read_lines
-from statefactory.benchmark.build import BuildFailed, Built, build
+from statefactory.benchmark.build import BuildFailed, Built, build, build_all
 
 BUILD = """
 import sys
@@ -129,6 +129,16 @@ def test_pairs_that_raise_errors_stop_the_file_and_are_named(tmp_path: Path) -> 
 def test_official_data_that_is_absent_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(MissingData, match="hall"):
         build(domain(), "official", folder=tmp_path)
+
+
+def test_damaged_data_of_one_domain_is_told_though_that_of_another_is_wholly_absent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAB_DATA", str(tmp_path))
+    (tmp_path / "blocksworld").mkdir()
+    (tmp_path / "blocksworld" / "generated_basic_501.jsonl.gz").write_bytes(b"half a file")
+    with pytest.raises(DamagedData, match="generated_basic_501"):
+        build_all("auto", limit=1, domains=("alfworld", "blocksworld"))
 
 
 def test_an_unknown_domain_is_named() -> None:
