@@ -1,0 +1,1 @@
+"""Learned reward models."""
