@@ -88,14 +88,15 @@ def scorer(folder: Path, base: str = "") -> Scorer:
     """
     adapter = read(folder)
     place = backbones.located(base or adapter.recipe.base)
-    found = backbones.fingerprint(place)
-    if found != adapter.card["base"]["sha256"]:
+    found, trained = backbones.fingerprint(place), adapter.card["base"]
+    if found != trained["sha256"]:
         raise UnusableAdapter(
-            f"{adapter.name} was trained on {adapter.card['base']['name']} with sha256 {adapter.card['base']['sha256']}; "
-            f"the weights in {shown(place)} have {found}. Name the folder of the right ones, or train anew"
+            f"{adapter.name} was trained on {trained['name']} with sha256 {trained['sha256']}; the weights in {shown(place)} have {found}. Name the folder of the right ones, or train anew"
         )
     model = backbones.load(place, adapter.recipe.layers, zero_head=False)
-    return Scorer(on_device(with_adapter(model, folder)), Tokeniser(backbones.tokenizer(place), adapter.recipe.max_tokens))
+    return Scorer(
+        on_device(with_adapter(model, folder)), Tokeniser(backbones.tokenizer(place), adapter.recipe.max_tokens)
+    )
 
 
 def with_adapter(model: Any, folder: Path) -> Any:
@@ -103,10 +104,14 @@ def with_adapter(model: Any, folder: Path) -> Any:
     from peft import PeftConfig, get_peft_model, set_peft_model_state_dict
     from safetensors.torch import load_file
 
-    wrapped = get_peft_model(model, PeftConfig.from_pretrained(str(folder)))
-    left = set_peft_model_state_dict(wrapped, load_file(folder / WEIGHTS))
+    config = PeftConfig.from_pretrained(str(folder))
+    config.base_model_name_or_path = None  # the hash was compared; peft would warn that the name is no path
+    wrapped = get_peft_model(model, config)
+    left: Any = set_peft_model_state_dict(wrapped, load_file(folder / WEIGHTS))
     if left.unexpected_keys:
-        raise UnusableAdapter(f"{shown(folder)} has weights for which its backbone has no place: {left.unexpected_keys}")
+        raise UnusableAdapter(
+            f"{shown(folder)} has weights for which its backbone has no place: {left.unexpected_keys}"
+        )
     return wrapped.merge_and_unload().eval()
 
 

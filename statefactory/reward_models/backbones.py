@@ -44,7 +44,7 @@ def dequantise(name: str = "smollm2-135m", report: Callable[[str], None] = print
         tokenizer = AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name)
     # Else the model stays marked as quantised, and trl does not train it.
     del model.config.quantization_config
-    model.hf_quantizer, model.is_quantized = None, False
+    vars(model).update(hf_quantizer=None, is_quantized=False)
     model.config._name_or_path = name
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
@@ -142,7 +142,7 @@ def _dequantised(name: str) -> Path:
 
 
 class _quiet:
-    """No bars and only errors meanwhile: a backbone without its last layers and its language head is as it should be."""
+    """No bars and only errors meanwhile: that the last layers and the language head are not loaded is as it should be."""
 
     def __enter__(self) -> None:
         from transformers.utils import logging

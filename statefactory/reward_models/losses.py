@@ -3,9 +3,9 @@
     L = mean over (w, l) of -log sigmoid(r_w - r_l) + c (r_w + r_l)^2
 
 "outcome" compares the last steps of the chosen and the rejected trajectory, as the paper's equation does;
-"all_prefixes" compares every two positions whose true progress differs, within a trajectory and across both (§3.1.1: the
-positive sample has the higher reward). With one pair and "outcome" this is what trl computes. The centring term is
-that of trl; the paper's source for it subtracts a running mean of rewards and states no weight.
+"all_prefixes" compares every two positions whose true progress differs, within a trajectory and across both (§3.1.1:
+the positive sample has the higher reward). With one pair and "outcome" this is what trl computes. The centring term is
+that of trl; the paper cites reward centring and states neither form nor weight.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ SAME = 1e-6  # progress that differs by less is equal
 
 
 class Compared(NamedTuple):
-    """loss: a scalar with gradient. right: comparisons in which the better position scores higher. count: of all."""
+    """loss: a scalar with gradient. right: comparisons in which the better position scores higher; of: all of them."""
 
     loss: torch.Tensor
     right: int
-    count: int
+    of: int
 
 
 def preference_loss(

@@ -73,8 +73,8 @@ class PrefixTrainer(RewardTrainer):
             losses.append(compared.loss)
             self.counts["tokens"] += sum(len(tokens.ids) for tokens in example.tokens)
             self.counts["truncated"] += sum(tokens.truncated for tokens in example.tokens)
-            self.counts["comparisons"] += compared.count
-            self._metrics["train"]["accuracy"].append(compared.right / max(compared.count, 1))
+            self.counts["comparisons"] += compared.of
+            self._metrics["train"]["accuracy"].append(compared.right / max(compared.of, 1))
         return torch.stack(losses).mean()
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
@@ -102,7 +102,8 @@ class _Following(TrainerCallback):
         self._began, self._tokens = time.monotonic(), self._trainer.counts["tokens"]
         self._trainer.since = (self._began, time.process_time())
 
-    def on_log(self, args: Any, state: Any, control: Any, logs: Mapping[str, float], **others: Any) -> None:
+    def on_log(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+        logs: Mapping[str, float] = others["logs"]
         if "loss" in logs:
             recent = [line for line in state.log_history[-10:] if "loss" in line]
             loss, right = (sum(line[name] for line in recent) / len(recent) for name in ("loss", "accuracy"))

@@ -8,6 +8,7 @@ import json
 import math
 import platform
 import shutil
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -134,7 +135,9 @@ def _trained(
     model = get_peft_model(backbones.load(place, recipe.layers, recipe.zero_head), lora)
     steps, checkpoint = steps_of(len(examples), recipe), last_checkpoint(folder / "checkpoints")
     done = int(checkpoint.name.partition("-")[2]) if checkpoint else 0
-    with progress.bar(steps, title, done, show_progress) as bar:
+    with progress.bar(steps, title, done, show_progress) as bar, warnings.catch_warnings():
+        # trl's own names of what transformers has renamed.
+        warnings.simplefilter("ignore", FutureWarning)
         config = _config(recipe, folder / "checkpoints", steps)
         trainer = PrefixTrainer(model, recipe, examples, config, tokenizer, bar, callbacks)
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)

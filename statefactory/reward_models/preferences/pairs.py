@@ -69,7 +69,7 @@ def preferences(
     Raises MissingData and BuildFailed as `statefactory.benchmark.build` does.
     """
     data = named(domain).resolve(data)
-    folder = folder or default_folder(data, pairs, validation, seed)
+    folder = folder or default_folder(data, seed)
     built = [
         build(part, data, of_seed, count, workers, folder / "parts" / f"{domain} {of_seed}")
         for part, of_seed, count in parts(domain, data, pairs + validation, seed)
@@ -99,9 +99,9 @@ def preferences(
     return path
 
 
-def default_folder(data: str, pairs: int, validation: int, seed: int) -> Path:
-    """Where the files go if nobody says; ignored by git."""
-    return ROOT / "data" / "cache" / "reward_models" / f"{data}-{pairs}+{validation}-seed{seed}"
+def default_folder(data: str, seed: int = 0) -> Path:
+    """Where the files go if nobody says; ignored by git. Another number of pairs takes the place of what is there."""
+    return ROOT / "data" / "cache" / "reward_models" / f"{data}-seed{seed}"
 
 
 def write_preferences(path: Path, rows: Iterable[Preference]) -> None:
