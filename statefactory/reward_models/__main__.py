@@ -167,7 +167,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--all", action="store_true", help="all six adapters")
     command.add_argument("--preset", choices=list(PRESETS), default="two-cores")
     command.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE",
-                         help=f"in place of the preset's: {', '.join(field.name for field in fields(Recipe))}")  # fmt: skip
+                         help=f"instead of the preset's: {', '.join(of.name for of in fields(Recipe))}")  # fmt: skip
     command.add_argument("--pairs", type=int, default=0, help="the first so many of a domain's pairs; 0 for all")
     command.add_argument("--each", type=int, default=40, help=f"pairs of each domain that `{ALL}` takes")
     command.add_argument("--threads", type=int, default=1, help="of each process")

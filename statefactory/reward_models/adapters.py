@@ -91,7 +91,8 @@ def scorer(folder: Path, base: str = "") -> Scorer:
     found, trained = backbones.fingerprint(place), adapter.card["base"]
     if found != trained["sha256"]:
         raise UnusableAdapter(
-            f"{adapter.name} was trained on {trained['name']} with sha256 {trained['sha256']}; the weights in {shown(place)} have {found}. Name the folder of the right ones, or train anew"
+            f"{adapter.name} was trained on {trained['name']} with sha256 {trained['sha256']}; the weights in "
+            f"{shown(place)} have {found}. Name the folder of the right ones, or train anew"
         )
     model = backbones.load(place, adapter.recipe.layers, zero_head=False)
     return Scorer(

@@ -142,7 +142,7 @@ def _dequantised(name: str) -> Path:
 
 
 class _quiet:
-    """No bars and only errors meanwhile: that the last layers and the language head are not loaded is as it should be."""
+    """No bars and only errors meanwhile: that the last layers and the language head are left out is meant."""
 
     def __enter__(self) -> None:
         from transformers.utils import logging
