@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import json
 import math
+import os
 import platform
 import shutil
 import warnings
@@ -149,6 +150,8 @@ def _config(recipe: Recipe, folder: Path, steps: int) -> Any:
     from trl import RewardConfig
 
     cuda = torch.cuda.is_available()
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise ValueError("a reward model trains in one process on one GPU; start it without torchrun or accelerate")
     if recipe.precision == "bf16" and not cuda:
         progress.say("bf16 is for a GPU: on this CPU it is slower than float32, which is used")
     return RewardConfig(

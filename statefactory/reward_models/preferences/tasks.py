@@ -1,5 +1,7 @@
 """Training tasks: the benchmark's recipe on tasks of which none is in the benchmark or among its held-out pairs.
 
+The benchmark is that of seed 0, and so are its held-out pairs.
+
     alfworld       released training games of other task folders than the benchmark's; or made games of another seed
     scienceworld   training variations; their gold paths are the solver's, which keeps them
     webshop        goals of made shops with products of their own: the official shop has no goals left that the

@@ -141,6 +141,14 @@ def test_what_is_saved_is_float16_names_no_path_and_holds_no_pickle(plan: Recipe
     assert card["comparisons"] > 3 and card["hardware"]
 
 
+def test_recomputing_activations_changes_no_weight(plan: Recipe, tmp_path: Path) -> None:
+    first, second = (
+        weights_of(train("toy", ROWS[:3], replace(plan, checkpointing=again), tmp_path / str(again)).folder)
+        for again in (False, True)
+    )
+    assert all(np.allclose(first[name], second[name], atol=1e-3) for name in first)
+
+
 def test_truncated_rows_are_counted(plan: Recipe, tmp_path: Path) -> None:
     done = train("toy", ROWS[:3], replace(plan, max_tokens=160), tmp_path / "toy", show_progress=False)
     assert done.card["truncated_rows"] == 4  # the third and fourth step do not fit
