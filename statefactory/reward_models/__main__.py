@@ -171,7 +171,9 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--pairs", type=int, default=0, help="the first so many of a domain's pairs; 0 for all")
     command.add_argument("--each", type=int, default=40, help=f"pairs of each domain that `{ALL}` takes")
     command.add_argument("--threads", type=int, default=1, help="of each process")
-    command.add_argument("--rehearse", action="store_true", help="say how long it will take, and train nothing")
+    command.add_argument(
+        "--rehearse", action="store_true", help="say how long that many --pairs take, and train nothing"
+    )
 
     command = commands.add_parser("score", parents=[shared, places], help="EPIC distances of an adapter and controls")
     command.add_argument("--adapter", required=True, help="its name or folder")

@@ -107,7 +107,8 @@ def with_adapter(model: Any, folder: Path) -> Any:
 
     config = PeftConfig.from_pretrained(str(folder))
     config.base_model_name_or_path = None  # the hash was compared; peft would warn that the name is no path
-    wrapped = get_peft_model(model, config)
+    with backbones.quiet():
+        wrapped = get_peft_model(model, config)
     left: Any = set_peft_model_state_dict(wrapped, load_file(folder / WEIGHTS))
     if left.unexpected_keys:
         raise UnusableAdapter(

@@ -7,7 +7,9 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +41,7 @@ def dequantise(name: str = "smollm2-135m", report: Callable[[str], None] = print
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     report(f"dequantising {source.name} to float32, about 30 seconds and four to five times its size")
-    with _quiet():
+    with quiet():
         model = AutoModelForCausalLM.from_pretrained(source.parent, gguf_file=source.name, dtype=torch.float32)
         tokenizer = AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name)
     # Else the model stays marked as quantised, and trl does not train it.
@@ -113,7 +115,7 @@ def load(place: Path, layers: int = 0, zero_head: bool = True, dtype: str = "flo
     from transformers import AutoConfig, AutoModelForSequenceClassification
 
     changed = {"num_hidden_layers": layers} if layers else {}
-    with _quiet():
+    with quiet():
         has = AutoConfig.from_pretrained(place).num_hidden_layers
         if layers > has:
             raise ValueError(f"{place.name} has {has} layers, and layers={layers} are asked for; 0 takes all")
@@ -141,17 +143,19 @@ def _dequantised(name: str) -> Path:
     return folder() / f"{name}-dequantised"
 
 
-class _quiet:
-    """No bars and only errors meanwhile: that the last layers and the language head are left out is meant."""
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No bars and only errors meanwhile: left-out layers are meant, and trl uses names that transformers deprecates."""
+    from transformers.utils import logging
 
-    def __enter__(self) -> None:
-        from transformers.utils import logging
-
-        self._logging, self._level, self._bars = logging, logging.get_verbosity(), logging.is_progress_bar_enabled()
-        logging.set_verbosity_error()
-        logging.disable_progress_bar()
-
-    def __exit__(self, *error: object) -> None:
-        self._logging.set_verbosity(self._level)
-        if self._bars:
-            self._logging.enable_progress_bar()
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

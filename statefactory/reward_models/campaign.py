@@ -23,7 +23,7 @@ from statefactory.reward_models import backbones
 from statefactory.reward_models.preferences.pairs import Preference, mixed, read_preferences, sha256
 from statefactory.reward_models.recipe import Recipe
 from statefactory.reward_models.texts import Tokeniser
-from statefactory.reward_models.training import examples_of, train
+from statefactory.reward_models.training import FITTED, examples_of, train
 
 ALL = "all"
 NAMES = (*DOMAINS, ALL)
@@ -76,13 +76,17 @@ class Campaign:
 
 
 class Estimate(NamedTuple):
-    """What an adapter takes. tokens: trained on, over all epochs; pace: tokens a second; seconds: all in all."""
+    """What an adapter takes. tokens: trained on, over all epochs; pace: tokens a second; seconds: all in all.
+
+    core: the share of a core that the process got; below 1 other programs made it slower than it need be.
+    """
 
     name: str
     pairs: int
     tokens: int
     pace: float
     seconds: float
+    core: float
 
 
 def run_all(campaign: Campaign, workers: int = 2) -> list[Path]:
@@ -115,27 +119,30 @@ def play(campaign: Campaign, name: str) -> Played:
 
 
 def rehearse(campaign: Campaign, workers: int = 2) -> list[Estimate]:
-    """What each adapter will take: a few steps are taken at the pace of `workers` busy processes, nothing is kept."""
+    """What each adapter will take: a few steps are taken at the pace of `workers` busy processes, nothing is kept.
+
+    Where fewer pairs are built than the campaign wants, those that there are stand for all. Raises MissingData.
+    """
     from joblib import Parallel, delayed
 
     place = backbones.located(campaign.recipe.base)
     tokeniser = Tokeniser(backbones.tokenizer(place), campaign.recipe.max_tokens)
-    paces: list[float] = Parallel(n_jobs=workers)(delayed(pace)(campaign, name) for name in campaign.names)
+    paces: list[tuple[float, float]] = Parallel(n_jobs=workers)(
+        delayed(pace)(campaign, name) for name in campaign.names
+    )
     found = []
-    for name, tokens_a_second in zip(campaign.names, paces, strict=True):
+    for name, (tokens_a_second, core) in zip(campaign.names, paces, strict=True):
         recipe, rows = campaign.of(name), campaign.rows(name)
-        lengths = [
-            sum(len(tokens.ids) for tokens in example.tokens) for example in examples_of(rows, recipe, tokeniser)
-        ]
-        tokens = int(sum(lengths) * recipe.epochs)
-        fitting = sum(lengths[:40]) / BACKWARD
-        found.append(
-            Estimate(name, len(rows), tokens, tokens_a_second, OVERHEAD + (tokens + fitting) / tokens_a_second)
-        )
+        wanted = campaign.each * len(campaign.files(name)) if name == ALL else recipe.pairs or len(rows)
+        examples = examples_of(rows, recipe, tokeniser)
+        a_pair = sum(len(tokens.ids) for example in examples for tokens in example.tokens) / len(rows)
+        tokens = int(wanted * a_pair * recipe.epochs)
+        seconds = OVERHEAD + (tokens + min(wanted, FITTED) * a_pair / BACKWARD) / tokens_a_second
+        found.append(Estimate(name, wanted, tokens, tokens_a_second, seconds, core))
     return found
 
 
-def pace(campaign: Campaign, name: str) -> float:
+def pace(campaign: Campaign, name: str) -> tuple[float, float]:
     """Tokens that a process trains on in a second, from some steps on pairs of middling length."""
     import torch
 
@@ -146,7 +153,7 @@ def pace(campaign: Campaign, name: str) -> float:
     recipe = replace(campaign.recipe, pairs=0, pairs_a_step=1, epochs=1.0, save_every=10**6)
     with tempfile.TemporaryDirectory() as scratch:
         card = train(name, some, recipe, Path(scratch), show_progress=False).card
-    return card["tokens"] / card["seconds"]
+    return card["tokens"] / card["seconds"], min(1.0, card["cpu_seconds"] / card["seconds"] / campaign.threads)
 
 
 def wall(estimates: Sequence[Estimate], workers: int) -> float:
@@ -164,5 +171,5 @@ def _characters(row: Preference) -> int:
 def told(estimates: Sequence[Estimate], workers: int) -> str:
     """The estimates as lines, and how long all take."""
     lines = [f"{of.name:13} {of.pairs:5,} pairs {of.tokens:10,} tokens {of.pace:6,.0f} tokens/s "
-             f"{progress.duration(of.seconds):>13}" for of in estimates]  # fmt: skip
+             f"on {of.core:.0%} of a core {progress.duration(of.seconds):>13}" for of in estimates]  # fmt: skip
     return "\n".join([*lines, f"{workers} processes: {progress.duration(wall(estimates, workers))} in all"])

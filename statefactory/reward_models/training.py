@@ -9,7 +9,6 @@ import math
 import os
 import platform
 import shutil
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -133,12 +132,10 @@ def _trained(
         task_type=TaskType.SEQ_CLS, r=recipe.rank, lora_alpha=recipe.alpha, lora_dropout=recipe.dropout,
         target_modules="all-linear", modules_to_save=["score"],
     )  # fmt: skip
-    model = get_peft_model(backbones.load(place, recipe.layers, recipe.zero_head), lora)
     steps, checkpoint = steps_of(len(examples), recipe), last_checkpoint(folder / "checkpoints")
     done = int(checkpoint.name.partition("-")[2]) if checkpoint else 0
-    with progress.bar(steps, title, done, show_progress) as bar, warnings.catch_warnings():
-        # trl's own names of what transformers has renamed.
-        warnings.simplefilter("ignore", FutureWarning)
+    with progress.bar(steps, title, done, show_progress) as bar, backbones.quiet():
+        model = get_peft_model(backbones.load(place, recipe.layers, recipe.zero_head), lora)
         config = _config(recipe, folder / "checkpoints", steps)
         trainer = PrefixTrainer(model, recipe, examples, config, tokenizer, bar, callbacks)
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
