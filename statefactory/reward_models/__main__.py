@@ -33,6 +33,7 @@ from lab.machine.faults import MissingData
 from lab.machine.paths import runs_folder, shown
 from lab.models.weights import MissingModel
 from lab.runs.execution import Interrupted
+from lab.runs.experiment import spread
 from lab.runs.run import RunBusy
 from statefactory.benchmark import DOMAINS, build
 from statefactory.benchmark.build import BuildFailed
@@ -79,7 +80,7 @@ def _train(options: argparse.Namespace) -> int:
     names = NAMES if options.all else (options.domain,)
     if names == (None,):
         raise ValueError("say which adapter: --domain alfworld, --domain all, or --all for all six")
-    plan = recipe(options.preset, **dict(_value(text) for text in options.set), pairs=options.pairs)
+    plan = recipe(options.preset, **{"pairs": options.pairs, **dict(_value(text) for text in options.set)})
     campaign = Campaign(_preferences(options), _adapters(options), plan, names, options.each, options.threads)
     if options.rehearse:
         print(told(rehearse(campaign, options.workers), options.workers))
@@ -101,7 +102,8 @@ def _score(options: argparse.Namespace) -> int:
     if options.on == "validation":
         rows = read_preferences(_preferences(options) / f"{domain}.parquet", "validation", options.limit)
     else:
-        rows = of_benchmark(build(domain, options.data, limit=options.limit, workers=options.workers).pairs())
+        # All are built, or kept already; a build of its own for each limit would take longer.
+        rows = of_benchmark(spread(build(domain, options.data, workers=options.workers).pairs(), options.limit))
     model = LearnedReward(folder)
     predictors: dict[str, PrefixPredictor] = with_controls(model, [row.chosen.goal for row in rows])
     if options.ridge:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from statefactory.reward_models.losses import Compared, preference_loss
@@ -32,6 +32,7 @@ def loss_of(walks: list[Walk], kind: Loss, centring: float) -> Compared:
     return preference_loss(scores, [[truth for _, truth in walk] for walk in walks], kind, centring)
 
 
+@settings(max_examples=40)
 @given(st.lists(POSITIONS, min_size=2, max_size=3), st.sampled_from([0.0, 0.01, 0.5]))
 def test_all_prefixes_are_compared_as_in_plain_loops(walks: list[Walk], centring: float) -> None:
     found, (wanted, count) = loss_of(walks, "all_prefixes", centring), plain(walks, centring)
@@ -39,6 +40,7 @@ def test_all_prefixes_are_compared_as_in_plain_loops(walks: list[Walk], centring
     found.loss.backward()  # also where there is nothing to compare
 
 
+@settings(max_examples=40)
 @given(st.lists(POSITIONS, min_size=2, max_size=2), st.sampled_from([0.0, 0.3]))
 def test_outcome_compares_the_last_steps_alone(walks: list[Walk], centring: float) -> None:
     better, worse = walks[0][-1][0], walks[1][-1][0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from statefactory.reward_models.texts import Tokeniser, flattened
@@ -31,6 +31,7 @@ def test_the_format_is_the_paper_s() -> None:
     )
 
 
+@settings(max_examples=40)
 @given(WORDS, STEPS)
 def test_the_tokens_are_those_of_the_text_and_every_end_is_a_prefix_s(goal: str, steps: list[tuple[str, str]]) -> None:
     found = Tokeniser(by_letters, 10_000).tokens(goal, steps)
@@ -39,6 +40,7 @@ def test_the_tokens_are_those_of_the_text_and_every_end_is_a_prefix_s(goal: str,
         assert letters(found.ids[: end + 1]) == flattened(goal, steps[:number])
 
 
+@settings(max_examples=40)
 @given(WORDS, STEPS, st.integers(150, 400))
 def test_truncation_keeps_the_goal_and_the_newest_steps(goal: str, steps: list[tuple[str, str]], most: int) -> None:
     found = Tokeniser(by_letters, most).tokens(goal, steps)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 
 from statefactory.reward_models import adapters, backbones
+from statefactory.reward_models.adapters import Adapter
 from statefactory.reward_models.campaign import Campaign, rehearse, run_all, wall
 from statefactory.reward_models.preferences.pairs import write_preferences
 from statefactory.reward_models.recipe import PRESETS, Recipe, recipe
@@ -28,10 +28,17 @@ def backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_backbone(tmp_path_factory.mktemp("backbone") / "tiny")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def plan(backbone: Path) -> Recipe:
     """A training of a second: every value but the paper's LoRA is small."""
     return recipe(base=str(backbone), layers=0, learning_rate=1e-2, warmup_steps=2, save_every=3)
+
+
+@pytest.fixture(scope="module")
+def done(plan: Recipe, tmp_path_factory: pytest.TempPathFactory) -> Adapter:
+    """An adapter that was trained on three pairs."""
+    folder = tmp_path_factory.mktemp("adapters") / "toy"
+    return train("toy", ROWS[:3], plan, folder, {"toy.parquet": "abc"}, show_progress=False)
 
 
 def weights_of(folder: Path) -> dict[str, np.ndarray]:
@@ -73,18 +80,21 @@ def test_outcome_pairs_have_the_loss_that_plain_trl_has_on_the_same_rows(backbon
     scores = [[position_scores(model, tokens) for tokens in of.tokens] for of in examples]
     ours = [preference_loss(of, example.progress, "outcome", 0.3).loss
             for of, example in zip(scores, examples, strict=True)]  # fmt: skip
-    assert float(torch.stack(ours).mean()) == pytest.approx(float(theirs.compute_loss(model, batch)), abs=1e-5)
+    assert float(torch.stack(ours).mean().detach()) == pytest.approx(
+        float(theirs.compute_loss(model, batch).detach()), abs=1e-5
+    )
 
 
 def test_a_training_that_is_stopped_comes_to_the_same_weights_and_counts(plan: Recipe, tmp_path: Path) -> None:
-    whole = train("toy", ROWS, plan, tmp_path / "whole", show_progress=False)
+    rows = ROWS[:7]
+    whole = train("toy", rows, plan, tmp_path / "whole", show_progress=False)
     with pytest.raises(KeyboardInterrupt):
-        train("toy", ROWS, plan, tmp_path / "halves", callbacks=[stopping_at(8)], show_progress=False)
+        train("toy", rows, plan, tmp_path / "halves", callbacks=[stopping_at(5)], show_progress=False)
     # As a kill leaves one that is being written.
-    torn = tmp_path / "halves" / "checkpoints" / "checkpoint-8"
+    torn = tmp_path / "halves" / "checkpoints" / "checkpoint-5"
     torn.mkdir()
     (torn / "trainer_state.json").write_text('{"epoch": 0.6')
-    again = train("toy", ROWS, plan, tmp_path / "halves", show_progress=False)
+    again = train("toy", rows, plan, tmp_path / "halves", show_progress=False)
     assert not torn.exists() and not (tmp_path / "halves" / "checkpoints").exists()
     first, second = weights_of(whole.folder), weights_of(again.folder)
     assert first.keys() == second.keys() and all((first[name] == second[name]).all() for name in first)
@@ -94,7 +104,7 @@ def test_a_training_that_is_stopped_comes_to_the_same_weights_and_counts(plan: R
     }
     assert whole.card["tokens"] == sum(
         len(tokens.ids)
-        for example in examples_of(ROWS, plan, Tokeniser(backbones.tokenizer(Path(plan.base)), plan.max_tokens))
+        for example in examples_of(rows, plan, Tokeniser(backbones.tokenizer(Path(plan.base)), plan.max_tokens))
         for tokens in example.tokens
     )
 
@@ -111,9 +121,9 @@ def test_half_written_checkpoints_are_passed_over(tmp_path: Path) -> None:
 def test_it_learns_to_tell_progress_and_the_adapter_scores_as_the_trained_model_did(
     plan: Recipe, tmp_path: Path
 ) -> None:
-    done = train("toy", ROWS, replace(plan, epochs=4, layers=2, save_every=100), tmp_path / "toy", show_progress=False)
+    done = train("toy", ROWS, replace(plan, epochs=3, layers=2, save_every=100), tmp_path / "toy", show_progress=False)
     card = done.card
-    assert card["loss"] < 0.4 and card["accuracy"] > 0.8 and card["steps"] == 48 == card["curve"][-1][0]
+    assert card["loss"] < 0.4 and card["accuracy"] > 0.8 and card["steps"] == 36 == card["curve"][-1][0]
     scorer = adapters.scorer(done.folder)
     assert len(scorer.model.model.layers) == 2 < LAYERS
     unseen = toy_preferences(13)[12]
@@ -125,15 +135,15 @@ def test_it_learns_to_tell_progress_and_the_adapter_scores_as_the_trained_model_
     assert rewards[0][-1] > rewards[1].max()
 
 
-def test_what_is_saved_is_float16_names_no_path_and_holds_no_pickle(plan: Recipe, tmp_path: Path) -> None:
-    done = train("toy", ROWS[:3], plan, tmp_path / "toy", {"toy.parquet": "abc"}, show_progress=False)
+def test_what_is_saved_is_float16_names_no_path_and_holds_no_pickle(done: Adapter, plan: Recipe) -> None:
     assert {path.name for path in done.folder.iterdir()} == {
         adapters.WEIGHTS, adapters.CONFIG, adapters.CARD, "training.json", "training.lock",
     }  # fmt: skip
     assert {str(array.dtype) for array in weights_of(done.folder).values()} == {"float16"}
     assert any("score" in name for name in weights_of(done.folder))
     for name in (adapters.CONFIG, adapters.CARD):
-        assert str(tmp_path) not in (done.folder / name).read_text().replace(json.dumps(plan.base), "")
+        assert str(done.folder.parent) not in (done.folder / name).read_text()
+    assert plan.base not in (done.folder / adapters.CONFIG).read_text()
     card: Mapping[str, Any] = done.card
     assert card["base"] == {"name": "tiny", "sha256": backbones.fingerprint(Path(plan.base))}
     wanted = {"pairs": 3, "steps": 3, "truncated_rows": 0, "data": {"toy.parquet": "abc"}, "domains": ["toy"]}
@@ -141,31 +151,34 @@ def test_what_is_saved_is_float16_names_no_path_and_holds_no_pickle(plan: Recipe
     assert card["comparisons"] > 3 and card["hardware"]
 
 
-def test_recomputing_activations_changes_no_weight(plan: Recipe, tmp_path: Path) -> None:
-    first, second = (
-        weights_of(train("toy", ROWS[:3], replace(plan, checkpointing=again), tmp_path / str(again)).folder)
-        for again in (False, True)
+def test_truncated_rows_are_counted_and_what_is_left_out_is_not_compared(backbone: Path) -> None:
+    examples = examples_of(ROWS[:3], recipe(), Tokeniser(backbones.tokenizer(backbone), 160))
+    cut = [tokens.truncated for example in examples for tokens in example.tokens]
+    assert cut == [False, False, True, True, True, True], "the third and fourth step do not fit"
+    assert all(
+        len(progress) == len(tokens.ends)
+        for example in examples
+        for tokens, progress in zip(example.tokens, example.progress, strict=True)
     )
+
+
+def test_recomputing_activations_changes_no_weight(done: Adapter, plan: Recipe, tmp_path: Path) -> None:
+    again = train("toy", ROWS[:3], replace(plan, checkpointing=True), tmp_path, show_progress=False)
+    first, second = weights_of(done.folder), weights_of(again.folder)
     assert all(np.allclose(first[name], second[name], atol=1e-3) for name in first)
 
 
-def test_truncated_rows_are_counted(plan: Recipe, tmp_path: Path) -> None:
-    done = train("toy", ROWS[:3], replace(plan, max_tokens=160), tmp_path / "toy", show_progress=False)
-    assert done.card["truncated_rows"] == 4  # the third and fourth step do not fit
-
-
 def test_another_recipe_or_other_rows_in_the_same_folder_are_an_error_that_names_them(
-    plan: Recipe, tmp_path: Path
+    done: Adapter, plan: Recipe
 ) -> None:
-    train("toy", ROWS[:2], plan, tmp_path, show_progress=False)
     with pytest.raises(OtherTraining, match="rank: 16 there, 4 now"):
-        train("toy", ROWS[:2], replace(plan, rank=4), tmp_path)
+        train("toy", ROWS[:3], replace(plan, rank=4), done.folder)
     with pytest.raises(OtherTraining, match="rows: "):
-        train("toy", ROWS[:1], plan, tmp_path)
+        train("toy", ROWS[:1], plan, done.folder)
+    assert train("toy", ROWS[:3], plan, done.folder).card == done.card
 
 
-def test_an_adapter_on_another_backbone_is_refused(plan: Recipe, tmp_path: Path) -> None:
-    done = train("toy", ROWS[:2], plan, tmp_path / "toy", show_progress=False)
+def test_an_adapter_on_another_backbone_is_refused(done: Adapter, tmp_path: Path) -> None:
     other = tiny_backbone(tmp_path / "other", seed=1)
     with pytest.raises(adapters.UnusableAdapter, match=r"toy was trained on tiny with sha256 .* have"):
         adapters.scorer(done.folder, str(other))
@@ -211,8 +224,8 @@ def test_a_campaign_trains_each_adapter_once(plan: Recipe, tmp_path: Path) -> No
     changed = [(folder / adapters.CARD).stat().st_mtime_ns for folder in folders]
     assert run_all(campaign, workers=1) == folders
     assert [(folder / adapters.CARD).stat().st_mtime_ns for folder in folders] == changed
-    estimates = rehearse(campaign, workers=1)
-    assert [of.tokens for of in estimates] == [card["tokens"] for card in cards]
+    estimates = rehearse(replace(campaign, names=("all",)), workers=1)
+    assert [of.tokens for of in estimates] == [cards[1]["tokens"]]
     assert max(of.seconds for of in estimates) <= wall(estimates, 2) <= wall(estimates, 1)
 
 
