@@ -21,7 +21,7 @@ from plain_routing import HashedEmbedder
 from statefactory.benchmark.schema import Reward, Row, StepRecord
 from statefactory.experiments import scores
 from statefactory.extraction import Trace
-from statefactory.plots import bars, draw_ablations, draw_by_domain, draw_table1, draw_walkthrough
+from statefactory.plots import bars, draw_ablations, draw_by_domain, draw_learning, draw_table1, draw_walkthrough
 from statefactory.state import entity
 from statefactory.walkthrough import Walkthrough, walk
 
@@ -237,3 +237,13 @@ def test_ablations_may_lack_panels_and_name_those_that_there_are_not() -> None:
     ]
     with pytest.raises(ValueError, match="no panel 'colour'"):
         draw_ablations({"colour": panels()["goal"]})
+
+
+def test_a_learning_curve_has_the_points_and_their_running_mean() -> None:
+    points = [(step, 1 / step, 1 - 1 / step) for step in range(1, 31)]
+    alone, several = draw_learning({"one": points}), draw_learning({"one": points, "two": points[:3]})
+    smooth, raw = alone.axes[0].get_lines()
+    assert np.allclose(raw.get_ydata(), [loss for _, loss, _ in points])
+    assert smooth.get_ydata()[-1] == pytest.approx(np.mean([loss for _, loss, _ in points[-6:]]))
+    assert [len(axes.get_lines()) for axes in several.axes] == [2, 2]
+    assert [text.get_text() for text in several.axes[1].get_legend().get_texts()] == ["one", "two"]

@@ -1,0 +1,190 @@
+"""Learned reward models: build preference pairs, train LoRA adapters, score pairs with them.
+
+A first try offline, some minutes on one core:
+
+    python -m lab model get smollm2-135m
+    python -m statefactory.reward_models dequantise
+    python -m statefactory.reward_models data --domain blocksworld --pairs 40
+    python -m statefactory.reward_models train --domain blocksworld
+    python -m statefactory.reward_models score --adapter blocksworld --limit 20
+
+All six adapters, in two processes; killed, the same line goes on:
+
+    python -m statefactory.reward_models data
+    python -m statefactory.reward_models train --all --rehearse     (how long it will take)
+    python -m statefactory.reward_models train --all
+
+The paper's setting on a GPU:
+
+    python -m statefactory.reward_models train --domain alfworld --preset paper --set loss=all_prefixes
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from lab.machine.faults import MissingData
+from lab.machine.paths import runs_folder, shown
+from lab.models.weights import MissingModel
+from lab.runs.execution import Interrupted
+from lab.runs.experiment import spread
+from lab.runs.run import RunBusy
+from statefactory.benchmark import DOMAINS, build
+from statefactory.benchmark.build import BuildFailed
+from statefactory.benchmark.domains import named
+from statefactory.reward_models.adapters import SHIPPED, UnusableAdapter
+from statefactory.reward_models.backbones import DEQUANTISED, MissingBackbone, dequantise
+from statefactory.reward_models.campaign import ALL, NAMES, Campaign, TrainingFailed, rehearse, run_all, told
+from statefactory.reward_models.preferences.pairs import default_folder, of_benchmark, preferences, read_preferences
+from statefactory.reward_models.recipe import PRESETS, Recipe, recipe
+from statefactory.reward_models.training import OtherTraining
+
+EXPECTED = (MissingData, MissingModel, MissingBackbone, UnusableAdapter, BuildFailed, RunBusy, OtherTraining,
+            TrainingFailed, ValueError)  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command and its exit status: 1 where something is missing or failed, 130 if stopped."""
+    options = _parser().parse_args(arguments)
+    try:
+        return {"dequantise": _dequantise, "data": _data, "train": _train, "score": _score}[options.command](options)
+    except EXPECTED as error:
+        print(error, file=sys.stderr)
+        return 1
+    except (Interrupted, KeyboardInterrupt) as stopped:
+        print(stopped or "stopped; the same command goes on", file=sys.stderr)
+        return 130
+
+
+def _dequantise(options: argparse.Namespace) -> int:
+    dequantise(options.model)
+    return 0
+
+
+def _data(options: argparse.Namespace) -> int:
+    for domain in options.domain:
+        path = preferences(domain, options.data, options.pairs, options.validation, options.seed, options.workers)
+        rows = read_preferences(path)
+        held = sum(row.side == "validation" for row in rows)
+        print(f"{domain}: {len(rows) - held} training and {held} validation pairs; {shown(path)}")
+    return 0
+
+
+def _train(options: argparse.Namespace) -> int:
+    names = NAMES if options.all else (options.domain,)
+    if names == (None,):
+        raise ValueError("say which adapter: --domain alfworld, --domain all, or --all for all six")
+    plan = recipe(options.preset, **{"pairs": options.pairs, **dict(_value(text) for text in options.set)})
+    campaign = Campaign(_preferences(options), _adapters(options), plan, names, options.each, options.threads)
+    if options.rehearse:
+        print(told(rehearse(campaign, options.workers), options.workers))
+        return 0
+    for folder in run_all(campaign, options.workers if len(names) > 1 else 1):
+        print(f"trained: {shown(folder)}")
+    return 0
+
+
+def _score(options: argparse.Namespace) -> int:
+    from statefactory.reward_models import evaluation, ridge
+    from statefactory.reward_models.predictor import LearnedReward, PrefixPredictor, with_controls
+
+    folder = next((place / options.adapter for place in (_adapters(options), SHIPPED, Path())
+                   if (place / options.adapter).is_dir()), _adapters(options) / options.adapter)  # fmt: skip
+    domain = options.domain or options.adapter
+    if domain not in DOMAINS:
+        raise ValueError(f"say on which domain: --domain with one of {', '.join(DOMAINS)}")
+    if options.on == "validation":
+        rows = read_preferences(_preferences(options) / f"{domain}.parquet", "validation", options.limit)
+    else:
+        # All are built, or kept already; a build of its own for each limit would take longer.
+        rows = of_benchmark(spread(build(domain, options.data, workers=options.workers).pairs(), options.limit))
+    model = LearnedReward(folder)
+    predictors: dict[str, PrefixPredictor] = with_controls(model, [row.chosen.goal for row in rows])
+    if options.ridge:
+        training = read_preferences(_preferences(options) / f"{domain}.parquet", "train")
+        predictors |= {"ridge": ridge.fit(training), "ridge, goal-blind": ridge.fit(training, blind=True)}
+    frame = evaluation.predictions(predictors, rows, f"{options.adapter} on {domain}")
+    path = folder / "predictions" / f"{domain} {options.on}.parquet"
+    evaluation.save(path, frame)
+    print(evaluation.summary(evaluation.distances(frame)).round(3).to_string(index=False))
+    print(f"predictions: {shown(path)}")
+    return 0
+
+
+def _preferences(options: argparse.Namespace) -> Path:
+    data = named(DOMAINS[0]).resolve(options.data)
+    return options.preferences or default_folder(data, options.seed)
+
+
+def _adapters(options: argparse.Namespace) -> Path:
+    return options.adapters or runs_folder() / "reward_models" / "adapters"
+
+
+def _value(text: str) -> tuple[str, Any]:
+    """A recipe's value from "name=value", of the type that the recipe has. Raises ValueError naming what is wrong."""
+    name, _, value = text.partition("=")
+    kinds = {field.name: type(getattr(PRESETS["paper"], field.name)) for field in fields(Recipe)}
+    kind = kinds.get(name, str)
+    if kind is bool:
+        if value not in ("true", "false"):
+            raise ValueError(f"--set {text}: it is true or false")
+        return name, value == "true"
+    try:
+        return name, kind(value)
+    except ValueError:
+        raise ValueError(f"--set {text}: it is of type {kind.__name__}") from None
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m statefactory.reward_models", description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    commands = parser.add_subparsers(dest="command", required=True)
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("--data", choices=("auto", "official", "made"), default="auto", help="of the worlds")
+    shared.add_argument("--seed", type=int, default=0, help="of training tasks, padding and negatives")
+    shared.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
+    places = argparse.ArgumentParser(add_help=False)
+    places.add_argument("--preferences", type=Path, help="folder of preference files, in place of the cache's")
+    places.add_argument("--adapters", type=Path, help="folder of adapters; runs/reward_models/adapters by default")
+
+    command = commands.add_parser("dequantise", help="write a quantised backbone's weights as float32, once")
+    command.add_argument("model", nargs="?", choices=DEQUANTISED, default=DEQUANTISED[0])
+
+    command = commands.add_parser("data", parents=[shared], help="build preference pairs of training tasks")
+    command.add_argument("--domain", nargs="+", choices=DOMAINS, default=list(DOMAINS), metavar="D",
+                         help=f"of {', '.join(DOMAINS)}; all by default")  # fmt: skip
+    command.add_argument("--pairs", type=int, default=300, help="training pairs of a domain")
+    command.add_argument("--validation", type=int, default=30, help="further pairs, which no training sees")
+
+    command = commands.add_parser("train", parents=[shared, places], help="train an adapter, or all six")
+    command.add_argument("--domain", choices=NAMES, metavar="D", help=f"of {', '.join(NAMES)}; {ALL} is their union")
+    command.add_argument("--all", action="store_true", help="all six adapters")
+    command.add_argument("--preset", choices=list(PRESETS), default="two-cores")
+    command.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE",
+                         help=f"instead of the preset's: {', '.join(of.name for of in fields(Recipe))}")  # fmt: skip
+    command.add_argument("--pairs", type=int, default=0, help="the first so many of a domain's pairs; 0 for all")
+    command.add_argument("--each", type=int, default=40, help=f"pairs of each domain that `{ALL}` takes")
+    command.add_argument("--threads", type=int, default=1, help="of each process")
+    command.add_argument(
+        "--rehearse", action="store_true", help="say how long that many --pairs take, and train nothing"
+    )
+
+    command = commands.add_parser("score", parents=[shared, places], help="EPIC distances of an adapter and controls")
+    command.add_argument("--adapter", required=True, help="its name or folder")
+    command.add_argument("--domain", choices=DOMAINS, help="by default the adapter's own")
+    command.add_argument("--on", choices=("benchmark", "validation"), default="validation", help="which pairs")
+    command.add_argument("--limit", type=int, default=0, help="so many pairs; 0 for all")
+    command.add_argument("--ridge", action="store_true", help="also ridge regression on frozen embeddings")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

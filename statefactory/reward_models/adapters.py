@@ -1,0 +1,124 @@
+"""Trained adapters as files: float16 safetensors, peft's configuration, and a card that says how they came about.
+
+    adapter_model.safetensors   LoRA's matrices and the score head
+    adapter_config.json         peft's, without any path
+    card.json                   backbone and its hash, recipe, data hashes, counts, loss, seconds, hardware
+
+Loaded only from safetensors: a pickle would run code.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from lab.machine.files import write_atomically
+from lab.machine.paths import ROOT, shown
+from statefactory.reward_models import backbones
+from statefactory.reward_models.recipe import Recipe
+from statefactory.reward_models.scoring import Affine, Scorer
+from statefactory.reward_models.texts import Tokeniser
+
+SHIPPED = ROOT / "data" / "adapters"
+WEIGHTS, CONFIG, CARD = "adapter_model.safetensors", "adapter_config.json", "card.json"
+
+
+class UnusableAdapter(ValueError):
+    """An adapter's folder is not whole, or its backbone is another than it was trained on."""
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """A trained adapter's folder and its card."""
+
+    folder: Path
+    card: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        return self.card["name"]
+
+    @property
+    def recipe(self) -> Recipe:
+        return Recipe(**self.card["recipe"])
+
+    @property
+    def affine(self) -> Affine:
+        return Affine(**self.card["affine"])
+
+
+def read(folder: Path) -> Adapter:
+    """An adapter by its folder. Raises UnusableAdapter naming a file that is not there."""
+    missing = [name for name in (WEIGHTS, CONFIG, CARD) if not (folder / name).exists()]
+    if missing:
+        raise UnusableAdapter(
+            f"{shown(folder)} is no adapter: it has no {', '.join(missing)}. "
+            "Train one with: python -m statefactory.reward_models train"
+        )
+    return Adapter(folder, json.loads((folder / CARD).read_text(encoding="utf-8")))
+
+
+def save(folder: Path, model: Any, card: Mapping[str, Any]) -> Adapter:
+    """Write a peft model's adapter; the card last, since it is what says that the others are whole."""
+    import torch
+    from peft import get_peft_model_state_dict
+    from safetensors.torch import save as as_bytes
+
+    state = {name: value.detach().to("cpu", torch.float16).contiguous()
+             for name, value in get_peft_model_state_dict(model).items()}  # fmt: skip
+    config = model.peft_config["default"].to_dict()
+    config["base_model_name_or_path"] = card["base"]["name"]  # peft would write where it lay on this machine
+    plain = {name: sorted(value) if isinstance(value, set) else value for name, value in config.items()}
+    write_atomically(folder / WEIGHTS, as_bytes(state, metadata={"format": "pt"}))
+    write_atomically(folder / CONFIG, json.dumps(plain, indent=1, sort_keys=True, default=str).encode())
+    write_atomically(folder / CARD, json.dumps(card, indent=1, ensure_ascii=False).encode())
+    return read(folder)
+
+
+@cache
+def scorer(folder: Path, base: str = "") -> Scorer:
+    """An adapter's model, loaded once a process, its matrices merged into the backbone's.
+
+    base: in place of the recipe's, where its files lie elsewhere. Raises UnusableAdapter for a backbone with another
+    hash, MissingBackbone where there is none.
+    """
+    adapter = read(folder)
+    place = backbones.located(base or adapter.recipe.base)
+    found, trained = backbones.fingerprint(place), adapter.card["base"]
+    if found != trained["sha256"]:
+        raise UnusableAdapter(
+            f"{adapter.name} was trained on {trained['name']} with sha256 {trained['sha256']}; the weights in "
+            f"{shown(place)} have {found}. Name the folder of the right ones, or train anew"
+        )
+    model = backbones.load(place, adapter.recipe.layers, zero_head=False)
+    return Scorer(
+        on_device(with_adapter(model, folder)), Tokeniser(backbones.tokenizer(place), adapter.recipe.max_tokens)
+    )
+
+
+def with_adapter(model: Any, folder: Path) -> Any:
+    """The backbone with an adapter's matrices merged in."""
+    from peft import PeftConfig, get_peft_model, set_peft_model_state_dict
+    from safetensors.torch import load_file
+
+    config = PeftConfig.from_pretrained(str(folder))
+    config.base_model_name_or_path = None  # the hash was compared; peft would warn that the name is no path
+    with backbones.quiet():
+        wrapped = get_peft_model(model, config)
+    left: Any = set_peft_model_state_dict(wrapped, load_file(folder / WEIGHTS))
+    if left.unexpected_keys:
+        raise UnusableAdapter(
+            f"{shown(folder)} has weights for which its backbone has no place: {left.unexpected_keys}"
+        )
+    return wrapped.merge_and_unload().eval()
+
+
+def on_device(model: Any) -> Any:
+    """On the GPU where there is one."""
+    import torch
+
+    return model.to("cuda" if torch.cuda.is_available() else "cpu")

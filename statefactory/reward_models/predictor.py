@@ -1,0 +1,130 @@
+"""Learned reward models as predictors, with the controls that say what they read.
+
+A goal-blind control is shown an empty goal, a goal-swapped one another task's. Where the distance to the truth stays as
+it is, the model does not read the goal: it may only tell expert from random play.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lab.models.backbone import Backbone
+from statefactory.predictors import Given, Predictor, register
+from statefactory.reward_models import adapters
+from statefactory.reward_models.adapters import SHIPPED, Adapter
+from statefactory.reward_models.scoring import Affine
+from statefactory.reward_models.texts import Step
+from statefactory.reward_models.training import other_goals
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class Told(NamedTuple):
+    """The memory: what the predictor was told. The format has no place for s_0's observation."""
+
+    goal: str
+    steps: tuple[Step, ...] = ()
+
+
+class PrefixPredictor(Predictor[Told]):
+    """A predictor that scores many prefixes of a trajectory at once. affine: brings its scores to [0, 1]."""
+
+    affine = Affine()
+
+    @abstractmethod
+    def raw(self, goal: str, steps: Sequence[Step], lengths: Sequence[int]) -> np.ndarray:
+        """Scores after so many steps each, shape (lengths,), in no unit of their own."""
+
+    def start(self, goal: str, observation: str = "") -> Told:
+        return Told(goal)
+
+    def advance(self, memory: Told, action: str, observation: str) -> Told:
+        return Told(memory.goal, (*memory.steps, (action, observation)))
+
+    def score(self, memory: Told) -> float:
+        """The reward in [0, 1]."""
+        return float(self.scores([memory])[0])
+
+    def scores(self, memories: Sequence[Told]) -> np.ndarray:
+        """Rewards in [0, 1], shape (memories,); memories of one trajectory share the work."""
+        return self.affine(self.raw_scores(memories))
+
+    def raw_scores(self, memories: Sequence[Told]) -> np.ndarray:
+        """What `scores` maps to [0, 1]."""
+        import numpy as np
+
+        found = np.zeros(len(memories))
+        left = sorted(range(len(memories)), key=lambda number: -len(memories[number].steps))
+        while left:
+            goal, steps = memories[left[0]]
+            here = [
+                n for n in left if memories[n].goal == goal and steps[: len(memories[n].steps)] == memories[n].steps
+            ]
+            found[here] = self.raw(goal, steps, [len(memories[number].steps) for number in here])
+            left = [number for number in left if number not in set(here)]
+        return found
+
+
+class LearnedReward(PrefixPredictor):
+    """A trained adapter on its backbone; the model is loaded at the first score.
+
+    base: a folder or name in place of the recipe's. Raises UnusableAdapter, and at the first score MissingBackbone.
+    """
+
+    def __init__(self, adapter: Adapter | Path, base: str = "") -> None:
+        self.adapter = adapters.read(adapter) if isinstance(adapter, Path) else adapter
+        self.affine, self._base = self.adapter.affine, base
+
+    def raw(self, goal: str, steps: Sequence[Step], lengths: Sequence[int]) -> np.ndarray:
+        shown = "" if self.adapter.recipe.goals == "blind" else goal
+        return adapters.scorer(self.adapter.folder, self._base).prefixes(shown, steps, lengths)
+
+
+class GoalBlind(PrefixPredictor):
+    """Another predictor that is shown no goal."""
+
+    def __init__(self, of: PrefixPredictor) -> None:
+        self.of, self.affine = of, of.affine
+
+    def raw(self, goal: str, steps: Sequence[Step], lengths: Sequence[int]) -> np.ndarray:
+        return self.of.raw("", steps, lengths)
+
+
+class GoalSwapped(PrefixPredictor):
+    """Another predictor that is shown another task's goal. goals: those that there are; a goal always gets the same."""
+
+    def __init__(self, of: PrefixPredictor, goals: Sequence[str], seed: int = 0) -> None:
+        self.of, self.affine, self._other = of, of.affine, other_goals(goals, seed)
+
+    def raw(self, goal: str, steps: Sequence[Step], lengths: Sequence[int]) -> np.ndarray:
+        """Raises ValueError for a goal that is not among those given, or that is the only one."""
+        if goal not in self._other:
+            raise ValueError(f"no other goal is known for {goal[:80]!r}; give the goals of all tasks, at least two")
+        return self.of.raw(self._other[goal], steps, lengths)
+
+
+def with_controls(predictor: PrefixPredictor, goals: Sequence[str]) -> dict[str, PrefixPredictor]:
+    """The predictor under "own goal", and its two controls."""
+    return {"own goal": predictor, "goal-blind": GoalBlind(predictor), "goal swapped": GoalSwapped(predictor, goals)}
+
+
+def register_adapters(folder: Path = SHIPPED) -> list[str]:
+    """Make the adapters below `folder` available to experiments, as "reward_model_<name>"; their names, sorted."""
+    names = []
+    for path in sorted(folder.glob(f"*/{adapters.CARD}")):
+        adapter = adapters.read(path.parent)
+        names.append(f"reward_model_{adapter.name}")
+        # The rows' and the recipe's hash: an adapter that is trained anew makes another run.
+        register(names[-1], f"Reward model, {adapter.name}", version=adapter.card["rows"][:16])(
+            partial(_learned, adapter.folder)
+        )
+    return names
+
+
+def _learned(folder: Path, backbone: Backbone, given: Given) -> Predictor[Any]:
+    return LearnedReward(folder)

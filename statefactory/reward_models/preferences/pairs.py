@@ -1,0 +1,176 @@
+"""Preference pairs of a domain, as one Parquet file: built in parallel with the benchmark's builder, and resumable.
+
+A row is a pair of one task: the expert's trajectory is chosen, random play is rejected, and every step has its true
+progress, so that any prefix of one can be compared with any prefix of the other. `chosen` and `rejected` are the whole
+trajectories in the flattened format: trl and `datasets` read the file as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from lab.machine.faults import MissingData
+from lab.machine.files import write_atomically
+from lab.machine.paths import ROOT, shown
+from statefactory.benchmark.build import build
+from statefactory.benchmark.domains import named
+from statefactory.benchmark.schema import Pair, Row
+from statefactory.reward_models.preferences.tasks import parts
+from statefactory.reward_models.texts import Step, flattened
+
+SIDES = ("train", "validation")
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """A goal, the steps towards it, and the true progress in [0, 1] after each."""
+
+    goal: str
+    steps: tuple[Step, ...]
+    progress: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """Two trajectories of one task. side: "train" or "validation"."""
+
+    domain: str
+    task: str
+    side: str
+    chosen: Trajectory
+    rejected: Trajectory
+
+    @property
+    def both(self) -> tuple[Trajectory, Trajectory]:
+        return self.chosen, self.rejected
+
+    @property
+    def truth(self) -> list[float]:
+        """What a prediction of the pair is compared with: the chosen one's progress, then the rejected one's."""
+        return [*self.chosen.progress, *self.rejected.progress]
+
+
+def preferences(
+    domain: str, data: str = "auto", pairs: int = 300, validation: int = 30, seed: int = 0, workers: int = 1,
+    folder: Path | None = None,
+) -> Path:  # fmt: skip
+    """Build a domain's `<domain>.parquet` unless it is there from the same code and options, and return its path.
+
+    data: "auto" (official where present), "official" or "made". pairs: for training; validation: further ones, of other
+    tasks. folder: by default one in `data/cache`. Killed, the next call goes on. What a task that gave no pair died of,
+    and what the file depends on, is in `<domain>.about.json` beside it.
+    Raises MissingData and BuildFailed as `statefactory.benchmark.build` does.
+    """
+    data = named(domain).resolve(data)
+    folder = folder or default_folder(data, seed)
+    built = [
+        build(part, data, of_seed, count, workers, folder / "parts" / f"{domain} {of_seed}")
+        for part, of_seed, count in parts(domain, data, pairs + validation, seed)
+    ]
+    identity = {"pairs": pairs, "validation": validation, "seed": seed, "data": data,
+                "parts": [done.about["sha256"][f"{domain}.parquet"] for done in built]}  # fmt: skip
+    path, about = folder / f"{domain}.parquet", folder / f"{domain}.about.json"
+    if path.exists() and about.exists():
+        told = json.loads(about.read_text(encoding="utf-8"))
+        if told["identity"] == identity and told["sha256"] == sha256(path):
+            return path
+    # A part numbers its tasks anew, so that two parts may use one name.
+    found = [(f"{pair.task} of seed {pair.positive.seed}", pair) for done in built for pair in done.pairs()]
+    Random(f"validation {domain} {seed}").shuffle(found)
+    held = min(validation, len(found))
+    rows = [
+        Preference(domain, name, SIDES[number < held], _trajectory(pair.positive), _trajectory(pair.negative))
+        for number, (name, pair) in enumerate(found)
+    ]
+    write_preferences(path, rows)
+    told = {
+        "identity": identity, "sha256": sha256(path), "pairs": len(rows) - held, "validation": held,
+        "skipped": {task: why for done in built for task, why in done.about["skipped"].items()},
+        "seconds": round(sum(done.about["seconds"] for done in built), 1),
+    }  # fmt: skip
+    write_atomically(about, json.dumps(told, indent=1, ensure_ascii=False).encode())
+    return path
+
+
+def default_folder(data: str, seed: int = 0) -> Path:
+    """Where the files go if nobody says; ignored by git. Another number of pairs takes the place of what is there."""
+    return ROOT / "data" / "cache" / "reward_models" / f"{data}-seed{seed}"
+
+
+def write_preferences(path: Path, rows: Iterable[Preference]) -> None:
+    """Write pairs as Parquet; the same pairs give the same bytes."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    step = pa.struct([("action", pa.string()), ("observation", pa.string()), ("progress", pa.float64())])
+    texts = ("domain", "task", "side", "goal", "chosen", "rejected")
+    schema = pa.schema([(name, pa.string()) for name in texts]
+                       + [(name, pa.list_(step)) for name in ("chosen_steps", "rejected_steps")])  # fmt: skip
+    buffer = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist([_record(row) for row in rows], schema=schema), buffer, compression="zstd")
+    write_atomically(path, buffer.getvalue())
+
+
+def read_preferences(path: Path, side: str = "", limit: int = 0) -> list[Preference]:
+    """The pairs of a file. side: "train", "validation", or "" for both; limit: the first so many, 0 for all.
+
+    Raises MissingData, naming the line that builds the file.
+    """
+    if not path.exists():
+        raise MissingData(f"{shown(path)} is not there; build it with: python -m statefactory.reward_models data")
+    import pyarrow.parquet as pq
+
+    rows = [_read(record) for record in pq.read_table(path).to_pylist()]
+    chosen = [row for row in rows if side in ("", row.side)]
+    return chosen[: limit or None]
+
+
+def of_benchmark(pairs: Iterable[Pair]) -> list[Preference]:
+    """Benchmark pairs as they are scored: each with its first negative."""
+    return [
+        Preference(pair.positive.domain, pair.task, "benchmark", _trajectory(pair.positive), _trajectory(pair.negative))
+        for pair in pairs
+    ]
+
+
+def mixed(paths: Sequence[Path], each: int) -> list[Preference]:
+    """The union that the paper's "All-Combined" model is trained on: the first `each` training pairs of every file."""
+    return [row for path in paths for row in read_preferences(path, "train", each)]
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _trajectory(row: Row) -> Trajectory:
+    steps = tuple(zip(row.actions, row.observations, strict=True))
+    return Trajectory(row.goal_description, steps, tuple(row.shaped))
+
+
+def _record(row: Preference) -> dict[str, Any]:
+    def steps(of: Trajectory) -> list[dict[str, Any]]:
+        return [{"action": action, "observation": observation, "progress": progress}
+                for (action, observation), progress in zip(of.steps, of.progress, strict=True)]  # fmt: skip
+
+    return {
+        "domain": row.domain, "task": row.task, "side": row.side, "goal": row.chosen.goal,
+        "chosen": flattened(row.chosen.goal, row.chosen.steps),
+        "rejected": flattened(row.rejected.goal, row.rejected.steps),
+        "chosen_steps": steps(row.chosen), "rejected_steps": steps(row.rejected),
+    }  # fmt: skip
+
+
+def _read(record: Mapping[str, Any]) -> Preference:
+    def trajectory(steps: Sequence[Mapping[str, Any]]) -> Trajectory:
+        said = tuple((step["action"], step["observation"]) for step in steps)
+        return Trajectory(record["goal"], said, tuple(step["progress"] for step in steps))
+
+    return Preference(record["domain"], record["task"], record["side"],
+                      trajectory(record["chosen_steps"]), trajectory(record["rejected_steps"]))  # fmt: skip

@@ -1,0 +1,146 @@
+"""trl's reward trainer with every prefix of a trajectory in the loss, one forward pass a trajectory, and no padding.
+
+Imported by `training` alone, when a training begins: it imports torch, trl and datasets.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from datasets import Dataset
+from transformers import PrinterCallback, TrainerCallback
+from trl import RewardConfig, RewardTrainer
+
+from lab.machine.progress import PASSING, Bar
+from statefactory.reward_models.losses import preference_loss
+from statefactory.reward_models.recipe import Recipe
+from statefactory.reward_models.scoring import position_scores
+from statefactory.reward_models.texts import Tokens
+
+REDRAWN = 5.0  # seconds between two drawings of a curve
+COUNTED = ("tokens", "comparisons", "truncated", "seconds", "cpu_seconds")  # sums since the first step
+
+
+@dataclass(frozen=True)
+class Example:
+    """One task's trajectories, the chosen one first: their tokens, and the true progress at each of their ends."""
+
+    tokens: tuple[Tokens, ...]
+    progress: tuple[tuple[float, ...], ...]
+
+
+class PrefixTrainer(RewardTrainer):
+    """Trains on examples. model: a backbone wrapped by peft; its head and its LoRA matrices are trained.
+
+    What is counted goes into every log line, from where a resumed training takes it: trl's own count starts at 0 again.
+    """
+
+    def __init__(
+        self, model: Any, recipe: Recipe, examples: Sequence[Example], config: RewardConfig, tokenizer: Any, bar: Bar,
+        callbacks: Sequence[TrainerCallback] = (),
+    ) -> None:  # fmt: skip
+        self._recipe, self._examples = recipe, examples
+        self.counts: dict[str, float] = dict.fromkeys(COUNTED, 0)
+        self.since = (time.monotonic(), time.process_time())  # of the last log line
+        # Under these names trl takes rows to be tokenised, and leaves them alone.
+        rows = Dataset.from_dict({
+            "chosen_ids": [example.tokens[0].ids for example in examples],
+            "rejected_ids": [example.tokens[1].ids for example in examples],
+            "number": list(range(len(examples))),
+        })  # fmt: skip
+        super().__init__(
+            model=model, args=config, train_dataset=rows, processing_class=tokenizer, data_collator=self._numbered,
+            callbacks=[_Following(self, bar), GrowingCurve(), *callbacks],
+        )  # fmt: skip
+        self.remove_callback(PrinterCallback)
+
+    def _numbered(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        return {"examples": [self._examples[row["number"]] for row in rows]}
+
+    def compute_loss(
+        self, model: Any, inputs: Mapping[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
+    ) -> Any:
+        losses = []
+        for example in inputs["examples"]:
+            # Not through the trainer's wrapped forward, which alone would turn mixed precision on.
+            with torch.autocast("cuda", torch.bfloat16) if self.args.bf16 else contextlib.nullcontext():
+                scores = [position_scores(model, tokens) for tokens in example.tokens]
+            compared = preference_loss(scores, example.progress, self._recipe.loss, self._recipe.centring)
+            losses.append(compared.loss)
+            self.counts["tokens"] += sum(len(tokens.ids) for tokens in example.tokens)
+            self.counts["truncated"] += sum(tokens.truncated for tokens in example.tokens)
+            self.counts["comparisons"] += compared.of
+            self._metrics["train"]["accuracy"].append(compared.right / max(compared.of, 1))
+        return torch.stack(losses).mean()
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        now = time.monotonic(), time.process_time()
+        self.counts["seconds"] += now[0] - self.since[0]
+        self.counts["cpu_seconds"] += now[1] - self.since[1]
+        self.since = now
+        logs |= {name: round(value, 3) for name, value in self.counts.items()}
+        super().log(logs, start_time)
+
+    def create_model_card(self, *args: Any, **options: Any) -> None:
+        """None: trl writes one beside every checkpoint; ours comes with the adapter."""
+
+
+class GrowingCurve(TrainerCallback):
+    """Loss and accuracy as a figure that is drawn anew below a notebook's cell; elsewhere it does nothing."""
+
+    def __init__(self) -> None:
+        self._handle, self._drawn = None, 0.0
+
+    def on_log(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+        if time.monotonic() - self._drawn >= REDRAWN:
+            self._draw(state.log_history)
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+        self._draw(state.log_history)
+
+    def _draw(self, lines: Sequence[Mapping[str, Any]]) -> None:
+        points = [(line["step"], line["loss"], line["accuracy"]) for line in lines if "loss" in line]
+        if not points or "ipykernel" not in sys.modules:
+            return
+        import matplotlib.pyplot as plt
+        from IPython.display import display
+
+        from statefactory.plots import draw_learning
+
+        figure = draw_learning({"training": points})
+        if self._handle is None:
+            # Of interest while it trains; the notebook draws the finished curve from the card.
+            self._handle = display(figure, display_id=True, metadata={PASSING: True})
+        else:
+            self._handle.update(figure, metadata={PASSING: True})
+        plt.close(figure)
+        self._drawn = time.monotonic()
+
+
+class _Following(TrainerCallback):
+    """Takes the counts from the last log line of an earlier session, and tells the progress line how it goes."""
+
+    def __init__(self, trainer: PrefixTrainer, bar: Bar) -> None:
+        self._trainer, self._bar = trainer, bar
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+        lines = [line for line in state.log_history if "tokens" in line]
+        if lines:
+            self._trainer.counts = {name: lines[-1][name] for name in COUNTED}
+        self._began, self._tokens = time.monotonic(), self._trainer.counts["tokens"]
+        self._trainer.since = (self._began, time.process_time())
+
+    def on_log(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+        logs: Mapping[str, float] = others["logs"]
+        if "loss" in logs:
+            recent = [line for line in state.log_history[-10:] if "loss" in line]
+            loss, right = (sum(line[name] for line in recent) / len(recent) for name in ("loss", "accuracy"))
+            pace = (logs["tokens"] - self._tokens) / max(time.monotonic() - self._began, 1e-6)
+            self._bar.remark = f"loss {loss:.3f} · accuracy {right:.2f} · {pace:,.0f} tokens/s"
+            self._bar.update(state.global_step - self._bar.done)

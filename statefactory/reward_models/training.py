@@ -1,0 +1,238 @@
+"""Training a reward model: LoRA on a backbone with trl, checkpointed, and resumed to the same result."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import math
+import os
+import platform
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from lab.machine import progress
+from lab.machine.files import write_atomically
+from lab.machine.paths import shown
+from lab.runs.run import RunBusy
+from statefactory.reward_models import adapters, backbones
+from statefactory.reward_models.adapters import Adapter
+from statefactory.reward_models.preferences.pairs import Preference, Trajectory
+from statefactory.reward_models.recipe import Recipe
+from statefactory.reward_models.scoring import Affine, Scorer
+from statefactory.reward_models.texts import Tokeniser
+
+if TYPE_CHECKING:
+    from statefactory.reward_models.trainer import Example
+
+FITTED = 40  # training pairs whose scores fix the affine map
+LAST = 20  # steps whose mean loss and accuracy the card states
+POINTS = 100  # of the curve in the card
+PACKAGES = ("peft", "trl", "transformers", "torch")
+
+
+class OtherTraining(RuntimeError):
+    """A folder holds another training than the one asked for; the message names the differences."""
+
+
+def train(
+    name: str, rows: Sequence[Preference], recipe: Recipe, folder: Path, data: Mapping[str, str] | None = None,
+    title: str = "", callbacks: Sequence[Any] = (), show_progress: bool = True,
+) -> Adapter:  # fmt: skip
+    """Train an adapter on preference pairs, or take the finished one that is in `folder`.
+
+    rows: the training side. folder: checkpoints while it trains, in `checkpoints/`, and the adapter. data: file name ->
+    sha256 of what the rows are from, for the card. callbacks: of transformers. Killed at any moment, the next call goes
+    on from the last checkpoint, to the same weights. Raises OtherTraining if the folder holds other data, recipe or
+    backbone, RunBusy if another process trains there, MissingBackbone, and ValueError for no rows.
+    """
+    if not rows:
+        raise ValueError(f"{name}: there are no training pairs")
+    rows = rows[: recipe.pairs or None]
+    place = backbones.located(recipe.base)
+    identity = {"name": name, "recipe": recipe.to_json(), "base": backbones.fingerprint(place), "rows": _hash(rows)}
+    with _alone(folder):
+        _agree(folder, identity)
+        if (folder / adapters.CARD).exists():
+            return adapters.read(folder)
+        trained, examples, tokeniser = _trained(rows, recipe, place, folder, title or name, callbacks, show_progress)
+        card = {
+            "name": name, "domains": sorted({row.domain for row in rows}),
+            "base": {"name": backbones.described(recipe.base), "sha256": identity["base"]},
+            "recipe": recipe.to_json(), "data": dict(data or {}), "rows": identity["rows"], "pairs": len(rows),
+            **_measured(trained, examples), "hardware": hardware(), "packages": {p: version(p) for p in PACKAGES},
+        }  # fmt: skip
+        scorer = Scorer(trained.model, tokeniser)
+        card["affine"] = _affine(scorer, rows[:FITTED], recipe.goals == "blind")
+        adapter = adapters.save(folder, trained.model, card)
+        shutil.rmtree(folder / "checkpoints", ignore_errors=True)
+    return adapter
+
+
+def examples_of(rows: Sequence[Preference], recipe: Recipe, tokeniser: Tokeniser) -> list[Example]:
+    """The pairs as tokens, with a goal-swapped third trajectory where the recipe says so."""
+    from statefactory.reward_models.trainer import Example
+
+    swapped = other_goals([row.chosen.goal for row in rows]) if recipe.swapped_negatives else {}
+    examples = []
+    for row in rows:
+        several = list(row.both)
+        if row.chosen.goal in swapped:
+            nothing = (0.0,) * len(row.chosen.steps)
+            several.append(Trajectory(swapped[row.chosen.goal], row.chosen.steps, nothing))
+        tokens = [tokeniser.tokens("" if recipe.goals == "blind" else of.goal, of.steps) for of in several]
+        # What truncation left out is not scored, and so not compared.
+        kept = [of.progress[part.left_out :] for of, part in zip(several, tokens, strict=True)]
+        examples.append(Example(tuple(tokens), tuple(kept)))
+    return examples
+
+
+def other_goals(goals: Sequence[str], seed: int = 0) -> dict[str, str]:
+    """Goal -> another of the goals, each used once; empty if they are all the same."""
+    different = sorted(set(goals))
+    Random(f"other goals {seed}").shuffle(different)
+    return dict(zip(different, [*different[1:], different[0]], strict=True)) if len(different) > 1 else {}
+
+
+def steps_of(pairs: int, recipe: Recipe) -> int:
+    """Optimiser steps of a training on so many pairs."""
+    return max(1, math.ceil(math.ceil(pairs / recipe.pairs_a_step) * recipe.epochs))
+
+
+def hardware() -> str:
+    """The processor, or the GPU where there is one, and the threads used."""
+    import torch
+
+    if torch.cuda.is_available():
+        return torch.cuda.get_device_name()
+    names = [line.partition(":")[2].strip() for line in _cpuinfo() if line.startswith("model name")]
+    return f"{names[0] if names else platform.machine()}, {torch.get_num_threads()} thread(s)"
+
+
+def _trained(
+    rows: Sequence[Preference], recipe: Recipe, place: Path, folder: Path, title: str, callbacks: Sequence[Any],
+    show_progress: bool,
+) -> tuple[Any, list[Example], Tokeniser]:  # fmt: skip
+    """The trainer after its last step."""
+    from peft import LoraConfig, TaskType, get_peft_model
+    from transformers import set_seed
+
+    from statefactory.reward_models.trainer import PrefixTrainer
+
+    tokenizer = backbones.tokenizer(place)
+    tokeniser = Tokeniser(tokenizer, recipe.max_tokens)
+    examples = examples_of(rows, recipe, tokeniser)
+    set_seed(recipe.seed)  # LoRA's matrices begin at random
+    lora = LoraConfig(
+        task_type=TaskType.SEQ_CLS, r=recipe.rank, lora_alpha=recipe.alpha, lora_dropout=recipe.dropout,
+        target_modules="all-linear", modules_to_save=["score"],
+    )  # fmt: skip
+    steps, checkpoint = steps_of(len(examples), recipe), last_checkpoint(folder / "checkpoints")
+    done = int(checkpoint.name.partition("-")[2]) if checkpoint else 0
+    with progress.bar(steps, title, done, show_progress) as bar, backbones.quiet():
+        model = get_peft_model(backbones.load(place, recipe.layers, recipe.zero_head), lora)
+        config = _config(recipe, folder / "checkpoints", steps)
+        trainer = PrefixTrainer(model, recipe, examples, config, tokenizer, bar, callbacks)
+        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    return trainer, examples, tokeniser
+
+
+def _config(recipe: Recipe, folder: Path, steps: int) -> Any:
+    import torch
+    from trl import RewardConfig
+
+    cuda = torch.cuda.is_available()
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise ValueError("a reward model trains in one process on one GPU; start it without torchrun or accelerate")
+    if recipe.precision == "bf16" and not cuda:
+        progress.say("bf16 is for a GPU: on this CPU it is slower than float32, which is used")
+    return RewardConfig(
+        output_dir=str(folder), max_steps=steps, per_device_train_batch_size=1,
+        gradient_accumulation_steps=recipe.pairs_a_step, learning_rate=recipe.learning_rate,
+        lr_scheduler_type=recipe.schedule, warmup_steps=recipe.warmup_steps, max_grad_norm=recipe.clip,
+        weight_decay=recipe.weight_decay, gradient_checkpointing=recipe.checkpointing, seed=recipe.seed,
+        disable_dropout=recipe.dropout == 0, bf16=cuda and recipe.precision != "float32", use_cpu=not cuda,
+        save_steps=recipe.save_every, save_total_limit=2,
+        logging_steps=1,  # a resumed training takes its counts from the last line
+        max_length=None,  # trl drops longer rows; ours are cut before
+        remove_unused_columns=False, dataloader_pin_memory=False, report_to="none", disable_tqdm=True,
+    )  # fmt: skip
+
+
+def last_checkpoint(folder: Path) -> Path | None:
+    """The newest whole checkpoint; what a kill has left half written is removed."""
+    found = sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.partition("-")[2]), reverse=True)
+    for path in found:
+        try:
+            json.loads((path / "trainer_state.json").read_text(encoding="utf-8"))  # written last
+            return path
+        except (OSError, ValueError):
+            shutil.rmtree(path)
+    return None
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "training.lock", "w", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RunBusy(f"{shown(folder)} is being trained by another process; wait for it") from None
+        yield
+
+
+def _agree(folder: Path, identity: Mapping[str, Any]) -> None:
+    path = folder / "training.json"
+    if not path.exists():
+        write_atomically(path, json.dumps(identity, indent=1).encode())
+        return
+    held = json.loads(path.read_text(encoding="utf-8"))
+    flat = [{**about, **about["recipe"], "recipe": None} for about in (held, identity)]
+    differ = [f"{key}: {flat[0].get(key)!r} there, {flat[1].get(key)!r} now"
+              for key in flat[1] if flat[0].get(key) != flat[1].get(key)]  # fmt: skip
+    if differ:
+        raise OtherTraining(f"{shown(folder)} holds another training ({'; '.join(differ)}). Choose another folder")
+
+
+def _measured(trainer: Any, examples: Sequence[Example]) -> dict[str, Any]:
+    """What the log lines come to. loss, accuracy: means over the last steps; curve: step, loss and accuracy."""
+    lines = [line for line in trainer.state.log_history if "loss" in line]
+    last, each = lines[-LAST:], math.ceil(len(lines) / POINTS)
+    chunks = [lines[at : at + each] for at in range(0, len(lines), each)]
+    counts = {name: round(value, 1) if "seconds" in name else int(value) for name, value in trainer.counts.items()}
+    return {
+        "steps": trainer.state.global_step, "loss": _mean(last, "loss"), "accuracy": _mean(last, "accuracy"), **counts,
+        "truncated_rows": sum(tokens.truncated for example in examples for tokens in example.tokens),
+        "curve": [[chunk[-1]["step"], _mean(chunk, "loss"), _mean(chunk, "accuracy")] for chunk in chunks],
+    }  # fmt: skip
+
+
+def _mean(lines: Sequence[Mapping[str, float]], name: str) -> float:
+    return round(sum(line[name] for line in lines) / len(lines), 4)
+
+
+def _affine(scorer: Scorer, rows: Sequence[Preference], blind: bool) -> dict[str, float]:
+    import numpy as np
+
+    found = [scorer.prefixes("" if blind else of.goal, of.steps, range(1, len(of.steps) + 1))
+             for row in rows for of in row.both]  # fmt: skip
+    fitted = Affine.fitted(np.concatenate(found))
+    return {"scale": fitted.scale, "offset": fitted.offset}
+
+
+def _hash(rows: Sequence[Preference]) -> str:
+    digest = hashlib.sha256()
+    for row in rows:
+        digest.update(json.dumps([row.task, *((of.goal, of.steps, of.progress) for of in row.both)]).encode())
+    return digest.hexdigest()
+
+
+def _cpuinfo() -> list[str]:
+    path = Path("/proc/cpuinfo")
+    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []

@@ -1,0 +1,130 @@
+"""Adapters, controls and ridge as predictors: one trajectory's prefixes share the work, and goals are what they are."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from statefactory.predictors import METHODS, Given
+from statefactory.reward_models import evaluation, ridge
+from statefactory.reward_models.predictor import (
+    GoalBlind,
+    GoalSwapped,
+    LearnedReward,
+    PrefixPredictor,
+    Told,
+    register_adapters,
+    with_controls,
+)
+from statefactory.reward_models.recipe import recipe
+from statefactory.reward_models.scoring import MARGIN, Affine
+from statefactory.reward_models.texts import Step
+from statefactory.reward_models.training import train
+from tiny_backbone import tiny_backbone, toy_preferences
+
+ROWS = toy_preferences(6)
+
+
+class Noting(PrefixPredictor):
+    """Scores a prefix by its letters, and notes what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, list[int]]] = []
+
+    def raw(self, goal: str, steps: Sequence[Step], lengths: Sequence[int]) -> np.ndarray:
+        self.asked.append((goal, sorted(lengths)))
+        return np.array([len(goal) / 100 + len("".join(a + o for a, o in steps[:n])) / 1000 for n in lengths])
+
+
+class ByLetters:
+    """An embedder of letter counts."""
+
+    name = "letters"
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        counts = np.array([[text.count(letter) for letter in "abdefghilmnorstuwy0123456789"] for text in texts], float)
+        return (counts / np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), 1)).astype(np.float32)
+
+
+def test_the_prefixes_of_a_trajectory_are_asked_for_at_once_and_other_ones_apart() -> None:
+    of, predictor = ROWS[2].chosen, Noting()
+    actions, observations = zip(*of.steps, strict=True)
+    memories = predictor.follow(of.goal, actions, observations)
+    other = predictor.advance(memories[1], "wait", "still far")
+    found = predictor.scores([*memories, other, Told("another goal")])
+    assert sorted(predictor.asked) == [("another goal", [0]), (of.goal, [0, 1, 2, 3, 4]), (of.goal, [2])]
+    alone = [predictor.score(memory) for memory in (*memories, other, Told("another goal"))]
+    assert np.allclose(found, alone)
+    assert np.allclose(predictor.predict(of.goal, actions, observations), found[1:5])
+
+
+def test_training_scores_come_to_the_middle_half_and_others_stay_within_0_and_1() -> None:
+    fitted = Affine.fitted(np.array([-2.0, 1.0, 6.0]))
+    assert np.allclose(fitted(np.array([-2.0, 6.0])), [MARGIN, 1 - MARGIN])
+    assert np.allclose(fitted(np.array([-100.0, 100.0])), [0.0, 1.0])
+    assert np.allclose(Affine.fitted(np.ones(3))(np.array([1.0, 2.0])), 0.5), "a model that says one thing"
+
+
+def test_the_controls_show_no_goal_and_another_task_s() -> None:
+    of, goals = ROWS[0].chosen, [row.chosen.goal for row in ROWS]
+    for control, shown in ((GoalBlind, {""}), (lambda p: GoalSwapped(p, goals), set(goals) - {of.goal})):
+        predictor = Noting()
+        control(predictor).score(Told(of.goal, of.steps))
+        assert {goal for goal, _ in predictor.asked} <= shown
+    with pytest.raises(ValueError, match="no other goal is known for 'unheard of'"):
+        GoalSwapped(Noting(), goals).score(Told("unheard of"))
+
+
+def test_a_registered_adapter_predicts_in_any_process(tmp_path: Path) -> None:
+    base = tiny_backbone(tmp_path / "tiny")
+    train("toy", ROWS, recipe(base=str(base), layers=1), tmp_path / "adapters" / "toy", show_progress=False)
+    assert register_adapters(tmp_path / "adapters") == ["reward_model_toy"]
+    method = pickle.loads(pickle.dumps(METHODS.pop("reward_model_toy")))
+    predictor = method.make(None, Given())
+    assert isinstance(predictor, LearnedReward) and method.title == "Reward model, toy"
+    of = ROWS[0].rejected
+    result = predictor.result(predictor.follow(of.goal, *zip(*of.steps, strict=True))[1:])
+    assert len(result["rewards"]) == len(of.steps) and all(0 <= reward <= 1 for reward in result["rewards"])
+
+
+def test_ridge_tells_progress_on_tasks_it_has_not_seen_and_is_kept_as_json(tmp_path: Path) -> None:
+    fitted = ridge.fit(toy_preferences(30), embedder=ByLetters())
+    fitted.save(tmp_path / "ridge.json")
+    again = ridge.Ridge.read(tmp_path / "ridge.json", ByLetters())
+    unseen = toy_preferences(36)[30:]
+    frame = evaluation.predictions({"ridge": fitted, "read again": again}, unseen, "toy")
+    found = evaluation.summary(evaluation.distances(frame)).set_index("method")
+    assert list(found.index) == ["monotonic", "ridge", "read again"] and set(found["n"]) == {6}
+    assert found.loc["ridge", "value"] < 0.5 * found.loc["monotonic", "value"]
+    assert found.loc["read again", "minus_first"] == pytest.approx(0, abs=1e-4)
+    assert found.loc["monotonic", "minus_low"] > 0
+
+
+def test_ridge_looks_at_no_later_step_and_a_blind_one_at_no_goal() -> None:
+    of = ROWS[2].chosen
+    whole = ridge.features(ByLetters(), of.goal, of.steps)
+    for length in range(len(of.steps) + 1):
+        assert np.allclose(ridge.features(ByLetters(), of.goal, of.steps[:length])[-1], whole[length])
+    blind = [ridge.features(ByLetters(), goal, of.steps, blind=True) for goal in (of.goal, "xyz 99")]
+    assert (blind[0] == blind[1]).all() and blind[0].shape[1] < whole.shape[1]
+
+
+def test_the_monotonic_row_is_the_benchmark_s(tmp_path: Path) -> None:
+    from statefactory.epic import epic_distance
+    from statefactory.predictors.monotonic import Monotonic
+
+    row = ROWS[1]
+    frame = evaluation.predictions({"noting": Noting()}, [row], "toy")
+    timed = [Monotonic().predict(of.goal, *zip(*of.steps, strict=True)) for of in row.both]
+    found = evaluation.distances(frame).set_index("method")["distance"]
+    assert found["monotonic"] == pytest.approx(epic_distance(np.concatenate(timed), row.truth))
+    evaluation.save(tmp_path / "kept.parquet", frame)
+    assert (tmp_path / "kept.parquet").stat().st_size < 10_000
+
+
+def test_with_controls_keeps_the_own_goal_first() -> None:
+    assert list(with_controls(Noting(), ["a", "b"])) == ["own goal", "goal-blind", "goal swapped"]

@@ -1,0 +1,247 @@
+"""Training with peft and trl: its loss is trl's, a killed one comes to the same weights, and its adapter says how."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from statefactory.reward_models import adapters, backbones
+from statefactory.reward_models.adapters import Adapter
+from statefactory.reward_models.campaign import Campaign, rehearse, run_all, wall
+from statefactory.reward_models.preferences.pairs import write_preferences
+from statefactory.reward_models.recipe import PRESETS, Recipe, recipe
+from statefactory.reward_models.scoring import Scorer
+from statefactory.reward_models.texts import Tokeniser
+from statefactory.reward_models.training import OtherTraining, examples_of, last_checkpoint, other_goals, train
+from tiny_backbone import LAYERS, tiny_backbone, toy_preferences
+
+ROWS = toy_preferences(12)
+
+
+@pytest.fixture(scope="module")
+def backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_backbone(tmp_path_factory.mktemp("backbone") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def plan(backbone: Path) -> Recipe:
+    """A training of a second: every value but the paper's LoRA is small."""
+    return recipe(base=str(backbone), layers=0, learning_rate=1e-2, warmup_steps=2, save_every=3)
+
+
+@pytest.fixture(scope="module")
+def done(plan: Recipe, tmp_path_factory: pytest.TempPathFactory) -> Adapter:
+    """An adapter that was trained on three pairs."""
+    folder = tmp_path_factory.mktemp("adapters") / "toy"
+    return train("toy", ROWS[:3], plan, folder, {"toy.parquet": "abc"}, show_progress=False)
+
+
+def weights_of(folder: Path) -> dict[str, np.ndarray]:
+    from safetensors.numpy import load_file
+
+    return load_file(folder / adapters.WEIGHTS)
+
+
+def stopping_at(step: int) -> Any:
+    from transformers import TrainerCallback
+
+    class Stop(TrainerCallback):
+        def on_step_end(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+            if state.global_step == step:
+                raise KeyboardInterrupt
+
+    return Stop()
+
+
+def test_outcome_pairs_have_the_loss_that_plain_trl_has_on_the_same_rows(backbone: Path, tmp_path: Path) -> None:
+    import torch
+    from datasets import Dataset
+    from trl import RewardConfig, RewardTrainer
+
+    from statefactory.reward_models.losses import preference_loss
+    from statefactory.reward_models.scoring import position_scores
+
+    model, tokenizer = backbones.load(backbone, zero_head=False), backbones.tokenizer(backbone)
+    torch.nn.init.normal_(model.score.weight)  # far enough from 0 for the centring term to count
+    examples = examples_of(ROWS, recipe(loss="outcome"), Tokeniser(tokenizer, 4096))
+    rows = Dataset.from_list([{"chosen_ids": of.tokens[0].ids, "rejected_ids": of.tokens[1].ids} for of in examples])
+    config = RewardConfig(
+        str(tmp_path), use_cpu=True, bf16=False, center_rewards_coefficient=0.3, report_to="none", max_length=None,
+        per_device_train_batch_size=len(ROWS), gradient_checkpointing=False,
+    )  # fmt: skip
+    theirs = RewardTrainer(model=model, args=config, train_dataset=rows, processing_class=tokenizer)
+    batch = next(iter(theirs.get_train_dataloader()))
+    assert int(batch["attention_mask"].sum()) < batch["attention_mask"].numel(), "theirs is padded"
+    scores = [[position_scores(model, tokens) for tokens in of.tokens] for of in examples]
+    ours = [preference_loss(of, example.progress, "outcome", 0.3).loss
+            for of, example in zip(scores, examples, strict=True)]  # fmt: skip
+    assert float(torch.stack(ours).mean().detach()) == pytest.approx(
+        float(theirs.compute_loss(model, batch).detach()), abs=1e-5
+    )
+
+
+def test_a_training_that_is_stopped_comes_to_the_same_weights_and_counts(plan: Recipe, tmp_path: Path) -> None:
+    rows = ROWS[:7]
+    whole = train("toy", rows, plan, tmp_path / "whole", show_progress=False)
+    with pytest.raises(KeyboardInterrupt):
+        train("toy", rows, plan, tmp_path / "halves", callbacks=[stopping_at(5)], show_progress=False)
+    # As a kill leaves one that is being written.
+    torn = tmp_path / "halves" / "checkpoints" / "checkpoint-5"
+    torn.mkdir()
+    (torn / "trainer_state.json").write_text('{"epoch": 0.6')
+    again = train("toy", rows, plan, tmp_path / "halves", show_progress=False)
+    assert not torn.exists() and not (tmp_path / "halves" / "checkpoints").exists()
+    first, second = weights_of(whole.folder), weights_of(again.folder)
+    assert first.keys() == second.keys() and all((first[name] == second[name]).all() for name in first)
+    timed = {"seconds", "cpu_seconds"}
+    assert {k: v for k, v in whole.card.items() if k not in timed} == {
+        k: v for k, v in again.card.items() if k not in timed
+    }
+    assert whole.card["tokens"] == sum(
+        len(tokens.ids)
+        for example in examples_of(rows, plan, Tokeniser(backbones.tokenizer(Path(plan.base)), plan.max_tokens))
+        for tokens in example.tokens
+    )
+
+
+def test_half_written_checkpoints_are_passed_over(tmp_path: Path) -> None:
+    for step, text in ((2, '{"a": 1}'), (10, '{"a": 1}'), (12, '{"a"')):
+        (tmp_path / f"checkpoint-{step}").mkdir()
+        (tmp_path / f"checkpoint-{step}" / "trainer_state.json").write_text(text)
+    (tmp_path / "checkpoint-14").mkdir()
+    assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-10"
+    assert last_checkpoint(tmp_path / "none") is None
+
+
+def test_it_learns_to_tell_progress_and_the_adapter_scores_as_the_trained_model_did(
+    plan: Recipe, tmp_path: Path
+) -> None:
+    done = train("toy", ROWS, replace(plan, epochs=3, layers=2, save_every=100), tmp_path / "toy", show_progress=False)
+    card = done.card
+    assert card["loss"] < 0.4 and card["accuracy"] > 0.8 and card["steps"] == 36 == card["curve"][-1][0]
+    scorer = adapters.scorer(done.folder)
+    assert len(scorer.model.model.layers) == 2 < LAYERS
+    unseen = toy_preferences(13)[12]
+    for of in unseen.both:
+        every = scorer.prefixes(of.goal, of.steps, range(len(of.steps) + 1))
+        alone = [scorer.prefixes(of.goal, of.steps[:n], [n])[0] for n in range(len(of.steps) + 1)]
+        assert np.abs(every - alone).max() < 1e-4
+    rewards = [done.affine(scorer.prefixes(of.goal, of.steps, range(1, len(of.steps) + 1))) for of in unseen.both]
+    assert rewards[0][-1] > rewards[1].max()
+
+
+def test_what_is_saved_is_float16_names_no_path_and_holds_no_pickle(done: Adapter, plan: Recipe) -> None:
+    assert {path.name for path in done.folder.iterdir()} == {
+        adapters.WEIGHTS, adapters.CONFIG, adapters.CARD, "training.json", "training.lock",
+    }  # fmt: skip
+    assert {str(array.dtype) for array in weights_of(done.folder).values()} == {"float16"}
+    assert any("score" in name for name in weights_of(done.folder))
+    for name in (adapters.CONFIG, adapters.CARD):
+        assert str(done.folder.parent) not in (done.folder / name).read_text()
+    assert plan.base not in (done.folder / adapters.CONFIG).read_text()
+    card: Mapping[str, Any] = done.card
+    assert card["base"] == {"name": "tiny", "sha256": backbones.fingerprint(Path(plan.base))}
+    wanted = {"pairs": 3, "steps": 3, "truncated_rows": 0, "data": {"toy.parquet": "abc"}, "domains": ["toy"]}
+    assert {name: card[name] for name in wanted} == wanted
+    assert card["comparisons"] > 3 and card["hardware"]
+
+
+def test_truncated_rows_are_counted_and_what_is_left_out_is_not_compared(backbone: Path) -> None:
+    examples = examples_of(ROWS[:3], recipe(), Tokeniser(backbones.tokenizer(backbone), 160))
+    cut = [tokens.truncated for example in examples for tokens in example.tokens]
+    assert cut == [False, False, True, True, True, True], "the third and fourth step do not fit"
+    assert all(
+        len(progress) == len(tokens.ends)
+        for example in examples
+        for tokens, progress in zip(example.tokens, example.progress, strict=True)
+    )
+
+
+def test_recomputing_activations_changes_no_weight(done: Adapter, plan: Recipe, tmp_path: Path) -> None:
+    again = train("toy", ROWS[:3], replace(plan, checkpointing=True), tmp_path, show_progress=False)
+    first, second = weights_of(done.folder), weights_of(again.folder)
+    assert all(np.allclose(first[name], second[name], atol=1e-3) for name in first)
+
+
+def test_another_recipe_or_other_rows_in_the_same_folder_are_an_error_that_names_them(
+    done: Adapter, plan: Recipe
+) -> None:
+    with pytest.raises(OtherTraining, match="rank: 16 there, 4 now"):
+        train("toy", ROWS[:3], replace(plan, rank=4), done.folder)
+    with pytest.raises(OtherTraining, match="rows: "):
+        train("toy", ROWS[:1], plan, done.folder)
+    assert train("toy", ROWS[:3], plan, done.folder).card == done.card
+
+
+def test_an_adapter_on_another_backbone_is_refused(done: Adapter, tmp_path: Path) -> None:
+    other = tiny_backbone(tmp_path / "other", seed=1)
+    with pytest.raises(adapters.UnusableAdapter, match=r"toy was trained on tiny with sha256 .* have"):
+        adapters.scorer(done.folder, str(other))
+
+
+def test_swapped_negatives_are_the_chosen_steps_under_another_goal(backbone: Path) -> None:
+    tokenizer = backbones.tokenizer(backbone)
+    first = examples_of(ROWS, recipe(swapped_negatives=True), Tokeniser(tokenizer, 4096))[0]
+    other = other_goals([row.chosen.goal for row in ROWS])[ROWS[0].chosen.goal]
+    text = tokenizer.decode(first.tokens[2].ids)
+    assert f"<GOAL> {other} </GOAL>" in text and "nearer by 1" in text and first.progress[2] == (0.0, 0.0)
+    blind = examples_of(ROWS, recipe(goals="blind"), Tokeniser(tokenizer, 4096))[0]
+    assert tokenizer.decode(blind.tokens[0].ids).startswith("<GOAL>  </GOAL> ---") and len(blind.tokens) == 2
+
+
+def test_no_goal_is_swapped_for_itself() -> None:
+    goals = [row.chosen.goal for row in ROWS] * 2
+    swapped = other_goals(goals)
+    assert set(swapped) == set(swapped.values()) == set(goals)
+    assert all(goal != other for goal, other in swapped.items()) and other_goals(["one", "one"]) == {}
+
+
+def test_the_presets_are_the_paper_s_and_a_recipe_rejects_what_it_has_not() -> None:
+    paper = PRESETS["paper"]
+    assert (paper.rank, paper.alpha, paper.learning_rate, paper.max_tokens) == (16, 32, 1e-5, 8192)
+    assert (paper.schedule, paper.pairs_a_step, paper.precision, paper.loss) == ("cosine", 16, "bf16", "outcome")
+    with pytest.raises(ValueError, match="no preset 'papr'; there are: two-cores, paper"):
+        recipe("papr")
+    with pytest.raises(ValueError, match="a recipe has no rnak"):
+        recipe(rnak=3)
+    with pytest.raises(ValueError, match="loss='both'; choose one of all_prefixes, outcome"):
+        recipe(loss="both")
+
+
+def test_a_campaign_trains_each_adapter_once(plan: Recipe, tmp_path: Path) -> None:
+    for domain in ("alfworld", "webshop"):
+        write_preferences(tmp_path / "data" / f"{domain}.parquet", toy_preferences(4, domain))
+    campaign = Campaign(tmp_path / "data", tmp_path / "adapters", plan, ("alfworld", "all"), each=2)
+    folders = run_all(campaign, workers=1)
+    cards = [adapters.read(folder).card for folder in folders]
+    assert [card["pairs"] for card in cards] == [4, 4] and cards[1]["domains"] == ["alfworld", "webshop"]
+    assert set(cards[1]["data"]) == {"alfworld.parquet", "webshop.parquet"}
+    changed = [(folder / adapters.CARD).stat().st_mtime_ns for folder in folders]
+    assert run_all(campaign, workers=1) == folders
+    assert [(folder / adapters.CARD).stat().st_mtime_ns for folder in folders] == changed
+    estimates = rehearse(replace(campaign, names=("all",)), workers=1)
+    assert [of.tokens for of in estimates] == [cards[1]["tokens"]]
+    assert max(of.seconds for of in estimates) <= wall(estimates, 2) <= wall(estimates, 1)
+
+
+def test_the_real_backbone_scores_all_prefixes_at_once_as_one_by_one() -> None:
+    from lab.models.weights import MissingModel
+
+    try:
+        place = backbones.located("smollm2-135m")
+    except (backbones.MissingBackbone, MissingModel) as missing:
+        pytest.skip(str(missing))
+    import torch
+
+    model = backbones.load(place, layers=4)
+    torch.nn.init.normal_(model.score.weight, std=0.02, generator=torch.Generator().manual_seed(0))
+    scorer = Scorer(model, Tokeniser(backbones.tokenizer(place), 120))
+    of = ROWS[2].chosen
+    every = scorer.prefixes(of.goal, of.steps, range(len(of.steps) + 1))
+    alone = [scorer.prefixes(of.goal, of.steps[:n], [n])[0] for n in range(len(of.steps) + 1)]
+    assert len(of.steps) == 4 and np.abs(every - alone).max() < 1e-4 and np.ptp(every) > 1e-3
