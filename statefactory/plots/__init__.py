@@ -2,7 +2,16 @@
 
 from statefactory.plots.benchmark import draw_benchmark
 from statefactory.plots.learning import draw_learning
+from statefactory.plots.matrix import draw_matrix
 from statefactory.plots.results import draw_ablations, draw_by_domain, draw_table1
 from statefactory.plots.walkthrough import draw_walkthrough
 
-__all__ = ["draw_ablations", "draw_benchmark", "draw_by_domain", "draw_learning", "draw_table1", "draw_walkthrough"]
+__all__ = [
+    "draw_ablations",
+    "draw_benchmark",
+    "draw_by_domain",
+    "draw_learning",
+    "draw_matrix",
+    "draw_table1",
+    "draw_walkthrough",
+]

@@ -28,5 +28,6 @@ def draw_learning(curves: Mapping[str, Sequence[Point]]) -> Figure:
     axes[0].set(xlabel="step", ylabel="loss")
     axes[1].set(xlabel="step", ylabel="comparisons in order", ylim=(0, 1.03))
     if len(curves) > 1:
-        axes[1].legend(loc="lower right")
+        axes[1].legend(loc="lower right", fontsize="small")
+    figure.supxlabel("measured", x=0.995, ha="right", fontsize="x-small", color="0.35")
     return figure

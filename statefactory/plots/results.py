@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SUPERVISED = ("Supervised RM", "VLWM-critic")  # the paper's rivals that were trained
-EVERYWHERE = "Supervised RM, trained on all domains"
+SUPERVISED = ("Supervised RM", "VLWM-critic", "Ridge on embeddings")  # rivals that were trained
+EVERYWHERE = ", trained on all domains"
 TRIPLETS = "Triplet accuracy"
 BEST, WORST = "#c0392b", "#1f4e9c"
 WIDTH = 13.0
@@ -44,8 +44,8 @@ PANELS: Mapping[str, Panel] = {
 def draw_table1(results: pd.DataFrame) -> Figure:
     """The EPIC distances of Table 1, a column a domain: zero-shot methods as bars, a color a backbone.
 
-    Published bars are lighter; ours have their 95 % intervals. Supervised methods, which the paper alone
-    reports, are marks in the last row, with a line for the one that was trained on all domains.
+    Published bars are lighter; ours have their 95 % intervals. Supervised methods are marks in the last rows, with a
+    line for the paper's that was trained on all domains.
     results: a results table with the metrics of `statefactory.experiments.scores.metrics`. Raises ValueError if it
     has no zero-shot method.
     """
@@ -55,12 +55,15 @@ def draw_table1(results: pd.DataFrame) -> Figure:
         raise ValueError("no EPIC distance of a zero-shot method among the results")
     frame = bars.labelled(shown[~trained], "method")
     rows = _families(frame)
-    last = rows[-1].y + 1 + bars.BREAK
-    figure, axes = _columns(shown, len(rows) + 2)
+    marks = shown[trained].reset_index(drop=True)
+    kind = marks["method"].str.split(" ").str[0].replace("VLWM-critic", "Supervised")
+    marks["group"] = kind + marks["evidence"].map({"published": ", published"}).fillna(", ours")
+    last = {name: rows[-1].y + 1 + bars.BREAK + place for place, name in enumerate(marks["group"].unique())}
+    figure, axes = _columns(shown, len(rows) + 1 + len(last))
     for each, metric in zip(axes, _present(shown), strict=True):
         bars.draw(each, rows, frame, metric, decimals=3)
-        _draw_supervised(each, shown[trained & (shown["metric"] == metric)], last)
-    names = {row.y: row.name for row in rows} | ({last: "Supervised, published"} if trained.any() else {})
+        _draw_supervised(each, marks[marks["metric"] == metric], last)
+    names = {row.y: row.name for row in rows} | {y: name for name, y in last.items()}
     axes[0].set_yticks(list(names), list(names.values()), fontsize="small")
     figure.legend(handles=_table1_legend(frame, trained.any()), loc="outside upper left", ncols=6, fontsize="small")
     return _finished(figure, axes, results)
@@ -164,15 +167,16 @@ def _families(frame: pd.DataFrame) -> list[Bar]:
     return rows
 
 
-def _draw_supervised(axes: Axes, trained: pd.DataFrame, y: float) -> None:
+def _draw_supervised(axes: Axes, trained: pd.DataFrame, places: Mapping[str, float]) -> None:
     for row in trained.to_dict("records"):
         marker, color = ("x", "0.45") if row["method"] == "VLWM-critic" else ("|", "0.45")
-        if row["method"] == EVERYWHERE:
+        if row["method"].endswith(EVERYWHERE):
             marker, color = "D", "0.2"
-            axes.axvline(row["value"], color="0.2", linewidth=0.8, linestyle=":", zorder=0)
-        axes.plot(row["value"], y, marker=marker, color=color, markersize=5, linestyle="none")
+            if row["evidence"] == "published":
+                axes.axvline(row["value"], color="0.2", linewidth=0.8, linestyle=":", zorder=0)
+        axes.plot(row["value"], places[row["group"]], marker=marker, color=color, markersize=5, linestyle="none")
     if len(trained):
-        axes.set_ylim(y + 0.8, -0.7)
+        axes.set_ylim(max(places.values()) + 0.8, -0.7)
         axes.set_xlim(0, max(axes.get_xlim()[1], trained["value"].max() * 1.08))
 
 

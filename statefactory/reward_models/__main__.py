@@ -6,7 +6,7 @@ A first try offline, some minutes on one core:
     python -m statefactory.reward_models dequantise
     python -m statefactory.reward_models data --domain blocksworld --pairs 40
     python -m statefactory.reward_models train --domain blocksworld
-    python -m statefactory.reward_models score --adapter blocksworld --limit 20
+    python -m statefactory.reward_models score --adapter blocksworld --domain blocksworld --limit 20
 
 All six adapters, in two processes; killed, the same line goes on:
 
@@ -33,20 +33,20 @@ from lab.machine.faults import MissingData
 from lab.machine.paths import runs_folder, shown
 from lab.models.weights import MissingModel
 from lab.runs.execution import Interrupted
-from lab.runs.experiment import spread
 from lab.runs.run import RunBusy
-from statefactory.benchmark import DOMAINS, build
+from statefactory.benchmark import DOMAINS
 from statefactory.benchmark.build import BuildFailed
 from statefactory.benchmark.domains import named
+from statefactory.reward_models import evaluation
 from statefactory.reward_models.adapters import SHIPPED, UnusableAdapter
 from statefactory.reward_models.backbones import DEQUANTISED, MissingBackbone, dequantise
 from statefactory.reward_models.campaign import ALL, NAMES, Campaign, TrainingFailed, rehearse, run_all, told
-from statefactory.reward_models.preferences.pairs import default_folder, of_benchmark, preferences, read_preferences
+from statefactory.reward_models.preferences.pairs import default_folder, preferences, read_preferences
 from statefactory.reward_models.recipe import PRESETS, Recipe, recipe
 from statefactory.reward_models.training import OtherTraining
 
 EXPECTED = (MissingData, MissingModel, MissingBackbone, UnusableAdapter, BuildFailed, RunBusy, OtherTraining,
-            TrainingFailed, ValueError)  # fmt: skip
+            evaluation.ScoringFailed, TrainingFailed, ValueError)  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -91,29 +91,20 @@ def _train(options: argparse.Namespace) -> int:
 
 
 def _score(options: argparse.Namespace) -> int:
-    from statefactory.reward_models import evaluation, ridge
-    from statefactory.reward_models.predictor import LearnedReward, PrefixPredictor, with_controls
-
-    folder = next((place / options.adapter for place in (_adapters(options), SHIPPED, Path())
-                   if (place / options.adapter).is_dir()), _adapters(options) / options.adapter)  # fmt: skip
-    domain = options.domain or options.adapter
-    if domain not in DOMAINS:
-        raise ValueError(f"say on which domain: --domain with one of {', '.join(DOMAINS)}")
-    if options.on == "validation":
-        rows = read_preferences(_preferences(options) / f"{domain}.parquet", "validation", options.limit)
-    else:
-        # All are built, or kept already; a build of its own for each limit would take longer.
-        rows = of_benchmark(spread(build(domain, options.data, workers=options.workers).pairs(), options.limit))
-    model = LearnedReward(folder)
-    predictors: dict[str, PrefixPredictor] = with_controls(model, [row.chosen.goal for row in rows])
+    places = [next((at / name for at in (_adapters(options), SHIPPED, Path()) if (at / name).is_dir()),
+                   _adapters(options) / name) for name in options.adapter]  # fmt: skip
+    pairs = evaluation.Pairs(options.data, options.on, options.limit, _preferences(options))
+    frames = evaluation.score_all(places, options.domain, pairs, options.controls.replace("-", " "), options.workers)
     if options.ridge:
-        training = read_preferences(_preferences(options) / f"{domain}.parquet", "train")
-        predictors |= {"ridge": ridge.fit(training), "ridge, goal-blind": ridge.fit(training, blind=True)}
-    frame = evaluation.predictions(predictors, rows, f"{options.adapter} on {domain}")
-    path = folder / "predictions" / f"{domain} {options.on}.parquet"
-    evaluation.save(path, frame)
-    print(evaluation.summary(evaluation.distances(frame)).round(3).to_string(index=False))
-    print(f"predictions: {shown(path)}")
+        campaign = Campaign(_preferences(options), _adapters(options), recipe(pairs=options.pairs),
+                            tuple(path.name for path in places), options.each)  # fmt: skip
+        frames.append(evaluation.ridge_predictions(campaign, options.domain, pairs))
+        places.append(_adapters(options) / "ridge")
+    for place, frame in zip(places, frames, strict=True):
+        path = place / ("" if options.on == "benchmark" else options.on) / evaluation.FILE
+        evaluation.save(path, frame)
+        print(evaluation.summary(evaluation.distances(frame)).round(3).to_string(index=False))
+        print(f"predictions: {shown(path)}")
     return 0
 
 
@@ -177,12 +168,16 @@ def _parser() -> argparse.ArgumentParser:
         "--rehearse", action="store_true", help="say how long that many --pairs take, and train nothing"
     )
 
-    command = commands.add_parser("score", parents=[shared, places], help="EPIC distances of an adapter and controls")
-    command.add_argument("--adapter", required=True, help="its name or folder")
-    command.add_argument("--domain", choices=DOMAINS, help="by default the adapter's own")
+    command = commands.add_parser("score", parents=[shared, places], help="EPIC distances of adapters and controls")
+    command.add_argument("--adapter", nargs="+", default=list(NAMES), metavar="A", help="names or folders; all six")
+    command.add_argument("--domain", nargs="+", choices=DOMAINS, default=list(DOMAINS), metavar="D", help="all five")
     command.add_argument("--on", choices=("benchmark", "validation"), default="validation", help="which pairs")
-    command.add_argument("--limit", type=int, default=0, help="so many pairs; 0 for all")
+    command.add_argument("--limit", type=int, default=0, help="so many pairs of each domain; 0 for all")
+    command.add_argument("--controls", choices=("none", "own-domain", "everywhere"), default="own-domain",
+                         help="where no goal, and another task's, are shown too")  # fmt: skip
     command.add_argument("--ridge", action="store_true", help="also ridge regression on frozen embeddings")
+    command.add_argument("--pairs", type=int, default=0, help="of a domain that ridge is trained on, as for `train`")
+    command.add_argument("--each", type=int, default=40, help=f"of each domain that the ridge of `{ALL}` takes")
     return parser
 
 

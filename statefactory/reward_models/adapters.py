@@ -23,7 +23,7 @@ from statefactory.reward_models.recipe import Recipe
 from statefactory.reward_models.scoring import Affine, Scorer
 from statefactory.reward_models.texts import Tokeniser
 
-SHIPPED = ROOT / "data" / "adapters"
+SHIPPED = ROOT / "data" / "reward_models"  # with what they predict, and trainings of which that alone is kept
 WEIGHTS, CONFIG, CARD = "adapter_model.safetensors", "adapter_config.json", "card.json"
 
 
@@ -55,8 +55,9 @@ def read(folder: Path) -> Adapter:
     """An adapter by its folder. Raises UnusableAdapter naming a file that is not there."""
     missing = [name for name in (WEIGHTS, CONFIG, CARD) if not (folder / name).exists()]
     if missing:
+        beside = ", ".join(path.parent.name for path in sorted(folder.parent.glob(f"*/{WEIGHTS}"))) or "none"
         raise UnusableAdapter(
-            f"{shown(folder)} is no adapter: it has no {', '.join(missing)}. "
+            f"{shown(folder)} is no adapter: it has no {', '.join(missing)}. There are: {beside}. "
             "Train one with: python -m statefactory.reward_models train"
         )
     return Adapter(folder, json.loads((folder / CARD).read_text(encoding="utf-8")))
@@ -98,6 +99,14 @@ def scorer(folder: Path, base: str = "") -> Scorer:
     return Scorer(
         on_device(with_adapter(model, folder)), Tokeniser(backbones.tokenizer(place), adapter.recipe.max_tokens)
     )
+
+
+@cache
+def classifier(base: str, max_tokens: int) -> Scorer:
+    """A model with a score head of its own, loaded once a process; base: as for `backbones.located`."""
+    place = backbones.located(base)
+    model = backbones.load(place, zero_head=False, trained_head=True)
+    return Scorer(on_device(model), Tokeniser(backbones.tokenizer(place), max_tokens))
 
 
 def with_adapter(model: Any, folder: Path) -> Any:

@@ -106,10 +106,13 @@ def fingerprint(place: Path) -> str:
     return digest.hexdigest()
 
 
-def load(place: Path, layers: int = 0, zero_head: bool = True, dtype: str = "float32") -> Any:
+def load(
+    place: Path, layers: int = 0, zero_head: bool = True, dtype: str = "float32", trained_head: bool = False
+) -> Any:
     """The backbone with a score head, its first `layers` layers only; 0 for all. Not in training mode.
 
-    Raises MissingBackbone for a model that is no causal language model with a score head.
+    trained_head: the head has to come with the weights. Raises MissingBackbone if it does not, and for a model that is
+    no causal language model with a score head.
     """
     import torch
     from transformers import AutoConfig, AutoModelForSequenceClassification
@@ -119,11 +122,15 @@ def load(place: Path, layers: int = 0, zero_head: bool = True, dtype: str = "flo
         has = AutoConfig.from_pretrained(place).num_hidden_layers
         if layers > has:
             raise ValueError(f"{place.name} has {has} layers, and layers={layers} are asked for; 0 takes all")
-        model = AutoModelForSequenceClassification.from_pretrained(
-            place, num_labels=1, dtype=getattr(torch, dtype), use_safetensors=True, **changed
+        model, told = AutoModelForSequenceClassification.from_pretrained(
+            place, num_labels=1, dtype=getattr(torch, dtype), use_safetensors=True, output_loading_info=True, **changed
         )
     if not hasattr(model, "score"):
         raise MissingBackbone(f"{place.name} has no score head on a causal language model: {type(model).__name__}")
+    if trained_head and "score.weight" in told["missing_keys"]:
+        raise MissingBackbone(
+            f"{place.name} comes without a score head, and a new one would say nothing: it is no critic"
+        )
     if zero_head:
         torch.nn.init.zeros_(model.score.weight)
     model.config.use_cache = False

@@ -1,88 +1,248 @@
-"""How far a reward model is off: its EPIC distance on pairs, beside the monotonic baseline and its own controls."""
+"""How far reward models are off: what they predict on a domain's pairs, kept as data, and its EPIC distances.
+
+A line of predictions is one step of one trajectory as one model saw it:
+
+    model        "LoRA", with what its recipe has changed, or "ridge"
+    trained_on   a domain, or "all"
+    shown        "own goal", or a control: "no goal", "another goal"
+    domain, task, kind, step, reward, truth     step from 1, reward and truth in [0, 1]
+"""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from lab.machine import progress
 from lab.machine.files import write_atomically
+from lab.machine.paths import runs_folder
+from lab.machine.reading import damaged, read_whole
 from lab.results.statistics import bootstrap_mean
+from lab.runs.execution import Played, play_all
+from lab.runs.experiment import spread
+from lab.runs.run import Manifest, Run
+from statefactory.benchmark import build
 from statefactory.epic import epic_distances
-from statefactory.reward_models.predictor import PrefixPredictor, Told
-from statefactory.reward_models.preferences.pairs import Preference
+from statefactory.reward_models import adapters
+from statefactory.reward_models.campaign import Campaign
+from statefactory.reward_models.predictor import (
+    ANOTHER,
+    NO_GOAL,
+    OWN,
+    LearnedReward,
+    PrefixPredictor,
+    Told,
+    with_controls,
+)
+from statefactory.reward_models.preferences.pairs import (
+    Preference,
+    Trajectory,
+    of_benchmark,
+    read_preferences,
+    sha256,
+)
+from statefactory.reward_models.recipe import changes
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+WHO = ["model", "trained_on", "shown"]
+COLUMNS = [*WHO, "domain", "task", "kind", "step", "reward", "truth"]
 MONOTONIC = "monotonic"
+FILE = "predictions.parquet"
+
+Controls = Literal["none", "own domain", "everywhere"]
+Rewards = list[list[list[float]]]  # of pairs: the chosen trajectory's, and the rejected one's
 
 
-def predictions(predictors: Mapping[str, PrefixPredictor], rows: Sequence[Preference], title: str) -> pd.DataFrame:
-    """What each predictor says at every step of every pair, one line a step, and the truth.
+class ScoringFailed(RuntimeError):
+    """Some adapters could not be scored on some domains; the message names the first, and why."""
 
-    Columns: method, domain, task, kind, step (from 1), score (raw), reward (in [0, 1]), truth. Scores are kept beside
-    rewards so that a reader can choose another map.
+
+@dataclass(frozen=True)
+class Pairs:
+    """Which pairs are scored: of the benchmark, spread evenly, or held back from training. limit: 0 for all."""
+
+    data: str = "auto"
+    side: Literal["benchmark", "validation"] = "benchmark"
+    limit: int = 0
+    preferences: Path = Path()  # the folder of preference files, for validation
+
+    def of(self, domain: str) -> list[Preference]:
+        """Raises MissingData, and BuildFailed where a benchmark's pairs cannot be built."""
+        return _pairs(self, domain)
+
+
+@cache
+def _pairs(of: Pairs, domain: str) -> list[Preference]:
+    if of.side == "validation":
+        return read_preferences(of.preferences / f"{domain}.parquet", "validation", of.limit)
+    # All are built, or kept already; a build of its own for each limit would take longer.
+    return of_benchmark(spread(build(domain, of.data).pairs(), of.limit))
+
+
+def score_all(
+    folders: Sequence[Path], domains: Sequence[str], pairs: Pairs, controls: Controls = "own domain", workers: int = 1
+) -> list[pd.DataFrame]:
+    """The predictions of each adapter on each domain, a frame an adapter; killed, the next call goes on.
+
+    controls: where a goal-blind and a goal-swapped control run beside. workers: processes of one thread each.
+    Raises UnusableAdapter, MissingBackbone, ScoringFailed, and what `Pairs.of` raises.
     """
+    cells = {f"{number} on {domain}": (folder, domain) for number, folder in enumerate(folders) for domain in domains}
+    weights = [adapters.read(folder).folder / adapters.WEIGHTS for folder in folders]
+    about = {
+        "adapters": [sha256(path) for path in weights], "controls": controls,
+        "pairs": {domain: _tasks(pairs.of(domain)) for domain in domains}, **asdict(pairs), "preferences": "",
+    }  # fmt: skip
+    manifest = Manifest.of("reward-models-scored", "none", "none", about, cells, ("statefactory/reward_models",))
+    with Run(runs_folder() / "reward_models" / f"scored {manifest.digest[:6]}", manifest) as run:
+        play_all(run, partial(_cell, cells, pairs, controls), workers, title="reward models score")
+        kept = {task: episode.result for task, episode in run.episodes.items()}
+        if failed := {task: str(of.error) for task, of in run.episodes.items() if of.failed} | dict(run.not_measured):
+            task, why = next(iter(failed.items()))
+            raise ScoringFailed(f"{len(failed)} of {len(cells)} were not scored, {task} first: {why}. The whole errors "
+                                f"are in {run.folder}; delete that folder and run again")  # fmt: skip
+    frames = []
+    for number, folder in enumerate(folders):
+        adapter, parts = adapters.read(folder), []
+        for domain in domains:
+            found = kept[f"{number} on {domain}"]
+            # A run's lines have their keys sorted.
+            said = {goal: found[goal] for goal in (OWN, NO_GOAL, ANOTHER) if goal in found}
+            parts.append(frame(model_of(adapter), adapter.name, said, pairs.of(domain)))
+        frames.append(joined(parts))
+    return frames
+
+
+def _cell(cells: Mapping[str, tuple[Path, str]], pairs: Pairs, controls: Controls, cell: str) -> Played:
+    import torch
+
+    torch.set_num_threads(1)
+    folder, domain = cells[cell]
+    model, rows = LearnedReward(folder), pairs.of(domain)
+    beside = controls == "everywhere" or (controls == "own domain" and domain in model.adapter.card["domains"])
+    shown = with_controls(model, [row.chosen.goal for row in rows]) if beside else {OWN: model}
+    return Played({name: rewards(predictor, rows) for name, predictor in shown.items()})
+
+
+def ridge_predictions(campaign: Campaign, domains: Sequence[str], pairs: Pairs) -> pd.DataFrame:
+    """The same of ridge regression, trained on the pairs that the campaign's adapters are trained on.
+
+    Once as it is, and once without ever seeing a goal.
+    """
+    from statefactory.reward_models import ridge
+
+    parts = []
+    for name in campaign.names:
+        training = campaign.rows(name)
+        for model, blind in (("ridge", False), ("ridge, goal never shown", True)):
+            fitted = ridge.fit(training, blind)
+            for domain in domains:
+                rows = pairs.of(domain)
+                shown = {OWN: fitted} if blind else with_controls(fitted, [row.chosen.goal for row in rows])
+                kept = {control: rewards(predictor, rows) for control, predictor in shown.items()}
+                parts.append(frame(model, name, kept, rows))
+    return joined(parts)
+
+
+def rewards(predictor: PrefixPredictor, rows: Iterable[Preference]) -> Rewards:
+    """What a predictor says at every step of every pair, in [0, 1]."""
+
+    def along(of: Trajectory) -> list[float]:
+        return predictor.scores([Told(of.goal, of.steps[:n]) for n in range(1, len(of.steps) + 1)]).tolist()
+
+    return [[along(of) for of in row.both] for row in rows]
+
+
+def frame(model: str, trained_on: str, kept: Mapping[str, Rewards], rows: Sequence[Preference]) -> pd.DataFrame:
+    """Predictions as a table with COLUMNS. kept: what was shown -> the rewards, in the order of the rows."""
     import pandas as pd
 
-    lines = []
-    with progress.bar(len(predictors) * len(rows), title) as bar:
-        for method, predictor in predictors.items():
-            for row in rows:
-                for kind, of in (("positive", row.chosen), ("negative", row.rejected)):
-                    scores = predictor.raw_scores([Told(of.goal, of.steps[:n]) for n in range(1, len(of.steps) + 1)])
-                    for step, (score, reward, truth) in enumerate(
-                        zip(scores, predictor.affine(scores), of.progress, strict=True), 1
-                    ):
-                        lines.append((method, row.domain, row.task, kind, step, score, reward, truth))
-                bar.update()
-    return pd.DataFrame(lines, columns=["method", "domain", "task", "kind", "step", "score", "reward", "truth"])
+    lines = [
+        (model, trained_on, shown, row.domain, row.task, kind, step, reward, truth)
+        for shown, said in kept.items()
+        for row, both in zip(rows, said, strict=True)
+        for kind, of, found in zip(("positive", "negative"), row.both, both, strict=True)
+        for step, (reward, truth) in enumerate(zip(found, of.progress, strict=True), 1)
+    ]
+    return pd.DataFrame(lines, columns=COLUMNS)
 
 
-def distances(frame: pd.DataFrame) -> pd.DataFrame:
-    """EPIC distance of each pair: columns method, domain, task, distance; with the monotonic baseline's rows first."""
+def model_of(adapter: adapters.Adapter) -> str:
+    """ "LoRA", and what the adapter's recipe has changed in the preset."""
+    return ", ".join(["LoRA", *changes(adapter.recipe)])
+
+
+def distances(of: pd.DataFrame) -> pd.DataFrame:
+    """EPIC distance of each pair: columns WHO, domain, task, distance; the monotonic baseline's rows first."""
     import pandas as pd
 
-    # A pair's positive steps stand before its negative ones in the frame, as in the benchmark.
-    first = frame[frame["method"] == frame["method"].iloc[0]]
+    # A pair's positive steps stand before its negative ones, as in the benchmark.
+    first = of.drop_duplicates(["domain", "task", "kind", "step"])
     length = first.groupby(["domain", "task", "kind"], sort=False)["step"].transform("max")
-    timed = first.assign(method=MONOTONIC, reward=first["step"] / length)
-    whole = pd.concat([timed, frame], ignore_index=True)
-    groups = whole.groupby(["method", "domain", "task"], sort=False)
+    timed = first.assign(model=MONOTONIC, trained_on="", shown="", reward=first["step"] / length)
+    groups = list(pd.concat([timed, of], ignore_index=True).groupby([*WHO, "domain", "task"], sort=False))
     found = epic_distances([_of(part, "reward") for _, part in groups], [_of(part, "truth") for _, part in groups])
-    keys = pd.DataFrame([key for key, _ in groups], columns=["method", "domain", "task"])
-    return keys.assign(distance=found)
+    return pd.DataFrame([key for key, _ in groups], columns=[*WHO, "domain", "task"]).assign(distance=found)
 
 
 def summary(of: pd.DataFrame) -> pd.DataFrame:
-    """Mean distance by method and domain with its bootstrap interval, and the mean difference to the first method.
+    """Mean distance of each in WHO by domain with its bootstrap interval, and differences to the model with its goal.
 
-    Columns: method, domain, n, value, ci_low, ci_high; minus_first, minus_low and minus_high of differences pair by
-    pair to the first method that is not the monotonic baseline.
+    Columns: WHO, domain, n, value, ci_low, ci_high; minus_own, minus_low and minus_high: differences pair by pair to
+    the first in the frame that is not the monotonic baseline.
     """
     import pandas as pd
 
     lines = []
     for domain, part in of.groupby("domain", sort=False):
-        table = part.pivot(index="task", columns="method", values="distance")
-        reference = next(name for name in part["method"] if name != MONOTONIC)
-        for method in dict.fromkeys(part["method"]):
-            value, gain = bootstrap_mean(table[method]), bootstrap_mean(table[method] - table[reference])
-            lines.append((method, domain, len(table), *value, *gain))
-    columns = ["method", "domain", "n", "value", "ci_low", "ci_high", "minus_first", "minus_low", "minus_high"]
+        table = part.pivot(index="task", columns=WHO, values="distance")
+        there = list(dict.fromkeys(part[WHO].itertuples(index=False, name=None)))
+        reference = next((name for name in there if name[0] != MONOTONIC), there[0])
+        for who in there:
+            value, gain = bootstrap_mean(table[who]), bootstrap_mean(table[who] - table[reference])
+            lines.append((*who, domain, len(table), *value, *gain))
+    columns = [*WHO, "domain", "n", "value", "ci_low", "ci_high", "minus_own", "minus_low", "minus_high"]
     return pd.DataFrame(lines, columns=columns)
 
 
-def save(path: Path, frame: pd.DataFrame) -> None:
-    """Write predictions as Parquet, rewards and scores as float32."""
+def save(path: Path, of: pd.DataFrame) -> None:
+    """Write predictions as Parquet, numbers as float32."""
     buffer = io.BytesIO()
-    smaller = frame.astype({name: "float32" for name in ("score", "reward", "truth")} | {"step": "int16"})
+    smaller = of.astype({"reward": "float32", "truth": "float32", "step": "int16"})
     smaller.to_parquet(buffer, index=False, compression="zstd")
     write_atomically(path, buffer.getvalue())
+
+
+def read(paths: Iterable[Path]) -> pd.DataFrame:
+    """Predictions of one or more files. Raises DamagedFile."""
+    import pandas as pd
+
+    parts = []
+    for path in paths:
+        try:
+            parts.append(pd.read_parquet(io.BytesIO(read_whole(path)), columns=COLUMNS))
+        except (ValueError, OSError) as error:  # pyarrow's
+            raise damaged(path, error) from None
+    return joined(parts)
+
+
+def joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Predictions one below the other."""
+    import pandas as pd
+
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
+
+
+def _tasks(rows: Iterable[Preference]) -> str:
+    import hashlib
+
+    return hashlib.sha256("\n".join(row.task for row in rows).encode()).hexdigest()
 
 
 def _of(part: pd.DataFrame, column: str) -> np.ndarray:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     import numpy as np
 
 
+OWN, NO_GOAL, ANOTHER = "own goal", "no goal", "another goal"  # what a model is shown
+
+
 class Told(NamedTuple):
     """The memory: what the predictor was told. The format has no place for s_0's observation."""
 
@@ -85,6 +88,24 @@ class LearnedReward(PrefixPredictor):
         return adapters.scorer(self.adapter.folder, self._base).prefixes(shown, steps, lengths)
 
 
+class Critic(PrefixPredictor):
+    """A sequence classifier with one output that others trained: by its folder, or its address on the hub.
+
+    It reads the same flattened text. A "-" before the name is for one whose output is a cost, as VLWM's critic has it
+    (Chen et al. 2025). Outputs from -20 to 20 come to [0, 1], with no look at any data. Raises MissingBackbone at the
+    first score.
+    """
+
+    affine = Affine(1 / 40, 0.5)
+
+    def __init__(self, name: str, max_tokens: int = 4096) -> None:
+        self.name, self.max_tokens = name, max_tokens
+
+    def raw(self, goal: str, steps: Sequence[Step], lengths: Sequence[int]) -> np.ndarray:
+        sign = -1.0 if self.name.startswith("-") else 1.0
+        return sign * adapters.classifier(self.name.removeprefix("-"), self.max_tokens).prefixes(goal, steps, lengths)
+
+
 class GoalBlind(PrefixPredictor):
     """Another predictor that is shown no goal."""
 
@@ -109,21 +130,38 @@ class GoalSwapped(PrefixPredictor):
 
 
 def with_controls(predictor: PrefixPredictor, goals: Sequence[str]) -> dict[str, PrefixPredictor]:
-    """The predictor under "own goal", and its two controls."""
-    return {"own goal": predictor, "goal-blind": GoalBlind(predictor), "goal swapped": GoalSwapped(predictor, goals)}
+    """The predictor with its own goal first, then its two controls."""
+    return {OWN: predictor, NO_GOAL: GoalBlind(predictor), ANOTHER: GoalSwapped(predictor, goals)}
 
 
-def register_adapters(folder: Path = SHIPPED) -> list[str]:
-    """Make the adapters below `folder` available to experiments, as "reward_model_<name>"; their names, sorted."""
-    names = []
-    for path in sorted(folder.glob(f"*/{adapters.CARD}")):
-        adapter = adapters.read(path.parent)
-        names.append(f"reward_model_{adapter.name}")
+def register_adapters(names: Sequence[str], folder: Path = SHIPPED) -> list[str]:
+    """Make adapters of a folder available to experiments; the methods they are there, "reward_model_<name>".
+
+    Raises UnusableAdapter for one that is not there, naming those that are.
+    """
+    methods = []
+    for name in names:
+        adapter = adapters.read(folder / name)
+        methods.append(f"reward_model_{name}")
         # The rows' and the recipe's hash: an adapter that is trained anew makes another run.
-        register(names[-1], f"Reward model, {adapter.name}", version=adapter.card["rows"][:16])(
+        register(methods[-1], f"Reward model, {name}", version=adapter.card["rows"][:16])(
             partial(_learned, adapter.folder)
         )
-    return names
+    return methods
+
+
+def register_critics(names: Sequence[str]) -> list[str]:
+    """Make critics of others available to experiments (see `Critic`); the methods they are there, "critic_<name>"."""
+    methods = []
+    for name in names:
+        title = Path(name).name if Path(name).is_dir() else name
+        methods.append(f"critic_{name.strip('/').replace('/', '.')}")  # a method's name is a part of its episodes'
+        register(methods[-1], f"Critic, {title}")(partial(_critic, name))
+    return methods
+
+
+def _critic(name: str, backbone: Backbone, given: Given) -> Predictor[Any]:
+    return Critic(name)
 
 
 def _learned(folder: Path, backbone: Backbone, given: Given) -> Predictor[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
 from typing import Any, Literal
 
 Loss = Literal["all_prefixes", "outcome"]
@@ -72,3 +73,11 @@ def recipe(preset: str = "two-cores", **changes: Any) -> Recipe:
     if unknown:
         raise ValueError(f"a recipe has no {', '.join(sorted(unknown))}; it has {', '.join(PRESETS[preset].to_json())}")
     return replace(PRESETS[preset], **changes)
+
+
+def changes(of: Recipe, preset: str = "two-cores") -> list[str]:
+    """What a recipe has otherwise than a preset, as "name=value"; how many pairs it takes is not told."""
+    standard = PRESETS[preset].to_json() | {"pairs": of.pairs}
+    # Of a folder its name: where it lies says nothing.
+    own = of.to_json() | ({"base": Path(of.base).name} if Path(of.base).is_dir() else {})
+    return [f"{name}={value}" for name, value in own.items() if value != standard[name]]

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from lab.machine.faults import DamagedFile
+from statefactory.benchmark import read_pairs
+from statefactory.benchmark.build import SHIPPED
 from statefactory.predictors import METHODS, Given
-from statefactory.reward_models import evaluation, ridge
+from statefactory.reward_models import adapters, backbones, evaluation, ridge
+from statefactory.reward_models.backbones import MissingBackbone
 from statefactory.reward_models.predictor import (
+    ANOTHER,
+    NO_GOAL,
+    OWN,
+    Critic,
     GoalBlind,
     GoalSwapped,
     LearnedReward,
     PrefixPredictor,
     Told,
     register_adapters,
+    register_critics,
     with_controls,
 )
+from statefactory.reward_models.preferences.pairs import of_benchmark
 from statefactory.reward_models.recipe import recipe
 from statefactory.reward_models.scoring import MARGIN, Affine
 from statefactory.reward_models.texts import Step
@@ -82,7 +93,9 @@ def test_the_controls_show_no_goal_and_another_task_s() -> None:
 def test_a_registered_adapter_predicts_in_any_process(tmp_path: Path) -> None:
     base = tiny_backbone(tmp_path / "tiny")
     train("toy", ROWS, recipe(base=str(base), layers=1), tmp_path / "adapters" / "toy", show_progress=False)
-    assert register_adapters(tmp_path / "adapters") == ["reward_model_toy"]
+    assert register_adapters(["toy"], tmp_path / "adapters") == ["reward_model_toy"]
+    with pytest.raises(adapters.UnusableAdapter, match="nosuch is no adapter.* There are: toy"):
+        register_adapters(["nosuch"], tmp_path / "adapters")
     method = pickle.loads(pickle.dumps(METHODS.pop("reward_model_toy")))
     predictor = method.make(None, Given())
     assert isinstance(predictor, LearnedReward) and method.title == "Reward model, toy"
@@ -96,12 +109,12 @@ def test_ridge_tells_progress_on_tasks_it_has_not_seen_and_is_kept_as_json(tmp_p
     fitted.save(tmp_path / "ridge.json")
     again = ridge.Ridge.read(tmp_path / "ridge.json", ByLetters())
     unseen = toy_preferences(36)[30:]
-    frame = evaluation.predictions({"ridge": fitted, "read again": again}, unseen, "toy")
-    found = evaluation.summary(evaluation.distances(frame)).set_index("method")
-    assert list(found.index) == ["monotonic", "ridge", "read again"] and set(found["n"]) == {6}
-    assert found.loc["ridge", "value"] < 0.5 * found.loc["monotonic", "value"]
-    assert found.loc["read again", "minus_first"] == pytest.approx(0, abs=1e-4)
-    assert found.loc["monotonic", "minus_low"] > 0
+    both = {name: evaluation.rewards(of, unseen) for name, of in (("ridge", fitted), ("read again", again))}
+    found = evaluation.summary(evaluation.distances(evaluation.frame("toy", "toy", both, unseen))).set_index("shown")
+    assert list(found.index) == ["", "ridge", "read again"] and set(found["n"]) == {6}
+    assert found.loc["ridge", "value"] < 0.5 * found.loc["", "value"]
+    assert found.loc["read again", "minus_own"] == pytest.approx(0, abs=1e-4)
+    assert found.loc["", "minus_low"] > 0
 
 
 def test_ridge_looks_at_no_later_step_and_a_blind_one_at_no_goal() -> None:
@@ -113,18 +126,67 @@ def test_ridge_looks_at_no_later_step_and_a_blind_one_at_no_goal() -> None:
     assert (blind[0] == blind[1]).all() and blind[0].shape[1] < whole.shape[1]
 
 
-def test_the_monotonic_row_is_the_benchmark_s(tmp_path: Path) -> None:
+def test_the_monotonic_row_is_the_benchmark_s_and_predictions_are_kept_as_they_are(tmp_path: Path) -> None:
     from statefactory.epic import epic_distance
     from statefactory.predictors.monotonic import Monotonic
 
     row = ROWS[1]
-    frame = evaluation.predictions({"noting": Noting()}, [row], "toy")
+    frame = evaluation.frame("noting", "toy", {OWN: evaluation.rewards(Noting(), [row])}, [row])
     timed = [Monotonic().predict(of.goal, *zip(*of.steps, strict=True)) for of in row.both]
-    found = evaluation.distances(frame).set_index("method")["distance"]
+    found = evaluation.distances(frame).set_index("model")["distance"]
     assert found["monotonic"] == pytest.approx(epic_distance(np.concatenate(timed), row.truth))
-    evaluation.save(tmp_path / "kept.parquet", frame)
-    assert (tmp_path / "kept.parquet").stat().st_size < 10_000
+    kept = tmp_path / "kept.parquet"
+    evaluation.save(kept, frame)
+    assert np.allclose(evaluation.distances(evaluation.read([kept]))["distance"], found, atol=1e-6)
+    kept.write_bytes(kept.read_bytes()[:-20])
+    with pytest.raises(DamagedFile, match="kept.parquet"):
+        evaluation.read([kept])
+
+
+def test_adapters_are_scored_on_domains_with_controls_in_their_own_and_go_on_after_a_kill(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
+    base, rows = tiny_backbone(tmp_path / "tiny"), of_benchmark(read_pairs(SHIPPED / "alfworld.parquet")[:6])
+    plan = recipe(base=str(base), layers=1)
+    train("alfworld", rows, plan, tmp_path / "alfworld", show_progress=False)
+    train("textworld", rows, replace(plan, seed=1), tmp_path / "textworld", show_progress=False)
+    folders, pairs = [tmp_path / "alfworld", tmp_path / "textworld"], evaluation.Pairs("made", limit=3)
+    domains = ("alfworld", "blocksworld")
+    first, second = evaluation.score_all(folders, domains, pairs)
+    both = first.groupby("domain", sort=False)["shown"].unique()
+    assert list(both["alfworld"]) == [OWN, NO_GOAL, ANOTHER] and list(both["blocksworld"]) == [OWN]
+    assert set(second["model"]) == {"LoRA, base=tiny, layers=1, seed=1"}
+    alone = LearnedReward(folders[0])
+    row = pairs.of("blocksworld")[1]
+    kept = first[(first["domain"] == "blocksworld") & (first["task"] == row.task)]["reward"]
+    expected = [alone.predict(of.goal, *zip(*of.steps, strict=True)) for of in row.both]
+    assert np.allclose(kept, np.concatenate(expected), atol=1e-5)
+    (run,) = (tmp_path / "runs" / "reward_models").glob("scored *")
+    lines = (run / "episodes.jsonl").read_bytes().splitlines(keepends=True)
+    (run / "episodes.jsonl").write_bytes(b"".join(lines[:2]))
+    again = evaluation.score_all(folders, domains, pairs)
+    for now, before in zip(again, (first, second), strict=True):
+        assert now.drop(columns="reward").equals(before.drop(columns="reward"))
+        assert np.allclose(now["reward"], before["reward"], atol=1e-5)
 
 
 def test_with_controls_keeps_the_own_goal_first() -> None:
-    assert list(with_controls(Noting(), ["a", "b"])) == ["own goal", "goal-blind", "goal swapped"]
+    assert list(with_controls(Noting(), ["a", "b"])) == [OWN, NO_GOAL, ANOTHER]
+
+
+def test_a_critic_of_others_predicts_in_any_process_and_one_without_a_head_is_refused(tmp_path: Path) -> None:
+    base = tiny_backbone(tmp_path / "tiny")
+    with pytest.raises(MissingBackbone, match="tiny comes without a score head"):
+        Critic(str(base)).score(Told("a goal"))
+    model = backbones.load(base, zero_head=False)
+    model.save_pretrained(tmp_path / "critic")
+    backbones.tokenizer(base).save_pretrained(tmp_path / "critic")
+    name = str(tmp_path / "critic")
+    methods = register_critics([name, f"-{name}"])
+    assert not any("/" in method for method in methods)
+    reward, cost = (pickle.loads(pickle.dumps(METHODS.pop(method))).make(None, Given()) for method in methods)
+    of = ROWS[0].chosen
+    said = reward.predict(of.goal, *zip(*of.steps, strict=True))
+    assert len(said) == len(of.steps) and np.ptp(said) > 0
+    assert np.allclose(cost.predict(of.goal, *zip(*of.steps, strict=True)), 1 - said)

@@ -1,0 +1,63 @@
+"""What was trained where against where it was tried: EPIC distances as heat maps side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from lab.results import plots
+from statefactory.experiments.scores import METRIC, metrics
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+TRAINED = ", trained on "
+RANGE = (0.1, 0.75)  # of colors: from near the best value to above a constant's .707
+
+
+def draw_matrix(panels: Mapping[str, pd.DataFrame]) -> Figure:
+    """Heat maps, a row for what was trained on and a column for where; in-domain cells are framed.
+
+    panels: title -> a results table whose methods are named "..., trained on ...". Other methods come as rows below, by
+    their whole name. Where a cell has an interval, it stands below the value. Raises ValueError for no panel.
+    """
+    import matplotlib.pyplot as plt
+    import pandas as pd
+    import seaborn
+    from matplotlib.patches import Rectangle
+
+    if not panels:
+        raise ValueError("no panel to draw; give a results table by its title")
+    names = [metric.removeprefix(METRIC.format("")) for metric in metrics()]
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(1.2 + 5.4 * len(panels), 4.6), layout="constrained", squeeze=False
+    )
+    for each, (title, rows) in zip(axes[0], panels.items(), strict=True):
+        shown = rows[rows["metric"].isin(metrics())].assign(
+            row=rows["method"].map(lambda method: method.partition(TRAINED)[2] or method),
+            column=rows["metric"].str.removeprefix(METRIC.format("")),
+        )
+        order = list(dict.fromkeys(shown["row"]))
+        values = shown.pivot(index="row", columns="column", values="value").loc[order, names]
+        words = shown.assign(text=[_cell(row) for row in shown.itertuples()])
+        texts = words.pivot(index="row", columns="column", values="text").loc[order, names].fillna("")
+        seaborn.heatmap(values, annot=texts, fmt="", vmin=RANGE[0], vmax=RANGE[1], cmap="viridis_r", cbar=False,
+                        linewidths=0.5, annot_kws={"fontsize": 8}, ax=each)  # fmt: skip
+        for place, name in enumerate(names):
+            if name in order:
+                each.add_patch(
+                    Rectangle((place, order.index(name)), 1, 1, fill=False, edgecolor="#c0392b", linewidth=2)
+                )
+        each.set(title=title, xlabel="tried on", ylabel="trained on")
+        each.tick_params(axis="x", rotation=35)
+        each.tick_params(axis="y", rotation=0)
+    everything = pd.concat(list(panels.values()), ignore_index=True)
+    figure.supxlabel(plots.evidence_line(everything), x=0.995, ha="right", fontsize="x-small", color="0.35")
+    return figure
+
+
+def _cell(row: object) -> str:
+    value, low, high = (getattr(row, name) for name in ("value", "ci_low", "ci_high"))
+    inside = f".{round(1000 * value):03d}" if value < 1 else f"{value:.3f}"
+    return inside if low != low else f"{inside}\n[{low:.2f}, {high:.2f}]".replace("0.", ".")
