@@ -25,6 +25,7 @@ from statefactory.reward_models.campaign import ALL
 from statefactory.reward_models.evaluation import (
     FILE,
     MONOTONIC,
+    RIDGES,
     WHO,
     distances,
     frame,
@@ -45,10 +46,11 @@ if TYPE_CHECKING:
 
 ORDER = ("alfworld", "scienceworld", "webshop", "blocksworld", "textworld")  # of the paper's Table 1
 TRAINED_ON = (*ORDER, ALL)
-LORA, RIDGE, RIDGE_BLIND = "LoRA", "ridge", "ridge, goal never shown"
-NAMES = {LORA: "Supervised RM", RIDGE: "Ridge on embeddings", RIDGE_BLIND: "Ridge on embeddings, goal never shown"}
+LORA, (RIDGE, RIDGE_BLIND, RIDGE_COUNTS) = "LoRA", RIDGES.values()
+NAMES = {LORA: "Supervised RM", RIDGE: "Ridge on embeddings", RIDGE_BLIND: "Ridge on embeddings, goal never shown",
+         RIDGE_COUNTS: "Ridge, no word read"}  # fmt: skip
 CONTROLS = [(MONOTONIC, ""), *((model, goal) for model in (LORA, RIDGE) for goal in (OWN, NO_GOAL, ANOTHER)),
-            (RIDGE_BLIND, OWN)]  # fmt: skip
+            (RIDGE_BLIND, OWN), (RIDGE_COUNTS, OWN)]  # fmt: skip
 SOURCE = "kept predictions, official data"
 # How much a model errs more on what it was not trained on. The paper's 138 % has no formula; these are the readings.
 INCREASES: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {

@@ -26,7 +26,7 @@ from lab.runs.experiment import spread
 from lab.runs.run import Manifest, Run
 from statefactory.benchmark import build
 from statefactory.epic import epic_distances
-from statefactory.reward_models import adapters
+from statefactory.reward_models import adapters, ridge
 from statefactory.reward_models.campaign import Campaign
 from statefactory.reward_models.predictor import (
     ANOTHER,
@@ -53,6 +53,9 @@ if TYPE_CHECKING:
 WHO = ["model", "trained_on", "shown"]
 COLUMNS = [*WHO, "domain", "task", "kind", "step", "reward", "truth"]
 MONOTONIC = "monotonic"
+RIDGES: Mapping[ridge.View, str] = {
+    "whole": "ridge", "no goal": "ridge, goal never shown", "counts": "ridge, no word read",
+}  # fmt: skip
 FILE = "predictions.parquet"
 
 Controls = Literal["none", "own domain", "everywhere"]
@@ -90,7 +93,8 @@ def score_all(
 ) -> list[pd.DataFrame]:
     """The predictions of each adapter on each domain, a frame an adapter; killed, the next call goes on.
 
-    controls: where a goal-blind and a goal-swapped control run beside. workers: processes of one thread each.
+    controls: where a goal-blind and a goal-swapped control run beside; a union has no domain of its own.
+    workers: processes of one thread each.
     Raises UnusableAdapter, MissingBackbone, ScoringFailed, and what `Pairs.of` raises.
     """
     cells = {f"{number} on {domain}": (folder, domain) for number, folder in enumerate(folders) for domain in domains}
@@ -125,26 +129,21 @@ def _cell(cells: Mapping[str, tuple[Path, str]], pairs: Pairs, controls: Control
     torch.set_num_threads(1)
     folder, domain = cells[cell]
     model, rows = LearnedReward(folder), pairs.of(domain)
-    beside = controls == "everywhere" or (controls == "own domain" and domain in model.adapter.card["domains"])
+    beside = controls == "everywhere" or (controls == "own domain" and model.adapter.card["domains"] == [domain])
     shown = with_controls(model, [row.chosen.goal for row in rows]) if beside else {OWN: model}
     return Played({name: rewards(predictor, rows) for name, predictor in shown.items()})
 
 
 def ridge_predictions(campaign: Campaign, domains: Sequence[str], pairs: Pairs) -> pd.DataFrame:
-    """The same of ridge regression, trained on the pairs that the campaign's adapters are trained on.
-
-    Once as it is, and once without ever seeing a goal.
-    """
-    from statefactory.reward_models import ridge
-
+    """The same of ridge regression in its three views, on the training pairs of the campaign's adapters."""
     parts = []
     for name in campaign.names:
         training = campaign.rows(name)
-        for model, blind in (("ridge", False), ("ridge, goal never shown", True)):
-            fitted = ridge.fit(training, blind)
+        for view, model in RIDGES.items():
+            fitted = ridge.fit(training, view)
             for domain in domains:
                 rows = pairs.of(domain)
-                shown = {OWN: fitted} if blind else with_controls(fitted, [row.chosen.goal for row in rows])
+                shown = with_controls(fitted, [row.chosen.goal for row in rows]) if view == "whole" else {OWN: fitted}
                 kept = {control: rewards(predictor, rows) for control, predictor in shown.items()}
                 parts.append(frame(model, name, kept, rows))
     return joined(parts)

@@ -2,15 +2,19 @@
 
 Twenty seconds of training. A step is embedded as "action -> observation"; the features after t steps are those of the
 newest step, of the mean and the maximum over steps so far, how each agrees with the goal's embedding, and log(1 + t).
+
+Two of its views are controls themselves: "no goal" never sees the goal, and "counts" reads no word at all. It knows how
+many steps there were, how long the observations are, and what has been said or done before.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from lab.machine.files import write_atomically
 from statefactory.embeddings import DEFAULT, Embedder, open_embedder
@@ -22,17 +26,18 @@ from statefactory.reward_models.texts import Step
 if TYPE_CHECKING:
     import numpy as np
 
+View = Literal["whole", "no goal", "counts"]
 ALPHAS = (1e1, 1e2, 1e3, 1e4, 1e5, 1e6)  # leave-one-out cross-validation chooses
 
 
 class Ridge(PrefixPredictor):
-    """Linear in the features. weights: one a feature, then the intercept; blind: the goal is not looked at."""
+    """Linear in the features. weights: one a feature, then the intercept. view: which features."""
 
     def __init__(
-        self, weights: np.ndarray, affine: Affine, blind: bool = False, embedding: str = DEFAULT,
+        self, weights: np.ndarray, affine: Affine, view: View = "whole", embedding: str = DEFAULT,
         embedder: Embedder | None = None, card: dict[str, Any] | None = None,
     ) -> None:  # fmt: skip
-        self.weights, self.affine, self.blind, self.embedding = weights, affine, blind, embedding
+        self.weights, self.affine, self.view, self.embedding = weights, affine, view, embedding
         self._embedder, self.card = embedder, card or {}
 
     @cached_property
@@ -42,13 +47,15 @@ class Ridge(PrefixPredictor):
     def raw(self, goal: str, steps: Sequence[Step], lengths: Sequence[int]) -> np.ndarray:
         import numpy as np
 
-        every = features(self.embedder, goal, steps, self.blind)[np.array(lengths, dtype=int)]
+        every = features(self.embedder if self.view != "counts" else None, goal, steps, self.view)[
+            np.array(lengths, dtype=int)
+        ]
         return every @ self.weights[:-1] + self.weights[-1]
 
     def save(self, path: Path) -> None:
         """Write the weights as JSON, some 40 kB."""
         record = {
-            "weights": [float(f"{weight:.7g}") for weight in self.weights], "blind": self.blind,
+            "weights": [float(f"{weight:.7g}") for weight in self.weights], "view": self.view,
             "embedding": self.embedding, "affine": {"scale": self.affine.scale, "offset": self.affine.offset},
             "card": self.card,
         }  # fmt: skip
@@ -60,11 +67,11 @@ class Ridge(PrefixPredictor):
 
         of = json.loads(path.read_text(encoding="utf-8"))
         affine = Affine(**of["affine"])
-        return cls(np.array(of["weights"]), affine, of["blind"], of["embedding"], embedder, of["card"])
+        return cls(np.array(of["weights"]), affine, of["view"], of["embedding"], embedder, of["card"])
 
 
 def fit(
-    rows: Sequence[Preference], blind: bool = False, embedding: str = DEFAULT, embedder: Embedder | None = None
+    rows: Sequence[Preference], view: View = "whole", embedding: str = DEFAULT, embedder: Embedder | None = None
 ) -> Ridge:
     """Fit true progress at every step of both trajectories. Raises ValueError for no rows."""
     import numpy as np
@@ -74,34 +81,55 @@ def fit(
 
     if not rows:
         raise ValueError("there are no training pairs")
-    embedder = embedder or open_embedder(embedding)
-    # All at once: the embedder works in batches, and remembers.
-    embedder.embed([text for row in rows for of in row.both for text in _texts(of.goal, of.steps)])
-    inputs = np.concatenate([features(embedder, of.goal, of.steps, blind)[1:] for row in rows for of in row.both])
+    if view != "counts":
+        embedder = embedder or open_embedder(embedding)
+        # All at once: the embedder works in batches, and remembers.
+        embedder.embed([text for row in rows for of in row.both for text in _texts(of.goal, of.steps)])
+    inputs = np.concatenate([features(embedder, of.goal, of.steps, view)[1:] for row in rows for of in row.both])
     truth = np.concatenate([row.truth for row in rows])
     fitted = make_pipeline(StandardScaler(), RidgeCV(ALPHAS)).fit(inputs, truth)
     scaler, ridge = fitted[0], fitted[1]
     slopes = ridge.coef_ / scaler.scale_
     weights = np.append(slopes, ridge.intercept_ - slopes @ scaler.mean_)
     card = {"pairs": len(rows), "positions": len(truth), "alpha": float(ridge.alpha_)}
-    return Ridge(weights, Affine.fitted(fitted.predict(inputs)), blind, embedding, embedder, card)
+    return Ridge(weights, Affine.fitted(fitted.predict(inputs)), view, embedding, embedder, card)
 
 
-def features(embedder: Embedder, goal: str, steps: Sequence[Step], blind: bool = False) -> np.ndarray:
-    """Shape (steps + 1, features): after no step, after one, and so on; each depends on the steps before it alone."""
+def features(embedder: Embedder | None, goal: str, steps: Sequence[Step], view: View = "whole") -> np.ndarray:
+    """Shape (steps + 1, features): after no step, after one, and so on; each depends on the steps before it alone.
+
+    embedder: None where no word is read.
+    """
     import numpy as np
 
+    if embedder is None:
+        return _counts(steps)
     vectors = embedder.embed(_texts(goal, steps))
     wanted, seen = vectors[0], vectors[1:]
     seen = np.concatenate([np.zeros((1, len(wanted))), seen])
     count = np.arange(len(seen))[:, None]
     mean = np.cumsum(seen, axis=0) / np.maximum(count, 1)
     parts = [seen, mean, np.log1p(count)]
-    if not blind:
+    if view == "whole":
         agrees, overall = seen @ wanted, mean @ wanted
         parts += [seen * wanted, np.abs(seen - wanted), mean * wanted, np.maximum.accumulate(seen * wanted, axis=0),
                   np.stack([agrees, np.maximum.accumulate(agrees), overall], axis=1)]  # fmt: skip
     return np.concatenate(parts, axis=1)
+
+
+def _counts(steps: Sequence[Step]) -> np.ndarray:
+    import numpy as np
+
+    lines = [[0.0] * 8]
+    said: Counter[str] = Counter()
+    done: Counter[str] = Counter()
+    for number, (action, observation) in enumerate(steps, 1):
+        said[observation] += 1
+        done[action] += 1
+        commonest = said.most_common(1)[0][1]
+        lines.append([np.log1p(number), np.log1p(len(observation)), np.log1p(len(action)), np.log1p(said[observation]),
+                      np.log1p(done[action]), len(said) / number, len(done) / number, commonest / number])  # fmt: skip
+    return np.array(lines)
 
 
 def _texts(goal: str, steps: Sequence[Step]) -> list[str]:

@@ -122,8 +122,20 @@ def test_ridge_looks_at_no_later_step_and_a_blind_one_at_no_goal() -> None:
     whole = ridge.features(ByLetters(), of.goal, of.steps)
     for length in range(len(of.steps) + 1):
         assert np.allclose(ridge.features(ByLetters(), of.goal, of.steps[:length])[-1], whole[length])
-    blind = [ridge.features(ByLetters(), goal, of.steps, blind=True) for goal in (of.goal, "xyz 99")]
+    blind = [ridge.features(ByLetters(), goal, of.steps, "no goal") for goal in (of.goal, "xyz 99")]
     assert (blind[0] == blind[1]).all() and blind[0].shape[1] < whole.shape[1]
+
+
+def test_a_ridge_that_reads_no_word_sees_steps_lengths_and_repetitions_alone() -> None:
+    of = ROWS[2].chosen
+    cipher = str.maketrans("abcdefghijklmnopqrstuvwxyz", "bcdefghijklmnopqrstuvwxyza")
+    coded = [(action.translate(cipher), observation.translate(cipher)) for action, observation in of.steps]
+    told = [ridge.features(None, goal, steps, "counts") for goal, steps in (("", of.steps), ("xyz", coded))]
+    assert (told[0] == told[1]).all()
+    again = [*of.steps, of.steps[-1]]
+    assert not np.allclose(ridge.features(None, "", again, "counts")[-1][3:], told[0][-1][3:]), "what was said before"
+    fitted = ridge.fit(toy_preferences(30), "counts")
+    assert fitted.score(Told(of.goal, of.steps)) == fitted.score(Told("another", tuple(coded)))
 
 
 def test_the_monotonic_row_is_the_benchmark_s_and_predictions_are_kept_as_they_are(tmp_path: Path) -> None:
