@@ -49,7 +49,7 @@ TRAINED_ON = (*ORDER, ALL)
 LORA, (RIDGE, RIDGE_BLIND, RIDGE_COUNTS) = "LoRA", RIDGES.values()
 NAMES = {LORA: "Supervised RM", RIDGE: "Ridge on embeddings", RIDGE_BLIND: "Ridge on embeddings, goal never shown",
          RIDGE_COUNTS: "Ridge, no word read"}  # fmt: skip
-CONTROLS = [(MONOTONIC, ""), *((model, goal) for model in (LORA, RIDGE) for goal in (OWN, NO_GOAL, ANOTHER)),
+CONTROLS = [(MONOTONIC, ""), *((LORA, goal) for goal in (OWN, NO_GOAL, ANOTHER)), (RIDGE, OWN), (RIDGE, ANOTHER),
             (RIDGE_BLIND, OWN), (RIDGE_COUNTS, OWN)]  # fmt: skip
 SOURCE = "kept predictions, official data"
 # How much a model errs more on what it was not trained on. The paper's 138 % has no formula; these are the readings.
@@ -134,23 +134,25 @@ def controls(of: pd.DataFrame) -> pd.DataFrame:
 
 
 def goal_reading(of: pd.DataFrame, models: Sequence[str] = (LORA, RIDGE)) -> pd.DataFrame:
-    """How much worse a model gets, pair by pair, when another task's goal or none is shown; in its own domain.
+    """How much worse a model gets, pair by pair, when another task's goal or none is shown; where it was trained.
 
-    Columns: model, trained on, domain, n; for both controls the difference with its interval; reads: whether both
-    intervals are above 0.
+    Columns: model, trained_on, domain, n; the difference of either control with its interval, empty where that was not
+    tried; reads: whether that of another goal is above 0; evidence.
     """
+    import numpy as np
     import pandas as pd
 
     lines = []
     for model in models:
         for trained_on in TRAINED_ON:
-            own = by_domain(of, model, trained_on)
-            others = {goal: by_domain(of, model, trained_on, goal) for goal in (ANOTHER, NO_GOAL)}
+            own, *others = (by_domain(of, model, trained_on, goal) for goal in (OWN, ANOTHER, NO_GOAL))
             for domain in ORDER if trained_on == ALL else (trained_on,):
-                if domain in own and all(domain in found for found in others.values()):
-                    more = [bootstrap_mean(found[domain] - own[domain]) for found in others.values()]
-                    reads = all(interval.low > 0 for interval in more)
-                    lines.append((model, trained_on, domain, len(own[domain]), *more[0], *more[1], reads, "measured"))
+                if domain in others[0]:
+                    more = [bootstrap_mean(shown[domain] - own[domain]) if domain in shown else (np.nan,) * 3
+                            for shown in others]  # fmt: skip
+                    lines.append(
+                        (model, trained_on, domain, len(own[domain]), *more[0], *more[1], more[0][1] > 0, "measured")
+                    )
     columns = ["model", "trained_on", "domain", "n",
                "another goal", "another_low", "another_high", "no goal", "no_goal_low", "no_goal_high",
                "reads", "evidence"]  # fmt: skip

@@ -96,9 +96,7 @@ def _score(options: argparse.Namespace) -> int:
     pairs = evaluation.Pairs(options.data, options.on, options.limit, _preferences(options))
     frames = evaluation.score_all(places, options.domain, pairs, options.controls.replace("-", " "), options.workers)
     if options.ridge:
-        campaign = Campaign(_preferences(options), _adapters(options), recipe(pairs=options.pairs),
-                            tuple(path.name for path in places), options.each)  # fmt: skip
-        frames.append(evaluation.ridge_predictions(campaign, options.domain, pairs))
+        frames.append(evaluation.ridge_predictions(places, _preferences(options), options.domain, pairs))
         places.append(_adapters(options) / "ridge")
     for place, frame in zip(places, frames, strict=True):
         path = place / ("" if options.on == "benchmark" else options.on) / evaluation.FILE
@@ -176,8 +174,6 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--controls", choices=("none", "own-domain", "everywhere"), default="own-domain",
                          help="where no goal, and another task's, are shown too")  # fmt: skip
     command.add_argument("--ridge", action="store_true", help="also ridge regression on frozen embeddings")
-    command.add_argument("--pairs", type=int, default=0, help="of a domain that ridge is trained on, as for `train`")
-    command.add_argument("--each", type=int, default=40, help=f"of each domain that the ridge of `{ALL}` takes")
     return parser
 
 

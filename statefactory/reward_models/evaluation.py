@@ -19,19 +19,21 @@ from typing import TYPE_CHECKING, Literal
 
 from lab.machine.files import write_atomically
 from lab.machine.paths import runs_folder
+from lab.machine.paths import shown as shown_path
 from lab.machine.reading import damaged, read_whole
 from lab.results.statistics import bootstrap_mean
 from lab.runs.execution import Played, play_all
 from lab.runs.experiment import spread
 from lab.runs.run import Manifest, Run
-from statefactory.benchmark import build
+from statefactory.benchmark import DOMAINS, build
 from statefactory.epic import epic_distances
 from statefactory.reward_models import adapters, ridge
-from statefactory.reward_models.campaign import Campaign
+from statefactory.reward_models.campaign import ALL
 from statefactory.reward_models.predictor import (
     ANOTHER,
     NO_GOAL,
     OWN,
+    GoalSwapped,
     LearnedReward,
     PrefixPredictor,
     Told,
@@ -40,11 +42,13 @@ from statefactory.reward_models.predictor import (
 from statefactory.reward_models.preferences.pairs import (
     Preference,
     Trajectory,
+    mixed,
     of_benchmark,
     read_preferences,
     sha256,
 )
 from statefactory.reward_models.recipe import changes
+from statefactory.reward_models.training import rows_hash
 
 if TYPE_CHECKING:
     import numpy as np
@@ -134,16 +138,34 @@ def _cell(cells: Mapping[str, tuple[Path, str]], pairs: Pairs, controls: Control
     return Played({name: rewards(predictor, rows) for name, predictor in shown.items()})
 
 
-def ridge_predictions(campaign: Campaign, domains: Sequence[str], pairs: Pairs) -> pd.DataFrame:
-    """The same of ridge regression in its three views, on the training pairs of the campaign's adapters."""
+def ridge_predictions(
+    folders: Sequence[Path], preferences: Path, domains: Sequence[str], pairs: Pairs
+) -> pd.DataFrame:  # fmt: skip
+    """The same of ridge regression in its three views, on the very pairs that each adapter was trained on.
+
+    preferences: the folder that they are in. Raises UnusableAdapter if it holds others, and MissingData.
+    """
     parts = []
-    for name in campaign.names:
-        training = campaign.rows(name)
+    for folder in folders:
+        card = adapters.read(folder).card
+        name, count = card["name"], card["pairs"]
+        if name == ALL:
+            training = mixed([preferences / f"{domain}.parquet" for domain in DOMAINS], count // len(DOMAINS))
+        else:
+            training = read_preferences(preferences / f"{name}.parquet", "train", count)
+        if rows_hash(training) != card["rows"]:
+            raise adapters.UnusableAdapter(
+                f"{name} was trained on other pairs than the first {count} in {shown_path(preferences)}; "
+                "name the folder with its own by --preferences"
+            )
         for view, model in RIDGES.items():
             fitted = ridge.fit(training, view)
             for domain in domains:
                 rows = pairs.of(domain)
-                shown = with_controls(fitted, [row.chosen.goal for row in rows]) if view == "whole" else {OWN: fitted}
+                shown: dict[str, PrefixPredictor] = {OWN: fitted}
+                if view == "whole":
+                    # No empty goal: its embedding is far off, a linear map follows, and all rewards are clipped alike.
+                    shown[ANOTHER] = GoalSwapped(fitted, [row.chosen.goal for row in rows])
                 kept = {control: rewards(predictor, rows) for control, predictor in shown.items()}
                 parts.append(frame(model, name, kept, rows))
     return joined(parts)

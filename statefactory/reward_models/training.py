@@ -55,7 +55,7 @@ def train(
         raise ValueError(f"{name}: there are no training pairs")
     rows = rows[: recipe.pairs or None]
     place = backbones.located(recipe.base)
-    identity = {"name": name, "recipe": recipe.to_json(), "base": backbones.fingerprint(place), "rows": _hash(rows)}
+    identity = {"name": name, "recipe": recipe.to_json(), "base": backbones.fingerprint(place), "rows": rows_hash(rows)}
     with _alone(folder):
         _agree(folder, identity)
         if (folder / adapters.CARD).exists():
@@ -226,7 +226,8 @@ def _affine(scorer: Scorer, rows: Sequence[Preference], blind: bool) -> dict[str
     return {"scale": fitted.scale, "offset": fitted.offset}
 
 
-def _hash(rows: Sequence[Preference]) -> str:
+def rows_hash(rows: Sequence[Preference]) -> str:
+    """sha256 over the pairs' tasks, texts and progress, as a card has it."""
     digest = hashlib.sha256()
     for row in rows:
         digest.update(json.dumps([row.task, *((of.goal, of.steps, of.progress) for of in row.both)]).encode())

@@ -89,7 +89,7 @@ def test_the_monotonic_row_stands_on_the_same_pairs(distances: pd.DataFrame) -> 
     assert set(rows["metric"]) == set(scores.metrics()) and rows["value"].between(0.4, 0.7).all()
 
 
-def test_a_model_reads_the_goal_only_where_both_controls_make_it_worse(distances: pd.DataFrame) -> None:
+def test_a_model_reads_the_goal_where_another_one_makes_it_worse(distances: pd.DataFrame) -> None:
     reading = reward_models.goal_reading(distances, (LORA,))
     assert len(reading) == 2 * len(ORDER), "each in its own domain, and the union's in all five"
     assert list(reading[reading["reads"]]["domain"]) == ["alfworld", "alfworld"]
