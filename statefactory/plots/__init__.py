@@ -1,8 +1,17 @@
 """Figures of StateFactory: rewards over trajectories, results tables, and the walkthrough of one trajectory."""
 
 from statefactory.plots.benchmark import draw_benchmark
+from statefactory.plots.idea import draw_idea
 from statefactory.plots.learning import draw_learning
 from statefactory.plots.results import draw_ablations, draw_by_domain, draw_table1
 from statefactory.plots.walkthrough import draw_walkthrough
 
-__all__ = ["draw_ablations", "draw_benchmark", "draw_by_domain", "draw_learning", "draw_table1", "draw_walkthrough"]
+__all__ = [
+    "draw_ablations",
+    "draw_benchmark",
+    "draw_by_domain",
+    "draw_idea",
+    "draw_learning",
+    "draw_table1",
+    "draw_walkthrough",
+]
