@@ -41,7 +41,7 @@ class Canvas:
         """A rounded box. options: of matplotlib's patch, such as `linestyle`."""
         from matplotlib.patches import FancyBboxPatch
 
-        style = {"boxstyle": "round,pad=0,rounding_size=0.08", "linewidth": 1.4, "zorder": 3} | options
+        style: dict[str, Any] = {"boxstyle": "round,pad=0,rounding_size=0.08", "linewidth": 1.4, "zorder": 3} | options
         self.axes.add_patch(FancyBboxPatch((left, top), width, height, facecolor=fill, edgecolor=edge, **style))
 
     def lines(self, x: float, y: float, texts: list[str], size: float, **options: Any) -> float:

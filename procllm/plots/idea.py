@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lab.results import drawing
 from lab.results.drawing import Canvas
@@ -99,7 +99,7 @@ def _draw_turn(
     y = lower + 0.5
     for file in files:
         seen = method is not None and file.path in method.files
-        strong = {"fontweight": "bold"} if seen else {"color": drawing.QUIET}
+        strong: dict[str, Any] = {"fontweight": "bold"} if seen else {"color": drawing.QUIET}
         canvas.text(right + 0.14, y, file.path.split("/")[-1], SMALL, wide - 1.2, **strong)
         canvas.lines(right + wide - 0.14, y, ["read, write" if file.writable else "read"], SMALL, ha="right",
                      color=drawing.QUIET)  # fmt: skip
