@@ -27,6 +27,7 @@ root_doc = "README"
 include_patterns = ["README.md", "CONTRIBUTING.md", "docs/*.md", "notebooks/**.ipynb", "figures/**.md"]
 html_theme = "furo"
 html_title = project
+highlight_language = "none"  # of blocks that name none, which are commands
 nb_execution_mode = "off"
 nb_merge_streams = True
 myst_heading_anchors = 3

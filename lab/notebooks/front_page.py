@@ -1,6 +1,6 @@
 """What the README lists by itself: all notebooks, and how large the methods are. Written by `make readme`.
 
-The list comes from the notebooks' titles, `notebooks/scoreboard.yaml` and `notebooks/times.yaml`; the lines are counted.
+The list comes from the notebooks' titles, `notebooks/scoreboard.yaml` and `notebooks/times.yaml`; lines are counted.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def filled(text: str) -> str:
         if text.count(start) != 1 or text.count(end) != 1:
             raise ValueError(f"README.md has lost the lines {start.strip()} and {end.strip()}; put them back")
         before, _, rest = text.partition(start)
-        text = f"{before}{start}\n{made}\n\n{end}" + rest.partition(end)[2]
+        text = f"{before}{start}{made}\n{end}" + rest.partition(end)[2]
     return text
 
 
@@ -81,10 +81,13 @@ def _items(entries: Iterable[scoreboard.Entry]) -> str:
                 papers.setdefault(entry.paper, {}).setdefault(kind, {}).setdefault(appendix, []).append(int(number))
             elif item.startswith("§"):
                 papers.setdefault(entry.paper, {}).setdefault(item.split()[0], {})
-    return "; ".join(
-        f"{paper} {', '.join(_numbered(kind, numbers) for kind, numbers in sorted(kinds.items()))}"
-        for paper, kinds in papers.items()
-    ) or "–"
+    return (
+        "; ".join(
+            f"{paper} {', '.join(_numbered(kind, numbers) for kind, numbers in sorted(kinds.items()))}"
+            for paper, kinds in papers.items()
+        )
+        or "–"
+    )
 
 
 def _numbered(kind: str, numbers: dict[str, list[int]]) -> str:
