@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lab.results import drawing
 from lab.results.drawing import Canvas
@@ -110,7 +110,7 @@ def _draw_curve(
     for level in (0, 0.5, 1):
         canvas.axes.plot([left + 0.1, right], [at(level)] * 2, color="#e4e4e4", linewidth=0.9, zorder=0)
         canvas.lines(left, at(level), [f"{level:g}"], SMALL, ha="right", color=drawing.QUIET)
-    curves = {
+    curves: dict[str, tuple[Sequence[float] | np.ndarray, str, dict[str, Any]]] = {
         "random actions": (list(negative)[: len(xs)], NEGATIVE, {"linewidth": 1.8}),
         "truth": (walked.row.shaped, TRUTH, {"linewidth": 1.6, "linestyle": (0, (4, 2))}),
         "predicted": (walked.rewards, PREDICTED, {"linewidth": 2.6, "marker": "o", "markersize": 6}),
