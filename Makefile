@@ -15,13 +15,14 @@ RUN := $(VENV)/bin/python -m
 INSTALL ?= uv
 WITH := $(RUN) $(if $(filter uv,$(INSTALL)),lab.machine.install,pip install --quiet)
 READY := $(VENV)/.explicit-state
-# With the extra dev, which the tests, the linters and the timings need.
+# With the extra dev, which the tests, the linters and the timings need, and with the extra book.
 DEV := $(VENV)/.explicit-state-dev
+BOOK := $(VENV)/.explicit-state-book
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: reproduce test lint lab bench benchmark check-notebooks notebooks pins clean
+.PHONY: reproduce test lint lab bench benchmark check-notebooks notebooks readme book pins clean
 .DEFAULT_GOAL := reproduce
 
 # Execute every notebook offline into runs/notebooks/, and hold the numbers against notebooks/expected.yaml.
@@ -57,9 +58,18 @@ check-notebooks: $(READY)
 notebooks: $(READY)
 	$(RUN) lab run --in-place --jobs $(JOBS)
 
+# Write the README's list of notebooks, and its count of lines, anew.
+readme: $(READY)
+	$(RUN) lab.notebooks.front_page
+
+# A web site of the pages and of the notebooks as they are committed, in build/book/; executes nothing.
+book: $(BOOK)
+	$(RUN) sphinx -q -W --keep-going -c docs -d build/book-cache . build/book
+	@echo "build/book/index.html"
+
 # Resolve pyproject.toml into requirements*.txt, for all its Pythons and systems in one list. A version stays as it is
 # where pyproject.toml allows it; UPGRADE=1 takes the newest of all.
-EXTRAS := dev cluster local planners
+EXTRAS := dev cluster local planners book
 # They come with PyTorch's build for CUDA; without them the pins hold for every build.
 CUDA := cuda-bindings cuda-toolkit nvidia-cudnn-cu13 nvidia-cusparselt-cu13 nvidia-nccl-cu13 nvidia-nvshmem-cu13 triton
 PIN := $(RUN) uv pip compile pyproject.toml --universal --excludes build/cuda.txt --no-annotate --quiet \
@@ -97,4 +107,8 @@ endif
 
 $(DEV): requirements-dev.txt $(READY)
 	$(WITH) --no-deps -r requirements-dev.txt
+	touch $@
+
+$(BOOK): requirements-book.txt $(READY)
+	$(WITH) --no-deps -r requirements-book.txt
 	touch $@

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.machine.printing import visible
-from sdp.trajectory import Trajectory
+from lab.results import drawing
+from lab.results.drawing import Canvas
+from sdp.trajectory import Attempt, Trajectory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CERTIFIED, REJECTED, REPLANNED = "#029e73", "#d55e00", "#949494"
+WIDTH, EDGE, FIRST, GAP = 11.0, 0.25, 1.25, 0.24  # inches: of a drawing, its margin, its first column, between boxes
+HEAD, ROW, BOX, CARD = 0.8, 1.15, 0.62, 2.15  # inches: heights of the title, a plan, a predicate, an attempt in full
+LARGE, SIZE, SMALL = 14.0, 11.5, 10.5  # points
 
 
 def draw_trajectory(trajectory: Trajectory, width: int = 90) -> Figure:
@@ -35,6 +42,93 @@ def draw_trajectory(trajectory: Trajectory, width: int = 90) -> Figure:
     certified = f"{trajectory.certified} of {len(trajectory.plans[-1].predicates)} predicates certified"
     axes.set_title(f"{trajectory.task}: {certified}, end: {trajectory.end}")
     return figure
+
+
+class Node(NamedTuple):
+    """Predicates of a plan that follow one another and are of one kind, and the attempts at them under this plan."""
+
+    title: str
+    attempts: tuple[Attempt, ...]
+    certified: bool
+
+
+def draw_idea(trajectory: Trajectory, title: str, shown: Mapping[int, str], names: Mapping[str, str]) -> Figure:
+    """What the paper's Figure 1 explains, seen in an episode: a row a plan, and below them some attempts in full.
+
+    Predicates of one kind that follow one another share a box; a tick is a certified attempt, a cross a rejected one,
+    and a dashed box was given up by Replan. shown: what Realize did at each attempt in full, by its step. names: words
+    for kinds of predicates.
+    """
+    rows = [_nodes(trajectory, number, names) for number in range(len(trajectory.plans))]
+    across = (WIDTH - 2 * EDGE - FIRST + GAP) / max(map(len, rows))
+    cards = HEAD + ROW * len(rows)
+    canvas = Canvas(WIDTH, cards + CARD + EDGE)
+    canvas.text(EDGE, 0.3, title, LARGE, WIDTH - 2 * EDGE, fontweight="bold")
+    for number, row in enumerate(rows):
+        top = HEAD + ROW * number
+        canvas.box(EDGE, top, FIRST - GAP, BOX, drawing.PALE_BLUE, drawing.BLUE)
+        operator = trajectory.plans[number].operator.capitalize()
+        canvas.middle(EDGE + (FIRST - GAP) / 2, top + BOX / 2, operator, SIZE, FIRST - GAP, fontweight="bold")
+        for place, node in enumerate(row):
+            _draw_node(canvas, node, EDGE + FIRST + place * across, top, across - GAP)
+        if number + 1 < len(rows):  # Replan begins where this plan got stuck
+            stuck = max(place for place, node in enumerate(row) if node.attempts)
+            middle, below = EDGE + FIRST + stuck * across + (across - GAP) / 2, top + BOX + (ROW - BOX) / 2
+            canvas.axes.plot([middle, middle, EDGE + (FIRST - GAP) / 2], [top + BOX, below, below], color=drawing.RED)
+            canvas.arrow((EDGE + (FIRST - GAP) / 2, below), (EDGE + (FIRST - GAP) / 2, top + ROW), drawing.RED)
+            failures = len(row[stuck].attempts)
+            canvas.lines(middle + 0.1, below, [f"rejected {failures} times: the rest is planned anew"], SMALL,
+                         color=drawing.RED)  # fmt: skip
+    wide = (WIDTH - 2 * EDGE - GAP * (len(shown) - 1)) / len(shown)
+    for place, (step, chosen) in enumerate(shown.items()):
+        _draw_attempt(canvas, trajectory.attempts[step], chosen, EDGE + place * (wide + GAP), cards, wide)
+    return canvas.figure
+
+
+def _nodes(trajectory: Trajectory, number: int, names: Mapping[str, str]) -> list[Node]:
+    """The predicates that a plan brought, as boxes."""
+    plan = trajectory.plans[number]
+    found = []
+    numbered = enumerate(plan.predicates[plan.start :], start=plan.start)
+    for kind, group in groupby(numbered, key=lambda one: one[1].kind or one[1].text):
+        positions = [position for position, _ in group]
+        attempts = tuple(a for a in trajectory.attempts if a.plan == number and a.position in positions)
+        certified = sum(attempt.k for attempt in attempts) >= len(positions)
+        title = names.get(kind, kind)
+        found.append(Node(f"{title} ×{len(positions)}" if len(positions) > 1 else title, attempts, certified))
+    return found
+
+
+def _draw_node(canvas: Canvas, node: Node, left: float, top: float, wide: float) -> None:
+    looks: dict[str, Any] = {"fill": drawing.PALE_GREEN, "edge": drawing.GREEN}
+    if not node.certified:
+        looks = {"fill": drawing.PALE_RED, "edge": drawing.RED} if node.attempts else {
+            "fill": "white", "edge": drawing.FAINT, "linestyle": (0, (3, 2))}  # fmt: skip
+    canvas.arrow((left - GAP + 0.02, top + BOX / 2), (left - 0.02, top + BOX / 2))
+    canvas.box(left, top, wide, BOX, **looks)
+    color = drawing.INK if node.attempts else REPLANNED
+    canvas.middle(left + wide / 2, top + BOX / 2, node.title, SIZE, wide - 0.1, 2, color=color)
+    for place, attempt in enumerate(node.attempts):
+        shape, color = ("tick", drawing.GREEN) if attempt.k else ("cross", drawing.RED)
+        canvas.mark(left + wide - 0.1 - 0.25 * (len(node.attempts) - 1 - place), top, shape, color)
+
+
+def _draw_attempt(canvas: Canvas, attempt: Attempt, chosen: str, left: float, top: float, wide: float) -> None:
+    color = drawing.GREEN if attempt.k else drawing.RED
+    canvas.box(left, top, wide, CARD, "white", color)
+    canvas.mark(left + 0.25, top + 0.27, "tick" if attempt.k else "cross", color, 0.13)
+    observed = attempt.observation.get("text", "") if isinstance(attempt.observation, dict) else attempt.observation
+    parts = {
+        "predicate": attempt.target,
+        "Realize": chosen,
+        "observation": str(observed),
+        "Validate": f"certified, k = {attempt.k}" if attempt.k else "rejected, k = 0",
+    }
+    y = top + 0.27
+    for name, text in parts.items():
+        canvas.lines(left + 0.5, y, [name], SMALL, color=drawing.QUIET)
+        strong = {"color": color, "fontweight": "bold"} if name == "Validate" else {}
+        y = canvas.text(left + 1.55, y, text, SMALL, wide - 1.7, 1 if name == "Realize" else 3, **strong) + 0.07
 
 
 def _rows(trajectory: Trajectory) -> dict[str, int]:

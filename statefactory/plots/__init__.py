@@ -1,6 +1,7 @@
 """Figures of StateFactory: rewards over trajectories, results tables, and the walkthrough of one trajectory."""
 
 from statefactory.plots.benchmark import draw_benchmark
+from statefactory.plots.idea import draw_idea
 from statefactory.plots.learning import draw_learning
 from statefactory.plots.matrix import draw_matrix
 from statefactory.plots.results import draw_ablations, draw_by_domain, draw_table1
@@ -10,6 +11,7 @@ __all__ = [
     "draw_ablations",
     "draw_benchmark",
     "draw_by_domain",
+    "draw_idea",
     "draw_learning",
     "draw_matrix",
     "draw_table1",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import os
 import re
-import shlex
 import signal
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from lab.__main__ import main
 from lab.machine.faults import DamagedFile
 from lab.machine.paths import ROOT
 from lab.notebooks import check, commands, expected
-from lab.notebooks.documents import NotebookError, committed, locate, read, text_of, write
+from lab.notebooks.documents import NotebookError, committed, read, text_of, write
 from lab.notebooks.execute import Job, Outcome, execute
 from lab.notebooks.expected import Expectation, Reported
 from lab.notebooks.normalise import normalise, without_png_text
@@ -213,15 +212,6 @@ def _wait_for_pid(path: Path) -> int:
             return int(path.read_text())
         time.sleep(0.1)
     raise AssertionError("the kernel did not start")
-
-
-def test_the_commands_of_the_readme_name_parameters_that_their_notebooks_have() -> None:
-    text = (ROOT / "README.md").read_text().replace("\\\n", " ")
-    commands = [shlex.split(line) for line in re.findall(r"lab (?:run|record) (\d_\w+/\w+ .*-p [^\n`]*)", text)]
-    assert len(commands) > 8
-    for name, *words in commands:
-        given = [(words[at + 1], words[at + 2]) for at, word in enumerate(words) if word == "-p"]
-        resolve(locate([name]), given)
 
 
 def test_a_kernel_that_never_answers_is_started_once_more_and_one_that_fails_is_not() -> None:

@@ -1,0 +1,127 @@
+"""The idea on one page: text becomes a state, the state is held against the goal, and the fit is the reward."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from lab.results import drawing
+from lab.results.drawing import Canvas
+from statefactory.routing import Match
+from statefactory.walkthrough import Walkthrough
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
+
+WIDTH, EDGE, LEFT, GAP = 11.0, 0.25, 2.1, 0.3  # inches: of the drawing, its margin, its first column, between columns
+TEXT, STATE, CURVE = (0.7, 1.3), (2.4, 1.25), (4.35, 1.75)  # inches: top and height of the three rows
+LARGE, SIZE, SMALL = 14.0, 11.5, 10.5  # points
+PREDICTED, TRUTH, NEGATIVE = drawing.BLUE, drawing.QUIET, drawing.ORANGE
+
+
+def draw_idea(walked: Walkthrough, negative: Sequence[float] | np.ndarray, steps: Sequence[int], note: str) -> Figure:
+    """What the paper's Figures 1 to 3 explain, seen in a trajectory.
+
+    Above, what the world said at some `steps` (from 1); below each the object of the state that the goal took, with the
+    similarity of each attribute; at the bottom the rewards of all steps beside the truth, and those of the pair's
+    random trajectory, `negative`. note: at the right of the goal, such as the distance to the truth.
+    """
+    canvas = Canvas(WIDTH, sum(CURVE) + 0.5)
+    canvas.text(EDGE, 0.3, f"Goal: {walked.row.goal_description}", LARGE, 6.5, fontweight="bold")
+    canvas.lines(WIDTH - EDGE, 0.3, [note], SMALL, ha="right", color=drawing.QUIET)
+    places = [walked.place(step) for step in steps]
+    across = (WIDTH - 2 * EDGE - LEFT + GAP) / len(places)
+    lefts = [EDGE + LEFT + number * across for number in range(len(places))]
+    _say(canvas, TEXT, "Text", "what was done, and what the world said")
+    _draw_goal(canvas, walked.matches[places[-1]][0])
+    _say(canvas, CURVE, "Reward", "how far the state fits the goal")
+    points = _draw_curve(canvas, walked, negative, lefts[0], WIDTH - EDGE - 1.6)
+    for left, place in zip(lefts, places, strict=True):
+        middle = left + (across - GAP) / 2
+        _draw_text(canvas, walked, place, left, across - GAP)
+        canvas.arrow((middle, sum(TEXT) + 0.03), (middle, STATE[0] - 0.03))
+        _draw_state(canvas, walked.matches[place][0], left, across - GAP)
+        reward = f"{walked.rewards[place]:.2f}"
+        x, y = points[place]
+        canvas.axes.plot([middle, x], [sum(STATE), y], color=PREDICTED, linewidth=1.2, linestyle=(0, (1, 1.5)))
+        side, ha = (0.12, "left") if x < middle + 0.2 else (-0.12, "right")
+        canvas.lines(middle + side, sum(STATE) + 0.22, [f"fit {reward}"], SIZE, ha=ha, color=PREDICTED,
+                     fontweight="bold")  # fmt: skip
+    return canvas.figure
+
+
+def _say(canvas: Canvas, row: tuple[float, float], word: str, about: str) -> None:
+    canvas.lines(EDGE, row[0] + 0.22, [word], LARGE, fontweight="bold", color=PREDICTED)
+    canvas.text(EDGE, row[0] + 0.52, about, SMALL, LEFT - GAP, 3, color=drawing.QUIET)
+
+
+def _draw_goal(canvas: Canvas, match: Match) -> None:
+    """The goal's first object, left of the states that it is compared with."""
+    top, height = STATE
+    canvas.box(EDGE, top, LEFT - GAP - 0.15, height, drawing.PALE_BLUE, PREDICTED)
+    canvas.text(EDGE + 0.12, top + 0.2, f"Goal: {match.goal.identity}", SIZE, LEFT - GAP - 0.3, fontweight="bold")
+    y = top + 0.53
+    for attribute in match.goal.attributes:
+        canvas.lines(EDGE + 0.12, y, [attribute.name], SMALL - 1.5, color=drawing.QUIET)
+        y = canvas.text(EDGE + 0.12, y + 0.17, attribute.value, SMALL, LEFT - GAP - 0.35) + 0.02
+    canvas.arrow((EDGE + LEFT - 0.12, top + height / 2), (EDGE + LEFT - GAP - 0.12, top + height / 2), PREDICTED)
+    canvas.arrow((EDGE + LEFT - GAP + 0.02, top + height / 2), (EDGE + LEFT - 0.03, top + height / 2), PREDICTED)
+
+
+def _draw_text(canvas: Canvas, walked: Walkthrough, place: int, left: float, wide: float) -> None:
+    top, height = TEXT
+    canvas.box(left, top, wide, height, drawing.PALE, drawing.FAINT)
+    title = f"{place + 1}  {walked.row.actions[place]}"
+    y = canvas.text(left + 0.12, top + 0.22, title, SIZE, wide - 0.24, 2, fontweight="bold")
+    canvas.text(left + 0.12, y + 0.04, walked.row.observations[place], SMALL, wide - 0.24, 3)
+
+
+def _draw_state(canvas: Canvas, match: Match, left: float, wide: float) -> None:
+    """The object that the goal took, with what its attributes were compared with."""
+    top, height = STATE
+    canvas.box(left, top, wide, height, "white", PREDICTED)
+    name = match.entity.identity if match.entity else "nothing"
+    canvas.text(left + 0.12, top + 0.2, f"State: {name}", SIZE, wide - 0.24, fontweight="bold")
+    y = top + 0.53
+    for one in match.attributes:
+        same = one.aligned == one.name
+        canvas.lines(left + 0.12, y, [one.name], SMALL - 1.5, color=drawing.QUIET)
+        value = one.found if same and one.found else "not known"
+        canvas.text(left + 0.12, y + 0.17, value, SMALL, wide - 0.85, color=drawing.INK if same else drawing.QUIET)
+        strength = min(max(one.similarity, 0.0), 1.0)
+        canvas.box(left + wide - 0.64, y - 0.07, 0.52, 0.3, "white", drawing.FAINT, linewidth=0.6)
+        canvas.box(left + wide - 0.64, y - 0.07, 0.52, 0.3, PREDICTED, "none", alpha=strength)
+        canvas.lines(left + wide - 0.38, y + 0.08, [f"{strength:.2f}"], SMALL, ha="center",
+                     color="white" if strength > 0.55 else drawing.INK)  # fmt: skip
+        y += 0.17 + 1.3 * SMALL / 72 + 0.02
+
+
+def _draw_curve(
+    canvas: Canvas, walked: Walkthrough, negative: Sequence[float] | np.ndarray, left: float, right: float
+) -> list[tuple[float, float]]:
+    """The rewards; returns where the predicted ones are, in inches."""
+    top, height = CURVE
+    xs = [left + 0.3 + (right - left - 0.3) * step / (len(walked) - 1) for step in range(len(walked))]
+
+    def at(reward: float) -> float:
+        return top + height - 0.1 - reward * (height - 0.2)
+
+    for level in (0, 0.5, 1):
+        canvas.axes.plot([left + 0.1, right], [at(level)] * 2, color="#e4e4e4", linewidth=0.9, zorder=0)
+        canvas.lines(left, at(level), [f"{level:g}"], SMALL, ha="right", color=drawing.QUIET)
+    curves: dict[str, tuple[Sequence[float] | np.ndarray, str, dict[str, Any]]] = {
+        "random actions": (list(negative)[: len(xs)], NEGATIVE, {"linewidth": 1.8}),
+        "truth": (walked.row.shaped, TRUTH, {"linewidth": 1.6, "linestyle": (0, (4, 2))}),
+        "predicted": (walked.rewards, PREDICTED, {"linewidth": 2.6, "marker": "o", "markersize": 6}),
+    }
+    ends: list[float] = []
+    for name, (values, color, style) in curves.items():
+        heights = [at(value) for value in values]
+        canvas.axes.plot(xs[: len(heights)], heights, color=color, zorder=3, **style)
+        ends.append(heights[-1] if not ends or abs(heights[-1] - ends[-1]) > 0.2 else ends[-1] + 0.2)
+        canvas.lines(right + 0.15, ends[-1], [name], SIZE, color=color, fontweight="bold")
+    for step, x in enumerate(xs, start=1):
+        canvas.lines(x, top + height + 0.1, [str(step)], SMALL, ha="center", color=drawing.QUIET)
+    canvas.lines(right + 0.15, top + height + 0.1, ["step"], SMALL, color=drawing.QUIET)
+    return [(x, at(value)) for x, value in zip(xs, walked.rewards, strict=True)]

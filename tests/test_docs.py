@@ -1,0 +1,147 @@
+"""The README, docs/ and CONTRIBUTING.md: every link leads somewhere, every command exists, the code in them runs."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lab.machine.paths import ROOT
+from lab.notebooks import front_page
+from lab.notebooks.documents import committed, locate, name_of, read
+from lab.notebooks.parameters import resolve
+from lab.overview import COMMANDS
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+FENCED = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+MADE_LATER = ("data/cache", "data/official", "runs/", "build/")  # what only a run makes
+NAMED = re.compile(r"(?:benchmarks|data|docs|figures|lab|notebooks|procllm|sdp|statefactory|tests|worlds)/[\w./-]*")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def prose(text: str) -> str:
+    """A page without its blocks of code."""
+    return FENCED.sub("", text)
+
+
+@cache
+def anchors(path: Path) -> set[str]:
+    """The headings of a page, as GitHub and the book make anchors of them."""
+    titles = re.findall(r"^#+ (.+)$", prose(path.read_text(encoding="utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def broken(text: str, folder: Path) -> Iterator[str]:
+    """Links that lead nowhere. folder: where the text lies."""
+    for link in LINK.findall(prose(text)):
+        way, _, anchor = link.partition("#")
+        target = (folder / way).resolve() if way else folder
+        if link.startswith(("https://", "http://", "attachment:")):
+            continue
+        if not target.exists() or not target.is_relative_to(ROOT) or (anchor and anchor not in anchors(target)):
+            yield link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert not list(broken(re.sub(r"\]\(#", f"]({page.name}#", text), page.parent))
+
+
+@pytest.mark.parametrize("path", committed(), ids=lambda path: path.stem)
+def test_every_link_in_a_notebooks_prose_leads_somewhere(path: Path) -> None:
+    texts = [cell.source for cell in read(path).cells if cell.cell_type == "markdown"]
+    assert not list(broken("\n\n".join(texts), path.parent))
+
+
+def test_a_link_without_its_file_or_heading_would_be_found() -> None:
+    text = "[a](docs/none.md) [b](docs/data.md#none) [c](docs/data.md) [d](docs/models.md#recordings) [e](../..)"
+    assert list(broken(text, ROOT)) == ["docs/none.md", "docs/data.md#none", "../.."]
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    reached, waiting = set[Path](), [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in reached or page.suffix != ".md":
+            continue
+        reached.add(page)
+        links = LINK.findall(prose(page.read_text(encoding="utf-8")))
+        waiting += [path for link in links if (path := (page.parent / link.partition("#")[0]).resolve()).is_file()]
+    assert set(PAGES) <= reached
+
+
+def test_the_readme_is_a_front_page() -> None:
+    assert README.count("\n") <= 120
+    assert front_page.notebooks() in README, "make readme"
+    linked = {link for link in LINK.findall(README) if link.endswith(".ipynb")}
+    assert linked == {f"notebooks/{name_of(path)}.ipynb" for path in committed()}
+
+
+def test_the_readme_says_how_large_the_methods_are() -> None:
+    told = re.search(r"^The three methods are .*$", README, re.MULTILINE)
+    assert told
+    numbers, counted = (
+        [int(number.replace(",", "")) for number in re.findall(r"[\d,]*\d", line)]
+        for line in (told[0], front_page.size())
+    )
+    assert numbers == [pytest.approx(count, rel=0.1) for count in counted], "make readme"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_path_that_a_page_names_is_there(page: Path) -> None:
+    spans = re.findall(r"`([^`\n]+)`", prose(page.read_text(encoding="utf-8")))
+    named = [span for span in spans if NAMED.fullmatch(span) and not span.startswith(MADE_LATER) and "NAME" not in span]
+    assert not [path for path in named if not (ROOT / path).exists()]
+
+
+def test_the_commands_of_the_pages_exist() -> None:
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    asked = set(re.findall(r"(?:^|`)make ([a-z-]+)", text, re.MULTILINE))
+    assert len(asked) > 8 and asked <= targets
+    known = {command.name for group in COMMANDS.values() for command in group}
+    words = re.findall(r"(?:python -m |`|… )lab ((?:data |model )?[a-z]+)", text)
+    assert len(words) > 20 and set(words) <= known
+    modules = set(re.findall(r"python -m ([a-z_]+(?:\.[a-z_]+)+)", text))
+    assert modules and all(importlib.util.find_spec(f"{module}.__main__") for module in modules)
+
+
+def test_the_commands_of_the_pages_name_parameters_that_their_notebooks_have() -> None:
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES).replace("\\\n", " ")
+    commands = [shlex.split(line) for line in re.findall(r"lab (?:run|record) (\d_\w+/\w+ .*-p [^\n`]*)", text)]
+    assert len(commands) > 8
+    for name, *words in commands:
+        given = [(words[at + 1], words[at + 2]) for at, word in enumerate(words) if word == "-p"]
+        resolve(locate([name]), given)
+
+
+def test_the_page_on_writing_ones_own_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from lab.models import rules
+    from statefactory.predictors import METHODS
+
+    monkeypatch.setenv("LAB_RUNS", str(tmp_path))
+    monkeypatch.setattr(rules, "_rules", dict(rules._rules))
+    monkeypatch.delitem(METHODS, "words", raising=False)
+    text = (ROOT / "docs" / "your-own.md").read_text(encoding="utf-8")
+    blocks = [code for language, code in FENCED.findall(text) if language == "python"]
+    assert len(blocks) >= 5
+    (tmp_path / "your_own.py").write_text("\n\n".join(blocks), encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("your_own")
+    METHODS.pop("words")
+
+
+def test_the_citation_names_the_papers_of_the_readme() -> None:
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {"cff-version", "message", "title", "authors", "version", "license"} <= cited.keys()
+    for paper in cited["references"]:
+        authors = " and ".join(f"{one['family-names']}, {one['given-names']}" for one in paper["authors"])
+        assert paper["title"] in README and authors in README
