@@ -22,7 +22,7 @@ BOOK := $(VENV)/.explicit-state-book
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: reproduce test lint lab bench benchmark check-notebooks notebooks readme book pins clean
+.PHONY: reproduce test test-browser lint lab bench benchmark check-notebooks notebooks readme book pins clean
 .DEFAULT_GOAL := reproduce
 
 # Execute every notebook offline into runs/notebooks/, and hold the numbers against notebooks/expected.yaml.
@@ -31,7 +31,11 @@ reproduce: $(READY)
 
 # SLOW=1: also those marked slow, most of which play whole official splits.
 test: $(DEV)
-	$(RUN) pytest -q -n $(JOBS) -p no:benchmark $(if $(SLOW),,-m "not slow")
+	$(RUN) pytest -q -n $(JOBS) -p no:benchmark -m "not browser$(if $(SLOW),, and not slow)"
+
+# Open pages in a headless Chromium and look at them; pictures land in build/browser/. Skipped where there is none.
+test-browser: $(DEV)
+	$(RUN) pytest -q -n 0 -p no:benchmark -m browser tests/browser
 
 # Style, imports and types; settings are in pyproject.toml.
 lint: $(DEV)

@@ -1,7 +1,7 @@
 """The library under every experiment: models, runs, statistics, notebooks; it knows no world and no paper.
 
     lab.models      who answers prompts: endpoints, a local model, rules, recordings; the cache, and what answers took
-    lab.runs        the harness of experiments: runs that resume, workers and clusters, outcomes, recordings, budgets
+    lab.runs        the harness of experiments; runs that resume, are found, shown and compared; clusters, recordings
     lab.results     statistics, results tables, plots
     lab.notebooks   the runner of notebooks, and the figures that they are expected to show
     lab.sandbox     programs that a model wrote

@@ -38,6 +38,18 @@ COMMANDS = {
         Command("record", "run a notebook on a model, and keep its answers for `replay:`",
                 "record NOTEBOOK -p engine local --minutes 30"),
     ),
+    "Find runs": (
+        Command("runs", "the runs that are here, a line each: what, when, score, cost and state", "runs --since 7d"),
+        Command("show", "a run in words, or one of its episodes step by step", "show RUN TASK"),
+        Command("compare", "two runs on the tasks that both have: difference, test, what flipped", "compare RUN RUN"),
+        Command("prune", "say which runs could go; with --yes, remove them", "prune --older 30 --unfinished"),
+    ),
+    "Look at episodes": (
+        Command("report", "runs as pages to look at or send: headline, failures, every episode step by step",
+                "report RUN --one-file"),
+        Command("export", "trajectories as chat messages, which datasets.load_dataset reads",
+                "export RUN --format parquet"),
+    ),
     "Check": (Command("check", "find committed notebooks that are out of form or stale", "check 0_tour"),),
     "Cost": (
         Command("estimate", "what more episodes like a run's would cost with a priced model",

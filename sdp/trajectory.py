@@ -6,13 +6,9 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lab.models.usage import Cost
-from lab.results.exports import readable
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,15 +135,6 @@ class Trajectory:
         parts["attempts"] = tuple(Attempt(**a | {"cost": Cost(**a["cost"])}) for a in parts["attempts"])
         parts["transitions"] = tuple(Transition(**transition) for transition in parts["transitions"])
         return cls(**parts)
-
-    def frame(self) -> pd.DataFrame:
-        """One row an attempt."""
-
-        rows = [_fields(attempt) | {"task": self.task, "certified": attempt.k >= 1} for attempt in self.attempts]
-        frame = readable(rows).drop(columns="cost", errors="ignore")
-        for part in ("calls", "tokens_in", "tokens_out"):
-            frame[part] = [getattr(attempt.cost, part) for attempt in self.attempts]
-        return frame
 
     def _current(self, transition: Transition) -> bool:
         return self.attempts[transition.attempt].plan == len(self.plans) - 1

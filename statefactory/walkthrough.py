@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from lab.results.exports import readable
 from lab.results.text import shortened
+from lab.viewer.timeline import Timeline
 from statefactory.benchmark.schema import Row
 from statefactory.extraction import Trace
 from statefactory.predictors.factored import trace_rewards
 from statefactory.routing import PAPER, Convention, Match, matches
 from statefactory.state import Attribute, Entity, entities
+from statefactory.timeline import timeline
 
 if TYPE_CHECKING:
     import numpy as np
@@ -96,6 +98,10 @@ class Walkthrough:
                 courses[number][-1] = match
             before = now
         return [Part(tuple(course)) for course in courses]
+
+    def timeline(self) -> Timeline:
+        """The steps to look at, each with all that it changed in state and goal, and its reward."""
+        return timeline(self.row, self.trace, self.rewards.tolist())
 
     def table(self, width: int = 90) -> pd.DataFrame:
         """A row a step, as Table 17: Step (from 1), Action, Observation, State (what changed), Goal, Anchored, Reward,

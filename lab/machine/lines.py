@@ -70,6 +70,6 @@ def _line(number: int, raw: bytes, seal: str) -> Line:
     try:
         value = json.loads(raw.decode("utf-8"))  # of bytes, json would guess the encoding
         value.pop("sum", None)
-    except (ValueError, AttributeError, RecursionError) as error:
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:  # a list pops, but no name
         return Line(number, raw, None, str(error))
     return Line(number, raw, value)

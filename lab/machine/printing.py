@@ -1,9 +1,10 @@
-"""Text of a model, a program or a server, made fit to be shown."""
+"""Text for a terminal: what a model, a program or a server said made fit to be shown, and rows in columns."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 UNUSUAL = re.compile(r"\r\n|[^ -~\t\n]")
 
@@ -21,3 +22,9 @@ def _escaped(found: re.Match[str]) -> str:
     one = found[0]
     seen = one.isprintable() or one == "\r\n" or unicodedata.category(one) == "Zs"  # all kinds of blanks
     return one if seen else one.encode("unicode_escape").decode("ascii")
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of text as columns of equal width."""
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)

@@ -26,7 +26,7 @@ ANSWERS = "answers.jsonl"
 
 
 class MissingRun(FileNotFoundError):
-    """`replay:` names a folder that holds no recorded answers."""
+    """No run, or more than one, is called so; or what `replay:` names holds no recorded answers."""
 
 
 class RecordingMiss(Unavailable, LookupError):
@@ -95,9 +95,13 @@ class Replay:
                 f"{engine.name} holds no {ANSWERS} and no {ANSWERS}.gz: name a run folder made with record=True, or a "
                 f"recording. Recordings: {', '.join(there) or 'none'}{hint(engine.name, there)}"
             )
-        folder = answers.parent
+        return cls.at(answers.parent, answers.name)
+
+    @classmethod
+    def at(cls, folder: Path, answers: str = ANSWERS) -> Replay:
+        """Open what a folder holds, by the name of its file of answers. Raises DamagedFile."""
         made = read_json(folder / MANIFEST, Made, _remedy(folder))
-        return cls(folder, made, read_answers(answers, made))
+        return cls(folder, made, read_answers(folder / answers, made))
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
         """Raises RecordingMiss, PromptTooLong, and MalformedAnswer where the recorded model gave no usable answer."""

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT, recordings_folder, runs_folder, shown
-from lab.machine.printing import visible
+from lab.machine.printing import aligned, visible
 from lab.models.engines import MODELS, Engine, split
 from lab.notebooks import expected
 from lab.notebooks.documents import FOLDER, LAST, TRIALS, NotebookError, committed, locate, name_of, read
@@ -153,12 +153,6 @@ def check(names: Sequence[str], side_by_side: int = 2, timeout: float | None = N
     wrong = sum(bool(finding.faults) for finding in findings)
     print(f"{len(findings)} notebooks checked, {wrong} to repair")
     return int(wrong > 0)
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Rows of text as columns of equal width."""
-    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
-    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
 def _engines(path: Path, given: Sequence[tuple[str, str]]) -> dict[str, Engine]:

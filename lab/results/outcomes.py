@@ -34,3 +34,32 @@ class Outcomes(NamedTuple):
     def __str__(self) -> str:
         scored = self.n - self.failed
         return f"{scored} scored, {self.failed} failed, {self.not_measured} not measured"
+
+
+class Judged(NamedTuple):
+    """What one episode came to. score: in [0, 1], None where a single episode has none. reason: why it is not 1."""
+
+    score: float | None
+    reason: str = ""
+
+
+class Score(NamedTuple):
+    """One value that a run's headline is the mean of.
+
+    of: the task, or what several episodes are about together, such as a pair. value: 0 or 1, or in a unit of its own.
+    why: what kept it from the best, in words that recur, so that they can be counted. part: what the run compares
+    within itself, such as a condition; "" where there is nothing. stratum: each counts the same in the mean, however
+    many values it has, such as a domain. episodes: the tasks that it rests on; () is `of` itself.
+    """
+
+    of: str
+    value: float
+    why: str = ""
+    part: str = ""
+    stratum: str = ""
+    episodes: tuple[str, ...] = ()
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks of its episodes."""
+        return self.episodes or (self.of,)

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from lab.machine.paths import runs_folder
 from lab.machine.progress import duration
 from lab.models import engines, usage
-from lab.models.replay import MissingRun
 from lab.results.statistics import Interval, bootstrap_mean
+from lab.runs.catalogue import find
 from lab.runs.run import Manifest, read_lines
 
 COUNTED = ("calls", "tokens_in", "tokens_out")
@@ -53,11 +51,12 @@ class Estimate:
 def estimate(run: str, model: str) -> Estimate:
     """What an episode like the run's would cost with `model` at the price file's rates.
 
-    run: a folder, or a name in `runs/`. Tokens are those of the tokenizer of the model that the run was recorded with,
-    answers from the cache included. Operators that rules answered would be answered by rules again, and are left out.
+    run: as for `lab.runs.catalogue.find`. Tokens are those of the tokenizer of the model that the run was recorded
+    with, answers from the cache included. Operators that rules answered would be answered by rules again, and are
+    left out.
     Raises MissingRun, NothingToMultiply, UnknownPrice, DamagedFile.
     """
-    folder, model = _folder(run), model.partition("?")[0]
+    folder, model = find(run), model.partition("?")[0]
     engine = Manifest.read(folder).engine
     episodes = list({line["task"]: line["usage"] for line in read_lines(folder / "usage.jsonl")}.values())
     without = sum(not _sum(_operators(episode), "tokens_in") for episode in episodes)
@@ -93,13 +92,6 @@ def lines(found: Estimate, episodes: int, workers: int) -> Iterator[str]:
         yield "One episode says nothing about the spread: record more."
     if found.without_tokens:
         yield f"{found.without_tokens} of {found.recorded} episodes recorded no tokens, and count as costing nothing."
-
-
-def _folder(run: str) -> Path:
-    folder = next((f for f in (Path(run), runs_folder() / run) if (f / "manifest.json").is_file()), None)
-    if folder is None:
-        raise MissingRun(f"{run} is no run: name a folder with a manifest.json, or one of those in {runs_folder()}")
-    return folder
 
 
 def _operators(episode: Any) -> dict[str, dict[str, Any]]:

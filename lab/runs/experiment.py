@@ -23,10 +23,12 @@ from lab.models.backbone import Backbone, Ledger
 from lab.models.cache import tell_damaged
 from lab.models.connect import connected
 from lab.models.usage import by_operator, summed
-from lab.results.outcomes import Outcomes
+from lab.results.outcomes import Judged, Outcomes, Score
 from lab.runs import budget, recordings
 from lab.runs.execution import ACCOUNTS, Played, play_all
 from lab.runs.run import Episode, Manifest, Run, folder_for, when_free
+from lab.viewer import generic
+from lab.viewer.timeline import Exchange, Timeline
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,6 +73,8 @@ class Experiment(ABC):
     packages: ClassVar[tuple[str, ...]]  # of the suite, whose source code the results depend on
     selection: ClassVar[tuple[str, ...]] = ("data", "limit")  # settings that say which tasks; a recording decides them
     processes: ClassVar[int] = 2  # at a time by default where rules answer
+    metric: ClassVar[str] = ""  # what `judged` scores, such as "success"; "" where a single episode has no score
+    headline: ClassVar[str] = ""  # what `scores` are, where that is no score of single episodes
 
     @abstractmethod
     def tasks(self) -> Sequence[str]:
@@ -95,6 +99,28 @@ class Experiment(ABC):
     def group(self, task: str) -> str:
         """What a task is compared within: of a run that was stopped, only groups that are whole are shown."""
         return task
+
+    def judged(self, episode: Episode) -> Judged:
+        """What an episode came to, for lists and reports; it reads the result, and plays nothing."""
+        return Judged(0.0 if self.metric else None, generic.cause(episode.error)) if episode.failed else Judged(None)
+
+    def scores(self, episodes: Mapping[str, Episode]) -> list[Score]:
+        """What a run's headline is the mean of, from the episodes of whole groups; those that failed are among them.
+
+        By default what `judged` says of each. Its name is `headline`, else `metric`.
+        """
+        judged = {task: self.judged(episode) for task, episode in episodes.items()}
+        return [Score(task, one.score, one.reason) for task, one in judged.items() if one.score is not None]
+
+    def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
+        """An episode as steps to look at. exchanges: its prompts and answers, in order, where they are at hand."""
+        return generic.timeline(episode, exchanges)
+
+    @classmethod
+    def kept(cls, manifest: Manifest) -> Self:
+        """The settings of a run, from its manifest. Raises ValueError for one that this class did not write."""
+        setup = cls(engine=manifest.engine)
+        return replace(setup, **setup._known(manifest.parameters))
 
     @property
     def condition(self) -> str:
@@ -258,7 +284,8 @@ def collect(
     backbone, kinds = connected(setup.engine), engines.parse(setup.engine).kinds
     tasks = held_by(backbone, setup.tasks())
     address = getattr(backbone, "address", "rules")
-    manifest = Manifest.of(setup.method, setup.engine, address, setup.parameters(), tasks, setup.packages)
+    read_by = f"{type(setup).__module__}:{type(setup).__qualname__}"
+    manifest = Manifest.of(setup.method, setup.engine, address, setup.parameters(), tasks, setup.packages, read_by)
     folder = runs_folder() / run if run else folder_for(manifest, setup.condition)
     episode = partial(play_booked, setup, not kinds.isdisjoint(engines.MODELS) if record is None else record)
     threads = 1 if "local" in kinds else THREADS if "endpoint" in kinds else setup.processes
@@ -280,7 +307,7 @@ def collect(
             spent = error
         finally:
             tell_damaged()
-        episodes, not_measured = _by_group(setup, tasks, opened)
+        episodes, not_measured = by_group(setup, tasks, opened.episodes, opened.not_measured)
         if spent and not episodes:
             raise spent
         if not_measured and not episodes:
@@ -382,13 +409,16 @@ def _differences(settings: Any) -> list[str]:
     return found
 
 
-def _by_group(setup: Experiment, tasks: Sequence[str], run: Run) -> tuple[dict[str, Episode], dict[str, str]]:
+def by_group(
+    setup: Experiment, tasks: Sequence[str], played: Mapping[str, Episode], faulty: Mapping[str, str]
+) -> tuple[dict[str, Episode], dict[str, str]]:
     """The episodes of groups of which all are there, and why none is of groups that the machine kept from being whole.
 
-    Groups that are torn for another reason, a budget that was spent, are in neither.
+    played: the run's episodes. faulty: task -> why it was not measured. Groups that are torn for another reason, a
+    budget that was spent, are in neither.
     """
-    torn = {setup.group(task) for task in tasks if task not in run.episodes}
-    faulty = {setup.group(task): why for task, why in run.not_measured.items()}
+    torn = {setup.group(task) for task in tasks if task not in played}
+    why = {setup.group(task): reason for task, reason in faulty.items()}
     groups = {task: setup.group(task) for task in tasks}
-    episodes = {task: run.episodes[task] for task, group in groups.items() if group not in torn}
-    return episodes, {task: faulty[group] for task, group in groups.items() if group in faulty}
+    episodes = {task: played[task] for task, group in groups.items() if group not in torn}
+    return episodes, {task: why[group] for task, group in groups.items() if group in why}

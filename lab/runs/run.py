@@ -38,7 +38,7 @@ from lab.machine.versions import code_hash, git_commit, package_versions
 from lab.models.cache import canonical
 from lab.models.replay import ANSWERS
 
-EPISODES, USAGE, FAULTS = "episodes.jsonl", "usage.jsonl", "faults.jsonl"
+EPISODES, USAGE, FAULTS, LOCK = "episodes.jsonl", "usage.jsonl", "faults.jsonl", "run.lock"
 DAMAGED = ".damaged"  # behind the name of a file: its lines that were set aside
 LOST = {  # what becomes of what such a line told
     EPISODES: "their episodes are played anew",
@@ -85,14 +85,17 @@ class Manifest:
     @classmethod
     def of(
         cls, method: str, engine: str, address: str, parameters: Mapping[str, Any], tasks: Iterable[str],
-        packages: Sequence[str],
+        packages: Sequence[str], read_by: str = "",
     ) -> Manifest:  # fmt: skip
-        """packages: the suite's own packages whose source code the result depends on."""
+        """packages: the suite's own packages whose source code the result depends on. read_by: the experiment's class
+        as "module:name", by which a folder is read back (`lab.viewer.episodes`); no part of its identity.
+        """
         tasks = tuple(tasks)
         repeated = [task for task, times in Counter(tasks).items() if times > 1]
         if repeated:
             raise ValueError(f"Task ids must be unique; these are not: {', '.join(repeated)}")
-        surroundings = {"commit": git_commit(), "packages": package_versions()}
+        noted = {"commit": git_commit(), "packages": package_versions(), "sources": sorted(packages)}
+        surroundings = noted | ({"experiment": read_by} if read_by else {})
         plain = json.loads(json.dumps(dict(parameters)))
         return cls(method, engine, address, plain, tuple(tasks), code_hash(packages), surroundings)
 
@@ -114,6 +117,12 @@ class Manifest:
         tasks = hashlib.sha256("\n".join(self.tasks).encode()).hexdigest()
         about = {name: getattr(self, name) for name in ("method", "engine", "address", "parameters", "code")}
         return about | {"n_tasks": len(self.tasks), "tasks_hash": tasks}
+
+    @property
+    def current(self) -> bool:
+        """Whether the sources that its results depend on are those of this checkout, so that it would be resumed."""
+        sources = self.surroundings.get("sources", ())  # a run that does not note them is older than these sources
+        return bool(sources) and self.code == code_hash(sources)
 
     @property
     def digest(self) -> str:
@@ -145,7 +154,7 @@ class Run:
         self.not_measured: dict[str, str] = {}
         with self._told():
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._lock = _lock(self.folder / "run.lock")
+            self._lock = _lock(self.folder / LOCK)
         try:
             with self._told():
                 self._agree()
@@ -304,8 +313,8 @@ def folder_for(manifest: Manifest, condition: str) -> Path:
     notebooks the run's method takes the notebook's place.
     """
     runs = runs_folder()
-    words = [_plain(manifest.engine), _plain(condition), f"n={len(manifest.tasks)}", manifest.digest[:6]]
-    wanted = Path(_plain(notebook_name() or manifest.method)) / " ".join(word for word in words if word)
+    words = [plain(manifest.engine), plain(condition), f"n={len(manifest.tasks)}", manifest.digest[:6]]
+    wanted = Path(plain(notebook_name() or manifest.method)) / " ".join(word for word in words if word)
     link = index() / manifest.digest
     try:  # a link is made whole or not at all, and by one process only
         link.parent.mkdir(parents=True, exist_ok=True)
@@ -338,6 +347,27 @@ def when_free(open_it: Callable[[], T]) -> T:
             time.sleep(BUSY_PAUSE)
 
 
+def writer(folder: Path) -> str:
+    """Who writes to a run just now, such as "process 12 on host"; "" for nobody, as far as can be seen from here."""
+    try:
+        with (folder / LOCK).open("rb") as file:
+            try:
+                # Shared, and for a moment: who opens the run meanwhile waits for it, and tries again.
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return file.read().decode(errors="replace").strip() or "another process"
+    except OSError:  # no such file, or a network folder without locks
+        pass
+    return ""
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Keep all others from a run for a while. Raises RunBusy naming who writes to it."""
+    with _lock(folder / LOCK):
+        yield
+
+
 def failures(folder: Path) -> set[str]:
     """Tasks of a run's episodes that the agent failed, by an error or since no answer of its model could be read."""
     errors = {line["task"]: line["error"] for line in read_lines(folder / EPISODES)}
@@ -351,7 +381,7 @@ def _all_malformed(usage: Any) -> bool:
     return {path for part in parts if isinstance(part, Mapping) for path in part.get("paths", ())} == {"malformed"}
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text that is safe in a folder's name in any shell that quotes it."""
     return "".join(c if c.isalnum() or c in " @.,+=_-" else "-" for c in text)[:LONGEST_PART].strip()
 

@@ -6,7 +6,7 @@ An episode is one instance under one condition. Everything that the notebooks sh
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,14 +15,18 @@ from lab.machine import progress
 from lab.models.backbone import Ledger
 from lab.models.cache import key_of
 from lab.models.connect import connected
+from lab.results.outcomes import Judged, Score
 from lab.runs import experiment
 from lab.runs.experiment import NOT_KEPT, Experiment
+from lab.runs.run import Episode
+from lab.viewer.timeline import Exchange, Timeline
 from procllm.conditions import HUMAN, LLM, NONE, network_of
 from procllm.domains import Instance, domain
 from procllm.generation import Made, make
 from procllm.loop import HORIZON, play
 from procllm.network import BadNetwork, Network, write
 from procllm.prompts import ACTING, VERIFYING
+from procllm.timeline import timeline
 from procllm.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -77,6 +81,8 @@ class Setup(Experiment):
         "data", "limit", "problems", "conditions", "horizon", "nudge", "maker", "seed",
     )  # fmt: skip
 
+    metric: ClassVar[str] = "success"
+
     def operators(self) -> tuple[str, ...]:
         """Who acts, and who verifies; LLM-TN's networks are the `maker`'s."""
         return OPERATORS
@@ -120,12 +126,35 @@ class Setup(Experiment):
         """An instance: only those that every condition has finished can be compared."""
         return split(task)[1]
 
+    def scores(self, episodes: Mapping[str, Episode]) -> list[Score]:
+        """Success by condition, so that conditions stand beside each other on the same instances."""
+        parts = ((*split(score.of), score) for score in super().scores(episodes))
+        return [
+            score._replace(of=instance, part=condition, episodes=(score.of,)) for condition, instance, score in parts
+        ]
+
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
         """One instance under one condition: its trajectory."""
         condition, instance_id = split(task)
         problems, instance = self.instances()[instance_id]
         used = self.networks[condition, problems.domain]
         return play(domain(problems.domain), instance, used, ledger, self.horizon, self.nudge).to_json()
+
+    def judged(self, episode: Episode) -> Judged:
+        """Task success, a timeout being none (§6)."""
+        if episode.failed:
+            return super().judged(episode)
+        trajectory = Trajectory.from_json(episode.result)
+        missed = [part for part, held in trajectory.verdict.parts.items() if not held]
+        ended = "out of iterations" if trajectory.ended == "horizon" else ""
+        return Judged(float(trajectory.success), ended or (f"fails at {missed[0]}" if missed else ""))
+
+    def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
+        """The trajectory with its problem."""
+        if episode.failed:
+            return super().timeline(episode, exchanges)
+        _, instance = self.instances()[split(episode.task)[1]]
+        return replace(timeline(Trajectory.from_json(episode.result), exchanges, instance.request), title=episode.task)
 
     def instances(self) -> dict[str, tuple[Problems, Instance]]:
         """Instance id -> where it comes from, and itself. Raises ValueError if there are none."""

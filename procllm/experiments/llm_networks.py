@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.results import tables
+from lab.results.outcomes import Judged
 from lab.runs import experiment
 from lab.runs.experiment import Experiment
+from lab.runs.run import Episode
 from procllm.agenda import Agenda
 from procllm.domains import NAMES, domain
 from procllm.files import NOTES, SPECIFICATION
@@ -36,6 +38,7 @@ class Setup(Experiment):
     packages: ClassVar[tuple[str, ...]] = ("lab", "procllm")
     selection: ClassVar[tuple[str, ...]] = ("data", "limit", "domains")
     processes: ClassVar[int] = 1
+    metric: ClassVar[str] = "usable network"
 
     def operators(self) -> tuple[str, ...]:
         """The one question."""
@@ -52,6 +55,12 @@ class Setup(Experiment):
     def play(self, task: str, ledger: Ledger) -> dict[str, bool]:
         """Whether the network of a domain can be used; its text is in the answers. Rules make none, which is NoRule."""
         return {"usable": make(domain(task), ledger).network is not None}
+
+    def judged(self, episode: Episode) -> Judged:
+        """Whether there is a network that can be used."""
+        if episode.failed:
+            return super().judged(episode)
+        return Judged(1.0) if episode.result["usable"] else Judged(0.0, "no usable network")
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from lab.results import tables
 from lab.results.exports import readable
 from lab.runs import experiment, recordings
 from sdp.adapters.travelplanner.adapter import Policy
-from sdp.experiments.travelplanner import Results, Setup, collect
+from sdp.experiments.travelplanner import Results, Setup, collect, first_failure
 from worlds.travelplanner.rates import Denominators
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def failures(results: Mapping[str, Results]) -> pd.DataFrame:
     lines = [
         (name, task.id, task.level, "episode failed", "", str(episode.error).strip().splitlines()[-1])
         if episode.failed
-        else (name, task.id, task.level, episode.result["end"], episode.result["stuck"], _first(verdict.failures))
+        else (name, task.id, task.level, *(episode.result[key] for key in ("end", "stuck")), first_failure(verdict))
         for name, run in results.items()
         for task, episode, verdict in zip(run.tasks, run.episodes.values(), run.verdicts, strict=True)
         if not verdict.final
@@ -149,7 +149,3 @@ def costs(results: Mapping[str, Results]) -> pd.DataFrame:
     import pandas as pd
 
     return pd.concat([experiment.costs(run, sample=name) for name, run in results.items()], ignore_index=True)
-
-
-def _first(failures: Mapping[str, str]) -> str:
-    return next((f"{name}: {reason}" for name, reason in failures.items()), "")

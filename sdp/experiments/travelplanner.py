@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from random import Random
@@ -11,13 +11,17 @@ from typing import Any, ClassVar
 from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.models.engines import parse
+from lab.results.outcomes import Judged
 from lab.runs import experiment
 from lab.runs.experiment import NOT_TOLD, Experiment, spread
+from lab.runs.run import Episode
+from lab.viewer.timeline import Exchange, Step, Timeline
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
 from sdp.adapters.travelplanner.prompts import CITIES, SELECT
-from sdp.adapters.travelplanner.trip import itinerary, state_from_json
+from sdp.adapters.travelplanner.trip import facts, itinerary, named, state_from_json
 from sdp.loop import Settings, run_episode
 from sdp.misjudging import misjudging
+from sdp.timeline import timeline
 from sdp.trajectory import Trajectory
 from worlds.travelplanner import PlanVerdict, Rates, TravelPlanner, TripTask, evaluate, load, rates, strict_faults
 from worlds.travelplanner.rates import Denominators
@@ -41,6 +45,7 @@ class Setup(Experiment):
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "sdp")
     selection: ClassVar[tuple[str, ...]] = ("data", "limit", "split", "levels")
     processes: ClassVar[int] = 1  # rules do all 120 queries in seconds
+    metric: ClassVar[str] = "final pass"
 
     def operators(self) -> tuple[str, ...]:
         """On TravelPlanner, Validate and Replan are programs (A.2), and so is Propose where the cities are given."""
@@ -77,6 +82,22 @@ class Setup(Experiment):
             "tokens_in": trajectory.cost.tokens_in,
             "tokens_out": trajectory.cost.tokens_out,
         } | ({"trajectory": trajectory.to_json()} if self.trajectories else {})
+
+    def judged(self, episode: Episode) -> Judged:
+        """The official evaluator's word on the delivered plan."""
+        if episode.failed:
+            return super().judged(episode)
+        verdict = self._verdict(episode.task, episode.result["plan"])
+        return Judged(float(verdict.final), first_failure(verdict))
+
+    def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
+        """The trajectory, where the run kept it, and what the evaluator says of the plan."""
+        if episode.failed or "trajectory" not in episode.result:
+            return super().timeline(episode, exchanges)
+        return shown(self, Trajectory.from_json(episode.result["trajectory"]), exchanges)
+
+    def _verdict(self, task: str, plan: Any) -> PlanVerdict:
+        return evaluate(_queries(self.data, self.seed, self.split)[task], plan, _world(self.data, self.seed).listings)
 
 
 @dataclass(frozen=True)
@@ -152,6 +173,22 @@ def plan_of(setup: Setup, trajectory: Trajectory) -> list[dict[str, Any]]:
     """The itinerary that the last certified state makes, in the benchmark's submission format."""
     query = _queries(setup.data, setup.seed, setup.split)[trajectory.task]
     return itinerary(state_from_json(query, trajectory.states[-1]))
+
+
+def shown(setup: Setup, trajectory: Trajectory, exchanges: Sequence[Exchange] = ()) -> Timeline:
+    """A trajectory to look at, with the query and the evaluator's word on the plan. exchanges: see `sdp.timeline`."""
+    plan = plan_of(setup, trajectory)
+    verdict = setup._verdict(trajectory.task, plan)
+    told = "; ".join(f"{name}: {reason}" for name, reason in verdict.failures.items())
+    last = Step(title="the evaluator on the plan", verdict=verdict.final, reason=told, observation=plan)
+    made = timeline(trajectory, exchanges, facts, named)
+    query = _queries(setup.data, setup.seed, setup.split)[trajectory.task].goal
+    return replace(made, task=query, score=float(verdict.final), steps=(*made.steps, last))
+
+
+def first_failure(verdict: PlanVerdict) -> str:
+    """The first check that a plan fails, and why; "" where it passes all."""
+    return next((f"{name}: {reason}" for name, reason in verdict.failures.items()), "")
 
 
 @cache

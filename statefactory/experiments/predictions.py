@@ -7,23 +7,26 @@ embedding, convention or goal is scored without asking a model again.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lab.models.backbone import Backbone, Ledger
-from lab.results.outcomes import Outcomes
+from lab.results.outcomes import Outcomes, Score
 from lab.runs import experiment
 from lab.runs.experiment import Experiment, spread
 from lab.runs.run import Episode
+from lab.viewer.timeline import Exchange, Timeline
 from statefactory.benchmark import DOMAINS, Pair, Row, build_all, data_of
 from statefactory.extraction import Trace, read_trace
-from statefactory.predictors import METHODS, Given, register
+from statefactory.predictors import METHODS, Given, operators_of, register
 from statefactory.predictors.factored import StateFactory
 from statefactory.predictors.judge import Judge, Mode
 from statefactory.prompts import Reasoning
 from statefactory.state import Level, Values
+from statefactory.timeline import timeline
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,6 +95,7 @@ class Setup(Experiment):
     method: ClassVar[str] = "rewardprediction"
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "statefactory")
     selection: ClassVar[tuple[str, ...]] = ("data", "limit", "methods", "domains", "shortest", "held_out")
+    headline: ClassVar[str] = "EPIC distance"
 
     def operators(self) -> tuple[str, ...]:
         """Those of all methods."""
@@ -127,6 +131,19 @@ class Setup(Experiment):
         """A pair under all methods: only pairs that every method has finished are compared."""
         return pair_of(task)
 
+    def scores(self, episodes: Mapping[str, Episode]) -> list[Score]:
+        """The distance of each pair under each method, as in Table 1: smaller is closer, and domains count alike."""
+        from statefactory.experiments.scoring import distances
+
+        results = Results(self, self.engine, episodes, {}, {}, Path())
+        found = []
+        for method in self.methods:
+            for domain, values in distances(results, method).items():
+                for pair, value in zip(results.pairs[domain], values, strict=True):
+                    tasks = tuple(task_id(method, domain, row) for row in pair.rows)
+                    found.append(Score(pair_of(tasks[0]), float(value), "", method, domain, tasks))
+        return found
+
     def calls(self, task: str) -> dict[str, int]:
         """One of each operator a step; raw text asks nobody."""
         name, domain, row_id = task.split("/", 2)
@@ -143,6 +160,17 @@ class Setup(Experiment):
         predictor = METHODS[name].make(ledger, Given(INSTRUCTIONS.get(domain, ""), self.values, self.reasoning))
         # The published trajectories have no first observation, and nor do those that a predictor is scored on.
         return predictor.result(predictor.follow(row.goal_description, row.actions, row.observations)[1:])
+
+    def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
+        """The benchmark's trajectory, with what the method extracted or predicted at each step."""
+        if episode.failed:
+            return super().timeline(episode, exchanges)
+        name, domain, row_id = episode.task.split("/", 2)
+        row = _rows(domain, self.data, self.seed, self.held_out)[row_id]
+        kept = {"trace": read_trace(episode.result["trace"])} if "trace" in episode.result else {}
+        calls = len(exchanges) // max(1, len(row.trajectory))
+        made = timeline(row, kept.get("trace"), episode.result.get("rewards"), exchanges, calls)
+        return replace(made, title=episode.task)
 
     def parameters(self) -> dict[str, Any]:
         """With the version of each method: a reader's own code is no part of the code that a run is known by."""
@@ -225,13 +253,6 @@ def collect(setup: Setup, workers: int = 0, cluster: str = "", **options: Any) -
     Raises MissingData without the data, besides what that raises.
     """
     return experiment.collect(setup, Results, workers, cluster, **options)
-
-
-def operators_of(method: str) -> tuple[str, ...]:
-    """The operators of a method. Raises ValueError for one that there is not."""
-    if method not in METHODS:
-        raise ValueError(f"No method {method!r}; choose from {', '.join(METHODS)}")
-    return METHODS[method].operators
 
 
 def task_id(method: str, domain: str, row: Row) -> str:

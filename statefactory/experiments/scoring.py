@@ -16,10 +16,9 @@ from statefactory.benchmark import Pair, Row
 from statefactory.embeddings import DEFAULT, Embedder, open_embedder
 from statefactory.epic import epic_distances
 from statefactory.experiments import scores
-from statefactory.experiments.predictions import Results, operators_of
 from statefactory.experiments.statistics import title
 from statefactory.extraction import Trace
-from statefactory.predictors import METHODS
+from statefactory.predictors import METHODS, operators_of
 from statefactory.predictors.factored import trace_rewards
 from statefactory.routing import PAPER, Convention
 from statefactory.rules import blocksworld
@@ -28,6 +27,8 @@ from statefactory.state import Entity, State, entities
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+
+    from statefactory.experiments.predictions import Results
 
 Goal = Literal["online", "offline", "offline_task"]
 A_BATCH = 1024  # texts; between two batches a stopped run has lost nothing

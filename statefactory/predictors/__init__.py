@@ -93,6 +93,13 @@ class Method:
 METHODS: dict[str, Method] = {}
 
 
+def operators_of(method: str) -> tuple[str, ...]:
+    """The operators of a method. Raises ValueError for one that there is not."""
+    if method not in METHODS:
+        raise ValueError(f"No method {method!r}; choose from {', '.join(METHODS)}")
+    return METHODS[method].operators
+
+
 def register(name: str, title: str, operators: tuple[str, ...] = (), version: str = "1") -> Callable[[Make], Make]:
     """Decorator: make a predictor available to experiments under a name, in place of what had it.
 

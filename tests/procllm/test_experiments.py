@@ -21,6 +21,7 @@ from lab.runs import recordings
 from lab.runs.budget import BudgetSpent
 from lab.runs.run import Episode
 from lab.sandbox import scratch
+from lab.viewer.episodes import Kept
 from procllm.conditions import EXTENDED, HUMAN, IDLE, LLM, NONE, PLACEBO
 from procllm.domains import NAMES, domain
 from procllm.experiments import figure3, figure4, figure_a1, llm_networks, read_loops, scores, subtasks, table1
@@ -376,3 +377,18 @@ def test_folders_removed_under_running_programs_leave_the_same_result_file(
     assert not run(setup, tmp_path, "disturbed").not_measured
     calm, disturbed = ((tmp_path / name / "episodes.jsonl").read_bytes() for name in ("calm", "disturbed"))
     assert sorted(calm.splitlines()) == sorted(disturbed.splitlines())
+
+
+def test_a_kept_episode_is_told_with_what_each_command_was_asked_for(tmp_path: Path) -> None:
+    results = run(replace(SMALL, problems=figure3.problems(1, [(3, 2)], []), engine="rules@0.8"), tmp_path)
+    kept = Kept(results.folder)
+    for name, trajectory in results.trajectories.items():
+        assert kept.judged(name).score == float(trajectory.success)
+        shown = kept.timeline(name, prompts=True)
+        count = len(trajectory.steps)
+        assert [step.target for step in shown.steps[:count]] == [step.task for step in trajectory.steps]
+        assert shown.steps[count].verdict == trajectory.verdict.solved and not shown.notes
+        for step, played in zip(shown.steps, trajectory.steps, strict=False):
+            asked = ["act", "verify"] if played.outcome in ("verified", "rejected") else ["act"]
+            assert [each.operator for each in step.exchanges] == asked
+            assert f"Task: {played.task}\n" in step.exchanges[0].messages[-1]["content"]

@@ -13,11 +13,14 @@ from chat_server import ChatServer, Request, Response, answer, in_prose, says, s
 from lab.models.engines import UnknownOperator
 from lab.results import tables
 from lab.results.statistics import holm, wilson
+from lab.runs import catalogue
 from lab.runs.run import ManifestMismatch
+from lab.viewer.episodes import Kept
 from sdp.adapters.travelplanner.adapter import Policy
 from sdp.experiments import table1, table2, table6
 from sdp.experiments.travelplanner import Results, Setup, collect, play
 from sdp.mdp import mdp
+from sdp.trajectory import Trajectory
 
 MADE = Setup(data="made", limit=4)
 
@@ -44,6 +47,16 @@ def test_a_finished_run_is_read_and_not_played_again(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "episodes.jsonl").read_bytes() == before
     assert again.finals == first.finals
     assert again.total("calls") == first.total("calls") > 0
+
+
+def test_a_runs_headline_is_the_final_pass_rate_and_says_what_kept_a_plan_from_it(tmp_path: Path) -> None:
+    results = run(replace(MADE, engine="rules@0.3"), tmp_path)
+    kept, passes = Kept(tmp_path / "run"), int(sum(results.finals.values()))
+    (head,) = catalogue.headline(kept)
+    assert passes < 4 and head[3:6] == pytest.approx([100 * end for end in wilson(passes, 4)])
+    assert {score.of: bool(score.why) for score in catalogue.scores(kept)} == {
+        task: not final for task, final in results.finals.items()
+    }
 
 
 def test_on_travelplanner_only_choices_are_asked_for(tmp_path: Path) -> None:
@@ -219,3 +232,28 @@ def test_a_trajectory_survives_the_run_folder(tmp_path: Path) -> None:
     assert kept.trajectories[0] == play(MADE, kept.tasks[0].id)
     line = json.loads((tmp_path / "run" / "episodes.jsonl").read_text().splitlines()[0])
     assert line["result"]["trajectory"]["task"] == kept.tasks[0].id
+
+
+def test_a_kept_episode_is_told_with_its_verdicts_prompts_and_the_evaluators_word(tmp_path: Path) -> None:
+    results = run(replace(MADE, engine="rules@0.5", policy=Policy(undo=3), limit=2), tmp_path)
+    kept = Kept(results.folder)
+    for task, final in results.finals.items():
+        assert kept.judged(task).score == final
+        shown = kept.timeline(task, prompts=True)
+        attempts = [step for step in shown.steps if step.verdict is not None]
+        *steps, last = attempts
+        trajectory = Trajectory.from_json(results.episodes[task].result["trajectory"])
+        assert [step.verdict for step in steps] == [attempt.k >= 1 for attempt in trajectory.attempts]
+        assert last.verdict == bool(final) and shown.score == final and not shown.notes
+        assert sum(len(step.exchanges) for step in shown.steps) == results.episodes[task].result["calls"]
+        # A prompt stands at the step that it was asked for.
+        assert all(step.title in step.exchanges[-1].messages[-1]["content"] for step in steps if step.exchanges)
+        certified = [step for step in steps if step.verdict and step.action["decisions"]]
+        assert certified and all(step.changes for step in certified)
+
+
+def test_without_trajectories_a_kept_episode_is_told_as_it_was_kept(tmp_path: Path) -> None:
+    results = run(replace(MADE, trajectories=False, limit=1), tmp_path)
+    (task,) = results.episodes
+    shown = Kept(results.folder).timeline(task)
+    assert shown.steps[-1].observation == results.episodes[task].result and shown.score == results.finals[task]

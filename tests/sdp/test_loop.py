@@ -17,9 +17,11 @@ from lab.models.engines import parse
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from lab.models.usage import Call, Cost
+from lab.viewer.timeline import Change
 from sdp.adapters.corridor import Corridor, CorridorAdapter, Walker, in_room, rolls, rooms
 from sdp.loop import Settings, UnreachablePlan, run_episode
 from sdp.operators import Verdict
+from sdp.timeline import timeline
 from sdp.trajectory import Attempt, Plan, Predicate, Trajectory, Transition, read_jsonl, write_jsonl
 
 
@@ -365,7 +367,13 @@ def test_a_line_that_is_no_trajectory_is_named(tmp_path: Path) -> None:
         read_jsonl(file)
 
 
-def test_the_frame_has_a_row_an_attempt() -> None:
-    frame = replace(walk([0, 2, 1]), task="walk-7").frame()
-    assert list(frame["certified"]) == [False, True, True] and list(frame["k"]) == [0, 2, 1]
-    assert set(frame["task"]) == {"walk-7"} and list(frame["calls"]) == [0, 0, 0]
+def test_a_timeline_has_each_plan_before_its_first_attempt_and_what_was_certified() -> None:
+    shown = timeline(replace(walk([0, 0, 2, 1], budget=0, retry_while="r<=b"), task="walk-7"))
+    kinds = [step.target if step.verdict is None else step.verdict for step in shown.steps]
+    assert kinds == ["propose", False, "replan", False, "replan", True, True]
+    cascade = shown.steps[5]
+    assert cascade.changes == [Change("room", "0", "2")] and cascade.reason.startswith("2 predicates at once")
+    assert not shown.steps[1].changes and shown.title == "walk-7"
+    assert shown.outcome == "the goal is certified, 3 of 3 predicates certified, 4 attempts"
+    capped = timeline(walk([0, 0, 0], step_cap=2))
+    assert capped.outcome == "ended by: step cap, 0 of 3 predicates certified, 2 attempts"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lab.viewer.timeline import Change
 from plain_routing import HashedEmbedder
 from statefactory.benchmark.schema import Reward, Row, StepRecord
 from statefactory.extraction import Trace
@@ -144,3 +145,16 @@ def test_raw_text_is_one_nameless_part() -> None:
 def test_long_texts_are_cut() -> None:
     told = walked(goals=((entity("mug", {"note": "long " * 50}),),) * 3)
     assert max(len(text) for text in told.table(width=40)["Goal"]) <= 40
+
+
+def test_a_timeline_has_every_change_in_full() -> None:
+    told = walked()
+    steps = told.timeline().steps
+    assert steps[1].changes == [
+        Change("goal, mug", "location in cabinet", None),
+        Change("mug 2", None, "location on desk 1; temperature hot"),
+        Change("goal, mug 2", None, "location in cabinet"),
+    ]
+    assert [step.reason for step in steps[-1:]] == [
+        f"reward {told.rewards[2]:.2f} ({told.rewards[2] - told.rewards[1]:+.2f}), truth 1.00"
+    ]

@@ -19,9 +19,10 @@ from lab.models.noise import corruption, verdict
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from lab.models.rules import rule
 from lab.models.usage import by_operator
+from lab.results.outcomes import Judged
 from lab.runs.execution import Play, Played, play_all
 from lab.runs.experiment import Experiment
-from lab.runs.run import Manifest, Run
+from lab.runs.run import Episode, Manifest, Run
 
 SHELVES = 10
 QUESTIONS = 3  # in an episode
@@ -179,3 +180,18 @@ class Checking(Asking):
             shelf = ledger.ask(ASK, box=box).value.shelf
             pairs.append([shelf, ledger.ask(CHECK, box=box, shelf=shelf).value.right])
         return {"pairs": pairs}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shelving(Asking):
+    """The same, and scored: 1 where every box came to its shelf."""
+
+    method: ClassVar[str] = "shelving"
+    metric: ClassVar[str] = "all in place"
+
+    def judged(self, episode: Episode) -> Judged:
+        if episode.failed:
+            return super().judged(episode)
+        first, shelves = int(episode.task) * self.questions, episode.result["shelves"]
+        wrong = sum(shelf != box * 7 % SHELVES for box, shelf in enumerate(shelves, first))
+        return Judged(float(not wrong), f"{wrong} in the wrong place" if wrong else "")

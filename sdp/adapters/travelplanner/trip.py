@@ -223,6 +223,13 @@ def state_from_json(task: TripTask, value: Mapping[str, Any]) -> TripState:
     return TripState(task, tuple(Stop(*stop) for stop in value["route"]), decisions)
 
 
+def facts(value: Mapping[str, Any]) -> dict[str, str]:
+    """A state's JSON as it is to be read: slot -> decision, such as "day 1 transportation"."""
+    stops = " – ".join(f"{city} ({nights} nights)" for city, nights in value["route"])
+    slots = {f"day {day} {slot}": f"{text} (${cost:,.0f})" for day, slot, text, cost in value["decisions"]}
+    return {"route": stops, "dollars": f"{value['cost']:,.0f}"} | slots
+
+
 def itinerary(state: TripState) -> list[dict[str, Any]]:
     """The decisions in the benchmark's submission format; "-" where nothing is decided."""
     days = blank_draft(state.task)
@@ -245,3 +252,8 @@ def slots_of(target: Predicate) -> list[tuple[int, str]]:
     if target.kind == MEALS_OF_DAY:
         return [(about["day"], meal) for meal in MEALS]
     return [(about["day"], "attraction")] if target.kind == SIGHTS_OF_DAY else []
+
+
+def named(target: Predicate) -> str:
+    """What a predicate is about, in whatever words it asks for it: its slots, else its kind."""
+    return ", ".join(f"day {day} {slot}" for day, slot in slots_of(target)) or target.kind

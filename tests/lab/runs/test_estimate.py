@@ -141,7 +141,7 @@ def test_a_model_without_a_price_is_answered_with_the_line_to_add(tmp_path: Path
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    with pytest.raises(MissingRun, match="no-such-run is no run: name a folder with a manifest.json"):
+    with pytest.raises(MissingRun, match="There is no run 'no-such-run' in .*See all of them with: python -m lab runs"):
         estimate("no-such-run", "priced")
     with pytest.raises(SystemExit):
         main(["estimate", str(tmp_path), "--model", "priced", "--workers", "0"])

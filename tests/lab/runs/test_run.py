@@ -351,4 +351,4 @@ def test_the_manifest_says_what_the_run_was_made_with(tmp_path: Path) -> None:
     Run(tmp_path, manifest(2, budget=3)).close()
     held = json.loads((tmp_path / "manifest.json").read_text())
     assert held["tasks"] == ["000", "001"] and held["parameters"] == {"budget": 3}
-    assert set(held["surroundings"]) == {"commit", "packages"} and held["code"]
+    assert set(held["surroundings"]) == {"commit", "packages", "sources"} and held["code"]

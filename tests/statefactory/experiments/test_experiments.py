@@ -21,13 +21,15 @@ from lab.models.connect import connect, connected
 from lab.models.engines import UnknownOperator
 from lab.models.replay import MissingRun, RecordingMiss
 from lab.results import tables
-from lab.runs import budget, recordings
+from lab.runs import budget, catalogue, recordings
 from lab.runs.budget import Budget, BudgetSpent
+from lab.runs.comparison import compare
 from lab.runs.execution import Interrupted
 from lab.runs.run import ManifestMismatch
+from lab.viewer.episodes import Kept
 from plain_routing import HashedEmbedder
 from statefactory.benchmark import Pair, build
-from statefactory.epic import epic_distance
+from statefactory.epic import epic_distance, overall
 from statefactory.experiments import ablations, contrasts, figure4, predictions, scores, scoring, table1
 from statefactory.experiments.monotonic import distances
 from statefactory.experiments.predictions import EXTRACTING, JUDGES, METHODS, SLICE, Results, Setup, collect
@@ -122,6 +124,21 @@ def test_a_run_is_what_extraction_and_routing_give_by_themselves(hashed: HashedE
         traces = [extract(connected("rules"), r.goal_description, r.actions, r.observations)
                   for r in pair.rows]  # fmt: skip
         assert of.tolist() == np.concatenate([trace_rewards(trace, HASHED) for trace in traces]).tolist()
+
+
+def test_a_runs_headline_is_the_overall_distance_of_each_method(hashed: HashedEmbedder, tmp_path: Path) -> None:
+    setup = replace(MADE, domains=("blocksworld", "textworld"), methods=("statefactory", "raw"), limit=2)
+    results = run(setup, tmp_path)
+    heads = catalogue.headline(Kept(tmp_path / "run"))
+    assert [(head.metric, head.part, head.n) for head in heads] == [
+        ("EPIC distance", "statefactory", 4), ("EPIC distance", "raw", 4)
+    ]  # fmt: skip
+    for head in heads:
+        assert head[3:6] == pytest.approx(overall(scoring.distances(results, head.part)))
+    found = compare(f"{tmp_path / 'run'}:statefactory", f"{tmp_path / 'run'}:raw")
+    ours = contrasts.compared(*(scoring.distances(results, method) for method in setup.methods))
+    assert found.parts[0].result.difference == pytest.approx(ours.difference, abs=0.02)  # other resamples
+    assert found.parts[0].result.difference.value == pytest.approx(ours.difference.value)
 
 
 def test_distances_are_those_of_each_pair(hashed: HashedEmbedder, tmp_path: Path) -> None:
@@ -702,3 +719,20 @@ def test_a_limit_left_open_is_a_slice_of_made_data_and_all_of_official(monkeypat
     assert [len(pairs) for pairs in made.pairs().values()] == [SLICE]
     monkeypatch.setattr(predictions, "data_of", lambda built: "official")
     assert replace(setup, data="made").resolved().limit == 0
+
+
+def test_a_kept_episode_is_told_with_what_was_extracted_and_asked(server: ChatServer, tmp_path: Path) -> None:
+    server.behave(lambda request: chat.answer({"belief": "so far", "reward": len(request.text) % 100}))
+    asking = replace(SHORT, limit=1, methods=("statefactory", "judge_stateful"), engines={"judge": "a-model"})
+    results = run(asking, tmp_path)
+    kept = Kept(results.folder)
+    (pair,) = results.pairs["blocksworld"]
+    for method, asked in (("statefactory", 3), ("judge_stateful", 1)):
+        task = predictions.task_id(method, "blocksworld", pair.positive)
+        shown = kept.timeline(task, prompts=True)
+        assert [step.title for step in shown.steps] == pair.positive.actions and not shown.notes
+        assert {len(step.exchanges) for step in shown.steps} == {asked}
+    rewards = results.rewards("judge_stateful", "blocksworld", pair.positive)
+    assert shown.steps[-1].reason.startswith(f"reward {rewards[-1]:.2f} ")
+    told = kept.timeline(predictions.task_id("statefactory", "blocksworld", pair.positive))
+    assert told.task == pair.positive.goal_description and any(step.changes for step in told.steps)

@@ -1,0 +1,173 @@
+"""Episodes of runs, read back from a run's folder alone: their outcomes and their timelines.
+
+A run's manifest names the experiment's class that wrote it, which is imported here when it is used, so that this
+package knows no paper. A run without that note, or of a class that is not to be had here, has the generic timeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lab.machine.faults import MissingData
+from lab.models import engines, usage
+from lab.models.usage import Cost
+from lab.results.outcomes import Judged
+from lab.runs.experiment import Experiment
+from lab.runs.run import EPISODES, FAULTS, USAGE, Episode, Manifest, read_lines
+from lab.viewer import generic, transcripts
+from lab.viewer.timeline import Step, Timeline
+from lab.viewer.words import cost_in_words
+
+
+class UnknownTask(KeyError, ValueError):
+    """A task that a run does not have; the message names some that it has."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # a KeyError shows its message's repr
+
+
+class Ended(NamedTuple):
+    """How a task of a run ended. state: "scored", "failed", "not measured" or "pending"."""
+
+    state: str
+    score: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A run's folder, opened for reading; nothing in it is locked or changed. Raises DamagedFile where it is used."""
+
+    folder: Path
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """What was run."""
+        return Manifest.read(self.folder)
+
+    @cached_property
+    def episodes(self) -> dict[str, Episode]:
+        """The finished episodes by task, in the manifest's order."""
+        found = {line["task"]: Episode(**line) for line in read_lines(self.folder / EPISODES)}
+        return {task: found[task] for task in self.manifest.tasks if task in found}
+
+    @cached_property
+    def usage(self) -> dict[str, Any]:
+        """Task -> what its episode took, by operator."""
+        return {line["task"]: line["usage"] for line in read_lines(self.folder / USAGE)}
+
+    @cached_property
+    def not_measured(self) -> dict[str, str]:
+        """Task -> why the machine kept it from being measured."""
+        lines = read_lines(self.folder / FAULTS)
+        return {line["task"]: line["why"] for line in lines if line["task"] not in self.episodes}
+
+    @cached_property
+    def setup(self) -> Experiment | None:
+        """The experiment as it was played; None where its class is not noted, or not to be had here."""
+        return self._read_back[0]
+
+    @property
+    def unread(self) -> str:
+        """Why there is no `setup`; "" where there is one."""
+        return "" if self.setup else self._read_back[1]
+
+    @cached_property
+    def metric(self) -> str:
+        """What the scores are, such as "final pass"; "" where single episodes have none."""
+        return self.setup.metric if self.setup else ""
+
+    def tasks(self) -> dict[str, Ended]:
+        """Every task of the run, and how it ended."""
+        return {task: self._ended(task) for task in self.manifest.tasks}
+
+    def judged(self, task: str) -> Judged:
+        """What a finished episode came to. Its score is None where what it is scored with is not on this machine."""
+        episode = self._episode(task)
+        try:
+            return self.setup.judged(episode) if self.setup else Judged(None, generic.cause(episode.error))
+        except MissingData as error:
+            return Judged(None, str(error))
+
+    def timeline(self, task: str, prompts: bool = False) -> Timeline:
+        """A finished episode to look at. prompts: with prompts and answers, which are had by playing it again from
+        what was kept of its answers (see `lab.viewer.transcripts`). Raises UnknownTask.
+        """
+        episode, judged, notes = self._episode(task), self.judged(task), list(self._read_back[1:])
+        exchanges: tuple[Any, ...] = ()
+        if prompts:
+            exchanges, why = transcripts.of(self.folder, self.manifest, self.setup, episode)
+            notes += [why] if why else []
+        else:
+            notes.append("Prompts and answers are left out; ask for them with prompts=True, or --prompts.")
+        try:
+            made = (self.setup or generic).timeline(episode, exchanges)
+        except MissingData as error:
+            made = generic.timeline(episode, exchanges)
+            notes.append(f"Only what was kept: {error}")
+        about = {"engine": engines.parse(self.manifest.engine).label, "run": self.folder.name}
+        steps = tuple(self._priced(step) for step in made.steps)
+        return replace(
+            made, title=made.title or task, steps=steps, score=judged.score, notes=(*made.notes, *notes),
+            outcome=made.outcome or judged.reason, about={**made.about, **self._took(task), **about},
+        )  # fmt: skip
+
+    def _episode(self, task: str) -> Episode:
+        if task not in self.episodes:
+            there = ", ".join(list(self.episodes)[:5]) or "none"
+            why = generic.cause(self.not_measured.get(task))
+            measured = f", which was not measured ({why})" if why else ""
+            raise UnknownTask(f"{self.folder.name} has no episode of {task}{measured}; some that it has: {there}")
+        return self.episodes[task]
+
+    def _ended(self, task: str) -> Ended:
+        if task in self.episodes:
+            return Ended("failed" if self.episodes[task].failed else "scored", *self.judged(task))
+        why = self.not_measured.get(task)
+        return Ended("pending") if why is None else Ended("not measured", reason=generic.cause(why))
+
+    def _took(self, task: str) -> dict[str, str]:
+        parts: list[Mapping[str, Any]] = list((self.usage.get(task) or {}).values())
+        if not parts:
+            return {}
+        total = usage.summed(parts)
+        cost = Cost(total["calls"], total["tokens in"], total["tokens out"])
+        return {"took": cost_in_words(cost, total["dollars"])}
+
+    def _priced(self, step: Step) -> Step:
+        """With the dollars that its tokens cost, where one model with a known price answered all."""
+        engine = engines.parse(self.manifest.engine)
+        if step.cost is None or engine.routes or engine.kind != "endpoint":
+            return step
+        return replace(step, usd=usage.price(engine.name, step.cost.tokens_in, step.cost.tokens_out))
+
+    @cached_property
+    def _read_back(self) -> tuple[Any, ...]:
+        """The experiment or None, and a note on why there is none."""
+        noted = self.manifest.surroundings.get("experiment", "")
+        if not noted:
+            return None, "The run does not say which experiment reads it, so that its result is shown as it was kept."
+        module, _, name = noted.partition(":")
+        try:
+            found = getattr(import_module(module), name)
+            if not (isinstance(found, type) and issubclass(found, Experiment)):
+                raise TypeError(f"{noted} is no experiment")
+            return (found.kept(self.manifest),)
+        except (ImportError, AttributeError, TypeError, ValueError) as error:
+            # A class of somebody's notebook, or of other code than this checkout's.
+            return None, f"{noted} cannot read the run here ({error}), so that its result is shown as it was kept."
+
+
+def timeline(folder: Path, task: str, prompts: bool = False) -> Timeline:
+    """A kept episode to look at; see `Kept.timeline`."""
+    return Kept(Path(folder)).timeline(task, prompts)
+
+
+def tasks(folder: Path) -> dict[str, Ended]:
+    """A run's tasks with how they ended."""
+    return Kept(Path(folder)).tasks()

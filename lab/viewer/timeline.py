@@ -1,0 +1,241 @@
+"""Timelines: an episode as steps that a person can look at, in a notebook, a terminal or a browser.
+
+Every trajectory of the suite gives one `Timeline`. It says what happened and not how it is drawn: `lab.viewer.pages`
+draws it, and escapes all of it there, since most of its text was written by a model, a world or a web page.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lab.machine.files import write_atomically
+from lab.machine.printing import visible
+from lab.models.usage import Cost
+from lab.viewer.words import DIVERGED, MARKS, details, plain
+
+COLUMNS = 150  # characters of two episodes side by side, as text
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One prompt and what came back. messages: role and content, as sent. path: how it was read (`usage.Call`)."""
+
+    operator: str
+    messages: tuple[Mapping[str, str], ...]
+    answer: str
+    path: str = ""
+    cost: Cost = Cost()
+
+
+class Change(NamedTuple):
+    """One fact of a state before and after a step; None where it did not hold, or no longer."""
+
+    name: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One line of a timeline, and what is behind it.
+
+    verdict: whether it was certified, verified or passed; None where nobody judged. reason: of the verdict, or a
+    remark. target: what it was for, by which two episodes are aligned; by default the title. action, observation: text
+    or JSON values. exchanges: the prompts that were asked and their answers, where they are at hand. cost: of all its
+    model calls. usd: None where it is not known. before, after: the certified state, fact -> value; JSON values.
+    depth: in a search tree, 0 for the root.
+    """
+
+    title: str
+    verdict: bool | None = None
+    reason: str = ""
+    target: str = ""
+    action: Any = None
+    observation: Any = None
+    exchanges: tuple[Exchange, ...] = ()
+    cost: Cost | None = None
+    usd: float | None = None
+    before: Mapping[str, Any] = field(default_factory=dict)
+    after: Mapping[str, Any] = field(default_factory=dict)
+    depth: int = 0
+
+    @property
+    def mark(self) -> str:
+        """A tick, a cross, or a dot where nobody judged."""
+        return MARKS[self.verdict]
+
+    @property
+    def changes(self) -> list[Change]:
+        """What the step changed in the certified state."""
+        names = dict.fromkeys((*self.before, *self.after))
+        found = (Change(name, _fact(self.before, name), _fact(self.after, name)) for name in names)
+        return [change for change in found if change.before != change.after]
+
+    @property
+    def line(self) -> str:
+        """What is seen of it before it is opened; nothing is cut."""
+        told = f"{self.title} ({self.reason})" if self.reason else self.title
+        # On one line: a line end in foreign text would forge a step that nobody took.
+        return f"{'  ' * self.depth}{self.mark} {' '.join(told.split())}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Timeline:
+    """An episode. task: its text. outcome: what became of it, in words. score: in [0, 1], None where it has none.
+
+    about: what else is worth a line, such as the engine. notes: what is not shown here, and why.
+    """
+
+    title: str
+    steps: tuple[Step, ...]
+    task: str = ""
+    outcome: str = ""
+    score: float | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def text(self, detail: bool = False) -> str:
+        """For a terminal: a line a step. detail: with what is behind each."""
+        told = {"task": self.task} if self.task else {}
+        lines = [self.title, *_lines(told | self.facts), *(f"note: {note}" for note in self.notes), ""]
+        for number, step in enumerate(self.steps, start=1):
+            lines.append(f"{number:>4} {step.line}")
+            if detail:
+                lines += [textwrap.indent(f"{name}: {told}", " " * 7) for name, told in details(step)]
+        return visible("\n".join(lines))
+
+    def html(self, path: Path | str) -> Path:
+        """Write one self-contained HTML file, with every text in full."""
+        from lab.viewer import pages
+
+        return written(path, pages.page(self.title, pages.timeline(self, pages.FULL)))
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What stands above the steps, name -> words: outcome, score, and what it is about."""
+        facts = {"outcome": self.outcome, "score": self.score} | dict(self.about)
+        return {name: plain(value) for name, value in facts.items() if value not in ("", None)}
+
+    def _repr_html_(self) -> str:
+        from lab.viewer import pages
+
+        return pages.fragment(pages.timeline(self))
+
+    def __repr__(self) -> str:
+        return self.text()
+
+
+class Row(NamedTuple):
+    """A step of each of two episodes at the same target; None where only the other has one. Numbers are from 1."""
+
+    left: tuple[int, Step] | None
+    right: tuple[int, Step] | None
+
+    @property
+    def same(self) -> bool:
+        """Whether both did the same, and it came out the same."""
+        if self.left is None or self.right is None:
+            return False
+        one, other = self.left[1], self.right[1]
+        return all(getattr(one, name) == getattr(other, name) for name in COMPARED)
+
+
+COMPARED = ("title", "verdict", "action", "observation")  # not what it cost, nor what a model wrote besides
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SideBySide:
+    """Two episodes, aligned by target. diverged: the number of the first row, from 0, that differs; None if none."""
+
+    left: Timeline
+    right: Timeline
+    rows: tuple[Row, ...]
+    diverged: int | None
+
+    def text(self, columns: int = COLUMNS) -> str:
+        """For a terminal that is so many characters wide."""
+        half = max(20, (columns - 3) // 2)
+        heads = [[each.title, "; ".join(_lines(each.facts))] for each in self.timelines]
+        lines = [line for pair in zip(*heads, strict=True) for line in _abreast(pair, half)] + [""]
+        for place, row in enumerate(self.rows):
+            if place == self.diverged:
+                lines.append(f"{DIVERGED}:")
+            cells = [f"{side[0]:>3} {side[1].line}" if side else "" for side in row]
+            lines += _abreast(cells, half, "|" if row.same else "≠")
+        return "\n".join(lines)
+
+    @property
+    def timelines(self) -> tuple[Timeline, Timeline]:
+        """Both."""
+        return self.left, self.right
+
+    def html(self, path: Path | str) -> Path:
+        """Write one self-contained HTML file, with every text in full."""
+        from lab.viewer import pages
+
+        title = f"{self.left.title} · {self.right.title}"
+        return written(path, pages.page(title, pages.side_by_side(self, pages.FULL)))
+
+    def _repr_html_(self) -> str:
+        from lab.viewer import pages
+
+        return pages.fragment(pages.side_by_side(self))
+
+    def __repr__(self) -> str:
+        return self.text()
+
+
+def side_by_side(left: Timeline, right: Timeline) -> SideBySide:
+    """Two episodes aligned by their steps' targets, in order; a repeated attempt stands beside a repeated attempt."""
+    ours, theirs = ([*enumerate(each.steps, start=1)] for each in (left, right))
+    keys = [list(_keys(each.steps)) for each in (left, right)]
+    # What they begin with alike stands together, before longer runs of like targets are looked for behind it.
+    alike = next((n for n, (one, other) in enumerate(zip(*keys, strict=False)) if one != other), min(map(len, keys)))
+    rows = [Row(*pair) for pair in zip(ours[:alike], theirs[:alike], strict=True)]
+    # Not autojunk: what is frequent, such as one target in a long row of attempts, is no junk here.
+    rest = SequenceMatcher(None, keys[0][alike:], keys[1][alike:], autojunk=False)
+    for kind, *places in rest.get_opcodes():
+        a, b, c, d = (place + alike for place in places)
+        if kind == "equal":
+            rows += [Row(*pair) for pair in zip(ours[a:b], theirs[c:d], strict=True)]
+        else:
+            rows += [*(Row(one, None) for one in ours[a:b]), *(Row(None, other) for other in theirs[c:d])]
+    diverged = next((place for place, row in enumerate(rows) if not row.same), None)
+    return SideBySide(left, right, tuple(rows), diverged)
+
+
+def written(path: Path | str, text: str) -> Path:
+    """Write a page; its path."""
+    write_atomically(Path(path), text.encode("utf-8"))
+    return Path(path)
+
+
+def _fact(state: Mapping[str, Any], name: str) -> str | None:
+    return plain(state[name]) if name in state else None
+
+
+def _lines(facts: Mapping[str, str]) -> list[str]:
+    return [f"{name}: {told}" for name, told in facts.items()]
+
+
+def _keys(steps: Iterable[Step]) -> Iterable[tuple[str, int]]:
+    """A step's target, and the how many-th step in a row for it that it is."""
+    before, count = "", 0
+    for step in steps:
+        target = step.target or step.title
+        count = count + 1 if target == before else 0
+        before = target
+        yield target, count
+
+
+def _abreast(texts: Sequence[str], width: int, between: str = "|") -> list[str]:
+    """Two texts in columns of so many characters."""
+    sides = [textwrap.wrap(visible(text), width, subsequent_indent=" " * 6) for text in texts]
+    rows: Sequence[int] = range(max(map(len, sides)))
+    pairs = ([side[n] if n < len(side) else "" for side in sides] for n in rows)
+    return [f"{one:<{width}} {between} {other}".rstrip() for one, other in pairs]

@@ -1,0 +1,85 @@
+"""Prompts and answers of a kept episode. A run does not store prompts: the episode is played again, and they are noted.
+
+Nobody is asked anew. The answers are those that the run kept (`answers.jsonl`, each found by the hash of its whole
+request, so that the prompt shown is the prompt that was sent), or those of rules, which always answer alike. Where it
+comes out otherwise than the episode that was kept, nothing is shown but that.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lab.machine.faults import MissingData, Unavailable
+from lab.machine.versions import code_hash
+from lab.models import engines
+from lab.models.backbone import Answer, Backbone, Ledger
+from lab.models.connect import connected
+from lab.models.context import asked
+from lab.models.prompts import Prompt
+from lab.models.replay import ANSWERS, Replay
+from lab.models.usage import Cost
+from lab.viewer.timeline import Exchange
+
+if TYPE_CHECKING:
+    from lab.runs.experiment import Experiment
+    from lab.runs.run import Episode, Manifest
+
+Found = tuple[tuple[Exchange, ...], str]
+
+
+class Transcript(Ledger):
+    """A ledger that also keeps each prompt as it is sent, beside its answer."""
+
+    def __init__(self, backbone: Backbone) -> None:
+        super().__init__(backbone, record=True)
+        self.exchanges: list[Exchange] = []
+
+    def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
+        """Ask, and keep what was asked and answered, an answer that could not be read included."""
+        messages = asked(prompt, fields, self.engine.of(prompt.operator)).messages
+        before = len(self.recorded)
+        try:
+            return super().ask(prompt, sample, **fields)
+        finally:
+            # Nothing is booked for a request that failed altogether.
+            for booked in self.recorded[before:]:
+                cost = Cost(1, booked["tokens_in"], booked["tokens_out"])
+                said = booked.get("said") or booked["text"]
+                self.exchanges.append(Exchange(prompt.operator, tuple(messages), said, booked["path"], cost))
+
+
+def of(folder: Path, manifest: Manifest, setup: Experiment | None, episode: Episode) -> Found:
+    """An episode's prompts and answers in order, and "" or why there are none."""
+    if setup is None:
+        return (), "Prompts and answers are not shown: only the experiment that wrote the run can play it again."
+    backbone = _answering(folder, manifest)
+    if backbone is None:
+        return (), f"Prompts and answers were not kept: the run has no {ANSWERS} (record=True keeps them)."
+    transcript = Transcript(backbone)
+    try:
+        result = setup.decided().play(episode.task, transcript)
+    except (Unavailable, MissingData) as error:
+        return (), f"Prompts and answers are not shown: the episode cannot be played again here ({error})."
+    except Exception as error:
+        alike, why = episode.failed, f"it failed ({error})"
+    else:
+        alike, why = not episode.failed and _json(result) == _json(episode.result), "it came out otherwise"
+    if not alike:
+        return (), f"Prompts and answers are not shown: when the episode was played again, {why}."
+    # A request that is found by its hash is the one that was sent; a rule is asked nothing but fields.
+    by_hash = isinstance(backbone, Replay) or manifest.code == code_hash(setup.packages)
+    return tuple(transcript.exchanges), "" if by_hash else "Prompts are as today's code writes them."
+
+
+def _answering(folder: Path, manifest: Manifest) -> Backbone | None:
+    """What answers as in the run, without asking a model; None where nothing does."""
+    if (folder / ANSWERS).exists():
+        return Replay.at(folder)
+    kinds = engines.parse(manifest.engine).kinds
+    return connected(manifest.engine) if kinds.isdisjoint(engines.MODELS) else None
+
+
+def _json(value: Any) -> Any:
+    return json.loads(json.dumps(value))

@@ -1,0 +1,81 @@
+"""An episode of the loop to look at: every attempt with its verdict, and every plan where it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from lab.viewer.generic import dealt
+from lab.viewer.timeline import Exchange, Step, Timeline
+from sdp.trajectory import Attempt, Plan, Predicate, Trajectory
+
+Facts: TypeAlias = Callable[[Any], Mapping[str, Any]]
+Named: TypeAlias = Callable[[Predicate], str]
+
+
+def as_it_is(state: Any) -> Mapping[str, Any]:
+    """A state's own fields as its facts, or all of it as one."""
+    return state if isinstance(state, Mapping) else {"state": state}
+
+
+def by_text(target: Predicate) -> str:
+    """Two predicates are about the same where they are in the same words."""
+    return target.text
+
+
+def timeline(
+    trajectory: Trajectory, exchanges: Sequence[Exchange] = (), facts: Facts = as_it_is, named: Named = by_text
+) -> Timeline:
+    """The trajectory as steps. exchanges: all prompts and answers of the episode in order, where they are at hand.
+
+    facts: from a state's JSON to what a reader is shown of it, fact -> value; what a step changed is told by them.
+    named: what a predicate is about, by which two episodes are set side by side.
+    """
+    order = list(_in_order(trajectory))
+    parts = dealt(exchanges, [each.cost.calls for each in order])
+    states = [facts(state) for state in trajectory.states]
+    after = {transition.attempt: states[transition.after] for transition in trajectory.transitions}
+    steps = tuple(
+        _planned(each, asked)
+        if isinstance(each, Plan)
+        else _attempted(
+            each, named(trajectory.plans[each.plan].predicates[each.position]), asked, states[each.state], after
+        )
+        for each, asked in zip(order, parts, strict=True)
+    )
+    ended = "the goal is certified" if trajectory.reached_goal else f"ended by: {trajectory.end}"
+    total = len(trajectory.plans[-1].predicates)
+    outcome = f"{ended}, {trajectory.certified} of {total} predicates certified, {len(trajectory.attempts)} attempts"
+    return Timeline(title=trajectory.task, task=trajectory.goal.text, outcome=outcome, steps=steps)
+
+
+def _in_order(trajectory: Trajectory) -> Iterator[Plan | Attempt]:
+    """Each plan stands before the first attempt at it."""
+    plans = iter(trajectory.plans)
+    made = -1
+    for attempt in trajectory.attempts:
+        while made < attempt.plan:
+            yield next(plans)
+            made += 1
+        yield attempt
+    yield from plans  # of a Replan that gave no usable plan there is no attempt
+
+
+def _planned(plan: Plan, asked: tuple[Exchange, ...]) -> Step:
+    new = plan.predicates[plan.start :]
+    title = f"{plan.operator.title()}: {len(new)} predicates to the goal"
+    listed = "\n".join(f"{plan.start + number}. {each.text}" for number, each in enumerate(new, start=1))
+    return Step(title=title, target=plan.operator, action=listed, exchanges=asked, cost=plan.cost)
+
+
+def _attempted(
+    attempt: Attempt, target: str, asked: tuple[Exchange, ...], before: Mapping[str, Any],
+    after: Mapping[int, Mapping[str, Any]],
+) -> Step:  # fmt: skip
+    told = [f"{attempt.k} predicates at once"] * (attempt.k > 1)
+    told += [attempt.reason] * (attempt.reason != "certified")  # which a tick says
+    return Step(
+        title=attempt.target, target=target, verdict=attempt.k >= 1, reason="; ".join(told), action=attempt.action,
+        observation=attempt.observation, exchanges=asked, cost=attempt.cost, before=before,
+        after=after.get(attempt.step, before),
+    )  # fmt: skip

@@ -1,0 +1,122 @@
+"""Pages of the viewer in a real browser: hostile text does nothing, nothing is clipped, a thousand episodes open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from asking import Asking
+from browser import CHROMIUM, Browser
+from lab.machine.paths import ROOT
+from lab.models.backbone import Ledger
+from lab.results.outcomes import Judged
+from lab.runs.experiment import collect
+from lab.runs.run import Episode
+from lab.viewer.report import report
+from lab.viewer.timeline import Step, Timeline, side_by_side
+
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium here")]
+WIDTH = 1200
+HOSTILE = (
+    "<script>window.hostile = 1</script>",
+    "</pre></dd></details><img src=x onerror='window.hostile = 1'><iframe srcdoc='<script>1</script>'></iframe>",
+    "javascript:window.hostile=1",
+    "x" * 100_000,
+    "\u202e\u2066right to left\u2069 \u05e9\u05dc\u05d5\u05dd \u0645\u0631\u062d\u0628\u0627 \x00 \x1b[2J \ud83d",
+    "a\u0300\u0301" * 500,
+    "<style>body { display: none }</style>",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Long(Asking):
+    """Episodes of 60 KB, a third of which fail for one of a few reasons."""
+
+    metric: ClassVar[str] = "success"
+
+    def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
+        return {"steps": [f"step {number} of {task}: " + "text " * 200 for number in range(60)]}
+
+    def judged(self, episode: Episode) -> Judged:
+        number = int(episode.task)
+        return Judged(float(number % 3 > 0), "" if number % 3 else f"reason {number % 7}")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with Browser(WIDTH) as opened:
+        yield opened
+
+
+@pytest.fixture
+def pictures() -> Path:
+    folder = ROOT / "build" / "browser"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def look(browser: Browser, page: Path, pictures: Path, name: str) -> None:
+    """Take a picture in light and in dark; no text may be clipped, and none unreadable against its ground."""
+    for dark in (False, True):
+        browser.dark(dark)
+        browser.open(page.as_uri())
+        browser.ask("document.querySelectorAll('details').forEach((each, n) => { if (n < 9) each.open = true })")
+        assert browser.ask("document.documentElement.scrollWidth") <= WIDTH
+        clipped = "[...document.querySelectorAll('.lab-view *')].filter(e => e.scrollWidth > e.clientWidth + 1 && \
+            e.clientWidth && getComputedStyle(e).display != 'inline').map(e => e.outerHTML.slice(0, 200))"
+        assert browser.ask(clipped) == []
+        browser.picture(pictures / f"{name}-{'dark' if dark else 'light'}.png", 1400)
+
+
+def test_hostile_text_does_nothing_and_breaks_nothing(browser: Browser, pictures: Path, tmp_path: Path) -> None:
+    steps = tuple(
+        Step(title=text, verdict=False, reason=text, action=text, observation={text: [text]}, after={text: text})
+        for text in HOSTILE
+    )
+    episode = Timeline(title=HOSTILE[0], task=HOSTILE[1], outcome=HOSTILE[4], notes=HOSTILE[:1], steps=steps)
+    page = episode.html(tmp_path / "hostile.html")
+    look(browser, page, pictures, "hostile")
+    assert browser.ask("typeof window.hostile") == "undefined"
+    assert browser.ask("document.querySelectorAll('script, img, iframe').length") == 0
+    assert browser.ask("document.querySelectorAll('details').length") == len(steps) + 1
+    assert browser.ask("document.body.innerText.includes('<script>window.hostile = 1</script>')")
+    # As a notebook has it, where no header of ours forbids scripts.
+    bare = tmp_path / "bare.html"
+    bare.write_text(f"<!doctype html><meta charset=utf-8>{episode._repr_html_()}", encoding="utf-8")
+    browser.open(bare.as_uri())
+    assert browser.ask("typeof window.hostile") == "undefined"
+
+
+def test_two_episodes_stand_side_by_side(browser: Browser, pictures: Path, tmp_path: Path) -> None:
+    def told(*verdicts: bool) -> Timeline:
+        steps = [
+            Step(title="In the morning: " + "a long predicate, " * 8, verdict=v, reason="why " * 9) for v in verdicts
+        ]
+        return Timeline(title="one task", outcome="it ended", steps=tuple(steps))
+
+    page = side_by_side(told(True, False, True), told(True, True)).html(tmp_path / "both.html")
+    look(browser, page, pictures, "side-by-side")
+    assert browser.ask("document.querySelectorAll('tr.diverged').length") == 1
+
+
+def test_a_report_of_a_thousand_episodes_opens(browser: Browser, pictures: Path, tmp_path: Path) -> None:
+    run = collect(Long(count=1000), workers=1, show_progress=False)
+    index = report([run.folder], tmp_path / "report")
+    whole = report([run.folder], tmp_path / "report.html", one_file=True)
+    look(browser, index, pictures, "report")
+    browser.ask("document.querySelector('a').click()")
+    seconds = {}
+    for name, page in (("folder", index), ("episode", tmp_path / "report/episodes/1-00500.html"), ("one file", whole)):
+        browser.open("about:blank")
+        browser.open(page.as_uri())
+        timing = "performance.getEntriesByType('navigation')[0]"
+        seconds[name] = round(browser.ask(f"{timing}.domComplete / 1000"), 2)
+    print({"seconds": seconds, "bytes": {"index": index.stat().st_size, "one file": whole.stat().st_size}})
+    assert browser.ask("document.querySelectorAll('details').length") >= 1000
+    assert (
+        seconds["folder"] < 5 and seconds["one file"] < 30
+    )  # of a machine that is busy besides; 0.3 and 2 of one that is not

@@ -1,0 +1,151 @@
+"""Runs in words, and two of them side by side."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from asking import Asking, Shelving
+from lab.__main__ import main
+from lab.machine.paths import runs_folder
+from lab.results.headlines import headlines, paired
+from lab.results.outcomes import Score
+from lab.results.statistics import mcnemar
+from lab.runs.catalogue import NoScores
+from lab.runs.comparison import NothingShared, compare
+from lab.runs.experiment import collect
+from lab.runs.showing import show
+from procllm.experiments import episodes
+from procllm.experiments.episodes import Problems
+
+TASKS = 24
+
+
+def played(name: str, **about: object) -> dict[str, float]:
+    """A run of that name; task -> its score."""
+    setup = Shelving(**{"count": TASKS, "engine": "rules@0.8"} | about)
+    results = collect(setup, run=name, show_progress=False)
+    return {score.of: score.value for score in setup.scores(results.episodes)}
+
+
+# --- compare ----------------------------------------------------------------------------------------------------
+
+
+def test_two_runs_are_compared_task_by_task_with_the_settings_that_differ() -> None:
+    one, other = played("one"), played("other", seed=7)
+    found = compare("one", "other")
+    flipped = {task: (one[task], other[task]) for task in one if one[task] != other[task]}
+    ups = sum(first > second for first, second in flipped.values())
+    (part,) = found.parts
+    assert 0 < ups < len(flipped)  # else nothing below would show a mistake of sign
+    assert part.p == pytest.approx(mcnemar(ups, len(flipped) - ups)) and part.test == "McNemar's test"
+    assert {line.task: (line.first, line.second) for line in found.flipped.itertuples()} == flipped
+    row = found.frame.iloc[0]
+    assert row["first"] == pytest.approx(100 * sum(one.values()) / TASKS)
+    assert row["difference"] == pytest.approx(row["first"] - row["second"])
+    assert row["ci_low"] <= row["difference"] <= row["ci_high"] and row["n"] == TASKS
+    assert found.settings == {"engine": ("rules@0.8", "rules@0.8?seed=7"), "seed": (0, 7)}
+    lost = next(line for line in found.flipped.itertuples() if line.first > line.second)
+    assert lost[5] == "" and re.fullmatch(r"\d in the wrong place", lost[6])
+
+
+def test_only_shared_tasks_count_and_without_any_there_is_an_error() -> None:
+    one, other = played("one"), played("fewer", count=10, seed=7)
+    found = compare("one", "fewer")
+    (part,) = found.parts
+    assert (part.result.n, part.of_first, part.of_second) == (10, TASKS, 10)
+    assert part.result.mean_a == pytest.approx(sum(one[task] for task in other) / 10)
+    collect(replace(Shelving(count=4), wrong=("000", "001"), fault="OSError"), run="late", show_progress=False)
+    played("early", count=2)
+    with pytest.raises(NothingShared, match="Of early: 000, 001. Of late: 002, 003"):
+        compare("early", "late")
+    collect(Asking(count=3), run="unscored", show_progress=False)
+    with pytest.raises(NoScores, match="asking has no score"):
+        compare("one", "unscored")
+
+
+def test_conditions_are_compared_with_their_own_kind_or_as_named() -> None:
+    setup = episodes.Setup(problems=(Problems("blocks", 6, (("b", 3), ("h", 2))),), engine="rules@0.6")
+    runs = [episodes.collect(replace(setup, seed=seed), run=f"seed {seed}", show_progress=False) for seed in (0, 1)]
+    played = runs[0].frame.set_index(["condition", "instance"])["success"].astype(float)
+    found = compare("seed 0:Human-TN", "seed 0:No-TN")
+    (part,) = found.parts
+    assert part.name == "Human-TN − No-TN" and part.result.n == 6
+    assert part.result.mean_a == played["Human-TN"].mean() and part.result.mean_b == played["No-TN"].mean()
+    with pytest.raises(NothingShared, match="no scored task"):
+        compare("seed 0", "seed 1")  # other seeds are other instances
+    both = compare("seed 0", "seed 0")
+    assert [part.name for part in both.parts] == ["Human-TN", "No-TN"] and not len(both.flipped)
+    with pytest.raises(ValueError, match="no part 'Alien-TN'; it has: Human-TN, No-TN"):
+        compare("seed 0:Alien-TN", "seed 0")
+    task = part.pairs[0].first.of
+    beside = found.side_by_side(task)
+    assert [each.title for each in beside.timelines] and beside.left != beside.right
+
+
+def test_domains_count_alike_however_many_pairs_they_have() -> None:
+    def of(values: dict[str, list[float]]) -> list[Score]:
+        return [Score(f"{name}/{n}", v, "", "", name) for name, each in values.items() for n, v in enumerate(each)]
+
+    one, other = of({"big": [0.1, 0.2, 0.3], "small": [0.5]}), of({"big": [0.2, 0.2, 0.5], "small": [0.1]})
+    (head,) = headlines(one, "distance")
+    assert head.value == pytest.approx((0.2 + 0.5) / 2) and head.unit == "" and str(head).startswith("distance 0.350 [")
+    found = paired(one, other)
+    assert found.difference.value == pytest.approx(0.35 - (0.3 + 0.1) / 2) and (found.wins, found.losses) == (1, 2)
+
+
+def test_the_command_prints_the_comparison_and_two_episodes(capsys: pytest.CaptureFixture[str]) -> None:
+    one, other = played("one"), played("other", seed=7)
+    first = next(task for task in sorted(one) if one[task] != other[task])
+    assert main(["compare", "one", "other"]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"first − second \+?-?\d+\.\d \[-?\d+\.\d, -?\d+\.\d\], p = [\d.]+ \(McNemar's test\)", said)
+    assert f"\n  {first}  " in said and "settings that differ" in said
+    assert main(["compare", "one", "other", "--side-by-side"]) == 0
+    assert capsys.readouterr().out.startswith(said) and main(["compare", "one", "other", "--side-by-side", "001"]) == 0
+    assert "001" in capsys.readouterr().out.removeprefix(said)
+    for arguments in (["one", "two"], ["one", "other", "--side-by-side", "999"]):
+        assert main(["compare", *arguments]) == 2
+        assert capsys.readouterr().err.startswith("error: ")
+
+
+def test_hostile_text_is_escaped_in_html_and_in_the_terminal() -> None:
+    played("<script>one", count=4)
+    played("<script>other\x1b[2J", count=4, seed=7)
+    found = compare("<script>one", "<script>other\x1b[2J")
+    for shown in (found._repr_html_(), show("<script>one")._repr_html_()):
+        assert "<script" not in shown and "&lt;script" in shown
+    assert "\x1b" not in found.text()
+
+
+# --- show -------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_shown_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    played("mine", count=12, wrong=("000",))
+    assert main(["show", "mine"]) == 0
+    said = capsys.readouterr().out
+    assert "rules@0.8 (simulated)" in said and "count=12" in said and "12: 000, 001, 002, …" in said
+    assert "all in place" in said and "11 scored, 1 failed, 0 not measured" in said
+    assert re.search(r"1 +ZeroDivisionError: ZeroDivisionError in 000", said)
+    assert re.search(r"\d +\d in the wrong place", said) and re.search(r"realize +36 ", said)
+
+
+def test_a_runs_faults_and_missing_class_are_told() -> None:
+    played("late", count=4, wrong=("001",), fault="OSError")
+    told = show("late").text()
+    assert "1 of 4 episodes pending" in told and re.search(r"001 +OSError: OSError in 001", told)
+    path = runs_folder() / "late" / "manifest.json"
+    path.write_text(path.read_text().replace("asking:Shelving", "gone:Gone").replace('"sources"', '"once"'))
+    told = show("late").text()
+    assert "no score: " in told and "gone" in told and "the sources have changed since" in told
+
+
+def test_a_task_is_shown_as_its_timeline(capsys: pytest.CaptureFixture[str]) -> None:
+    played("mine", count=12)
+    assert show("mine", "011").title == show("mine", "11").title == "011"
+    assert main(["show", "mine", "11"]) == 0 and "shelves" not in capsys.readouterr().out
+    assert main(["show", "mine", "11", "--details"]) == 0 and "shelves" in capsys.readouterr().out
+    assert main(["show", "mine", "0"]) == 2 and "has no episode of 0" in capsys.readouterr().err

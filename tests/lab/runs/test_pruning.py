@@ -1,0 +1,127 @@
+"""Runs are removed when they are asked for twice, and nothing else is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from asking import Shelving, manifest
+from lab.__main__ import main
+from lab.machine.paths import ROOT, runs_folder
+from lab.models.replay import MissingRun
+from lab.runs import pruning
+from lab.runs.catalogue import find
+from lab.runs.experiment import collect
+from lab.runs.run import Run, folder_for, index
+
+PATHS = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'support'}"}
+
+
+def played(days_ago: float = 0, **about: object) -> Path:
+    """A run's folder, as notebooks name it, last written to so long ago."""
+    folder = collect(Shelving(**{"count": 2} | about), show_progress=False).folder
+    for path in folder.iterdir():
+        moment = path.stat().st_mtime - 86400 * days_ago
+        os.utime(path, (moment, moment))
+    return folder
+
+
+def chosen(*names: str, **about: object) -> set[Path]:
+    """The folders that would go."""
+    return {one.folder for one in pruning.choose(names, **about)}
+
+
+def test_nothing_goes_without_yes_and_with_it_the_run_and_its_link(capsys: pytest.CaptureFixture[str]) -> None:
+    gone, kept = played(seed=1), played(seed=2)
+    size = sum(path.stat().st_size for path in gone.iterdir())
+    assert main(["prune", gone.name[-6:]]) == 0
+    said = capsys.readouterr().out
+    assert gone.exists() and f"1 run, {size / 1e3:.1f} kB, would go; nothing was removed" in said
+    assert main(["prune", gone.name[-6:], "--yes"]) == 0 and "1 run, " in capsys.readouterr().out
+    assert not gone.exists() and [link.resolve() for link in index().iterdir()] == [kept]
+    assert played(seed=1) == gone  # and it can be played again
+    assert main(["prune", gone.name, kept.name, "--yes"]) == 0
+    assert not kept.parent.exists() and runs_folder().exists()
+
+
+def test_a_run_goes_that_meets_all_conditions() -> None:
+    old, new = played(40, seed=1), played(seed=2)
+    torn = played(40, seed=3, wrong=("000",), fault="OSError", count=4)
+    assert chosen(older=30) == {old, torn} and chosen(older=30, unfinished=True) == chosen(unfinished=True) == {torn}
+    assert chosen(new.name, older=30) == set() and chosen(new.name) == {new}
+    with pytest.raises(ValueError, match="say which runs may go"):
+        chosen()
+
+
+def test_stale_runs_are_those_of_other_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = played(seed=1)
+    before = played(seed=2)
+    path = before / "manifest.json"
+    path.write_text(path.read_text().replace('"sources"', '"once"'))  # of before they were noted
+    assert chosen(stale=True) == {before}
+    monkeypatch.setattr("lab.runs.run.code_hash", lambda packages: "edited")
+    assert chosen(stale=True) == {now, before}
+
+
+def test_the_newest_of_those_that_are_alike_are_kept() -> None:
+    folders: Sequence[Path] = [played(days, seed=1) for days in (3,)]
+    # The same experiment by older code: its folder differs in the hash alone.
+    for number, days in enumerate((5, 4), start=1):
+        copy = folders[0].with_name(folders[0].name[:-6] + f"{number:06}")
+        shutil.copytree(folders[0], copy)
+        for path in copy.iterdir():
+            os.utime(path, (path.stat().st_mtime - 86400 * days,) * 2)
+        folders = [*folders, copy]
+    other = played(90, seed=2)
+    assert chosen(keep=1) == {folders[1], folders[2]} and chosen(keep=2) == {folders[1]} and not chosen(keep=3)
+    assert other not in chosen(keep=1)
+
+
+def test_a_running_run_stays_also_when_it_starts_in_between() -> None:
+    folder = folder_for(manifest(3), "made")
+    hold = (
+        "import sys; from asking import manifest; from lab.runs.run import Run; from pathlib import Path; "
+        f"run = Run(Path({str(folder)!r}), manifest(3)); print('open', flush=True); sys.stdin.read()"
+    )
+    Run(folder, manifest(3)).close()
+    before = pruning.choose(unfinished=True)
+    with subprocess.Popen(
+        [sys.executable, "-c", hold], env=os.environ | PATHS, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdout.readline() == "open\n"
+        assert not pruning.choose(unfinished=True) and not pruning.remove(before)
+        assert main(["prune", folder.name, "--yes"]) == 2
+        holder.kill()
+    assert (folder / "manifest.json").exists() and len(pruning.remove(before)) == 1
+
+
+def test_nothing_outside_of_the_runs_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    elsewhere = collect(Shelving(count=2), run=str(tmp_path / "elsewhere"), show_progress=False).folder
+    with pytest.raises(ValueError, match="only runs there are removed"):
+        chosen(str(elsewhere))
+    recording = tmp_path / "recordings" / "boxes"
+    shutil.copytree(ROOT / "data/recordings/recipe_generator-local", recording)
+    monkeypatch.setenv("LAB_RECORDINGS", str(recording.parent))
+    for name in ("boxes", str(recording)):
+        with pytest.raises(MissingRun):
+            chosen(name)
+    # Recordings that somebody keeps among the runs, one of them made from a run's whole folder.
+    inside = runs_folder() / "recordings"
+    monkeypatch.setenv("LAB_RECORDINGS", str(inside))
+    shutil.copytree(elsewhere, inside / "kept")
+    assert find("kept") and not chosen(older=0)
+    with pytest.raises(ValueError, match="only runs there"):
+        chosen("kept")
+
+
+def test_a_damaged_run_goes_by_its_name_alone() -> None:
+    folder = played()
+    (folder / "manifest.json").write_text("{")
+    assert not chosen(unfinished=True) and not chosen(stale=True) and chosen(folder.name) == {folder}
+    assert main(["prune", folder.name, "--yes"]) == 0 and not folder.exists()

@@ -1,0 +1,135 @@
+"""Timelines: what is drawn of an episode, that nothing in it can do anything, and two of them side by side."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lab.machine.printing import visible
+from lab.models.usage import Cost
+from lab.viewer import pages
+from lab.viewer.timeline import Change, Exchange, Step, Timeline, side_by_side
+from lab.viewer.words import LINE, plain
+from odd_texts import ODD
+
+HOSTILE = (
+    "<script>window.hostile = 1</script>",
+    "</pre></details><img src=x onerror='window.hostile = 1'>",
+    "\x00\x1b[2J\u202etxet desrever\u202c \ud83d",
+    "{{ 7 * 7 }}{% for %}",
+    "&lt;b&gt;\r\n✓ 99 a step that nobody took",
+)
+OURS = {"div", "style", "p", "strong", "br", "em", "span", "bdi", "details", "summary", "dl", "dt", "dd", "pre"}
+OURS |= {"table", "thead", "tbody", "tr", "th", "td"}
+
+
+class Reader(HTMLParser):
+    """Collects what a browser would see: elements with their attributes, and the text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.names: set[str] = set()
+        self.text = ""
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.names |= {name for name, _ in attrs}
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def episode(*texts: str) -> Timeline:
+    """Every field that foreign text can get into."""
+    one, *rest = texts
+    asked = Exchange(one, ({"role": "user", "content": one},), one, one, Cost(1, 2, 3))
+    step = Step(
+        title=one, verdict=False, reason=one, target=one, action={one: [one, {one: 1}]}, observation=one,
+        exchanges=(asked,), cost=Cost(1, 2, 3), before={one: one}, after={f"{one}.": one},
+    )  # fmt: skip
+    return Timeline(
+        title=one, task=one, outcome=one, about={one: one}, notes=(one,),
+        steps=(step, *(Step(title=text, observation=text) for text in rest)),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, *ODD])
+def test_foreign_text_is_shown_and_does_nothing(text: str, tmp_path: Path) -> None:
+    shown = episode(text)
+    for page in (shown._repr_html_(), side_by_side(shown, episode("x"))._repr_html_()):
+        read = Reader(page)
+        assert read.tags <= OURS and read.names <= {"class", "style", "open", "colspan"}
+        assert visible(text).replace("\r\n", "\n") in read.text.replace("\r\n", "\n")
+        assert page.encode() and not set(page) & set("\x00\x1b\u202e")
+    assert shown.html(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "\x1b" not in shown.text(detail=True)
+
+
+@given(st.text(max_size=60))
+def test_no_text_makes_an_element(text: str) -> None:
+    read = Reader(pages.fragment(pages.timeline(episode(text, text))))
+    assert read.tags <= OURS and read.names <= {"class", "style", "open"}
+
+
+def test_a_text_form_has_a_line_a_step_and_forges_none() -> None:
+    shown = Timeline(title="a task", steps=(Step(title="first\n   2 ✓ forged", verdict=True), Step(title="second")))
+    assert shown.text().splitlines()[-2:] == ["   1 ✓ first 2 ✓ forged", "   2 • second"]
+    assert repr(shown) == shown.text()
+
+
+def test_a_line_is_never_cut_below_its_limit_and_a_long_text_says_how_much_is_left_out(tmp_path: Path) -> None:
+    title, long = "t" * LINE, "x" * 100_000
+    shown = Timeline(title="a task", steps=(Step(title=title, observation=long),))
+    page = shown._repr_html_()
+    assert title in page and "96,000 more characters" in page and len(page) < 20_000
+    assert long in shown.html(tmp_path / "whole.html").read_text()
+
+
+def test_a_thousand_steps_with_long_texts_stay_small() -> None:
+    step = Step(title="a step", action="a" * 10_000, observation="o" * 10_000, before={"a": "b" * 10_000}, after={})
+    page = Timeline(title="a task", steps=(step,) * 1000)._repr_html_()
+    assert page.count("<details>") == 1000 and len(page) < 2_000_000
+
+
+def test_only_what_a_step_changed_is_told() -> None:
+    step = Step(title="t", before={"a": 1, "b": "x", "gone": ""}, after={"a": 1, "b": "y", "new": [1, 2]})
+    assert step.changes == [Change("b", "x", "y"), Change("gone", "", None), Change("new", None, "1, 2")]
+
+
+def test_json_is_read_without_quotes_and_escapes() -> None:
+    assert plain({"a": [1, "two"], "b": {"c": "x\ny"}, "d": None}) == "a: 1, two\nb:\n  c:\n    x\n    y\nd:"
+
+
+def test_side_by_side_pairs_targets_and_marks_the_first_difference() -> None:
+    def told(*steps: tuple[str, bool]) -> Timeline:
+        return Timeline(title="t", steps=tuple(Step(title=name, verdict=verdict) for name, verdict in steps))
+
+    left = told(("A", True), ("B", False), ("B", True), ("C", True))
+    right = told(("A", True), ("B", True), ("C", True))
+    both = side_by_side(left, right)
+    pairs = [[side and side[0] for side in row] for row in both.rows]
+    assert pairs == [[1, 1], [2, 2], [3, None], [4, 3]]
+    assert both.diverged == 1 and "first difference" in both._repr_html_()
+    lines = both.text(60).splitlines()
+    assert any(line.startswith("◆") for line in lines) and max(map(len, lines)) <= 60
+    same = side_by_side(left, left)
+    assert same.diverged is None and "first difference" not in same._repr_html_()
+
+
+@given(st.lists(st.sampled_from("ABC")), st.lists(st.sampled_from("ABC")))
+def test_side_by_side_has_every_step_once_in_order_and_pairs_only_what_is_for_the_same(left: str, right: str) -> None:
+    both = side_by_side(
+        *(Timeline(title="t", steps=tuple(Step(title=name) for name in names)) for names in (left, right))
+    )
+    for place, names in enumerate((left, right)):
+        steps = [row[place] for row in both.rows if row[place]]
+        assert [(number, step.title) for number, step in steps] == [*enumerate(names, start=1)]
+    assert all(row.left[1].title == row.right[1].title for row in both.rows if row.left and row.right)
+    assert (both.diverged is None) == (left == right)
