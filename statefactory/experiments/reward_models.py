@@ -34,7 +34,7 @@ from statefactory.reward_models.evaluation import (
     rewards,
     summary,
 )
-from statefactory.reward_models.predictor import ANOTHER, NO_GOAL, OWN, LearnedReward, with_controls
+from statefactory.reward_models.predictor import ANOTHER, NO_GOAL, OWN, LearnedReward, PrefixPredictor, with_controls
 from statefactory.reward_models.preferences.pairs import default_folder, preferences, read_preferences, sha256
 from statefactory.reward_models.recipe import PRESETS, Recipe, recipe
 from statefactory.reward_models.recipe import changes as recipe_changes
@@ -207,10 +207,8 @@ def increases(of: pd.DataFrame, models: Sequence[str] = (LORA, RIDGE), seed: int
             counts = random.multinomial(values.shape[1], np.full(values.shape[1], 1 / values.shape[1]), RESAMPLES)
             drawn[:, column] = values @ counts.T / values.shape[1]
         for name, rule in INCREASES.items():
-            low, high = np.percentile(rule(drawn).mean(0), [2.5, 97.5])
-            lines.append(
-                ("ours", NAMES[model], name, *(100 * float(x) for x in (rule(matrix).mean(), low, high)), "measured")
-            )
+            low, high = (100 * np.percentile(rule(drawn).mean(0), [2.5, 97.5])).tolist()
+            lines.append(("ours", NAMES[model], name, 100 * float(rule(matrix).mean()), low, high, "measured"))
     columns = ["whose", "model", "reading", "increase", "ci_low", "ci_high", "evidence"]
     return pd.DataFrame(lines, columns=columns)
 
@@ -310,7 +308,10 @@ def tried(adapter: Adapter, name: str, pairs: int, data: str, seed: int) -> pd.D
     path = default_folder(f"{BY_NAME[name].resolve(data)}-{pairs}", seed) / f"{name}.parquet"
     held, training = (read_preferences(path, side) for side in ("validation", "train"))
     model = LearnedReward(adapter)
-    found = {LORA: with_controls(model, [row.chosen.goal for row in held]), RIDGE: {OWN: ridge.fit(training)}}
+    found: Mapping[str, Mapping[str, PrefixPredictor]] = {
+        LORA: with_controls(model, [row.chosen.goal for row in held]),
+        RIDGE: {OWN: ridge.fit(training)},
+    }
     frames = [frame(which, name, {goal: rewards(of, held) for goal, of in shown.items()}, held)
               for which, shown in found.items()]  # fmt: skip
     return summary(distances(joined(frames)))
