@@ -24,6 +24,7 @@ from statefactory.reward_models.scoring import Affine, Scorer
 from statefactory.reward_models.texts import Tokeniser
 
 SHIPPED = ROOT / "data" / "reward_models"  # with what they predict, and trainings of which that alone is kept
+LONGEST = 8192  # tokens of a trajectory that is scored, where the backbone takes so many; the paper's length
 WEIGHTS, CONFIG, CARD = "adapter_model.safetensors", "adapter_config.json", "card.json"
 
 
@@ -96,9 +97,9 @@ def scorer(folder: Path, base: str = "") -> Scorer:
             f"{shown(place)} have {found}. Name the folder of the right ones, or train anew"
         )
     model = backbones.load(place, adapter.recipe.layers, zero_head=False)
-    return Scorer(
-        on_device(with_adapter(model, folder)), Tokeniser(backbones.tokenizer(place), adapter.recipe.max_tokens)
-    )
+    # A prefix that does not fit costs a forward pass of its own, so a short limit in training is no limit here.
+    most = max(adapter.recipe.max_tokens, min(LONGEST, model.config.max_position_embeddings))
+    return Scorer(on_device(with_adapter(model, folder)), Tokeniser(backbones.tokenizer(place), most))
 
 
 @cache

@@ -17,7 +17,8 @@ from lab.machine.files import write_atomically
 from lab.models import weights
 from lab.models.weight_sources import folder
 
-DEQUANTISED = ("smollm2-135m",)  # models of lab/models/weights.yaml that have a name here
+# Models of lab/models/weights.yaml that have a name here.
+DEQUANTISED = ("smollm2-135m", "qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b")
 ORIGIN = "origin.json"
 
 
