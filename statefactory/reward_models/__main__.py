@@ -97,9 +97,11 @@ def _score(options: argparse.Namespace) -> int:
     frames = evaluation.score_all(places, options.domain, pairs, options.controls.replace("-", " "), options.workers)
     if options.ridge:
         frames.append(evaluation.ridge_predictions(places, _preferences(options), options.domain, pairs))
-        places.append(_adapters(options) / "ridge")
+        places.append(Path("ridge"))
+    # Not beside the adapters: those that come with the suite have predictions that its tables rest on.
+    folder = options.to or runs_folder() / "reward_models" / "predictions" / options.on
     for place, frame in zip(places, frames, strict=True):
-        path = place / ("" if options.on == "benchmark" else options.on) / evaluation.FILE
+        path = folder / place.name / evaluation.FILE
         evaluation.save(path, frame)
         print(evaluation.summary(evaluation.distances(frame)).round(3).to_string(index=False))
         print(f"predictions: {shown(path)}")
@@ -173,6 +175,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--limit", type=int, default=0, help="so many pairs of each domain; 0 for all")
     command.add_argument("--controls", choices=("none", "own-domain", "everywhere"), default="own-domain",
                          help="where no goal, and another task's, are shown too")  # fmt: skip
+    command.add_argument("--to", type=Path, help="folder of predictions; in runs/reward_models by default")
     command.add_argument("--ridge", action="store_true", help="also ridge regression on frozen embeddings")
     return parser
 
