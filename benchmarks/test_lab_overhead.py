@@ -13,7 +13,8 @@ from lab.models.cache import AnswerCache
 from lab.models.connect import connect
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from lab.models.rules import rule
-from lab.runs.run import Episode, Manifest, Run
+from lab.runs.manifest import Manifest
+from lab.runs.run import Episode, Run
 
 LIMIT = 0.2e-3  # seconds for an answer from the cache
 APPEND_LIMIT = 20e-3  # seconds for an episode on disk, fsync included

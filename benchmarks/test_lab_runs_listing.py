@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from lab.runs import catalogue
-from lab.runs.run import Manifest, Run
+from lab.runs.manifest import Manifest
+from lab.runs.run import Run
 
 RUNS, EPISODES = 300, 30
 TEXT = "a box stands on its shelf, and nobody asks why\n" * 200  # as long as the trajectory of a real episode

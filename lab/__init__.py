@@ -17,7 +17,7 @@ PLACES = {
     "Ledger": "lab.models.backbone",
     "Prompt": "lab.models.prompts",
     "Results": "lab.runs.experiment",
-    "collect": "lab.runs.experiment",
+    "collect": "lab.runs.collecting",
     "connect": "lab.models.connect",
     "rule": "lab.models.rules",
     "run_untrusted": "lab.sandbox",

@@ -30,7 +30,8 @@ from lab.notebooks.execute import Job, Outcome
 from lab.notebooks.parameters import Parameter, check_engines, chosen, declared, resolve
 from lab.notebooks.rehearsal import opened
 from lab.runs.forecast import Accounts
-from lab.runs.run import OPENED, RETRY_FAILED, Manifest, failures
+from lab.runs.manifest import Manifest
+from lab.runs.run import OPENED, RETRY_FAILED, failures
 
 LONGEST = 100  # characters of a cell's folder
 

@@ -17,7 +17,8 @@ from lab.machine.paths import REHEARSAL
 from lab.machine.reading import read_json
 from lab.notebooks.execute import Job, execute
 from lab.runs.forecast import Planned
-from lab.runs.run import EPISODES, OPENED, USAGE, Manifest, read_lines
+from lab.runs.manifest import Manifest
+from lab.runs.run import EPISODES, OPENED, USAGE, read_lines
 
 # Empty counts as unset. Without an address and a key nothing can be paid, neither by embeddings; nothing is recorded.
 OFFLINE = {name: "" for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "LAB_RECORDING")}

@@ -26,7 +26,7 @@ from lab.notebooks.execute import Job, Outcome, execute
 from lab.notebooks.grid import Cell, cells_of, check, digest, text_of
 from lab.notebooks.rehearsal import Rehearsal, rehearse
 from lab.results import exports
-from lab.runs.experiment import THREADS
+from lab.runs.collecting import THREADS
 from lab.runs.forecast import Accounts, Planned, Share, forecast
 
 if TYPE_CHECKING:

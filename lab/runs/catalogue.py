@@ -32,8 +32,9 @@ from lab.results.exports import EMPTY
 from lab.results.headlines import Headline, headlines
 from lab.results.outcomes import Score
 from lab.results.text import shortened
-from lab.runs.experiment import by_group
-from lab.runs.run import EPISODES, FAULTS, LOCK, USAGE, Manifest, plain, writer
+from lab.runs.collecting import by_group
+from lab.runs.manifest import Manifest
+from lab.runs.run import EPISODES, FAULTS, LOCK, USAGE, plain, writer
 from lab.viewer.episodes import Kept
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from lab.machine.progress import duration
 from lab.models import engines, usage
 from lab.results.statistics import Interval, bootstrap_mean
 from lab.runs.catalogue import find
-from lab.runs.run import Manifest, read_lines
+from lab.runs.manifest import Manifest
+from lab.runs.run import read_lines
 
 COUNTED = ("calls", "tokens_in", "tokens_out")
 

@@ -17,8 +17,9 @@ from lab.machine.faults import DamagedFile
 from lab.machine.paths import runs_folder
 from lab.models import engines, usage
 from lab.runs import recordings
+from lab.runs.manifest import Manifest
 from lab.runs.recordings import Recording, read_usage
-from lab.runs.run import EPISODES, FAULTS, USAGE, Manifest, index, read_lines
+from lab.runs.run import EPISODES, FAULTS, USAGE, index, read_lines
 
 COUNTED = ("calls", "tokens_in", "tokens_out")
 

@@ -15,7 +15,8 @@ from lab.machine.paths import recordings_folder, runs_folder, shown
 from lab.machine.printing import aligned, visible
 from lab.runs import catalogue
 from lab.runs.catalogue import Entry
-from lab.runs.run import Manifest, RunBusy, held, index
+from lab.runs.manifest import Manifest
+from lab.runs.run import RunBusy, held, index
 
 UNFINISHED = ("stopped", "not measured")
 

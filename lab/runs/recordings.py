@@ -33,7 +33,8 @@ from lab.machine.reading import damaged, read_json, read_table
 from lab.models import engines
 from lab.models.replay import ANSWERS
 from lab.results import tables
-from lab.runs.run import DAMAGED, Manifest, read_lines
+from lab.runs.manifest import Manifest
+from lab.runs.run import DAMAGED, read_lines
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,7 +16,8 @@ from lab.results.exports import readable, text
 from lab.results.outcomes import Outcomes
 from lab.results.text import shortened
 from lab.runs import catalogue
-from lab.runs.experiment import Results, costs
+from lab.runs.collecting import costs
+from lab.runs.experiment import Results
 from lab.runs.run import writer
 from lab.viewer.episodes import Kept
 from lab.viewer.generic import cause

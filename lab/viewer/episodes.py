@@ -18,7 +18,8 @@ from lab.models import engines, usage
 from lab.models.usage import Cost
 from lab.results.outcomes import Judged
 from lab.runs.experiment import Experiment
-from lab.runs.run import EPISODES, FAULTS, USAGE, Episode, Manifest, read_lines
+from lab.runs.manifest import Manifest
+from lab.runs.run import EPISODES, FAULTS, USAGE, Episode, read_lines
 from lab.viewer import generic, transcripts
 from lab.viewer.timeline import Step, Timeline
 from lab.viewer.words import cost_in_words

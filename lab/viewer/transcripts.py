@@ -24,7 +24,8 @@ from lab.viewer.timeline import Exchange
 
 if TYPE_CHECKING:
     from lab.runs.experiment import Experiment
-    from lab.runs.run import Episode, Manifest
+    from lab.runs.manifest import Manifest
+from lab.runs.run import Episode
 
 Found = tuple[tuple[Exchange, ...], str]
 

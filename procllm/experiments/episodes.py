@@ -16,7 +16,7 @@ from lab.models.backbone import Ledger
 from lab.models.cache import key_of
 from lab.models.connect import connected
 from lab.results.outcomes import Judged, Score
-from lab.runs import experiment
+from lab.runs import collecting, experiment
 from lab.runs.experiment import NOT_KEPT, Experiment
 from lab.runs.run import Episode
 from lab.viewer.timeline import Exchange, Timeline
@@ -240,11 +240,11 @@ def split(name: str) -> tuple[str, str]:
 
 
 def collect(setup: Setup, workers: int = 0, cluster: str = "", **options: Any) -> Results:
-    """`lab.runs.experiment.collect` of ProcLLM's episodes, with its arguments.
+    """`lab.runs.collecting.collect` of ProcLLM's episodes, with its arguments.
 
     Raises ValueError for a condition, domain or size that there is not, besides what that raises.
     """
-    return experiment.collect(setup, Results, workers, cluster, **options)
+    return collecting.collect(setup, Results, workers, cluster, **options)
 
 
 def _playable(condition: str, name: str, maker: str) -> bool:

@@ -11,7 +11,7 @@ from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.results import tables
 from lab.results.outcomes import Judged
-from lab.runs import experiment
+from lab.runs import collecting, experiment
 from lab.runs.experiment import Experiment
 from lab.runs.run import Episode
 from procllm.agenda import Agenda
@@ -76,14 +76,14 @@ class Makings(experiment.Results[Setup]):
 def collect(engine: str, names: Sequence[str] = NAMES, workers: int = 0, cluster: str = "", **options: Any) -> Makings:
     """Ask an engine for a network of each domain, and save the recording where `python -m lab record` asks for one.
 
-    The rest is as for `lab.runs.experiment.collect`. Raises RuntimeError where a domain's episode failed.
+    The rest is as for `lab.runs.collecting.collect`. Raises RuntimeError where a domain's episode failed.
     """
     setup = Setup(engine=engine, domains=tuple(names))
-    makings = experiment.collect(setup, Makings, workers or 1, cluster, **options)
+    makings = collecting.collect(setup, Makings, workers or 1, cluster, **options)
     failed = [episode for episode in makings.episodes.values() if episode.failed]
     if failed:
         raise RuntimeError(f"{failed[0].task}: {failed[0].error}")
-    experiment.record(makings, rows(makings), usage(makings))
+    collecting.record(makings, rows(makings), usage(makings))
     return makings
 
 
@@ -104,7 +104,7 @@ def rows(makings: Makings) -> pd.DataFrame:
 
 def usage(makings: Makings) -> pd.DataFrame:
     """What each domain's network took."""
-    return experiment.costs(makings, lambda task: {"domain": task})
+    return collecting.costs(makings, lambda task: {"domain": task})
 
 
 def overview(makings: Makings) -> pd.DataFrame:

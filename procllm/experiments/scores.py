@@ -10,7 +10,7 @@ from lab.results import plots, tables
 from lab.results.exports import EMPTY, readable
 from lab.results.statistics import Comparison, compare, holm
 from lab.results.verdicts import direction_verdict
-from lab.runs import experiment, recordings
+from lab.runs import collecting, recordings
 from procllm.conditions import CONDITIONS, EXTENDED, HUMAN, IDLE, LLM, NONE
 from procllm.domains import domain
 from procllm.experiments.episodes import COUNTED, Results, Setup, split
@@ -222,12 +222,12 @@ def recorded(metrics: Iterable[str] = ()) -> pd.DataFrame:
 
 def record(run: Results) -> None:
     """Save the run as a recording, if `python -m lab record` runs the notebook."""
-    experiment.record(run, tables.table(success_rows([run]) + cost_rows([run])), usage(run))
+    collecting.record(run, tables.table(success_rows([run]) + cost_rows([run])), usage(run))
 
 
 def usage(run: Results) -> pd.DataFrame:
     """Calls, tokens and seconds by condition and operator, and how the answers were read."""
-    return experiment.costs(run, lambda task: {"condition": split(task)[0]})
+    return collecting.costs(run, lambda task: {"condition": split(task)[0]})
 
 
 def _metric(name: str, size: str, what: str = SUCCESS) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lab.results import tables
 from lab.results.exports import readable
-from lab.runs import experiment, recordings
+from lab.runs import collecting, recordings
 from sdp.adapters.travelplanner.adapter import Policy
 from sdp.experiments.travelplanner import Results, Setup, collect, first_failure
 from worlds.travelplanner.rates import Denominators
@@ -114,7 +114,7 @@ def with_published(measured: pd.DataFrame) -> pd.DataFrame:
 
 def record(results: Results) -> None:
     """Save the run as a recording, if `python -m lab record` runs the notebook."""
-    experiment.record(results, frame({named(results.setup.policy): results}, MAIN), costs({MAIN: results}))
+    collecting.record(results, frame({named(results.setup.policy): results}, MAIN), costs({MAIN: results}))
 
 
 def honesty(results: Mapping[str, Results]) -> pd.DataFrame:
@@ -148,4 +148,4 @@ def costs(results: Mapping[str, Results]) -> pd.DataFrame:
     """Calls, tokens and money by sample and operator, how each answer was read, and, for a model, the seconds."""
     import pandas as pd
 
-    return pd.concat([experiment.costs(run, sample=name) for name, run in results.items()], ignore_index=True)
+    return pd.concat([collecting.costs(run, sample=name) for name, run in results.items()], ignore_index=True)

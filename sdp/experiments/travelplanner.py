@@ -12,7 +12,7 @@ from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.models.engines import parse
 from lab.results.outcomes import Judged
-from lab.runs import experiment
+from lab.runs import collecting, experiment
 from lab.runs.experiment import NOT_TOLD, Experiment, spread
 from lab.runs.run import Episode
 from lab.viewer.timeline import Exchange, Step, Timeline
@@ -153,8 +153,8 @@ class Results(experiment.Results[Setup]):
 
 
 def collect(setup: Setup, workers: int = 0, cluster: str = "", **options: Any) -> Results:
-    """`lab.runs.experiment.collect` of SDP on TravelPlanner, with its arguments."""
-    return experiment.collect(setup, Results, workers, cluster, **options)
+    """`lab.runs.collecting.collect` of SDP on TravelPlanner, with its arguments."""
+    return collecting.collect(setup, Results, workers, cluster, **options)
 
 
 def play(setup: Setup, task: str, ledger: Ledger | None = None) -> Trajectory:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from lab.models.backbone import Backbone, Ledger
 from lab.results.outcomes import Outcomes, Score
-from lab.runs import experiment
+from lab.runs import collecting, experiment
 from lab.runs.experiment import Experiment, spread
 from lab.runs.run import Episode
 from lab.viewer.timeline import Exchange, Timeline
@@ -248,11 +248,11 @@ class Results(experiment.Results[Setup]):
 
 
 def collect(setup: Setup, workers: int = 0, cluster: str = "", **options: Any) -> Results:
-    """`lab.runs.experiment.collect` of predictors on the benchmark, with its arguments.
+    """`lab.runs.collecting.collect` of predictors on the benchmark, with its arguments.
 
     Raises MissingData without the data, besides what that raises.
     """
-    return experiment.collect(setup, Results, workers, cluster, **options)
+    return collecting.collect(setup, Results, workers, cluster, **options)
 
 
 def task_id(method: str, domain: str, row: Row) -> str:

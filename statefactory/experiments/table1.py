@@ -11,7 +11,7 @@ from lab.machine.faults import DamagedFile, MissingData
 from lab.models import engines
 from lab.models.replay import RecordingMiss
 from lab.results import tables, verdicts
-from lab.runs import experiment, recordings
+from lab.runs import collecting, recordings
 from statefactory.experiments import scores, scoring
 from statefactory.experiments.monotonic import distances
 from statefactory.experiments.predictions import EXTRACTIONS, JUDGES, Results, Setup, collect
@@ -82,12 +82,12 @@ def with_published(rows: pd.DataFrame) -> pd.DataFrame:
 
 def record(results: Results, score: Scoring = STANDARD) -> None:
     """Save the run as a recording, if `python -m lab record` runs the notebook."""
-    experiment.record(results, scoring.frame(results, score), costs(results))
+    collecting.record(results, scoring.frame(results, score), costs(results))
 
 
 def costs(results: Results) -> pd.DataFrame:
     """Calls, tokens and money by method and operator, and how each answer was read."""
-    return experiment.costs(results, lambda task: {"method": METHODS[task.split("/")[0]].title})
+    return collecting.costs(results, lambda task: {"method": METHODS[task.split("/")[0]].title})
 
 
 def both_values(setup: Setup, workers: int = 0, cluster: str = "") -> dict[Values, Results]:

@@ -13,7 +13,7 @@ from lab.models.backbone import Ledger
 from lab.results import tables
 from lab.results.exports import readable
 from lab.results.verdicts import count_verdict
-from lab.runs import experiment
+from lab.runs import collecting, experiment
 from lab.runs.experiment import NOT_KEPT, Experiment, spread
 from statefactory.benchmark import DOMAINS
 from statefactory.experiments.predictions import Results
@@ -95,7 +95,7 @@ def collect(
 ) -> Paraphrased:  # fmt: skip
     """Probes from so many trajectories of each domain, said in other words by the engine.
 
-    extracted: a run with extracted states. The rest is as for `lab.runs.experiment.collect`. A probe that the model
+    extracted: a run with extracted states. The rest is as for `lab.runs.collecting.collect`. A probe that the model
     only repeats is left out, and counted as failed.
     Raises ValueError for `rules`, since a template is no paraphrase.
     """
@@ -106,12 +106,12 @@ def collect(
         engine=engine, data=extracted.setup.data, seed=seed, extracted=extracted.folder.name, each=each,
         predictor=predictor, probes=probes,
     )  # fmt: skip
-    return experiment.collect(setup, Paraphrased, workers, cluster, **options)
+    return collecting.collect(setup, Paraphrased, workers, cluster, **options)
 
 
 def record(made: Paraphrased, embedding: str) -> None:
     """Save the paraphrases as a recording, if `python -m lab record` runs the notebook."""
-    experiment.record(made, tables.table(accuracy_rows(made, embedding)), experiment.costs(made))
+    collecting.record(made, tables.table(accuracy_rows(made, embedding)), collecting.costs(made))
 
 
 def probes_of(extracted: Results, each: int, seed: int, predictor: str) -> dict[str, Probe]:

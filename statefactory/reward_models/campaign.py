@@ -17,7 +17,8 @@ from lab.machine import progress
 from lab.machine.faults import MissingData
 from lab.machine.paths import runs_folder, shown
 from lab.runs.execution import Played, play_all
-from lab.runs.run import Manifest, Run
+from lab.runs.manifest import Manifest
+from lab.runs.run import Run, when_free
 from statefactory.benchmark import DOMAINS
 from statefactory.reward_models import backbones
 from statefactory.reward_models.preferences.pairs import Preference, mixed, read_preferences, sha256
@@ -95,7 +96,8 @@ def run_all(campaign: Campaign, workers: int = 2) -> list[Path]:
              "data": {path.name: sha256(path) for name in campaign.names for path in campaign.files(name)}}  # fmt: skip
     longest = sorted(campaign.names, key=lambda name: -sum(_characters(row) for row in campaign.rows(name)))
     manifest = Manifest.of("reward-models", "none", "none", about, longest, ("statefactory/reward_models",))
-    with Run(runs_folder() / "reward_models" / f"campaign {manifest.digest[:6]}", manifest) as run:
+    folder = runs_folder() / "reward_models" / f"campaign {manifest.digest[:6]}"
+    with when_free(lambda: Run(folder, manifest)) as run:
         episodes = play_all(run, partial(play, campaign), workers, title="reward models")
         # Pending again the next time: what a training died of is mostly gone by then.
         failed = {episode.task: str(episode.error) for episode in episodes if episode.failed} | dict(run.not_measured)

@@ -24,7 +24,8 @@ from lab.machine.reading import damaged, read_whole
 from lab.results.statistics import bootstrap_mean
 from lab.runs.execution import Played, play_all
 from lab.runs.experiment import spread
-from lab.runs.run import Manifest, Run
+from lab.runs.manifest import Manifest
+from lab.runs.run import Run, when_free
 from statefactory.benchmark import DOMAINS, build
 from statefactory.epic import epic_distances
 from statefactory.reward_models import adapters, ridge
@@ -108,7 +109,8 @@ def score_all(
         "pairs": {domain: _tasks(pairs.of(domain)) for domain in domains}, **asdict(pairs), "preferences": "",
     }  # fmt: skip
     manifest = Manifest.of("reward-models-scored", "none", "none", about, cells, ("statefactory/reward_models",))
-    with Run(runs_folder() / "reward_models" / f"scored {manifest.digest[:6]}", manifest) as run:
+    place = runs_folder() / "reward_models" / f"scored {manifest.digest[:6]}"
+    with when_free(lambda: Run(place, manifest)) as run:
         play_all(run, partial(_cell, cells, pairs, controls), workers, title="reward models score")
         kept = {task: episode.result for task, episode in run.episodes.items()}
         if failed := {task: str(of.error) for task, of in run.episodes.items() if of.failed} | dict(run.not_measured):

@@ -14,7 +14,7 @@ from browser import CHROMIUM, Browser
 from lab.machine.paths import ROOT
 from lab.models.backbone import Ledger
 from lab.results.outcomes import Judged
-from lab.runs.experiment import collect
+from lab.runs.collecting import collect
 from lab.runs.run import Episode
 from lab.viewer.report import report
 from lab.viewer.timeline import Step, Timeline, side_by_side

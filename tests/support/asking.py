@@ -22,7 +22,8 @@ from lab.models.usage import by_operator
 from lab.results.outcomes import Judged
 from lab.runs.execution import Play, Played, play_all
 from lab.runs.experiment import Experiment
-from lab.runs.run import Episode, Manifest, Run
+from lab.runs.manifest import Manifest
+from lab.runs.run import Episode, Run
 
 SHELVES = 10
 QUESTIONS = 3  # in an episode

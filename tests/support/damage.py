@@ -27,8 +27,8 @@ from lab.models.connect import connect
 from lab.notebooks import documents, expected, parameters, scoreboard
 from lab.results import tables
 from lab.runs import estimate, forecast, recordings
+from lab.runs.collecting import collect, costs
 from lab.runs.execution import play_all
-from lab.runs.experiment import collect, costs
 from lab.runs.run import Run, folder_for
 from small_notebooks import notebook
 

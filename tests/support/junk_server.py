@@ -34,7 +34,8 @@ from asking import Asking
 from faults import cached_values
 from lab.machine.faults import Unavailable
 from lab.models import endpoint
-from lab.runs.experiment import Results, collect
+from lab.runs.collecting import collect
+from lab.runs.experiment import Results
 
 TASKS, POISON = 6, 0  # tasks of a run, a question each, and which of them meets the junk
 TIMEOUT, PATIENCE = 0.4, 0.7  # seconds

@@ -25,7 +25,7 @@ from lab.notebooks.documents import NotebookError
 from lab.notebooks.execute import Outcome
 from lab.notebooks.grid import Cell, cells_of, items
 from lab.notebooks.sweep import _renamed, _stand_ins
-from lab.runs.experiment import collect
+from lab.runs.collecting import collect
 from lab.runs.run import RETRY_FAILED
 from small_notebooks import notebook
 
@@ -36,7 +36,7 @@ names: list[str] = ["a"]  # what to call them
 title: str = ""  # above the table
 engines: dict = {}  # who answers single operators instead"""
 PLAY = """from asking import Checking
-from lab.runs.experiment import collect
+from lab.runs.collecting import collect
 
 collect(Checking(engine=engine, engines=engines, count=limit), workers=1, show_progress=False)"""
 REPORT = """from lab.notebooks import expected

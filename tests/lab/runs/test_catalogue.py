@@ -24,8 +24,9 @@ from lab.models.replay import MissingRun
 from lab.results.statistics import wilson
 from lab.runs import catalogue, find, runs
 from lab.runs.catalogue import Entry, entries
-from lab.runs.experiment import collect
-from lab.runs.run import Episode, Manifest, Run
+from lab.runs.collecting import collect
+from lab.runs.manifest import Manifest
+from lab.runs.run import Episode, Run
 
 PATHS = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'support'}"}
 HOLD = "import sys; from asking import manifest; from lab.runs.run import Run; from pathlib import Path; "

@@ -21,8 +21,9 @@ from lab.machine.faults import MissingData, Unavailable
 from lab.machine.paths import ROOT
 from lab.runs import cluster
 from lab.runs.cluster import NoCluster
+from lab.runs.collecting import collect
 from lab.runs.execution import Played, play_all
-from lab.runs.experiment import Experiment, Results, collect
+from lab.runs.experiment import Experiment, Results
 from lab.runs.run import Run
 
 pytest.importorskip("distributed", reason=f"Dask is not installed: {cluster.INSTALL}")

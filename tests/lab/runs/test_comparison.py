@@ -14,8 +14,8 @@ from lab.results.headlines import headlines, paired
 from lab.results.outcomes import Score
 from lab.results.statistics import mcnemar
 from lab.runs.catalogue import NoScores
+from lab.runs.collecting import collect
 from lab.runs.comparison import NothingShared, compare
-from lab.runs.experiment import collect
 from lab.runs.showing import show
 from procllm.experiments import episodes
 from procllm.experiments.episodes import Problems

@@ -17,7 +17,8 @@ from lab.models.connect import connect
 from lab.models.replay import MissingRun
 from lab.runs.estimate import NothingToMultiply, UnknownPrice, estimate, lines
 from lab.runs.execution import play_all
-from lab.runs.run import Episode, Manifest, Run
+from lab.runs.manifest import Manifest
+from lab.runs.run import Episode, Run
 
 PRICES = "priced: {input: 2.0, output: 10.0}\n"
 

@@ -19,7 +19,8 @@ from lab.models.rules import Rules
 from lab.results.outcomes import Outcomes
 from lab.runs import budget, recordings, run
 from lab.runs.budget import Budget, BudgetSpent
-from lab.runs.experiment import NothingMeasured, ReplayMismatch, collect, costs, record, spread
+from lab.runs.collecting import NothingMeasured, collect, costs, record
+from lab.runs.experiment import ReplayMismatch, spread
 from lab.runs.run import Episode, ManifestMismatch, Run, folder_for, read_lines, when_free
 
 SHELF = {"shelf": 3, "why": "box"}

@@ -9,9 +9,10 @@ import pytest
 
 from asking import Asking
 from lab.runs import recordings
-from lab.runs.experiment import collect
+from lab.runs.collecting import collect
 from lab.runs.forecast import Accounts, Planned, forecast, taken
-from lab.runs.run import Episode, Manifest, Run, folder_for
+from lab.runs.manifest import Manifest
+from lab.runs.run import Episode, Run, folder_for
 
 PARAMETERS = {"data": "made", "seed": 0}
 

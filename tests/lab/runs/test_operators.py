@@ -23,7 +23,8 @@ from lab.notebooks.documents import NotebookError
 from lab.runs import budget, recordings
 from lab.runs.budget import Budget
 from lab.runs.cluster import Expected
-from lab.runs.experiment import ReplayMismatch, Results, collect, costs, record
+from lab.runs.collecting import collect, costs, record
+from lab.runs.experiment import ReplayMismatch, Results
 from lab.runs.run import read_lines
 from small_notebooks import notebook
 

@@ -17,7 +17,7 @@ from lab.machine.paths import ROOT, runs_folder
 from lab.models.replay import MissingRun
 from lab.runs import pruning
 from lab.runs.catalogue import find
-from lab.runs.experiment import collect
+from lab.runs.collecting import collect
 from lab.runs.run import Run, folder_for, index
 
 PATHS = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'support'}"}
@@ -65,7 +65,7 @@ def test_stale_runs_are_those_of_other_sources(monkeypatch: pytest.MonkeyPatch) 
     path = before / "manifest.json"
     path.write_text(path.read_text().replace('"sources"', '"once"'))  # of before they were noted
     assert chosen(stale=True) == {before}
-    monkeypatch.setattr("lab.runs.run.code_hash", lambda packages: "edited")
+    monkeypatch.setattr("lab.runs.manifest.code_hash", lambda packages: "edited")
     assert chosen(stale=True) == {now, before}
 
 

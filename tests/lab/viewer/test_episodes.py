@@ -12,7 +12,8 @@ from asking import SHELVES, Asking, Checking
 from chat_server import ChatServer, answer
 from lab.__main__ import main
 from lab.machine.files import write_atomically
-from lab.runs.experiment import Results, collect
+from lab.runs.collecting import collect
+from lab.runs.experiment import Results
 from lab.viewer.episodes import Ended, Kept, UnknownTask, tasks, timeline
 from lab.viewer.export import NoCalls, export
 from lab.viewer.report import report

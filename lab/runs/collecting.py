@@ -1,0 +1,177 @@
+"""The harness of every experiment: it plays what is missing of a run, and gives the whole of it.
+
+`collect` does for all papers alike: connect the engine, open or resume the run, wait while another process writes to
+it, play on threads, processes or a cluster within a budget, keep usage and answers, replay a recording as it was made,
+and count what was scored, failed and not measured (see `lab.results.outcomes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from lab.machine import progress
+from lab.machine.faults import Unavailable
+from lab.machine.paths import runs_folder
+from lab.models import engines
+from lab.models.backbone import Backbone, Ledger
+from lab.models.cache import tell_damaged
+from lab.models.connect import connected
+from lab.models.usage import by_operator, summed
+from lab.runs import budget, recordings
+from lab.runs.execution import ACCOUNTS, Played, play_all
+from lab.runs.experiment import BadSetting, Experiment, Results
+from lab.runs.manifest import Manifest
+from lab.runs.run import Episode, Run, folder_for, when_free
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+THREADS = 8  # at a time with an endpoint, which is waited for
+R = TypeVar("R", bound=Results[Any])
+
+
+class NothingMeasured(Unavailable):
+    """The machine kept every episode from being measured, so there is nothing to show."""
+
+
+def collect(
+    setup: Experiment,
+    into: Callable[..., R] = Results,  # type: ignore[assignment]  # a default decides R, which mypy cannot express
+    workers: int = 0,
+    cluster: str = "",
+    *,
+    run: str = "",
+    record: bool | None = None,
+    show_progress: bool = True,
+) -> R:
+    """Play what the run does not have yet, and give the whole run as `into`: `Results`, or a paper's subclass of it.
+
+    workers: how many episodes at a time; 0 for 8 threads with an endpoint, one at a time with a local model, processes
+    with rules where the run is long enough for them. cluster: the address of a Dask scheduler, "tcp://host:8786" (see
+    lab/runs/cluster.py); workers=0 is then every thread that it has. run: a folder (a name goes under `runs/`) in place
+    of one that is named after notebook, engine and condition. record: keep the answers for `replay:`; by default only a
+    model's.
+    A run that another process writes is waited for. Where the budget of `lab record` is spent, the results are those of
+    the finished groups.
+    Raises ManifestMismatch if the folder holds another experiment, BudgetSpent if nothing was finished,
+    NothingMeasured, another Unavailable where nothing answers, and what the experiment raises.
+    """
+    if workers < 0:
+        raise BadSetting(
+            f"workers={workers}: state how many episodes to play at a time, or 0 for what suits the engine"
+        )
+    setup = setup.resolved()
+    backbone, kinds = connected(setup.engine), engines.parse(setup.engine).kinds
+    tasks = held_by(backbone, setup.tasks())
+    address = getattr(backbone, "address", "rules")
+    read_by = f"{type(setup).__module__}:{type(setup).__qualname__}"
+    manifest = Manifest.of(setup.method, setup.engine, address, setup.parameters(), tasks, setup.packages, read_by)
+    folder = runs_folder() / run if run else folder_for(manifest, setup.condition)
+    episode = partial(play_booked, setup, not kinds.isdisjoint(engines.MODELS) if record is None else record)
+    threads = 1 if "local" in kinds else THREADS if "endpoint" in kinds else setup.processes
+    crew = workers or (0 if cluster else threads)
+    with when_free(lambda: Run(folder, manifest)) as opened:
+        spent = None
+        try:
+            backend = "threading" if "endpoint" in kinds else "loky"
+            title = f"{setup.method} {setup.condition}"
+            if asked := _asked_of_models(setup, opened.pending()):
+                progress.say(
+                    f"{title}: {asked:,} calls of a model before it ends, less what is cached; one more for each "
+                    "answer that cannot be read"
+                )
+            if opened.pending() and not cluster and hasattr(backbone, "try_out"):
+                backbone.try_out()  # a wrong address or key is told before the first episode, not after its patience
+            play_all(opened, episode, crew, backend, show_progress, cluster, title, sparing=not workers)
+        except budget.BudgetSpent as error:
+            spent = error
+        finally:
+            tell_damaged()
+        episodes, not_measured = by_group(setup, tasks, opened.episodes, opened.not_measured)
+        if spent and not episodes:
+            raise spent
+        if not_measured and not episodes:
+            why = next(iter(opened.not_measured.values())).strip().splitlines()[-1]
+            raise NothingMeasured(f"None of {len(tasks)} episodes could be measured ({why}); run again to play them")
+        if spent:
+            progress.say(str(spent))
+        return into(setup, backbone.engine.label, episodes, not_measured, opened.usage(), folder)
+
+
+def play_booked(setup: Experiment, record: bool, task: str) -> Played:
+    """Play one episode with a ledger of its own, within the budget of `lab record`.
+
+    record: keep the answers. Raises BudgetSpent before the work, and what the work raises, with its accounts attached
+    (see `lab.runs.execution`).
+    """
+    allowed = budget.of_environment()
+    allowed.check()
+    ledger = Ledger(connected(setup.engine), record)
+    try:
+        result = setup.play(task, ledger)
+    except Exception as error:
+        # An exception takes any attribute; a class of our own around it would hide which error it was.
+        setattr(error, ACCOUNTS, Played(None, by_operator(ledger.calls), ledger.recorded))
+        raise
+    finally:
+        allowed.book(sum(call.paid for call in ledger.calls))
+    return Played(result, by_operator(ledger.calls), ledger.recorded)
+
+
+def _asked_of_models(setup: Experiment, tasks: Iterable[str]) -> int:
+    """How many calls of these episodes go to a model, as far as the experiment knows them."""
+    answering = engines.parse(setup.engine)
+    counted = (setup.calls(task).items() for task in tasks)
+    return sum(n for calls in counted for name, n in calls if answering.of(name).kind in engines.MODELS)
+
+
+def held_by(backbone: Backbone, tasks: Sequence[str]) -> list[str]:
+    """The tasks that a recording holds, where one is replayed; of any other backbone, all."""
+    held = set(getattr(backbone, "tasks", ()))
+    return [task for task in tasks if task in held] or list(tasks)
+
+
+def costs(
+    results: Results[Any], by: Callable[[str], Mapping[str, str]] = lambda task: {}, **about: str
+) -> pd.DataFrame:
+    """Calls, tokens and money by operator, how each answer was read, and, for a model, the seconds it took.
+
+    by: task -> the columns that its episode is counted under. about: columns that all rows share. Where single
+    operators have engines of their own, a column `engine` says which answered.
+    """
+    import pandas as pd
+
+    who = engines.parse(results.backbone)
+    groups: dict[tuple[tuple[str, str], ...], list[Mapping[str, Any]]] = {}
+    for task in results.episodes:
+        groups.setdefault(tuple(by(task).items()), []).append(results.usage.get(task) or {})
+    lines = [
+        {**about, **dict(columns), "backbone": results.backbone, "evidence": results.evidence, "operator": operator}
+        | ({"engine": who.of(operator).label} if who.routes else {})
+        | summed([used[operator] for used in usages if operator in used], not who.of(operator).by_rules)
+        for columns, usages in groups.items()
+        for operator in sorted({operator for used in usages for operator in used})
+    ]
+    return pd.DataFrame(lines)
+
+
+def record(results: Results[Any], rows: pd.DataFrame, usage: pd.DataFrame) -> None:
+    """Save a run as a recording, if `python -m lab record` runs the notebook. usage: its `costs`."""
+    recordings.save(results.folder, rows, usage, list(results.episodes))
+
+
+def by_group(
+    setup: Experiment, tasks: Sequence[str], played: Mapping[str, Episode], faulty: Mapping[str, str]
+) -> tuple[dict[str, Episode], dict[str, str]]:
+    """The episodes of groups of which all are there, and why none is of groups that the machine kept from being whole.
+
+    played: the run's episodes. faulty: task -> why it was not measured. Groups that are torn for another reason, a
+    budget that was spent, are in neither.
+    """
+    torn = {setup.group(task) for task in tasks if task not in played}
+    why = {setup.group(task): reason for task, reason in faulty.items()}
+    groups = {task: setup.group(task) for task in tasks}
+    episodes = {task: played[task] for task, group in groups.items() if group not in torn}
+    return episodes, {task: why[group] for task, group in groups.items() if group in why}
