@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # A notebook shows and the library works: what is longer belongs into a package, where tests reach it.
 MOST_DEFS = 2
 MOST_LINES = 120
+PANDAS = 'class="dataframe"'
 SHOWN_LINES = 8
 
 
@@ -61,6 +62,8 @@ def form(notebook: NotebookNode, name: str) -> list[str]:
         found.append(f"defines {definitions} functions or classes, more than {MOST_DEFS}; move them into the library")
     if lines > MOST_LINES:
         found.append(f"has {lines} lines of code, more than {MOST_LINES}; move work into the library")
+    if any(PANDAS in str(output.get("data", {}).get("text/html", "")) for cell in code for output in cell.outputs):
+        found.append("shows a table as pandas does; end the cell with: tables.shown(frame)")
     if text_of(normalise(notebook)) != text_of(notebook):
         found.append("is not normalised; execute it with: make notebooks")
     return found

@@ -12,7 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from lab.machine import progress
 from lab.machine.files import write_atomically
@@ -21,10 +21,8 @@ from lab.machine.reading import damaged, read_json, read_yaml, typed
 from lab.machine.spelling import hint
 from lab.notebooks.documents import FOLDER, committed, name_of, read
 from lab.notebooks.parameters import declared
+from lab.results import display
 from lab.results.figures import COMMITTED, folder, path_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 EXPECTATIONS = FOLDER / "expected.yaml"
 DATA = ("official", "made")
@@ -109,14 +107,13 @@ class Report:
         self.reported = self.reported._replace(values={**self.reported.values, figure: plain})
         self._keep()
 
-    def table(self) -> pd.DataFrame:
+    def table(self) -> display.Shown:
         """Expected, came out, OK, OFF or SKIPPED and why, a row a figure; also says where figures and tables are."""
         import pandas as pd
 
         progress.say(self.where(), passing=True)
         verdicts = judge(expectations(), {self.notebook: self.reported})
-        frame = pd.DataFrame([verdict[1:] for verdict in verdicts], columns=["figure", *COLUMNS])
-        return frame.set_index("figure")
+        return display.shown(pd.DataFrame([verdict[1:] for verdict in verdicts], columns=["figure", *COLUMNS]))
 
     def where(self) -> str:
         """Where this run's figures are, on which data and n, and what the committed ones are of."""

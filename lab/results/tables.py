@@ -11,6 +11,8 @@ from lab.machine.faults import MissingData
 from lab.machine.paths import published_data
 from lab.machine.reading import damaged, read_text
 from lab.results import verdicts
+from lab.results.display import SOURCE, THIS_RUN
+from lab.results.display import shown as shown  # a cell ends with tables.shown(frame, decimals=3)
 from lab.results.exports import EMPTY
 from lab.results.exports import write as write  # a notebook writes its table with tables.write(frame, "1_sdp/table2")
 
@@ -137,9 +139,10 @@ def published(name: str, paper: str | None = None) -> pd.DataFrame:
 def side_by_side(results: pd.DataFrame, metrics: Sequence[str], decimals: int = 1) -> pd.DataFrame:
     """Results for reading: a row per method, backbone and evidence, a text column `value [low, high]` per metric.
 
-    Methods keep their first-seen order, a method's published rows before its measured and simulated ones.
-    An empty cell is an en dash. n is a range where metrics of a row were taken over different numbers of tasks. Where
-    episodes were not measured, what the value could be with them stands behind it; so does the word of its verdict.
+    Methods keep their first-seen order, a method's published rows before its measured and simulated ones. The index,
+    "source", says where a row comes from. An empty cell is an en dash. n is a range where metrics of a row were taken
+    over different numbers of tasks. Where episodes were not measured, what the value could be with them stands behind
+    it; so does the word of its verdict.
     """
     import pandas as pd
 
@@ -149,7 +152,18 @@ def side_by_side(results: pd.DataFrame, metrics: Sequence[str], decimals: int = 
     groups = wanted.groupby(["method", "backbone", "evidence"], sort=False, dropna=False)
     ordered = sorted(groups, key=lambda group: (methods[group[0][0]], EVIDENCE.index(group[0][2])))
     rows = [_display_row(key, cells, metrics, decimals) for key, cells in ordered]
-    return pd.DataFrame(rows, columns=["method", *COUNTED, *metrics])
+    return pd.DataFrame(rows, columns=[SOURCE, "method", *COUNTED, *metrics]).set_index(SOURCE)
+
+
+def spread(cells: Iterable[Row], keys: Sequence[str]) -> pd.DataFrame:
+    """Cells for reading as rows, one for each value of `keys`; its index is "source", as that of `side_by_side`.
+
+    cells: each with its keys, its source (see `counted`) and a value by name. An empty cell is an en dash.
+    """
+    import pandas as pd
+
+    rows = pd.DataFrame(cells).groupby([*keys], sort=False).first().fillna(EMPTY)
+    return rows.reset_index().set_index(SOURCE)
 
 
 def _published_files(paper: str | None) -> dict[str, dict[str, list[Mapping[str, str]]]]:
@@ -215,7 +229,9 @@ def _display_row(key: tuple[str, str, str], cells: pd.DataFrame, metrics: Sequen
         of_metric[cell["metric"]] = cell
     shown = {metric: _display_cell(of_metric.get(metric), decimals) for metric in metrics}
     about = {"method": method, "backbone": backbone or EMPTY, "evidence": evidence}
-    return about | {name: span(cells[key]) for name, key in COUNTS.items()} | shown
+    # Where some values were kept and others made here, the row is of this run.
+    sources = sorted(map(str, cells[SOURCE]), key=lambda source: not source.startswith(THIS_RUN))
+    return about | {name: span(cells[key]) for name, key in COUNTS.items()} | shown | {SOURCE: sources[0]}
 
 
 def _display_cell(cell: Row | None, decimals: int) -> str:
@@ -240,9 +256,9 @@ def with_interval(cell: Mapping[str, float], decimals: int) -> str:
 
 
 def counted(cell: Mapping[str, Any]) -> dict[str, Any]:
-    """What stands beside a row's value for reading: backbone, evidence, and the counts of its episodes (COUNTED)."""
+    """What stands beside a row's value for reading: source, backbone, evidence, and the counts of its episodes."""
     counts = {name: EMPTY if math.isnan(cell[key]) else int(cell[key]) for name, key in COUNTS.items()}
-    return {"backbone": cell["backbone"], "evidence": cell["evidence"]} | counts
+    return {name: cell[name] for name in (SOURCE, "backbone", "evidence")} | counts
 
 
 def span(counts: pd.Series) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lab.machine.printing import aligned, visible
 from lab.models.cache import canonical
 from lab.models.replay import MissingRun
+from lab.results import display
 from lab.results.exports import EMPTY, readable
 from lab.results.headlines import headlines, paired
 from lab.results.outcomes import Score
@@ -156,7 +157,7 @@ class Compared:
         tables = (
             pd.DataFrame(settings, columns=["setting", "first", "second"]), self.frame, flipped.head(MOST)
         )  # fmt: skip
-        shown = (table.to_html(index=False, border=0, float_format="{:.3g}".format) for table in tables if len(table))
+        shown = (display.shown(table)._repr_html_() for table in tables if len(table))
         return f"<p>{'<br>'.join(names)}</p>{''.join(shown)}{more}"
 
     def _named(self) -> tuple[tuple[str, Kept], ...]:

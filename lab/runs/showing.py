@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lab.machine.printing import aligned, visible
 from lab.models import engines
+from lab.results import display
 from lab.results.exports import readable, text
 from lab.results.outcomes import Outcomes
 from lab.results.text import shortened
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 MOST = 15  # reasons, faults and tasks that are listed
 LONGEST = 110  # characters of one
-LEFT = 'style="text-align: left"'
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,12 +128,9 @@ class Shown:
 
     def _repr_html_(self) -> str:
         facts = {**self.about, "headline": "; ".join(self.headline), "outcomes": str(self.outcomes)}
-        rows = "".join(
-            f"<tr><th {LEFT}>{name}</th><td {LEFT}>{html.escape(visible(told))}</td></tr>"
-            for name, told in facts.items()
-        )
-        tables = (self.reasons.head(MOST), self.costs, self._faults())
-        return f"<table>{rows}</table>" + "".join(one.to_html(index=False, border=0) for one in tables if len(one))
+        about = readable([*facts.items()], columns=["", "the run"])
+        tables = (about, self.reasons.head(MOST), self.costs, self._faults())
+        return "".join(display.shown(one)._repr_html_() for one in tables if len(one))
 
     def _faults(self) -> pd.DataFrame:
         return readable([*self.faults.items()][:MOST], columns=["not measured", "why"])

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from lab.results import plots, tables
-from lab.results.exports import EMPTY
 from procllm.experiments.episodes import Problems, Results
 from procllm.experiments.figure3 import problems
 from procllm.experiments.scores import COSTS, colors, cost_rows, recorded
@@ -46,15 +45,12 @@ def details(runs: Sequence[Results]) -> pd.DataFrame:
 
 def layout(results: pd.DataFrame) -> pd.DataFrame:
     """For reading: a row a benchmark, condition and backbone, a column `mean [low, high]` a statistic."""
-    import pandas as pd
-
     cells = []
     for row in results.to_dict("records"):
         title = next(title for title in COSTS.values() if row["metric"].startswith(f"{title}, "))
         about = {"benchmark": row["metric"].removeprefix(f"{title}, "), "condition": row["method"]}
         cells.append(about | tables.counted(row) | {title: tables.with_interval(row, 1)})
-    keys = ["benchmark", "condition", *tables.COUNTED]
-    return pd.DataFrame(cells).groupby(keys, sort=False).first().fillna(EMPTY).reset_index()
+    return tables.spread(cells, ["benchmark", "condition", *tables.COUNTED])
 
 
 def draw(results: pd.DataFrame) -> Figure:

@@ -7,7 +7,6 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from lab.results import plots, tables
-from lab.results.exports import EMPTY
 from procllm.domains import domain
 from procllm.experiments.episodes import Results, split
 from procllm.experiments.scores import colors
@@ -78,8 +77,6 @@ def frame(runs: Iterable[Results]) -> pd.DataFrame:
 
 def layout(results: pd.DataFrame) -> pd.DataFrame:
     """For reading: a row a domain, backbone and condition, a column `value [low, high] of n` a metric."""
-    import pandas as pd
-
     cells = []
     for row in results.to_dict("records"):
         metric, _, title = row["metric"].rpartition(", ")
@@ -87,8 +84,7 @@ def layout(results: pd.DataFrame) -> pd.DataFrame:
         n = counted.pop("n")
         about = {"domain": title, "condition": row["method"]} | counted
         cells.append(about | {metric: f"{tables.with_interval(row, 0)} of {n}"})
-    keys = ["domain", "condition", *(name for name in tables.COUNTED if name != "n")]
-    return pd.DataFrame(cells).groupby(keys, sort=False).first().fillna(EMPTY).reset_index()
+    return tables.spread(cells, ["domain", "condition", *(name for name in tables.COUNTED if name != "n")])
 
 
 def draw(results: pd.DataFrame) -> Figure:

@@ -7,7 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from lab.results import plots, tables
-from lab.results.exports import EMPTY, readable
+from lab.results.exports import readable
 from lab.results.statistics import Comparison, compare, holm
 from lab.results.verdicts import direction_verdict
 from lab.runs import collecting, recordings
@@ -116,15 +116,12 @@ def _compared(first: str, second: str, result: Comparison, p: float, run: Result
 
 def layout(results: pd.DataFrame) -> pd.DataFrame:
     """Success rates for reading: a row a domain, size and backbone, a column `value [low, high]` a condition."""
-    import pandas as pd
-
     cells = [
         {"problems": row["metric"].removeprefix(f"{SUCCESS}, "), **tables.counted(row)}
         | {row["method"]: tables.with_interval(row, 0)}
         for row in results.to_dict("records")
     ]
-    keys = ["problems", *tables.COUNTED]
-    return pd.DataFrame(cells).groupby(keys, sort=False).first().fillna(EMPTY).reset_index()
+    return tables.spread(cells, ["problems", *tables.COUNTED])
 
 
 def overall(runs: Iterable[Results]) -> pd.DataFrame:

@@ -304,6 +304,8 @@ def test_an_unformed_or_stale_notebook_is_found(tmp_path: Path) -> None:
     faults = "\n".join(check.form(new_notebook(cells=cells), "n"))
     for fault in ("0 cells tagged", "no outputs", "defines 3", "124 lines", "not normalised"):
         assert fault in faults
+    table = new_output("display_data", {"text/html": '<table border="1" class="dataframe">'})
+    assert "as pandas does" in "\n".join(check.form(new_notebook(cells=[new_code_cell("f()", outputs=[table])]), "n"))
     fresh = new_notebook(cells=[new_code_cell("f()", outputs=[new_output("stream", text="new\n")])])
     old = new_notebook(cells=[new_code_cell("f()", id=fresh.cells[0].id, outputs=[new_output("stream", text="old\n")])])
     (stale,) = check.stale_cells(old, fresh)
@@ -402,7 +404,7 @@ def test_the_last_cell_shows_what_was_expected_and_where_the_figures_are(
     report("f1", 0.52)
     report("f2", None)
     report("f3", True)
-    assert [tuple(row) for row in report.table().reset_index().to_numpy()] == [
+    assert [tuple(row) for row in report.table().frame.to_numpy()] == [
         ("f1", "0.5 ± 0.01", "0.52", "OFF", ""),
         ("f2", "3", "", "SKIPPED", "needs official data"),
         ("f3", "", "True", "NOTE", "not in expected.yaml"),
