@@ -3,6 +3,7 @@
     lab.models      who answers prompts: endpoints, a local model, rules, recordings; the cache, and what answers took
     lab.runs        the harness of experiments; runs that resume, are found, shown and compared; clusters, recordings
     lab.results     statistics, results tables, plots
+    lab.explore     controls and panels, to change things by hand
     lab.notebooks   the runner of notebooks, and the figures that they are expected to show
     lab.sandbox     programs that a model wrote
     lab.machine     paths, files, downloads, data sets, progress, the doctor

@@ -7,6 +7,7 @@ them.
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 from zlib import crc32
 
@@ -64,15 +65,17 @@ def play(
     backbone: Backbone,
     horizon: int = HORIZON,
     nudge: bool = False,
+    watch: Callable[[Sequence[Step]], None] | None = None,
 ) -> Trajectory:
     """Play one instance in a workspace of its own, and have its answer checked. Raises ValueError for no iterations.
 
     nudge: end each action prompt with a reminder to take notes, which the paper's has not (see `procllm.prompts`).
+    watch: is shown the steps so far before each iteration.
     """
     if horizon < 1:
         raise ValueError(f"horizon={horizon}; an episode has at least one iteration")
     workspace, agenda = workspace_of(domain, instance), Agenda(network)
-    steps = procllm(agenda, workspace, Asker(backbone, instance.id), horizon, nudge)
+    steps = procllm(agenda, workspace, Asker(backbone, instance.id), horizon, nudge, watch)
     answer, notes = workspace.text(ANSWER), workspace.text(NOTES)
     verdict = domain.check(instance, answer)
     ended: Literal["done", "horizon"] = "horizon" if agenda.head else "done"
@@ -89,10 +92,19 @@ def workspace_of(domain: Domain, instance: Instance) -> Workspace:
     return Workspace(listed(domain.solver, bool(domain.tools_specification)), documents, instance.tools)
 
 
-def procllm(agenda: Agenda, workspace: Workspace, asker: Asker, horizon: int, nudge: bool = False) -> list[Step]:
+def procllm(
+    agenda: Agenda,
+    workspace: Workspace,
+    asker: Asker,
+    horizon: int,
+    nudge: bool = False,
+    watch: Callable[[Sequence[Step]], None] | None = None,
+) -> list[Step]:
     """Algorithm 1. agenda: K, decomposed (line 2)."""
-    seen, steps = Seen(), []
+    seen, steps = Seen(), list[Step]()
     for _ in range(horizon):  # line 3
+        if watch:
+            watch(tuple(steps))
         if (task := agenda.head) is None:  # lines 4-5
             break
         try:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
@@ -28,8 +28,8 @@ class Settings:
     """
 
     budget: int = 3
-    retry_while: str = "r<=b"
-    propose: str = "plan"
+    retry_while: Literal["r<=b", "r<b"] = "r<=b"
+    propose: Literal["plan", "predicate"] = "plan"
     step_cap: int = 100
     validate: bool = True
     replan: bool = True
@@ -58,11 +58,16 @@ LONGEST_PLAN = 1000  # predicates; a Propose that goes on for longer will never 
 
 
 def run_episode(
-    task: str, adapter: Adapter[Any, Any, Any], settings: Settings = Settings(), ledger: Ledger | None = None
+    task: str,
+    adapter: Adapter[Any, Any, Any],
+    settings: Settings = Settings(),
+    ledger: Ledger | None = None,
+    watch: Callable[[Trajectory], None] | None = None,
 ) -> Trajectory:
     """Play one task; the certified trajectory.
 
-    ledger: the backbone that the adapter asks, so that each attempt and each plan knows what it cost.
+    ledger: the backbone that the adapter asks, so that each attempt and each plan knows what it cost. watch: is shown
+    the trajectory so far before each attempt.
     Raises UnreachablePlan, and whatever the world or the backbone raises. A malformed answer to Realize or Validate is
     a failed attempt; to Propose or Replan, it ends the episode.
     """
@@ -74,6 +79,8 @@ def run_episode(
     cursor, r = 0, 0  # L.4
     failures: tuple[Attempt, ...] = ()
     while cursor < len(plan):  # L.5
+        if watch:
+            watch(log.trajectory())
         if log.steps >= settings.step_cap:
             return log.trajectory("step cap")
         tail = plan[cursor:]

@@ -52,17 +52,19 @@ class Node(NamedTuple):
     certified: bool
 
 
-def draw_idea(trajectory: Trajectory, title: str, shown: Mapping[int, str], names: Mapping[str, str]) -> Figure:
+def draw_idea(
+    trajectory: Trajectory, title: str, shown: Mapping[int, str], names: Mapping[str, str], evidence: str
+) -> Figure:
     """What the paper's Figure 1 explains, seen in an episode: a row a plan, and below them some attempts in full.
 
     Predicates of one kind that follow one another share a box; a tick is a certified attempt, a cross a rejected one,
     and a dashed box was given up by Replan. shown: what Realize did at each attempt in full, by its step. names: words
-    for kinds of predicates.
+    for kinds of predicates. evidence: who played, and what of it is simulated.
     """
     rows = [_nodes(trajectory, number, names) for number in range(len(trajectory.plans))]
     across = (WIDTH - 2 * EDGE - FIRST + GAP) / max(map(len, rows))
     cards = HEAD + ROW * len(rows)
-    canvas = Canvas(WIDTH, cards + CARD + EDGE)
+    canvas = Canvas(WIDTH, cards + CARD + EDGE / 2, evidence)
     canvas.text(EDGE, 0.3, title, LARGE, WIDTH - 2 * EDGE, fontweight="bold")
     for number, row in enumerate(rows):
         top = HEAD + ROW * number

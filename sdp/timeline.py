@@ -43,7 +43,8 @@ def timeline(
         )
         for each, asked in zip(order, parts, strict=True)
     )
-    ended = "the goal is certified" if trajectory.reached_goal else f"ended by: {trajectory.end}"
+    unfinished = "still running" if trajectory.end == "running" else f"ended by: {trajectory.end}"
+    ended = "the goal is certified" if trajectory.reached_goal else unfinished
     total = len(trajectory.plans[-1].predicates)
     outcome = f"{ended}, {trajectory.certified} of {total} predicates certified, {len(trajectory.attempts)} attempts"
     return Timeline(title=trajectory.task, task=trajectory.goal.text, outcome=outcome, steps=steps)

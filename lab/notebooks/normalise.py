@@ -96,7 +96,10 @@ def _clean_output(output: NotebookNode) -> bool:
     if output.output_type == "error":
         output.traceback = [_clean_text(line) for line in output.traceback]
         return True
-    if WIDGET in output.data or output.get("metadata", {}).get(PASSING):
+    # What stands in for a widget where no kernel runs stays; the text that names it alone does not.
+    if output.get("metadata", {}).get(PASSING) or (
+        output.data.pop(WIDGET, None) and set(output.data) <= {"text/plain"}
+    ):
         return False
     for kind, content in output.data.items():
         output.data[kind] = _clean_content(kind, content)

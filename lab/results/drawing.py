@@ -16,6 +16,7 @@ PALE_BLUE, PALE_GREEN, PALE_RED, PALE_ORANGE = "#e6f1f8", "#e3f3ed", "#fbe9e1", 
 INK, QUIET, FAINT, PALE = "#222222", "#666666", "#c8c8c8", "#f4f4f4"
 SPACING = 1.3  # of lines, in heights of the font
 BOLD = 1.12  # how much wider than they are measured bold letters are
+FOOT, SMALLEST = 0.25, 9.5  # inches: of the line on evidence, and its points
 RADIUS = 0.11  # inches: of a mark
 SHAPES = {
     "tick": ((-0.5, 0.02), (-0.14, 0.4), (0.52, -0.4)),
@@ -25,17 +26,23 @@ SHAPES = {
 
 
 class Canvas:
-    """A figure of width × height inches, white also where the page is dark."""
+    """A figure of width × height inches, white also where the page is dark.
 
-    def __init__(self, width: float, height: float) -> None:
+    evidence: what kind of numbers and episodes it shows, in a line below them.
+    """
+
+    def __init__(self, width: float, height: float, evidence: str = "") -> None:
         import matplotlib.pyplot as plt
 
+        height += FOOT if evidence else 0.0
         self.width, self.height = width, height
         self.figure: Figure = plt.figure(figsize=(width, height), facecolor="white", layout="constrained")
         self.figure.set_layout_engine("none")  # "none" from the start would be forgotten when the figure is first saved
         self.axes = self.figure.add_axes((0, 0, 1, 1))
         self.axes.set(xlim=(0, width), ylim=(height, 0))
         self.axes.axis("off")
+        if evidence:
+            self.text(FOOT, height - FOOT / 2, evidence, SMALLEST, width - 2 * FOOT, color=QUIET)
 
     def box(self, left: float, top: float, width: float, height: float, fill: str, edge: str, **options: Any) -> None:
         """A rounded box. options: of matplotlib's patch, such as `linestyle`."""

@@ -64,10 +64,7 @@ def collect(
         )
     setup = setup.resolved()
     backbone, kinds = connected(setup.engine), engines.parse(setup.engine).kinds
-    tasks = held_by(backbone, setup.tasks())
-    address = getattr(backbone, "address", "rules")
-    read_by = f"{type(setup).__module__}:{type(setup).__qualname__}"
-    manifest = Manifest.of(setup.method, setup.engine, address, setup.parameters(), tasks, setup.packages, read_by)
+    manifest = manifest_of(setup)
     folder = runs_folder() / run if run else folder_for(manifest, setup.condition)
     episode = partial(play_booked, setup, not kinds.isdisjoint(engines.MODELS) if record is None else record)
     threads = 1 if "local" in kinds else THREADS if "endpoint" in kinds else setup.processes
@@ -89,15 +86,24 @@ def collect(
             spent = error
         finally:
             tell_damaged()
-        episodes, not_measured = by_group(setup, tasks, opened.episodes, opened.not_measured)
+        episodes, not_measured = by_group(setup, manifest.tasks, opened.episodes, opened.not_measured)
         if spent and not episodes:
             raise spent
         if not_measured and not episodes:
             why = next(iter(opened.not_measured.values())).strip().splitlines()[-1]
-            raise NothingMeasured(f"None of {len(tasks)} episodes could be measured ({why}); run again to play them")
+            count = len(manifest.tasks)
+            raise NothingMeasured(f"None of {count} episodes could be measured ({why}); run again to play them")
         if spent:
             progress.say(str(spent))
         return into(setup, backbone.engine.label, episodes, not_measured, opened.usage(), folder)
+
+
+def manifest_of(setup: Experiment) -> Manifest:
+    """What a resolved experiment's run is known by."""
+    backbone = connected(setup.engine)
+    address, tasks = getattr(backbone, "address", "rules"), held_by(backbone, setup.tasks())
+    read_by = f"{type(setup).__module__}:{type(setup).__qualname__}"
+    return Manifest.of(setup.method, setup.engine, address, setup.parameters(), tasks, setup.packages, read_by)
 
 
 def play_booked(setup: Experiment, record: bool, task: str) -> Played:

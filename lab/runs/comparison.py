@@ -126,19 +126,9 @@ class Compared:
         rows = [(f"  {name}", *map(_short, pair)) for name, pair in self.settings.items()]
         yield "\n" + (aligned([("settings that differ", "first", "second"), *rows]) if rows else "no setting differs")
         for part in self.parts:
-            row = _row(self.metric, part)
+            yield ""
+            yield from self.said(part)
             unit = " %" if part.result.mcnemar is not None else ""
-            decimals = 1 if unit else 3
-            first, second, value, low, high = (
-                f"{row[name]:.{decimals}f}" for name in ("first", "second", "difference", "ci_low", "ci_high")
-            )
-            yield f"\n{self.metric}{f', {part.name}' if part.name else ''}: {first}{unit} and {second}{unit}"
-            holms = ", Holm's" if len(self.parts) > 1 else ""
-            sign = "+" if float(value) > 0 else ""
-            yield f"  first − second {sign}{value} [{low}, {high}], p = {part.p:.2g} ({part.test}{holms})"
-            yield f"  n = {part.result.n} in both, of {part.of_first} and {part.of_second}"
-            wins, losses = part.result.wins, part.result.losses
-            yield f"  {wins} higher in the first, {losses} in the second, {part.result.ties} alike"
             moved = [pair for pair in part.pairs if pair.flipped]
             if moved:
                 rows = [(f"  {a.of}", f"{a.value:.3g}", f"{b.value:.3g}", _whys(a, b)) for a, b in moved[:MOST]]
@@ -146,6 +136,22 @@ class Compared:
                 yield aligned([(title, "first", "second", ""), *rows])
             if len(moved) > MOST:
                 yield f"  and {len(moved) - MOST} more"
+
+    def said(self, part: Part) -> Iterator[str]:
+        """A part in lines of text: both means, their difference with its interval and test, and n."""
+        row = _row(self.metric, part)
+        unit = " %" if part.result.mcnemar is not None else ""
+        decimals = 1 if unit else 3
+        first, second, value, low, high = (
+            f"{row[name]:.{decimals}f}" for name in ("first", "second", "difference", "ci_low", "ci_high")
+        )
+        yield f"{self.metric}{f', {part.name}' if part.name else ''}: {first}{unit} and {second}{unit}"
+        holms = ", Holm's" if len(self.parts) > 1 else ""
+        sign = "+" if float(value) > 0 else ""
+        yield f"  first − second {sign}{value} [{low}, {high}], p = {part.p:.2g} ({part.test}{holms})"
+        yield f"  n = {part.result.n} in both, of {part.of_first} and {part.of_second}"
+        wins, losses = part.result.wins, part.result.losses
+        yield f"  {wins} higher in the first, {losses} in the second, {part.result.ties} alike"
 
     def _repr_html_(self) -> str:
         import pandas as pd

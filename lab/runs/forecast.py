@@ -165,8 +165,8 @@ def taken(model: str, method: str, parameters: Mapping[str, Any], engine: str = 
 def _share(model: str, engine: str, method: str, runs: Sequence[Planned]) -> Share:
     """The model's share of runs of a method with an engine, of which it is a part or the whole."""
     whole, name = engines.parse(engine), model if model == engine else f"{model} in '{engine}'"
-    episodes, played = sum(len(run.manifest.tasks) for run in runs), sum(_played(run.manifest) for run in runs)
-    left = episodes - played
+    episodes, done = sum(len(run.manifest.tasks) for run in runs), sum(played(run.manifest) for run in runs)
+    left = episodes - done
     took = taken(model, method, runs[0].manifest.parameters, engine)
     if took is None:
         known = [
@@ -175,10 +175,10 @@ def _share(model: str, engine: str, method: str, runs: Sequence[Planned]) -> Sha
             if run.calls is not None
         ]
         # Rules played all episodes, and what they made in those that are on disk is not told apart.
-        by_rules = sum(known) if len(known) == len(runs) and not played else None
+        by_rules = sum(known) if len(known) == len(runs) and not done else None
         why = f"tokens, dollars and hours unknown: no run of a model on {method} yet; try -p limit 2 first"
         source = "as many calls as rules made; a model makes fewer or more" if by_rules is not None else ""
-        return Share(name, method, episodes, played, by_rules, None, None, None, None, source, (why,))
+        return Share(name, method, episodes, done, by_rules, None, None, None, None, source, (why,))
     calls, into, out = (left * number for number in (took.calls, took.tokens_in, took.tokens_out))
     seconds = None if took.seconds is None else left * took.seconds
     missing = []
@@ -188,12 +188,10 @@ def _share(model: str, engine: str, method: str, runs: Sequence[Planned]) -> Sha
         missing.append(f"dollars unknown: {usage.price_file()} has no price for {priced}; add a line")
     if seconds is None:
         missing.append(f"hours unknown: {took.source} tells no seconds of {model}; try -p limit 2 first")
-    return Share(
-        name, method, episodes, played, calls, into, out, dollars, seconds, f"as {took.source}", tuple(missing)
-    )
+    return Share(name, method, episodes, done, calls, into, out, dollars, seconds, f"as {took.source}", tuple(missing))
 
 
-def _played(run: Manifest) -> int:
+def played(run: Manifest) -> int:
     """Episodes of a planned run that are on disk."""
     folder = index() / run.digest
     return len({line["task"] for line in read_lines(folder / EPISODES)} & set(run.tasks))

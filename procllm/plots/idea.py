@@ -23,15 +23,18 @@ TOP, LOOP, STRIP = 1.12, 4.45, 0.36  # inches: where both begin, where the loop 
 LARGE, SIZE, SMALL = 14.0, 11.5, 10.5  # points
 
 
-def draw_idea(domain: Domain, trajectory: Trajectory, iteration: int, title: str, wrote: str = "") -> Figure:
+def draw_idea(
+    domain: Domain, trajectory: Trajectory, iteration: int, title: str, evidence: str, wrote: str = ""
+) -> Figure:
     """What the paper's Figures 1 and 2 explain, seen in an episode under the domain's hand-made network.
 
     At the left the network with what is verified after `iteration` (from 1), at the right that turn of the loop, and at
-    the bottom all iterations, under the task that each worked on. wrote: what the acting model wrote last for it.
+    the bottom all iterations, under the task that each worked on. evidence: who played. wrote: what the acting model
+    wrote last for it.
     """
     network, files = domain.network, listed(domain.solver, bool(domain.tools_specification))
     strip = TOP + ROW * max(len(list(network.tree())), 8) + 0.85
-    canvas = Canvas(WIDTH, strip + 0.1 + STRIP + 0.2)
+    canvas = Canvas(WIDTH, strip + 0.1 + STRIP + 0.1, evidence)
     canvas.text(EDGE, 0.3, title, LARGE, WIDTH - 2 * EDGE, fontweight="bold")
     for x, word in ((EDGE, "The network says what to do"), (EDGE + LOOP, "One turn of the loop")):
         canvas.lines(x, 0.8, [word], SIZE, color=drawing.BLUE, fontweight="bold")

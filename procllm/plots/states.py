@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from lab.machine.printing import visible
 from procllm.network import Network
-from procllm.trajectory import Trajectory
+from procllm.trajectory import Step, Trajectory
 
 
 class State(NamedTuple):
@@ -22,7 +22,11 @@ def state_at(trajectory: Trajectory, iteration: int) -> State:
     count = len(trajectory.steps)
     if not 0 <= iteration <= count:
         raise ValueError(f"{trajectory.instance} has no iteration {iteration}; it has 1 to {count}, and 0 before them")
-    steps = trajectory.steps[:iteration]
+    return state_after(trajectory.steps[:iteration])
+
+
+def state_after(steps: Sequence[Step]) -> State:
+    """The state after these iterations, of an episode that may still go on."""
     return State(tuple(step.task for step in steps if step.outcome == "verified"), steps[-1].task if steps else "")
 
 

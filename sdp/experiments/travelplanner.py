@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from random import Random
@@ -13,9 +13,11 @@ from lab.models.connect import connected
 from lab.models.engines import parse
 from lab.results.outcomes import Judged
 from lab.runs import collecting, experiment
-from lab.runs.experiment import NOT_TOLD, Experiment, spread
+from lab.runs.experiment import NOT_TOLD, spread
+from lab.runs.playable import Playable, Seen
 from lab.runs.run import Episode
 from lab.viewer.timeline import Exchange, Step, Timeline
+from lab.viewer.transcripts import Transcript
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
 from sdp.adapters.travelplanner.prompts import CITIES, SELECT
 from sdp.adapters.travelplanner.trip import facts, itinerary, named, state_from_json
@@ -28,7 +30,7 @@ from worlds.travelplanner.rates import Denominators
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setup(Experiment):
+class Setup(Playable):
     """SDP on some of TravelPlanner's queries.
 
     levels: which queries of the split; `limit` spreads evenly over the sorted ids, and so over levels and lengths.
@@ -82,6 +84,18 @@ class Setup(Experiment):
             "tokens_in": trajectory.cost.tokens_in,
             "tokens_out": trajectory.cost.tokens_out,
         } | ({"trajectory": trajectory.to_json()} if self.trajectories else {})
+
+    def full(self) -> Setup:
+        """Algorithm 1 with all its mechanisms; the policy on this benchmark stays."""
+        return replace(self, settings=Settings())
+
+    def watch(self, task: str, transcript: Transcript, seen: Seen) -> Timeline:
+        """One episode, shown before each attempt."""
+
+        def so_far(trajectory: Trajectory) -> None:
+            seen(timeline(trajectory, transcript.exchanges, facts, named))
+
+        return shown(self, play(self, task, transcript, so_far), transcript.exchanges)
 
     def judged(self, episode: Episode) -> Judged:
         """The official evaluator's word on the delivered plan."""
@@ -157,8 +171,10 @@ def collect(setup: Setup, workers: int = 0, cluster: str = "", **options: Any) -
     return collecting.collect(setup, Results, workers, cluster, **options)
 
 
-def play(setup: Setup, task: str, ledger: Ledger | None = None) -> Trajectory:
-    """One episode's trajectory. Raises KeyError for a task that the split does not have."""
+def play(
+    setup: Setup, task: str, ledger: Ledger | None = None, watch: Callable[[Trajectory], None] | None = None
+) -> Trajectory:
+    """One episode's trajectory. watch: see `sdp.loop.run_episode`. Raises KeyError for a task that is not there."""
     setup = setup.resolved() if ledger is None else setup
     ledger = ledger or Ledger(connected(setup.engine))
     query = _queries(setup.data, setup.seed, setup.split)[task]
@@ -166,7 +182,7 @@ def play(setup: Setup, task: str, ledger: Ledger | None = None) -> Trajectory:
     adapter = TravelPlannerAdapter(query, _world(setup.data, setup.seed).apart(), ledger, setup.policy)
     engine = parse(setup.engine)
     random = Random(f"validate {engine.options.get('seed', 0)} {task}")
-    return run_episode(task, misjudging(adapter, engine.errors, random), setup.settings, ledger)
+    return run_episode(task, misjudging(adapter, engine.errors, random), setup.settings, ledger, watch)
 
 
 def plan_of(setup: Setup, trajectory: Trajectory) -> list[dict[str, Any]]:

@@ -20,14 +20,17 @@ LARGE, SIZE, SMALL = 14.0, 11.5, 10.5  # points
 PREDICTED, TRUTH, NEGATIVE = drawing.BLUE, drawing.QUIET, drawing.ORANGE
 
 
-def draw_idea(walked: Walkthrough, negative: Sequence[float] | np.ndarray, steps: Sequence[int], note: str) -> Figure:
+def draw_idea(
+    walked: Walkthrough, negative: Sequence[float] | np.ndarray, steps: Sequence[int], note: str, evidence: str
+) -> Figure:
     """What the paper's Figures 1 to 3 explain, seen in a trajectory.
 
     Above, what the world said at some `steps` (from 1); below each the object of the state that the goal took, with the
     similarity of each attribute; at the bottom the rewards of all steps beside the truth, and those of the pair's
-    random trajectory, `negative`. note: at the right of the goal, such as the distance to the truth.
+    random trajectory, `negative`. note: at the right of the goal, such as the distance to the truth. evidence: who read
+    the states, and where the texts are from.
     """
-    canvas = Canvas(WIDTH, sum(CURVE) + 0.5)
+    canvas = Canvas(WIDTH, sum(CURVE) + 0.3, evidence)
     canvas.text(EDGE, 0.3, f"Goal: {walked.row.goal_description}", LARGE, 6.5, fontweight="bold")
     canvas.lines(WIDTH - EDGE, 0.3, [note], SMALL, ha="right", color=drawing.QUIET)
     places = [walked.place(step) for step in steps]

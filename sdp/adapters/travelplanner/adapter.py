@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from lab.models.backbone import Backbone
 from lab.models.parsing import MalformedAnswer
@@ -69,8 +69,8 @@ class Policy:
     """
 
     every_meal: bool = False
-    cities: str = "reference"
-    order: str = "costly first"
+    cities: Literal["reference", "propose"] = "reference"
+    order: Literal["costly first", "numbered"] = "costly first"
     keep_back: bool = False
     undo: int = 0
 

@@ -63,7 +63,7 @@ def test_an_sdp_episode_has_a_row_a_plan_and_a_mark_an_attempt() -> None:
     world = Corridor(6, [1, 0, 0, 0, 2, 1, 1, 1])
     episode = run_episode("corridor", CorridorAdapter(world), Settings(budget=1, retry_while="r<=b"))
     rejected = [attempt.step for attempt in episode.attempts if not attempt.k]
-    figure = sdp.plots.draw_idea(episode, "A walk of six rooms", {rejected[0]: "go east"}, {})
+    figure = sdp.plots.draw_idea(episode, "A walk of six rooms", {rejected[0]: "go east"}, {}, "simulated")
     marks = colors(figure)
     assert episode.reached_goal and episode.replans and len(rejected) == 3
     assert marks.count(drawing.RED) == len(rejected) + 1  # and that of the attempt in full
@@ -75,7 +75,7 @@ def test_a_procllm_episode_shows_each_iteration_and_the_tasks_verified_by_then()
     blocks = domain("blocks")
     episode = play(blocks, blocks.instances(1, seed=0)[0], blocks.network, connect("rules"))
     verified = [number for number, step in enumerate(episode.steps, 1) if step.outcome == "verified"]
-    figure = procllm.plots.draw_idea(blocks, episode, verified[1], ODD[0], " ".join(ODD))
+    figure = procllm.plots.draw_idea(blocks, episode, verified[1], ODD[0], "measured", " ".join(ODD))
     # Two tasks of the tree, the turn's own verdict, and one for each verification of the strip.
     assert colors(figure).count(drawing.GREEN) == 2 + 1 + len(verified)
     assert not outside(figure)
@@ -93,7 +93,7 @@ def test_a_statefactory_trajectory_shows_the_rewards_of_the_steps_that_are_asked
     )
     row = Row("a_positive", "alfworld", "a", "positive", "expert", "made", 0, "", "a mug " * 30, steps)
     walked = Walkthrough(row, Trace("object_attribute", (), ()), np.array([0.0, 0.25, 1.0]), matches)
-    figure = statefactory.plots.draw_idea(walked, [0.0, 0.1], (2, 3), "a note")
+    figure = statefactory.plots.draw_idea(walked, [0.0, 0.1], (2, 3), "a note", "measured")
     texts = [text.get_text() for text in figure.axes[0].findobj(Text)]
     assert [text for text in texts if text.startswith("fit ")] == ["fit 0.25", "fit 1.00"]
     assert not outside(figure)

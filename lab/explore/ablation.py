@@ -1,0 +1,208 @@
+"""The panel of `4_explore/ablate`: switch a mechanism, watch an episode, and set a batch beside the full method.
+
+Every package's experiments that are `Playable` are in it. Each setting that is played as a batch is a run as any other:
+`python -m lab runs` lists it, and playing it again costs nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from ipywidgets import HTML, Dropdown, FloatSlider, IntText, VBox
+
+from lab.explore.controls import STYLE, WIDE, Group, engine_box, misjudging, offered, on_change
+from lab.explore.panel import Action, Panel, escaped, row
+from lab.models.cache import canonical
+from lab.models.connect import connected
+from lab.models.judges import Errors
+from lab.results import display
+from lab.runs import catalogue, playable
+from lab.runs.catalogue import ID
+from lab.runs.collecting import collect, manifest_of
+from lab.runs.comparison import MOST, Compared, compare
+from lab.runs.forecast import Planned, Share, forecast, played
+from lab.runs.manifest import Manifest
+from lab.runs.playable import Playable, Seen
+from lab.viewer.episodes import UnknownTask
+from lab.viewer.timeline import SideBySide, Timeline, side_by_side
+from lab.viewer.transcripts import Transcript
+
+PAUSE = 0.3  # seconds between two looks at an episode that is being played
+SURROUNDINGS = ("commit", "packages", "code", "address")  # of a run, which are no settings
+BESIDE = ("the full loop, else the same", "all as it is by default")
+
+
+def watched(setup: Playable, task: str, seen: Seen = lambda timeline: None) -> Timeline:
+    """Play one episode, which no run keeps. seen: is told how far it is, some times a second. Raises as a run does."""
+    setup, last = setup.resolved(), 0.0
+
+    def paused(timeline: Timeline) -> None:
+        nonlocal last
+        if time.monotonic() - last >= PAUSE:
+            seen(timeline)
+            last = time.monotonic()
+
+    played = setup.watch(task, Transcript(connected(setup.engine)), paused)
+    seen(played)
+    return played
+
+
+def beside(setup: Playable, other: Playable) -> Compared:
+    """Play both as runs, as far as they are not kept already, and compare them task by task."""
+    return compare(*(collect(each).folder for each in (setup, other)))
+
+
+def difference(compared: Compared) -> str:
+    """Two runs compared, as HTML: the settings that differ, the paired difference, the tasks that flipped. Without the
+    runs' own names, which change with the code.
+    """
+    pairs = ((name, *pair) for name, pair in compared.settings.items() if name not in SURROUNDINGS)
+    settings = [f"{name}: first {canonical(one)}, second {canonical(other)}" for name, one, other in pairs]
+    lines = [*(settings or ["no setting differs: this is the full loop itself"]), ""]
+    text = "\n".join([*lines, *(line for part in compared.parts for line in compared.said(part))])
+    flipped = compared.flipped.drop(columns="part").head(MOST)
+    table = f"<p><b>Tasks that flipped</b></p>{display.shown(flipped)._repr_html_()}" if len(flipped) else ""
+    return f'<pre style="white-space:pre-wrap">{escaped(text)}</pre>{table}'
+
+
+def both(compared: Compared) -> SideBySide:
+    """The episodes of the first task that flipped, under their runs' names without the hash, as in `difference`."""
+    pair = compared.side_by_side().timelines
+    return side_by_side(*(replace(each, about={**each.about, "run": each.about["run"][: -ID - 1]}) for each in pair))
+
+
+def price(manifests: Iterable[Manifest]) -> str:
+    """What playing these runs takes, without what is kept, in a few words: as much as such episodes took before."""
+    runs = list({each.digest: each for each in manifests}.values())
+    if shares := forecast(Planned(run, None) for run in runs):
+        return "; ".join(map(_told, shares))
+    left = sum(len(run.tasks) - played(run) for run in runs)
+    return f"{left} episode{'s' * (left != 1)}, free" if left else "all kept, free"
+
+
+def _told(share: Share) -> str:
+    left = share.episodes - share.played
+    told = [f"{left:,} episode{'s' * (left != 1)} of {share.engine}"]
+    told += [f"about {share.calls:,.0f} calls"] if share.calls is not None else ["calls unknown: try one task first"]
+    told += [f"${share.dollars:,.2f}"] if share.dollars is not None else []
+    return ", ".join(told)
+
+
+class Ablation(Panel):
+    """Its controls, two buttons, and what they show. Where they stand at first is the notebook's parameters.
+
+    changed: field of a mechanism -> its value at first, such as {"validate": False}. task: "" for the first.
+    """
+
+    def __init__(
+        self, engine: str = "rules@0.8", engines: Mapping[str, str] | None = None, data: str = "made", limit: int = 12,
+        seed: int = 0, task: str = "", changed: Mapping[str, Any] | None = None,
+        agent: str = "SDP", benchmark: str = "TravelPlanner",
+    ) -> None:  # fmt: skip
+        self.first: dict[str, Any] = {"engine": engine, "engines": dict(engines or {}), "data": data, "seed": seed}
+        self.timeline: Timeline | None = None
+        self.compared: Compared | None = None
+        self.what = Dropdown(options=[(f"{one} on {other}", (one, other)) for one, other in playable.names()],
+                             description="plays", style=STYLE, layout=WIDE)  # fmt: skip
+        self.task = Dropdown(description="task to watch", style=STYLE, layout=WIDE)
+        self.limit = IntText(limit, description="tasks in a batch", style=STYLE, layout=WIDE)
+        self.engine = engine_box("engine", engine)
+        self.certify, self.reject = (
+            FloatSlider(0.0, min=0.0, max=1.0, step=0.05, description=name, style=STYLE, layout=WIDE)
+            for name in ("wrong passes", "right refused")
+        )
+        self.beside = Dropdown(options=BESIDE, description="beside", style=STYLE, layout=WIDE)
+        self.switches, self.operators = VBox(), VBox()
+        self.groups: dict[str, Group[Any]] = {}
+        self.others: dict[str, Any] = {}
+        self.episode, self.comparison = HTML(), HTML()
+        self._choose((agent, benchmark), task, changed or {})
+        self.what.value = agent, benchmark
+        self.play = Action("Play one episode", self.play_one, self._price_of_one)
+        self.batch = Action("Play the batch beside the full loop", self.play_batch, self._price_of_batch)
+        rates = VBox([HTML("<b>Validate errs (with rules)</b>"), self.certify, self.reject])
+        tasks = VBox([HTML("<b>What is played</b>"), self.what, self.task, self.limit, self.beside])
+        answering = VBox([HTML("<b>Who answers</b>"), self.engine, self.operators])
+        super().__init__(
+            [row(tasks, self.switches), row(answering, rates), self.play, self.batch, self.comparison, self.episode]
+        )
+        self.what.observe(lambda change: self._choose(change.new), "value")
+        on_change((self.limit, self.engine, self.certify, self.reject, self.beside), self._changed)
+
+    def setup(self) -> Playable:
+        """What the controls say. Raises what a setting does that no run can have."""
+        values = {name: group.read() for name, group in self.groups.items()}
+        engine = misjudging(self.engine.value.strip(), Errors(self.certify.value, self.reject.value))
+        others = {name: text for name, box in self.others.items() if (text := box.value.strip())}
+        return replace(self.base, engine=engine, engines=others, limit=self.limit.value, **values)
+
+    def full(self) -> Playable:
+        """What the batch stands beside."""
+        return self.setup().full() if self.beside.value == BESIDE[0] else replace(self.base, limit=self.limit.value)
+
+    def play_one(self) -> None:
+        """Play the episode that is chosen, and show it as it goes."""
+        self.timeline = watched(self.setup(), self.task.value, self._show)
+
+    def play_batch(self) -> None:
+        """Play the batch and the full loop, and show the difference."""
+        self.compared = beside(self.setup(), self.full())
+        self.comparison.value = self._told()
+
+    def page(self) -> str:
+        """The comparison and the episode."""
+        return (difference(self.compared) if self.compared else "") + self.episode.value
+
+    def _choose(self, what: tuple[str, str], task: str = "", changed: Mapping[str, Any] = MappingProxyType({})) -> None:
+        """Set up the controls of an agent on a benchmark. Raises UnknownPlayable, UnknownTask."""
+        kind = playable.named(*what)
+        self.base = kind(**self.first)
+        tasks = list(self.base.decided().tasks())
+        if task and task not in tasks:
+            raise UnknownTask(f"{what[0]} on {what[1]} has no task {task!r}; it has {tasks[0]} to {tasks[-1]}")
+        self.task.options = tasks
+        self.task.value = task or tasks[0]
+        self.engine.options = offered(kind.recorded())
+        self.groups = {name: Group(name, value) for name, value in self.base.mechanisms.items()}
+        for group in self.groups.values():
+            for name in group.controls.keys() & changed.keys():
+                group.controls[name].value = changed[name]
+            on_change(group.controls.values(), self._changed)
+        self.switches.children = [row(*(group.widget for group in self.groups.values()))]
+        self._changed()
+
+    def _changed(self) -> None:
+        """After any change: a box for each operator that asks now, and new prices."""
+        try:
+            operators = self.setup().operators()
+        except ValueError:
+            operators = tuple(self.others)  # what is wrong is told beside the buttons
+        if set(operators) != set(self.others) or not self.operators.children:
+            kept = {name: box.value for name, box in self.others.items()} or self.first["engines"]
+            self.others = {name: engine_box(name, kept.get(name, ""), hint="as above") for name in operators}
+            on_change(self.others.values(), self._changed)
+            self.operators.children = list(self.others.values()) or [HTML("no operator asks a model")]
+        for action in (getattr(self, name, None) for name in ("play", "batch")):
+            if action:
+                action.refresh()
+
+    def _show(self, timeline: Timeline) -> None:
+        self.episode.value = timeline._repr_html_()
+
+    def _price_of_one(self) -> str:
+        return price([replace(manifest_of(self.setup().resolved()), tasks=(self.task.value,))])
+
+    def _price_of_batch(self) -> str:
+        return price(manifest_of(each.resolved()) for each in (self.setup(), self.full()))
+
+    def _told(self) -> str:
+        """Which runs are compared, and how they differ."""
+        if not self.compared:
+            return ""
+        runs = [catalogue.called(kept.folder).split()[0] for kept in (self.compared.first, self.compared.second)]
+        command = f"python -m lab compare {' '.join(runs)}"
+        return f"{difference(self.compared)}<p><small>Kept as runs: <code>{escaped(command)}</code></small></p>"

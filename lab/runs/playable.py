@@ -1,0 +1,79 @@
+"""Experiments that can be played by hand: an episode is watched as it goes, and what may be changed are fields.
+
+A package names its own in pyproject.toml, under `lab.playable`, as AGENT.BENCHMARK = "module:class"; `register` adds
+one from a notebook. The panel of `4_explore/ablate` has whatever is there.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from importlib.metadata import entry_points
+from typing import Any, Self
+
+from lab.machine.spelling import hint
+from lab.runs.experiment import Experiment
+from lab.viewer.timeline import Timeline
+from lab.viewer.transcripts import Transcript
+
+GROUP = "lab.playable"
+Seen = Callable[[Timeline], None]
+
+
+class UnknownPlayable(ValueError):
+    """No agent plays that benchmark here; the message lists what there is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Playable(Experiment):
+    """An experiment with mechanisms to switch: the fields that are dataclasses, such as the settings of a loop."""
+
+    @abstractmethod
+    def watch(self, task: str, transcript: Transcript, seen: Seen) -> Timeline:
+        """Play one episode of a resolved experiment. transcript: whom to ask. seen: is told how far it is, often."""
+
+    @property
+    def mechanisms(self) -> dict[str, Any]:
+        """The fields that can be switched, by name."""
+        return {each.name: value for each in fields(self) if is_dataclass(value := getattr(self, each.name))}
+
+    def full(self) -> Self:
+        """What an ablation is compared with: the same with all mechanisms, by default as they are by default."""
+        return replace(self, **{each.name: _default(each) for each in fields(self) if each.name in self.mechanisms})
+
+
+def _default(of: Any) -> Any:
+    return of.default if of.default is not MISSING else of.default_factory()
+
+
+_own: dict[tuple[str, str], type[Playable]] = {}  # what notebooks registered
+
+
+def register(agent: str, benchmark: str, experiment: type[Playable]) -> None:
+    """Add an experiment, in place of what had its names."""
+    _own[agent, benchmark] = experiment
+
+
+def names() -> list[tuple[str, str]]:
+    """Agents and benchmarks that can be played, sorted; nothing is imported for it."""
+    installed = {_split(entry.name) for entry in entry_points(group=GROUP)}
+    return sorted(installed | _own.keys())
+
+
+def named(agent: str, benchmark: str) -> type[Playable]:
+    """The experiment of an agent on a benchmark. Raises UnknownPlayable, and ImportError of one that cannot load."""
+    if (agent, benchmark) in _own:
+        return _own[agent, benchmark]
+    for entry in entry_points(group=GROUP):
+        if _split(entry.name) == (agent, benchmark):
+            return entry.load()
+    known = [f"{one} on {other}" for one, other in names()]
+    told = ", ".join(known) or "none; install the suite with: python -m pip install -e ."
+    wanted = f"{agent} on {benchmark}"
+    raise UnknownPlayable(f"There is no {wanted} to play; there are: {told}{hint(wanted, known)}")
+
+
+def _split(name: str) -> tuple[str, str]:
+    agent, _, benchmark = name.partition(".")
+    return agent, benchmark

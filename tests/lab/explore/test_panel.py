@@ -1,0 +1,139 @@
+"""Buttons say what they cost, work once at a time, and tell errors in words; a panel has a still."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Literal
+
+import nbformat
+import pytest
+
+from lab.explore.controls import Group, misjudging
+from lab.explore.panel import Action, Panel, words
+from lab.models.engines import BadEngine
+from lab.models.judges import Errors
+from lab.notebooks.normalise import WIDGET, normalise
+
+
+@dataclass(frozen=True)
+class Knobs:
+    """A bit of each."""
+
+    check: bool = True
+    budget: int = 3
+    order: Literal["first", "last"] = "first"
+    name: str = "a"
+    share: float = 0.5
+    parts: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.budget < 0:
+            raise ValueError("budget: at least 0")
+
+
+def test_a_control_for_each_field_gives_the_dataclass_back() -> None:
+    group = Group("knobs", Knobs(budget=5))
+    assert list(group.controls) == ["check", "budget", "order", "name", "share"]
+    assert group.read() == Knobs(budget=5)
+    for name, value in {"check": False, "order": "last", "share": 0.25}.items():
+        group.controls[name].value = value
+    assert group.read() == Knobs(check=False, budget=5, order="last", share=0.25)
+    group.controls["budget"].value = -1
+    with pytest.raises(ValueError, match="at least 0"):
+        group.read()
+
+
+def test_a_press_that_fails_is_told_in_words_and_the_button_works_again() -> None:
+    faults: list[Exception] = [ValueError("no <b>such</b> network"), KeyError("odd")]
+    action = Action("Play", lambda: (_ for _ in ()).throw(faults.pop(0)), lambda: "3 calls")
+    assert action.button.description == "Play (3 calls)" and not action.said.value
+    action.press()
+    assert "✗ no &lt;b&gt;such&lt;/b&gt; network" in action.said.value and not action.button.disabled
+    action.press()
+    assert "KeyError: &#x27;odd&#x27;" in action.said.value
+    action.refresh()
+    assert not action.said.value
+
+
+def test_ctrl_c_stops_the_work_and_not_the_kernel() -> None:
+    def work() -> None:
+        raise KeyboardInterrupt
+
+    action = Action("Play", work, lambda: "free")
+    action.press()
+    assert "Stopped" in action.said.value and not action.button.disabled
+
+
+def test_a_price_that_cannot_be_told_disables_the_button_and_says_why() -> None:
+    prices = ["free", BadEngine("no engine"), "free"]
+
+    def price() -> str:
+        if isinstance(told := prices.pop(0), Exception):
+            raise told
+        return told
+
+    action = Action("Play", lambda: None, price)
+    action.refresh()
+    assert action.button.disabled and "no engine" in action.said.value
+    action.refresh()
+    assert not action.button.disabled and not action.said.value
+
+
+def test_clicks_that_came_while_a_button_worked_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lab.explore.panel.SETTLE", 0.05)
+    disabled: list[bool] = []
+
+    async def clicks() -> None:
+        action = Action("Play", lambda: disabled.append(action.button.disabled), lambda: "free")
+        for _ in range(3):  # as a kernel finds them in its queue when the first one's work is done
+            action.button.click()
+        assert disabled == [True]
+        await asyncio.sleep(0.1)
+        action.button.click()
+
+    asyncio.run(clicks())
+    assert disabled == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("engine", "told"),
+    [
+        ("rules@0.8", "rules@0.8?certify=0.2&reject=0"),
+        ("rules?seed=3", "rules?seed=3&certify=0.2&reject=0"),
+        ("rules, Realize: gpt-4o", "rules?certify=0.2&reject=0, Realize: gpt-4o"),
+    ],
+)
+def test_the_two_rates_of_validate_become_part_of_the_engine(engine: str, told: str) -> None:
+    assert misjudging(engine, Errors(0.2, 0.0)) == told
+    assert misjudging(engine, Errors(0.0, 0.0)) == engine
+
+
+@pytest.mark.parametrize("engine", ["gpt-4o", "rules?judge=GPT-5.2", "rules?certify=1&reject=0"])
+def test_rates_beside_a_model_or_other_rates_are_refused(engine: str) -> None:
+    with pytest.raises(ValueError, match="set both rates of Validate to 0"):
+        misjudging(engine, Errors(0.2, 0.1))
+
+
+def test_an_error_of_another_kind_says_of_which() -> None:
+    assert words(ValueError("a sentence")) == "a sentence"
+    assert words(AttributeError("x")) == "AttributeError: x" and words(ValueError()) == "ValueError: "
+
+
+class Stilled(Panel):
+    """A panel with a still."""
+
+    def page(self) -> str:
+        return "<p>as it stood</p>"
+
+
+def test_without_a_kernel_a_panel_is_its_still() -> None:
+    from IPython.core.formatters import DisplayFormatter
+
+    data, _ = DisplayFormatter().format(Stilled())
+    assert WIDGET in data and data["text/html"] == "<p>as it stood</p>"
+    outputs = [nbformat.v4.new_output("display_data", found) for found in (data, {**data, "text/html": ""})]
+    del outputs[1].data["text/html"]  # a bar of progress: the text names the widget alone
+    cell = nbformat.v4.new_code_cell("panel", outputs=outputs)
+    (kept,) = normalise(nbformat.v4.new_notebook(cells=[cell])).cells[0].outputs
+    assert kept.data["text/html"] == "<p>as it stood</p>" and WIDGET not in kept.data
