@@ -98,6 +98,11 @@ class Entry:
         return f"{self.state}, {left} pending{missed}" if left else self.state
 
     @property
+    def evidence(self) -> str:
+        """What kind of number its score is; "" without one."""
+        return engines.parse(self.engine).evidence if self.scores else ""
+
+    @property
     def cost(self) -> str:
         """Dollars, or tokens where no price is known; a dash where no model was asked."""
         if not self.tokens and not self.dollars:
@@ -121,7 +126,7 @@ def runs(
     )  # fmt: skip
     none = Headline("", "", 0, math.nan, math.nan, math.nan)
     rows = [
-        {**vars(entry), **one._asdict(), "ci_low": one.low, "ci_high": one.high, "evidence": _evidence(entry)}
+        {**vars(entry), **one._asdict(), "ci_low": one.low, "ci_high": one.high, "evidence": entry.evidence}
         for entry in entries(notebook, engine, since, sort, score)
         for one in entry.scores or (none,)
     ]
@@ -168,13 +173,13 @@ def lines(found: Sequence[Entry]) -> Iterator[str]:
     if not found:
         yield f"no such runs in {shown(runs_folder())}"
         return
-    rows = [("run", "date", "notebook", "condition", "engine", "done", "score", "cost", "state")]
+    rows = [("run", "date", "notebook", "condition", "engine", "done", "score", "evidence", "cost", "state")]
     for entry in found:
         scores = [str(score) for score in entry.scores] or [EMPTY]
         condition, engine = (shortened(getattr(entry, name), width) for name, width in WIDEST.items())
         about = (entry.run, f"{entry.date:%Y-%m-%d %H:%M}", entry.notebook or EMPTY, condition, engine)
-        rows.append((*about, f"{entry.done}/{entry.planned}", scores[0], entry.cost, entry.told))
-        rows += [("",) * 6 + (score, "", "") for score in scores[1:]]
+        rows.append((*about, f"{entry.done}/{entry.planned}", scores[0], entry.evidence, entry.cost, entry.told))
+        rows += [("",) * 6 + (score, entry.evidence, "", "") for score in scores[1:]]
     yield aligned([[visible(" ".join(cell.split())) for cell in row] for row in rows])
 
 
@@ -182,6 +187,7 @@ def as_json(found: Sequence[Entry]) -> str:
     """The runs as a JSON list; what cannot be seen is escaped."""
     values = [
         asdict(entry) | {"date": entry.date.isoformat(), "scores": [s._asdict() for s in entry.scores]}
+        | {"evidence": entry.evidence}
         for entry in found
     ]
     return json.dumps(values, indent=1)
@@ -335,10 +341,6 @@ def _restored(held: Mapping[str, Any]) -> Entry:
     """An entry from the catalogue, which this code wrote."""
     date, told = datetime.datetime.fromisoformat(held["date"]), tuple(Headline(*score) for score in held["scores"])
     return Entry(**{**held, "date": date, "scores": told})
-
-
-def _evidence(entry: Entry) -> str:
-    return engines.parse(entry.engine).evidence if entry.scores else ""
 
 
 def _stamp(folder: Path) -> list[list[int]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.machine.printing import aligned, visible
+from lab.models import engines
 from lab.models.cache import canonical
 from lab.models.replay import MissingRun
 from lab.results import display
@@ -121,8 +122,7 @@ class Compared:
         return visible("\n".join(self._lines()))
 
     def _lines(self) -> Iterator[str]:
-        yield f"first   {catalogue.called(self.first.folder)}"
-        yield f"second  {catalogue.called(self.second.folder)}"
+        yield from (f"{which:6}  {told}" for which, told in self._named())
         rows = [(f"  {name}", *map(_short, pair)) for name, pair in self.settings.items()]
         yield "\n" + (aligned([("settings that differ", "first", "second"), *rows]) if rows else "no setting differs")
         for part in self.parts:
@@ -156,7 +156,7 @@ class Compared:
     def _repr_html_(self) -> str:
         import pandas as pd
 
-        names = (f"<b>{which}</b> {html.escape(catalogue.called(kept.folder))}" for which, kept in self._named())
+        names = (f"<b>{which}</b> {html.escape(told)}" for which, told in self._named())
         settings = [(name, *map(_short, pair)) for name, pair in self.settings.items()]
         flipped = self.flipped
         more = f"<p>and {len(flipped) - MOST} more</p>" if len(flipped) > MOST else ""
@@ -166,8 +166,11 @@ class Compared:
         shown = (display.shown(table)._repr_html_() for table in tables if len(table))
         return f"<p>{'<br>'.join(names)}</p>{''.join(shown)}{more}"
 
-    def _named(self) -> tuple[tuple[str, Kept], ...]:
-        return ("first", self.first), ("second", self.second)
+    def _named(self) -> Iterator[tuple[str, str]]:
+        """Both runs in words, with the kind of their numbers."""
+        for which, kept in (("first", self.first), ("second", self.second)):
+            evidence = engines.parse(kept.manifest.engine).evidence
+            yield which, f"{catalogue.called(kept.folder)}, {evidence}"
 
     def __repr__(self) -> str:
         return self.text()

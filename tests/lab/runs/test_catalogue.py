@@ -172,9 +172,10 @@ def test_runs_are_filtered_and_sorted(capsys: pytest.CaptureFixture[str], monkey
     assert len(entries(since="2001-09-10")) == 2 and not entries(since="1h") and len(entries(since="99999d")) == 3
     lines = told(capsys, "--sort", "score").splitlines()
     assert re.split(r" {2,}", lines[0]) == [
-        "run", "date", "notebook", "condition", "engine", "done", "score", "cost", "state",
+        "run", "date", "notebook", "condition", "engine", "done", "score", "evidence", "cost", "state",
     ]  # fmt: skip
     assert "all in place 100.0 % [83.9, 100.0]" in lines[1] and lines[1].endswith("finished")
+    assert [re.split(r" {2,}", line)[7] for line in lines[1:]] == ["measured", "simulated", "simulated"]
     for wrong, said in ((["--sort", "colour"], "date, notebook"), (["--since", "soon"], "2026-11-20, or 7d")):
         assert main(["runs", *wrong]) == 2 and said in capsys.readouterr().err
 

@@ -102,6 +102,7 @@ def test_the_command_prints_the_comparison_and_two_episodes(capsys: pytest.Captu
     assert main(["compare", "one", "other"]) == 0
     said = capsys.readouterr().out
     assert re.search(r"first − second \+?-?\d+\.\d \[-?\d+\.\d, -?\d+\.\d\], p = [\d.]+ \(McNemar's test\)", said)
+    assert all(line.endswith(", simulated") for line in said.splitlines()[:2])
     assert f"\n  {first}  " in said and "settings that differ" in said
     assert main(["compare", "one", "other", "--side-by-side"]) == 0
     assert capsys.readouterr().out.startswith(said) and main(["compare", "one", "other", "--side-by-side", "001"]) == 0
