@@ -186,7 +186,8 @@ def lines(found: Sequence[Entry]) -> Iterator[str]:
 def as_json(found: Sequence[Entry]) -> str:
     """The runs as a JSON list; what cannot be seen is escaped."""
     values = [
-        asdict(entry) | {"date": entry.date.isoformat(), "scores": [s._asdict() for s in entry.scores]}
+        asdict(entry)
+        | {"date": entry.date.isoformat(), "scores": [s._asdict() for s in entry.scores]}
         | {"evidence": entry.evidence}
         for entry in found
     ]
@@ -293,8 +294,9 @@ def _read_all(score: bool) -> list[Entry]:
 def _entry(folder: Path, score: bool) -> tuple[Entry, bool]:
     """A run's line, read from its files; and whether it stays so until they or the code change."""
     kept, below = Kept(folder), Path(_below(folder))
-    times = [os.stat(path).st_mtime for name in (LOCK, *FILES) if os.path.exists(path := folder / name)]
-    date = datetime.datetime.fromtimestamp(max(times)).replace(microsecond=0)
+    times = [os.stat(path).st_mtime for name in FILES if os.path.exists(path := folder / name)]
+    # Not the lock, which whoever looks whether there is something to play takes as well.
+    date = datetime.datetime.fromtimestamp(max(times, default=os.stat(folder).st_mtime)).replace(microsecond=0)
     notebook = "" if below.parent == Path(".") else below.parent.as_posix()
     entry = Entry(_digest(folder)[:ID], str(below), date, notebook, folder.name)
     try:
