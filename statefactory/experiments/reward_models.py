@@ -255,9 +255,11 @@ def settings() -> pd.DataFrame:
              "batch size": "pairs_a_step"}  # fmt: skip
     said = tables.published("Table 6", "statefactory").set_index("metric")
     texts = said["text"].where(said["text"] != "", said["value"].map("{:g}".format))
-    lines = {name: [texts[name], *(getattr(of, field) for of in PRESETS.values())] for name, field in names.items()}
-    for field in ("layers", "loss", "epochs", "centring", "warmup_steps"):  # of which the table says nothing
-        lines[field.replace("_", " ")] = ["", *(getattr(of, field) or "all" for of in PRESETS.values())]
+    unsaid = ("layers", "loss", "epochs", "centring", "warmup_steps", "clip")
+    names |= {field.replace("_", " "): field for field in unsaid}
+    ours = [{**of.to_json(), "layers": of.layers or "all"} for of in PRESETS.values()]
+    lines = {name: [texts.get(name, ""), *(f"{of[field]:g}" if isinstance(of[field], float) else str(of[field])
+                                           for of in ours)] for name, field in names.items()}  # fmt: skip
     columns = ["setting", "published", *(f"preset {name}" for name in PRESETS)]
     return pd.DataFrame([(name, *of) for name, of in lines.items()], columns=columns)
 
