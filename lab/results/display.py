@@ -31,12 +31,14 @@ MOST = 200  # rows that are displayed
 LONGEST = 2000  # characters of a cell, and in a terminal:
 SHORT = 60
 WIDE = 30  # a column with a longer text is not squeezed to its longest word
+MANY = 11  # columns of a table in smaller print, so that it fits a page
 
 TEMPLATES = Path(__file__).parent / "templates"
 TINT = "rgba(64,128,255,.16)"  # over white and over black
 FIGURE = re.compile(r"[<~]?[-+−]?\d[\d.,%e+–-]*( ± [\d.]+)?( \[[^]]*\])?( of \d+)?( \(with all measured.*|, .*)?")
 INTERVAL = re.compile(r"(?<=\d) \[([^][\s,]+), ([^][\s,]+)\]")
 RANGE = re.compile(r"(?<=\d)–(?=\d)")
+BREAK = re.compile(r"(?<=\w{3}[_/:])(?=\w{3})")  # in current_city, sha256:0123; not in 12:30
 LONG_WORD = re.compile(r"\S{40}(?=\S)")
 LOW_OR_HIGH = re.compile(r"(?!bound).*(low|high)")
 P = re.compile(r"p([ _].*)?|.* p")
@@ -169,13 +171,14 @@ def _page(names: pd.Index, rows: Sequence[Sequence[str]], left: list[bool], mark
     made.columns = names.map(lambda name: tuple(map(_escaped, name)) if isinstance(name, tuple) else _escaped(name))
     wide = [any(len(row[place]) > WIDE for row in rows) for place in range(len(names))]
     styler = _styler()(made, uuid="").hide(axis="index")
-    return styler.to_html(exclude_styles=True, left=left, wide=wide, marked=marked, tint=TINT)
+    many = len(names) >= MANY
+    return styler.to_html(exclude_styles=True, left=left, wide=wide, marked=marked, tint=TINT, many=many)
 
 
 def _escaped(cell: Hashable) -> str:
-    """One cell as HTML. A line may break within a long word, and not within an interval or a range."""
-    broken = LONG_WORD.sub("\\g<0>\u200b", visible(str(cell)))
-    unbroken = INTERVAL.sub("\u00a0<small>[\\1,\u00a0\\2]</small>", html.escape(broken, quote=False))
+    """One cell as HTML. A line may break within a long word and before an interval, not within that or a range."""
+    broken = LONG_WORD.sub("\\g<0>\u200b", BREAK.sub("\u200b", visible(str(cell))))
+    unbroken = INTERVAL.sub(" <small>[\\1,\u00a0\\2]</small>", html.escape(broken, quote=False))
     return RANGE.sub("\u2060–\u2060", unbroken).replace("\u200b", "<wbr>").replace("\n", "<br>")
 
 

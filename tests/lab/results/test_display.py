@@ -63,8 +63,8 @@ def test_a_results_table_marks_this_run_and_folds_and_counts_what_has_no_value(r
     assert Page(page).rows == [
         ["method", "backbone", "evidence", "n", "pass %", "F1"],
         ["SDP", "Gemini", "published", "–", "93.8", "–"],
-        ["SDP", "rules", "measured", "2\u2060–\u20604", "75.0\u00a0[30.1,\u00a095.4]", "0.4\u00a0[0.2,\u00a00.5]"],
-        ["SDP", "small", "measured", "4", "25.0\u00a0[4.6,\u00a069.9]", "–"],
+        ["SDP", "rules", "measured", "2\u2060–\u20604", "75.0 [30.1,\u00a095.4]", "0.4 [0.2,\u00a00.5]"],
+        ["SDP", "small", "measured", "4", "25.0 [4.6,\u00a069.9]", "–"],
         ["method", "backbone", "evidence", "n"],
         ["TDP", "GPT-4", "published", "–"],
     ]
@@ -101,7 +101,7 @@ def test_numbers_have_the_decimals_that_they_need_and_intervals_stand_in_bracket
     ).astype({"gain": float, "ci_low": float, "ci_high": float, "empty": float})  # fmt: skip
     assert Page(tables.shown(frame, 2)._repr_html_()).rows == [
         ["gain", "p (Holm)", "steps", "of"],
-        ["0.25\u00a0[0.10,\u00a00.50]", "<0.0001", "7", "2"],
+        ["0.25 [0.10,\u00a00.50]", "<0.0001", "7", "2"],
         ["0.00", "0.0125", "8", "30"],
         ["–", "1.0000", "9", "4"],
     ]
@@ -122,6 +122,14 @@ def test_an_index_with_a_name_is_a_column_and_columns_may_have_two_levels() -> N
     assert page.rows[1:] == [["", "SDP", "other"], ["x", "50", "50"], ["y", "50", "50"]]
     assert "colspan" in page.seen
     assert repr(tables.shown(frame)).splitlines()[0] == "judge  rate SDP  rate other"
+
+
+def test_a_line_breaks_within_long_names_and_before_an_interval_so_that_a_wide_table_fits_its_page() -> None:
+    frame = pd.DataFrame({"current_city": ["sha256:1d96 at 12:30"], "rate": ["50.0 [-1.0, 99.0]"], "text": "a " * 20})
+    page = tables.shown(frame)._repr_html_()
+    assert "current_<wbr>city" in page and "sha256:<wbr>1d96 at 12:30<" in page
+    assert "50.0 <small>[-1.0,\u00a099.0]</small>" in page and "smaller" not in page
+    assert "smaller" in tables.shown(pd.concat([frame] * 4, axis=1))._repr_html_()
 
 
 def test_a_long_table_and_a_long_text_say_what_is_not_shown() -> None:
