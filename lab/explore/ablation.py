@@ -14,8 +14,9 @@ from typing import Any
 
 from ipywidgets import HTML, Dropdown, FloatSlider, IntText, VBox
 
-from lab.explore.controls import STYLE, WIDE, Group, engine_box, misjudging, offered, on_change
-from lab.explore.panel import Action, Panel, escaped, row
+from lab.explore.controls import STYLE, WIDE, WIDER, Group, engine_box, misjudging, offered, on_change
+from lab.explore.panel import Action, Panel, escaped, row, styled, words
+from lab.machine.spelling import hint
 from lab.models.cache import canonical
 from lab.models.connect import connected
 from lab.models.judges import Errors
@@ -106,20 +107,21 @@ class Ablation(Panel):
         self.first: dict[str, Any] = {"engine": engine, "engines": dict(engines or {}), "data": data, "seed": seed}
         self.timeline: Timeline | None = None
         self.compared: Compared | None = None
+        self.told = ""  # what they are and how they differ, without names of runs
         self.what = Dropdown(options=[(f"{one} on {other}", (one, other)) for one, other in playable.names()],
-                             description="plays", style=STYLE, layout=WIDE)  # fmt: skip
-        self.task = Dropdown(description="task to watch", style=STYLE, layout=WIDE)
+                             description="plays", style=STYLE, layout=WIDER)  # fmt: skip
+        self.task = Dropdown(description="task to watch", style=STYLE, layout=WIDER)
         self.limit = IntText(limit, description="tasks in a batch", style=STYLE, layout=WIDE)
         self.engine = engine_box("engine", engine)
         self.certify, self.reject = (
             FloatSlider(0.0, min=0.0, max=1.0, step=0.05, description=name, style=STYLE, layout=WIDE)
             for name in ("wrong passes", "right refused")
         )
-        self.beside = Dropdown(options=BESIDE, description="beside", style=STYLE, layout=WIDE)
+        self.beside = Dropdown(options=BESIDE, description="beside", style=STYLE, layout=WIDER)
         self.switches, self.operators = VBox(), VBox()
         self.groups: dict[str, Group[Any]] = {}
         self.others: dict[str, Any] = {}
-        self.episode, self.comparison = HTML(), HTML()
+        self.episode, self.comparison = HTML(), styled()
         self._choose((agent, benchmark), task, changed or {})
         self.what.value = agent, benchmark
         self.play = Action("Play one episode", self.play_one, self._price_of_one)
@@ -130,7 +132,7 @@ class Ablation(Panel):
         super().__init__(
             [row(tasks, self.switches), row(answering, rates), self.play, self.batch, self.comparison, self.episode]
         )
-        self.what.observe(lambda change: self._choose(change.new), "value")
+        self.what.observe(self._switch, "value")
         on_change((self.limit, self.engine, self.certify, self.reject, self.beside), self._changed)
 
     def setup(self) -> Playable:
@@ -150,30 +152,50 @@ class Ablation(Panel):
 
     def play_batch(self) -> None:
         """Play the batch and the full loop, and show the difference."""
+        sides = f"{self.what.label}. First: as the controls stood; second: {self.beside.value}."
         self.compared = beside(self.setup(), self.full())
-        self.comparison.value = self._told()
+        self.told = f"<p>{escaped(sides)}</p>{difference(self.compared)}"
+        runs = [catalogue.called(kept.folder).split()[0] for kept in (self.compared.first, self.compared.second)]
+        command = f"python -m lab compare {' '.join(runs)}"
+        self.comparison.value = f"{self.told}<p><small>Kept as runs: <code>{escaped(command)}</code></small></p>"
 
     def page(self) -> str:
         """The comparison and the episode."""
-        return (difference(self.compared) if self.compared else "") + self.episode.value
+        return self.told + self.episode.value
 
     def _choose(self, what: tuple[str, str], task: str = "", changed: Mapping[str, Any] = MappingProxyType({})) -> None:
-        """Set up the controls of an agent on a benchmark. Raises UnknownPlayable, UnknownTask."""
+        """Set up the controls of an agent on a benchmark. Raises UnknownPlayable, UnknownTask, ValueError for a field that
+        no mechanism has, and what reading the benchmark raises; then all is as it was.
+        """
         kind = playable.named(*what)
-        self.base = kind(**self.first)
-        tasks = list(self.base.decided().tasks())
+        base = kind(**self.first)
+        tasks = list(base.decided().tasks())
         if task and task not in tasks:
             raise UnknownTask(f"{what[0]} on {what[1]} has no task {task!r}; it has {tasks[0]} to {tasks[-1]}")
+        groups = {name: Group(name, value) for name, value in base.mechanisms.items()}
+        known = [name for group in groups.values() for name in group.controls]
+        for name in changed.keys() - {*known}:
+            raise ValueError(f"no mechanism has {name!r}; there are: {', '.join(known)}{hint(name, known)}")
+        self.chosen, self.base, self.groups = what, base, groups
         self.task.options = tasks
         self.task.value = task or tasks[0]
         self.engine.options = offered(kind.recorded())
-        self.groups = {name: Group(name, value) for name, value in self.base.mechanisms.items()}
         for group in self.groups.values():
             for name in group.controls.keys() & changed.keys():
                 group.controls[name].value = changed[name]
             on_change(group.controls.values(), self._changed)
         self.switches.children = [row(*(group.widget for group in self.groups.values()))]
         self._changed()
+
+    def _switch(self, change: Any) -> None:
+        """Another agent or benchmark; where it cannot be set up, the one before, and why."""
+        if change.new == self.chosen:  # it was put back
+            return
+        try:
+            self._choose(change.new)
+        except Exception as error:  # data that is not here, say
+            self.what.value = change.old
+            self.play.tell(words(error))
 
     def _changed(self) -> None:
         """After any change: a box for each operator that asks now, and new prices."""
@@ -198,11 +220,3 @@ class Ablation(Panel):
 
     def _price_of_batch(self) -> str:
         return price(manifest_of(each.resolved()) for each in (self.setup(), self.full()))
-
-    def _told(self) -> str:
-        """Which runs are compared, and how they differ."""
-        if not self.compared:
-            return ""
-        runs = [catalogue.called(kept.folder).split()[0] for kept in (self.compared.first, self.compared.second)]
-        command = f"python -m lab compare {' '.join(runs)}"
-        return f"{difference(self.compared)}<p><small>Kept as runs: <code>{escaped(command)}</code></small></p>"

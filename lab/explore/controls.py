@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from importlib.util import find_spec
@@ -14,7 +15,7 @@ from lab.models import engines
 from lab.models.judges import Errors
 
 T = TypeVar("T")
-WIDE = Layout(width="21em")
+WIDE, WIDER = Layout(width="21em"), Layout(width="32em")
 STYLE = {"description_width": "9em"}
 OFFERED = ("rules", "rules@0.8")
 
@@ -23,13 +24,15 @@ class Group(Generic[T]):
     """The controls of a dataclass: switches, numbers, choices and texts; a field of another type has none."""
 
     def __init__(self, title: str, settings: T) -> None:
-        """settings: where the controls stand at first."""
+        """settings: where the controls stand at first; the text of its class explains them, a click away."""
         self._settings = settings
         hints = get_type_hints(type(settings))
         names = [each.name for each in fields(settings)]  # type: ignore[arg-type]  # any dataclass
         made = ((name, control(name, hints[name], getattr(settings, name))) for name in names)
         self.controls = {name: widget for name, widget in made if widget is not None}
-        self.widget = VBox([HTML(f"<b>{escaped(title)}</b>"), *self.controls.values()])
+        about = f"<small>{escaped(inspect.getdoc(type(settings)) or '')}</small>"
+        named = HTML(f"<details><summary><b>{escaped(title)}</b></summary>{about}</details>", layout=WIDE)
+        self.widget = VBox([named, *self.controls.values()])
 
     def read(self) -> T:
         """The dataclass as the controls stand. Raises what its own checks raise."""
@@ -50,7 +53,7 @@ def control(name: str, kind: Any, value: Any) -> Widget | None:
 def engine_box(title: str, value: str, recorded: Iterable[str] = (), hint: str = "") -> Combobox:
     """A box for an engine: any text, with some that work here offered. recorded: names of recordings."""
     return Combobox(value=value, options=offered(recorded), description=title, placeholder=hint,
-                    continuous_update=False, style=STYLE, layout=Layout(width="32em"))  # fmt: skip
+                    continuous_update=False, style=STYLE, layout=WIDER)  # fmt: skip
 
 
 def offered(recorded: Iterable[str] = ()) -> list[str]:

@@ -128,6 +128,13 @@ def escaped(text: str) -> str:
     return html.escape(visible(text))
 
 
+def styled() -> HTML:
+    """An HTML widget in which tables and texts look as they do in a cell's output."""
+    made = HTML()
+    made.add_class("jp-RenderedHTMLCommon")
+    return made
+
+
 def png(draw: Callable[[], Figure]) -> bytes:
     """A drawing as a PNG; its figure is closed, so that no cell shows it besides."""
     import io

@@ -139,10 +139,15 @@ class Row(NamedTuple):
     @property
     def same(self) -> bool:
         """Whether both did the same, and it came out the same."""
+        return not self.differs
+
+    @property
+    def differs(self) -> list[str]:
+        """What differs, in words: some of it may be behind the lines."""
         if self.left is None or self.right is None:
-            return False
+            return ["only one has this step"]
         one, other = self.left[1], self.right[1]
-        return all(getattr(one, name) == getattr(other, name) for name in COMPARED)
+        return [name for name in COMPARED if getattr(one, name) != getattr(other, name)]
 
 
 COMPARED = ("title", "verdict", "action", "observation")  # not what it cost, nor what a model wrote besides
@@ -164,7 +169,7 @@ class SideBySide:
         lines = [line for pair in zip(*heads, strict=True) for line in _abreast(pair, half)] + [""]
         for place, row in enumerate(self.rows):
             if place == self.diverged:
-                lines.append(f"{DIVERGED}:")
+                lines.append(f"{DIVERGED}: {', '.join(row.differs)}")
             cells = [f"{side[0]:>3} {side[1].line}" if side else "" for side in row]
             lines += _abreast(cells, half, "|" if row.same else "≠")
         return "\n".join(lines)

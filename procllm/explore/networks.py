@@ -88,7 +88,7 @@ class Networks(Panel):
         self.problem = Dropdown(description="problem", **wide)
         self.horizon = BoundedIntText(horizon, min=1, max=1000, description="iterations", **wide)
         self.engine = engine_box("engine", engine)
-        self.text = Textarea(layout=Layout(width="30em", height="34em"), continuous_update=True)
+        self.text = Textarea(layout=Layout(width="100%", height="34em"), continuous_update=True)
         self.said, self.told, self.episode = HTML(), HTML(), HTML()
         self.drawing = Image(format="png", layout=Layout(max_width="100%", object_fit="contain"))
         self.iteration = IntSlider(0, min=0, max=0, description="iteration", disabled=True, style=STYLE,
@@ -97,8 +97,8 @@ class Networks(Panel):
         self._problems, self._missing = list[Instance](), ""
         self.play = Action("Play it", self.play_it, self._price)
         self._begin()
-        left = VBox([self.text, self.said], layout=Layout(flex="0 0 auto"))
-        right = VBox([self.drawing, self.iteration, self.told], layout=Layout(flex="1 1 30em", min_width="0"))
+        left = VBox([self.text, self.said], layout=Layout(flex="1 1 26em"))
+        right = VBox([self.drawing, self.iteration, self.told], layout=Layout(flex="2 1 36em", min_width="0"))
         super().__init__(
             [row(self.domain, self.start, self.problem, self.horizon, self.engine), self.play,
              HBox([left, right], layout=Layout(flex_flow="row wrap", grid_gap="4px 20px")), self.episode]
