@@ -17,7 +17,7 @@ from lab.models.connect import connected
 from lab.models.engines import MODELS, Engine
 from lab.results.text import shortened
 from statefactory.benchmark import Pair, Row, build_all
-from statefactory.benchmark.domains import BY_NAME
+from statefactory.benchmark.domains import BY_NAME, named
 from statefactory.embeddings import DEFAULT, known
 from statefactory.experiments.predictions import EXTRACTIONS, INSTRUCTIONS, Setup
 from statefactory.experiments.scoring import embedder_of
@@ -67,6 +67,7 @@ class Asked:
 class Followed:
     """A pair that was followed. negative: the rewards of its random trajectory, shape (steps,)."""
 
+    asked: Asked
     walked: Walkthrough
     negative: np.ndarray
     note: str
@@ -86,10 +87,10 @@ class Fact(NamedTuple):
 
 @cache
 def pairs(domain: str, data: str, seed: int) -> list[Pair]:
-    """A domain's pairs, sorted by task."""
-    built = build_all(data, seed, domains=(domain,))
+    """A domain's pairs, sorted by task. Raises ValueError for an unknown domain, and as `build_all`."""
+    title, built = named(domain).title, build_all(data, seed, domains=(domain,))
     if domain not in built:
-        raise ValueError(f"{domain} cannot be built on this machine; pick another world")
+        raise ValueError(f"{title} cannot be built on this machine; pick another world")
     return built[domain].pairs()
 
 
@@ -100,7 +101,7 @@ def follow(asked: Asked) -> Followed:
     answering = backbone.engine.among(operators_of(asked.method))
     asks = f"{answering.evidence} · {answering.label} · " if operators_of(asked.method) else ""
     title = METHODS[asked.method].title
-    return Followed(walked, negative.rewards, f"{asks}{title} · {pair.positive.data} data · {pair.task}")
+    return Followed(asked, walked, negative.rewards, f"{asks}{title} · {pair.positive.data} data · {pair.task}")
 
 
 def _followed(asked: Asked, row: Row, backbone: Backbone) -> Walkthrough:
@@ -183,6 +184,7 @@ class Rewards(Panel):
         data: str = "made", seed: int = 0, step: int = -1,
     ) -> None:  # fmt: skip
         self.first = Asked(domain, number, engine=engine, embedding=embedding, data=data, seed=seed)
+        steps = len(self.first.pair.positive.trajectory)  # first of all: it says in words what there is not
         self.followed: Followed | None = None
         self.changed: Walkthrough | None = None  # with the edited fact
         drop = {"style": STYLE, "layout": Layout(width="32em")}
@@ -197,7 +199,7 @@ class Rewards(Panel):
         self.embedding = Combobox(value=embedding, options=here, description="embedding", continuous_update=False,
                                   **drop)  # fmt: skip
         self.engine = engine_box("engine", engine)
-        self.step = IntSlider(1, min=1, max=1, description="step", continuous_update=False, style=STYLE,
+        self.step = IntSlider(1, min=1, max=steps, description="step", continuous_update=False, style=STYLE,
                               layout=Layout(width="48em"))  # fmt: skip
         self.fact = Dropdown(description="fact", options=[], **drop)
         self.text = Text(description="in other words", continuous_update=False, **drop)
@@ -242,7 +244,7 @@ class Rewards(Panel):
                 self._draw()
             return
         try:
-            self.changed = edited(before.walked, self.step.value, fact, self.text.value, self.asked().embedding)
+            self.changed = edited(before.walked, self.step.value, fact, self.text.value, before.asked.embedding)
         except Exception as error:
             self.changed, self.moved.value = None, warning(words(error))
             return
@@ -269,6 +271,8 @@ class Rewards(Panel):
     def _refresh(self) -> None:
         self.level.disabled = self.embedding.disabled = self.predictor.value != METHOD
         self.play.refresh()
+        if self.followed and not self.play.button.disabled and self.asked() != self.followed.asked:
+            self.play.said.value = "<i>press it: below is still what was followed before</i>"
 
     def _look(self) -> None:
         """Another step: its facts, its words, and its drawing."""

@@ -105,7 +105,23 @@ def test_what_goes_wrong_is_told_beside_the_button() -> None:
     panel.engine.value = "rules@2"
     assert panel.play.button.disabled and "probability" in panel.play.said.value
     with pytest.raises(ValueError, match="no pair 999"):
-        follow(Asked("blocksworld", 999))
+        Rewards("blocksworld", 999)
+    with pytest.raises(ValueError, match="no domain 'blockworld'; there are: .*blocksworld"):
+        Rewards("blockworld")
+
+
+def test_an_edit_is_compared_under_the_embedding_that_the_trajectory_was_followed_with(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(rewards, "embedder_of", lambda name: asked.append(name) or Words())
+    panel = Rewards("blocksworld", 0, embedding="one")
+    panel.embedding.value = "another"
+    assert "still what was followed before" in panel.play.said.value
+    panel.text.value = "quite elsewhere"
+    assert panel.changed and set(asked) == {"one"}
+    panel.play.press()
+    assert not panel.play.said.value and "another" in asked
 
 
 def test_the_price_is_a_call_of_each_operator_a_step() -> None:

@@ -80,6 +80,22 @@ class Browser:
             raise RuntimeError(found["exceptionDetails"].get("exception", {}).get("description", "it threw"))
         return found["result"].get("value")
 
+    def press(self, element: str, times: int = 1) -> None:
+        """Click in the middle of an element, which a JavaScript expression gives, so many times in a row."""
+        self.ask(f"({element}).scrollIntoView({{block: 'center'}})")
+        self.ask("new Promise(requestAnimationFrame)")
+        box = f"(({element}).getBoundingClientRect())"
+        x, y = (self.ask(f"{box}.{start} + {box}.{size} / 2") for start, size in (("x", "width"), ("y", "height")))
+        for kind in ("mousePressed", "mouseReleased") * times:
+            self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def write(self, element: str, text: str) -> None:
+        """Click into a box for text, put this in the place of all that is in it, and leave it."""
+        self.press(element)
+        self.ask(f"({element}).select()")
+        self.send("Input.insertText", text=text)
+        self.ask(f"({element}).blur()")
+
     def dark(self, dark: bool = True) -> None:
         """What the page is told that its reader prefers."""
         features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]

@@ -71,6 +71,25 @@ def test_what_is_registered_is_there_with_a_control_for_each_mechanism(panel: Ab
         playable.named("Walker", "Moon")
     with pytest.raises(UnknownTask, match="no task 'road 9'; it has road 0 to road 7"):
         Ablation("rules", task="road 9", agent="Walker", benchmark="Roads")
+    with pytest.raises(ValueError, match="no mechanism has 'luck'; there are: look, tries"):
+        Ablation("rules", changed={"luck": 1}, agent="Walker", benchmark="Roads")
+
+
+class Flooded(Crossing):
+    """Whose roads are not to be had."""
+
+    def tasks(self) -> list[str]:
+        raise OSError("the roads are under water")
+
+
+def test_a_benchmark_that_cannot_be_read_is_told_and_the_one_before_stays_as_it_was_set(panel: Ablation) -> None:
+    playable.register("Walker", "Rivers", Flooded)
+    panel.what.options = [*panel.what.options, ("Walker on Rivers", ("Walker", "Rivers"))]
+    panel.what.value = "Walker", "Roads"
+    panel.groups["care"].controls["tries"].value = 7
+    panel.what.value = "Walker", "Rivers"
+    assert "under water" in panel.play.said.value and panel.what.value == ("Walker", "Roads")
+    assert panel.setup() == Crossing(engine="rules", limit=6, data="made", care=Care(tries=7))
 
 
 def test_an_episode_is_shown_as_it_goes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +108,8 @@ def test_a_batch_stands_beside_the_full_loop_and_both_are_runs(panel: Ablation) 
     assert "care.look: first false, second true" in panel.comparison.value and "did not look" in panel.comparison.value
     assert len(runs()) == 2 and "lab compare" in panel.comparison.value
     assert panel.batch.button.description.endswith("(all kept, free)")
-    assert panel.page() == difference(panel.compared)  # no hash, which would change with the code
+    assert "second: the full loop" in panel.page()
+    assert panel.page().endswith(difference(panel.compared))  # no hash, which would change with the code
     panel.groups["care"].controls["look"].value = True
     panel.batch.press()
     assert "no setting differs" in panel.comparison.value and len(runs()) == 2

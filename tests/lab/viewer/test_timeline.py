@@ -116,7 +116,7 @@ def test_side_by_side_pairs_targets_and_marks_the_first_difference() -> None:
     both = side_by_side(left, right)
     pairs = [[side and side[0] for side in row] for row in both.rows]
     assert pairs == [[1, 1], [2, 2], [3, None], [4, 3]]
-    assert both.diverged == 1 and "first difference" in both._repr_html_()
+    assert both.diverged == 1 and "first difference: verdict<" in both._repr_html_()
     lines = both.text(60).splitlines()
     assert any(line.startswith("◆") for line in lines) and max(map(len, lines)) <= 60
     same = side_by_side(left, left)
