@@ -164,8 +164,9 @@ class Ablation(Panel):
         return self.told + self.episode.value
 
     def _choose(self, what: tuple[str, str], task: str = "", changed: Mapping[str, Any] = MappingProxyType({})) -> None:
-        """Set up the controls of an agent on a benchmark. Raises UnknownPlayable, UnknownTask, ValueError for a field
-        that no mechanism has, and what reading the benchmark raises; then all is as it was.
+        """Set up the controls of an agent on a benchmark; after an error all is as it was.
+
+        Raises UnknownPlayable, UnknownTask, ValueError for a field that no mechanism has, and as reading it does.
         """
         kind = playable.named(*what)
         base = kind(**self.first)

@@ -212,7 +212,7 @@ class Rewards(Panel):
         edit = VBox([HTML("<b>Edit a fact at this step</b>"), self.fact, self.text, self.moved])
         super().__init__([row(what, edit), self.play, self.step, self.about, self.drawing])
         self.world.observe(lambda _: self._list_tasks(), "value")
-        on_change((self.task, self.predictor, self.level, self.embedding, self.engine), self._refresh)
+        on_change((self.world, self.task, self.predictor, self.level, self.embedding, self.engine), self._refresh)
         self.step.observe(lambda _: self._look(), "value")
         self.fact.observe(lambda _: self._offer(), "value")
         self.text.observe(lambda _: self.edit(), "value")

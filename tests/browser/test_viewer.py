@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+import nbformat
 import pytest
 
 from asking import Asking
@@ -21,6 +22,10 @@ from lab.viewer.timeline import Step, Timeline, side_by_side
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium here")]
 WIDTH = 1200
+CELL = 1000  # pixels that JupyterLab leaves of it for an output, without its list of files; and its look of a table:
+TABLES = (
+    "body { font: 13px sans-serif } table { border-collapse: collapse } td, th { padding: .5em; text-align: right }"
+)
 HOSTILE = (
     "<script>window.hostile = 1</script>",
     "</pre></dd></details><img src=x onerror='window.hostile = 1'><iframe srcdoc='<script>1</script>'></iframe>",
@@ -89,6 +94,22 @@ def test_hostile_text_does_nothing_and_breaks_nothing(browser: Browser, pictures
     bare.write_text(f"<!doctype html><meta charset=utf-8>{episode._repr_html_()}", encoding="utf-8")
     browser.open(bare.as_uri())
     assert browser.ask("typeof window.hostile") == "undefined"
+
+
+def test_the_tables_of_the_committed_notebooks_fit_a_page(browser: Browser, tmp_path: Path) -> None:
+    parts = []
+    for path in sorted((ROOT / "notebooks").rglob("*.ipynb")):
+        for cell in nbformat.read(path, 4).cells:
+            pages = (output.get("data", {}).get("text/html", "") for output in cell.get("outputs", []))
+            ours = (page for page in pages if page.startswith('<div style="overflow-x:auto">'))
+            parts += [f'<div title="{path.stem}" style="width:{CELL}px">{page}</div>' for page in ours]
+    (tmp_path / "tables.html").write_text(f"<!doctype html><meta charset=utf-8><style>{TABLES}</style>{''.join(parts)}")
+    browser.open((tmp_path / "tables.html").as_uri())
+    wide = f"[...document.querySelectorAll('table')].filter(table => table.offsetWidth > {CELL})"
+    assert (
+        browser.ask(f"{wide}.map(table => table.closest('[title]').title + ': ' + table.innerText.slice(0, 200))") == []
+    )
+    assert browser.ask("document.querySelectorAll('table').length") >= len(parts) > 0
 
 
 def test_two_episodes_stand_side_by_side(browser: Browser, pictures: Path, tmp_path: Path) -> None:

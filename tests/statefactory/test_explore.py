@@ -124,6 +124,17 @@ def test_an_edit_is_compared_under_the_embedding_that_the_trajectory_was_followe
     assert not panel.play.said.value and "another" in asked
 
 
+def test_another_world_brings_its_tasks_and_its_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    built = rewards.pairs("blocksworld", "made", 0)
+    longer = max(built, key=lambda pair: len(pair.positive.trajectory))
+    panel = Rewards("blocksworld", 0)
+    monkeypatch.setattr(rewards, "pairs", lambda *asked: [longer])
+    panel.world.value = "webshop"
+    steps = len(longer.positive.trajectory) + len(longer.negative.trajectory)
+    assert panel.play.button.description == f"Follow the trajectory ({steps} steps, free)"
+    assert len(panel.task.options) == 1 and "still what was followed before" in panel.play.said.value
+
+
 def test_the_price_is_a_call_of_each_operator_a_step() -> None:
     asked = Asked("blocksworld", 0, engine="some-model")
     steps = sum(len(row.trajectory) for row in (asked.pair.positive, asked.pair.negative))

@@ -119,6 +119,8 @@ def test_side_by_side_pairs_targets_and_marks_the_first_difference() -> None:
     assert both.diverged == 1 and "first difference: verdict<" in both._repr_html_()
     lines = both.text(60).splitlines()
     assert any(line.startswith("◆") for line in lines) and max(map(len, lines)) <= 60
+    page = side_by_side(*[Timeline(title="t", task="<a>\nb", steps=())] * 2)._repr_html_()
+    assert page.count("&lt;a&gt;<br>b</samp>") == 2 and "<pre" not in page  # which would not wrap without styles
     same = side_by_side(left, left)
     assert same.diverged is None and "first difference" not in same._repr_html_()
 
