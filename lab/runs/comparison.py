@@ -145,7 +145,7 @@ class Compared:
         first, second, value, low, high = (
             f"{row[name]:.{decimals}f}" for name in ("first", "second", "difference", "ci_low", "ci_high")
         )
-        yield f"{self.metric}{f', {part.name}' if part.name else ''}: {first}{unit} and {second}{unit}"
+        yield f"{self.metric}{f', {part.name}' if part.name else ''}: {first}{unit} and {second}{unit}, {self._evidence()}"
         holms = ", Holm's" if len(self.parts) > 1 else ""
         sign = "+" if float(value) > 0 else ""
         yield f"  first − second {sign}{value} [{low}, {high}], p = {part.p:.2g} ({part.test}{holms})"
@@ -169,8 +169,12 @@ class Compared:
     def _named(self) -> Iterator[tuple[str, str]]:
         """Both runs in words, with the kind of their numbers."""
         for which, kept in (("first", self.first), ("second", self.second)):
-            evidence = engines.parse(kept.manifest.engine).evidence
-            yield which, f"{catalogue.called(kept.folder)}, {evidence}"
+            yield which, f"{catalogue.called(kept.folder)}, {engines.parse(kept.manifest.engine).evidence}"
+
+    def _evidence(self) -> str:
+        """The kind of both runs' numbers, or both kinds."""
+        kinds = (engines.parse(kept.manifest.engine).evidence for kept in (self.first, self.second))
+        return " and ".join(dict.fromkeys(kinds))
 
     def __repr__(self) -> str:
         return self.text()

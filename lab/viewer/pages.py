@@ -6,7 +6,6 @@ and not by each of them: none can forget it. A page that is written to a file fo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -27,7 +26,6 @@ LONGEST, SHORTEST = 4000, 160  # characters of a text in a notebook, by how many
 BUDGET = 600_000  # characters of a timeline in a notebook
 # On each element: JupyterLab drops our style sheet from a notebook that it does not trust, as it does a fresh clone's.
 WRAPPED = "white-space:pre-wrap;overflow-wrap:anywhere;word-break:break-word"
-TEXT = re.compile(f'<pre style="{WRAPPED}">(.*?)</pre>', re.DOTALL)
 
 
 def timeline(shown: Timeline, most: int | None = None) -> str:
@@ -37,9 +35,7 @@ def timeline(shown: Timeline, most: int | None = None) -> str:
 
 def side_by_side(shown: SideBySide, most: int | None = None) -> str:
     """Two episodes beside each other as HTML."""
-    made = _made("side_by_side", shown, limit(shown.timelines) if most is None else most)
-    # GitHub drops every style. A long line of a <pre> would then push the other episode out of sight.
-    return TEXT.sub(lambda text: '<samp style="{}">{}</samp>'.format(WRAPPED, text[1].replace("\n", "<br>")), made)
+    return _made("side_by_side", shown, limit(shown.timelines) if most is None else most)
 
 
 def fragment(body: str) -> str:
