@@ -23,8 +23,8 @@ HOSTILE = (
     "{{ 7 * 7 }}{% for %}",
     "&lt;b&gt;\r\n✓ 99 a step that nobody took",
 )
-OURS = {"div", "style", "p", "strong", "br", "em", "span", "bdi", "details", "summary", "dl", "dt", "dd", "pre", "samp"}
-OURS |= {"table", "thead", "tbody", "tr", "th", "td"}
+OURS = {"div", "style", "p", "strong", "br", "em", "span", "bdi", "details", "summary", "dl", "dt", "dd", "pre"}
+OURS |= {"samp", "table", "thead", "tbody", "tr", "th", "td"}
 
 
 class Reader(HTMLParser):
