@@ -100,6 +100,7 @@ def run(browser: Browser, address: str, notebook: str) -> None:
     wait(lambda: browser.ask(f"!!{accept}"), "the question whether to restart")
     browser.press(accept)
     counts = "[...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map(each => each.textContent)"
+    wait(lambda: "[*]:" in browser.ask(counts), "the first cell")  # a committed notebook has numbers already
     wait(lambda: browser.ask(f"{counts}.every((text, place) => text == `[${{place + 1}}]:`)"), f"the end of {notebook}")
 
 
