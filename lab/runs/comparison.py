@@ -145,7 +145,8 @@ class Compared:
         first, second, value, low, high = (
             f"{row[name]:.{decimals}f}" for name in ("first", "second", "difference", "ci_low", "ci_high")
         )
-        yield f"{self.metric}{f', {part.name}' if part.name else ''}: {first}{unit} and {second}{unit}, {self._evidence()}"
+        about = f"{self.metric}{f', {part.name}' if part.name else ''}"
+        yield f"{about}: {first}{unit} and {second}{unit}, {self._evidence()}"
         holms = ", Holm's" if len(self.parts) > 1 else ""
         sign = "+" if float(value) > 0 else ""
         yield f"  first − second {sign}{value} [{low}, {high}], p = {part.p:.2g} ({part.test}{holms})"
