@@ -88,7 +88,7 @@ class Networks(Panel):
         self.problem = Dropdown(description="problem", **wide)
         self.horizon = BoundedIntText(horizon, min=1, max=1000, description="iterations", **wide)
         self.engine = engine_box("engine", engine)
-        self.text = Textarea(layout=Layout(width="100%", height="34em"), continuous_update=True)
+        self.text = Textarea(layout=Layout(width="auto", height="28em"), continuous_update=True)
         self.said, self.told, self.episode = HTML(), HTML(), HTML()
         self.drawing = Image(format="png", layout=Layout(max_width="100%", object_fit="contain"))
         self.iteration = IntSlider(0, min=0, max=0, description="iteration", disabled=True, style=STYLE,

@@ -171,7 +171,7 @@ def test_a_network_is_broken_mended_and_played_by_clicking(browser: Browser, add
     look(browser, "networks")
     box = "document.querySelector('.widget-textarea textarea')"
     good, drawing = browser.ask(f"{box}.value"), "document.querySelector('.jupyter-widgets.widget-image').src"
-    browser.write(box, good.replace('"group units"', '"group unit"'))
+    browser.write(box, good.replace('"answer.txt"', '"anser.txt"'))
     wait(lambda: "✗" in text(browser) and "mend the network first" in text(browser), "what is wrong")
     look(browser, "networks-broken")
     browser.write(box, good.replace("take notes on user request", "copy what the user asks for"))
