@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -80,16 +81,23 @@ def request_of(
     prompt: Prompt, messages: list[dict[str, str]], engine: engines.Engine, address: str, sample: int
 ) -> dict[str, Any]:
     """Everything that an answer depends on; its hash is the key of the cache and of recordings."""
+    options = options_of(prompt, engine, sample)
     return {
         "address": address,
         # `rules@0.7` differs from `rules` in no option: of such engines the whole string counts.
         "model": engine.name if engine.kind in ("endpoint", "local") else engine.text,
         "messages": messages,
         # Longer patience or more threads ask the same question, and must not void a recording.
-        "sampling": {
-            name: engine.options[name] for name in sorted(engine.options) if name not in engines.OF_THE_MACHINE
-        },
+        "sampling": {name: options[name] for name in sorted(options) if name not in engines.OF_THE_MACHINE},
         "schema": prompt.schema,
         "sample": sample,
         "prompt": [prompt.name, prompt.version],
     }
+
+
+def options_of(prompt: Prompt, engine: engines.Engine, sample: int) -> Mapping[str, Any]:
+    """The engine's options for one sample; a retry is asked at the temperature that the prompt raises it to."""
+    if not (sample and prompt.retry_temperatures):
+        return engine.options
+    raised = prompt.retry_temperatures[min(sample, len(prompt.retry_temperatures)) - 1]
+    return {**engine.options, "temperature": max(raised, engine.options.get("temperature", 0.0))}

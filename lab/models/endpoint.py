@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from lab.machine import progress
 from lab.machine.faults import Unavailable
 from lab.machine.secrets import clean_address
-from lab.models.backbone import Answer, request_of
+from lab.models.backbone import Answer, options_of, request_of
 from lab.models.cache import AnswerCache, key_of
 from lab.models.client import Client, body_json
 from lab.models.context import Asked, asked
@@ -79,8 +79,12 @@ class Reply:
 
 @dataclass(slots=True)
 class Exchange:
-    """The replies to one question, re-ask included. sample: as in `ask`. unanswered: requests without a reply."""
+    """The replies to one question, re-ask included. sample: as in `ask`. unanswered: requests without a reply.
 
+    options: the engine's, with the temperature of this sample.
+    """
+
+    options: Mapping[str, Any]
     sample: int = 0
     replies: list[Reply] = field(default_factory=list)
     unanswered: int = 0
@@ -153,7 +157,7 @@ class Endpoint:
 
     def _from_server(self, question: Asked, request: str, sample: int, started: float) -> Answer:
         self.try_out()
-        exchange = Exchange(sample)
+        exchange = Exchange(options_of(question.prompt, self.engine, sample), sample)
         try:
             value, path = self._converse(question.prompt, question.messages, exchange)
         except (MalformedAnswer, EndpointError) as fault:
@@ -240,7 +244,7 @@ class Endpoint:
     def _call(
         self, messages: list[dict[str, str]], response_format: dict[str, Any] | None, exchange: Exchange
     ) -> Reply:
-        arguments = self._sampling(exchange.sample) | ({"response_format": response_format} if response_format else {})
+        arguments = _sampling(exchange) | ({"response_format": response_format} if response_format else {})
 
         def once() -> Reply:
             try:
@@ -294,14 +298,6 @@ class Endpoint:
     def _timeout(self) -> float:
         return self.engine.options.get("timeout", TIMEOUT)
 
-    def _sampling(self, sample: int) -> dict[str, Any]:
-        options = {k: v for k, v in self.engine.options.items() if k not in (*OF_THE_MACHINE, "context")}
-        if "reasoning_effort" in options and "max_tokens" in options:
-            options["max_completion_tokens"] = options.pop("max_tokens")  # what reasoning models call it
-        if "seed" in options:  # with one seed, every sample would be the same answer
-            options["seed"] += sample
-        return {"temperature": 0.0} | options
-
     def _sending(self) -> Client:
         if self._client is None or self._client.process != os.getpid():
             if self._base_url is None:
@@ -345,6 +341,15 @@ def place_of(address: str) -> dict[str, Any]:
         "base_url": stated if clean_address(stated) == address else address,
         "api_key": os.environ.get("OPENAI_API_KEY", "").strip() or "none",  # the SDK wants a word
     }
+
+
+def _sampling(exchange: Exchange) -> dict[str, Any]:
+    options = {k: v for k, v in exchange.options.items() if k not in (*OF_THE_MACHINE, "context")}
+    if "reasoning_effort" in options and "max_tokens" in options:
+        options["max_completion_tokens"] = options.pop("max_tokens")  # what reasoning models call it
+    if "seed" in options:  # with one seed, every sample would be the same answer
+        options["seed"] += exchange.sample
+    return {"temperature": 0.0} | options
 
 
 def _reply(body: bytes) -> Reply:

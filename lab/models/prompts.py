@@ -46,6 +46,8 @@ class Prompt:
     where what may be answered depends on them (the numbers of a list, say); the same fields must give the same class.
     shorten(fields, characters_over) -> the fields truncated by a step, or None when nothing more may go, for a prompt
     that exceeds an engine's `context` (lab/models/context.py). The template must show that something was left out.
+    retry_temperatures: of the samples after the first, where the engine's own is lower; the last one holds from there
+    on. Empty: the engine's for all.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Prompt:
     answer: type[AnswerModel]
     narrow: Callable[[Any], type[AnswerModel]] | None = None
     shorten: Shorten | None = field(default=None, compare=False)  # not compared: it changes no prompt that fits
+    retry_temperatures: tuple[float, ...] = ()
 
     def fill(self, **values: Any) -> Fields:
         """The typed fields. Raises WrongFields, naming each field that does not fit."""

@@ -185,10 +185,12 @@ def test_whatever_an_answer_depends_on_changes_the_key_and_nothing_else_does(
         key(asked=replace(prompt, name="tests.other")),
         key(asked=replace(prompt, template="Box {{ box }}?")),
         key(asked=replace(prompt, answer=Other)),
+        key(asked=replace(prompt, retry_temperatures=(0.3,)), sample=1),
     ]
     assert len(set(different)) == len(different)
     assert key("small?patience=1&timeout=2") == key() == key(address="http://a/v1/")
     assert key("small?seed=1&temperature=1") == key("small?temperature=1&seed=1")
+    assert key(asked=replace(prompt, retry_temperatures=(0.3,))) == key()  # the first try is asked as ever
 
 
 def test_samples_of_one_question_are_independent_answers(server: ChatServer, model: Ledger, prompt: Prompt) -> None:
@@ -427,6 +429,17 @@ def test_another_sample_is_asked_with_another_seed_where_there_is_one(server: Ch
         for sample in (0, 2):
             connected(engine).ask(prompt, sample=sample, box=1)
     assert [request.body.get("seed") for request in server.requests] == [4, 6, None, None]
+
+
+def test_retries_are_asked_at_the_temperatures_of_their_prompt_and_never_below_the_engines(
+    server: ChatServer, prompt: Prompt
+) -> None:
+    server.behave(lambda request: chat.answer(GOOD))
+    for engine in ("small", "small?temperature=0.5"):
+        for sample in range(4):
+            connected(engine).ask(replace(prompt, retry_temperatures=(0.3, 0.6)), sample=sample, box=1)
+    asked = [request.body["temperature"] for request in server.requests]
+    assert asked == [0.0, 0.3, 0.6, 0.6, 0.5, 0.5, 0.6, 0.6]
 
 
 def test_a_prompt_that_cannot_fit_the_stated_context_is_not_sent(server: ChatServer, prompt: Prompt) -> None:
