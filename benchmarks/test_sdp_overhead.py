@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sdp.loop import Settings, run_episode
-from sdp.operators import Verdict
+from sdp.operators import Adapter, Verdict
 from sdp.trajectory import Attempt, Predicate, Trajectory
 
 MS_A_STEP = 0.3
@@ -20,7 +20,7 @@ FAILS = 4  # of each five attempts, as an agent in trouble
 
 
 @dataclass(frozen=True)
-class Counting:
+class Counting(Adapter[dict[str, int], str, int]):
     """Operators that do next to nothing; every fifth attempt is certified, so that each target needs a Replan."""
 
     tries: count[int]
@@ -31,19 +31,19 @@ class Counting:
     def propose(self, state: Any, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
         return [Predicate(f"The counter is at {n}.", "count", {"number": n}) for n in range(STEPS // 5)] + [goal]
 
-    def realize(self, state: Any, target: Predicate, failures: Sequence[Attempt]) -> str:
+    def realize(self, state: Any, target: Predicate, failures: Sequence[Attempt], view: Any) -> str:
         return "count on"
 
     def act(self, action: str) -> int:
         return next(self.tries)
 
-    def validate(self, tail: Sequence[Predicate], observation: int) -> Verdict:
+    def validate(self, tail: Sequence[Predicate], observation: int, failures: Sequence[Attempt]) -> Verdict:
         return Verdict(int(observation % (FAILS + 1) == FAILS), "as the count stands")
 
     def advance(self, state: Any, certified: Sequence[Predicate], observation: int) -> dict[str, int]:
         return {"number": state["number"] + 1}
 
-    def replan(self, state: Any, goal: Predicate, trajectory: Trajectory) -> Sequence[Predicate]:
+    def replan(self, state: Any, goal: Predicate, trajectory: Trajectory, view: Any) -> Sequence[Predicate]:
         return trajectory.plans[-1].predicates[trajectory.certified :]
 
 

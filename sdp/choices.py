@@ -25,6 +25,18 @@ CHOICES = (
         "Settings.retry_while",
     ),
     Choice("What does a Propose call give?", "Eq. 1: one predicate; A.3: a whole plan", "a plan", "Settings.propose"),
+    Choice(
+        "Does Realize see the world?",
+        "Definition 1: only Validate reads observations; A.3: s_t follows the simulator after each action",
+        "what the world shows stands beside the certified state, which changes by certification alone",
+        "Adapter.view",
+    ),
+    Choice(
+        "A malformed answer to Replan?",
+        "not said",
+        "asked for again, as often as the budget allows attempts at a target",
+        "Settings.budget",
+    ),
     Choice("Global step cap on TravelPlanner?", "Table 7, not recovered", "100 attempts", "Settings.step_cap"),
     Choice(
         "Which failures does Realize see?",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import count
 from typing import Any, Literal
 
 from pydantic import BaseModel
@@ -13,7 +14,7 @@ from lab.models.backbone import Ledger
 from lab.models.parsing import MalformedAnswer
 from lab.models.usage import Cost, cost_of
 from sdp.operators import Adapter, Verdict
-from sdp.trajectory import Attempt, Plan, Predicate, Trajectory, Transition
+from sdp.trajectory import Attempt, Forced, Plan, Predicate, Trajectory, Transition
 
 
 @dataclass(frozen=True)
@@ -69,38 +70,41 @@ def run_episode(
     ledger: the backbone that the adapter asks, so that each attempt and each plan knows what it cost. watch: is shown
     the trajectory so far before each attempt.
     Raises UnreachablePlan, and whatever the world or the backbone raises. A malformed answer to Realize or Validate is
-    a failed attempt; to Propose or Replan, it ends the episode.
+    a failed attempt; to Replan, it is asked for again as often as the budget allows attempts at a target; to Propose,
+    it ends the episode.
     """
     state, goal = adapter.start()  # L.1
     log = _Log(task, goal, settings, ledger, state)
+    view = log.view(adapter.view())  # no part of Algorithm 1: A.3's "state snapshot", see sdp.operators
     plan = log.plan("propose", _build_plan(adapter, settings, state, goal), start=0)  # L.2-3
     if plan[-1:] != (goal,):
-        return log.trajectory("malformed plan")
+        return _stopped("malformed plan", adapter, state, goal, view, log)
     cursor, r = 0, 0  # L.4
     failures: tuple[Attempt, ...] = ()
     while cursor < len(plan):  # L.5
         if watch:
             watch(log.trajectory())
         if log.steps >= settings.step_cap:
-            return log.trajectory("step cap")
+            return _stopped("step cap", adapter, state, goal, view, log)
         tail = plan[cursor:]
-        action, observation, verdict = _attempt(adapter, settings, state, tail, _at(tail[0], failures))  # L.6-8
+        action, observation, verdict = _attempt(adapter, settings, state, tail, _at(tail[0], failures), view)  # L.6-8
         attempt = log.attempt(cursor, tail[0], action, observation, verdict)
+        view = log.view(adapter.view())
         if verdict.k >= 1:  # L.9
             state = adapter.advance(state, tail[: verdict.k], observation)  # L.10-11
             log.transition(state, attempt)  # L.12
             cursor, r, failures = cursor + verdict.k, 0, ()  # L.13
-            continue
-        r += 1  # L.15
-        failures = (*failures, attempt)
-        if settings.spent(r):  # L.16
+        else:
+            r, failures = r + 1, (*failures, attempt)  # L.15
+        if cursor < len(plan) and observation is not None and adapter.ended(observation):
+            return log.trajectory("world ended")
+        if verdict.k == 0 and settings.spent(r):  # L.16
             if not settings.replan:
-                return log.trajectory("budget")
-            new = _new_tail(adapter, state, goal, log.trajectory())  # L.17
-            plan = log.plan("replan", (*plan[:cursor], *(new or tail)), start=cursor)
+                return _stopped("budget", adapter, state, goal, view, log)
+            new = _new_plan(adapter, settings, state, goal, view, log, plan, cursor)  # L.17
             if not new:
-                return log.trajectory("malformed plan")
-            r = 0  # L.18
+                return _stopped("malformed plan", adapter, state, goal, view, log)
+            plan, r = new, 0  # L.18
     return log.trajectory("goal")  # L.22
 
 
@@ -120,15 +124,37 @@ def _build_plan(
     return planned
 
 
-def _new_tail(
-    adapter: Adapter[Any, Any, Any], state: Any, goal: Predicate, trajectory: Trajectory
-) -> tuple[Predicate, ...]:
-    """L.17: Replan; empty if it gave no answer, or none that leads to the goal."""
+def _new_plan(
+    adapter: Adapter[Any, Any, Any], settings: Settings, state: Any, goal: Predicate, view: Any, log: _Log,
+    plan: tuple[Predicate, ...], cursor: int,
+) -> tuple[Predicate, ...]:  # fmt: skip
+    """L.17: the plan with a tail from Replan; empty if the budget is spent on answers that do not lead to the goal."""
+    for malformed in count(1):
+        try:
+            tail, fault = _up_to(goal, adapter.replan(state, goal, log.trajectory(), view)), "not a plan to the goal"
+        except MalformedAnswer as error:
+            tail, fault = (), f"malformed answer: {error}"
+        if tail[-1:] == (goal,):
+            return log.plan("replan", (*plan[:cursor], *tail), start=cursor)
+        log.plan("replan", plan, start=cursor, fault=fault)
+        if settings.spent(malformed):
+            break
+    return ()
+
+
+def _stopped(
+    end: str, adapter: Adapter[Any, Any, Any], state: Any, goal: Predicate, view: Any, log: _Log
+) -> Trajectory:
+    """The trajectory where the loop stops short of the goal, with the answer that the adapter forces there (A.4)."""
+    action, observation, reason = None, None, ""
     try:
-        tail = _up_to(goal, adapter.replan(state, goal, trajectory))
-    except MalformedAnswer:
-        return ()
-    return tail if tail[-1:] == (goal,) else ()
+        action = adapter.finalize(state, goal, log.trajectory(), view)
+    except MalformedAnswer as error:
+        reason = f"malformed answer: {error}"
+    if action is not None:
+        observation = adapter.act(action)
+        log.view(adapter.view())
+    return log.trajectory(end, log.forced(action, observation, reason))
 
 
 def _up_to(goal: Predicate, predicates: Sequence[Predicate]) -> tuple[Predicate, ...]:
@@ -143,18 +169,19 @@ def _attempt(
     state: Any,
     tail: Sequence[Predicate],
     failures: Sequence[Attempt],
+    view: Any,
 ) -> tuple[Any, Any, Verdict]:
     action, observation = None, None
     try:
-        action = adapter.realize(state, tail[0], failures)  # L.6
+        action = adapter.realize(state, tail[0], failures, view)  # L.6
         observation = adapter.act(action)  # L.7
         if not settings.validate:
             return action, observation, Verdict(1, "not checked: Validate is switched off")
-        verdict = adapter.validate(tail, observation)  # L.8
+        verdict = adapter.validate(tail, observation, failures)  # L.8
     except MalformedAnswer as error:
         return action, observation, Verdict(0, f"malformed answer: {error}")
     k = max(0, min(verdict.k, len(tail) if settings.cascade else 1))
-    return action, observation, Verdict(k, verdict.reason)
+    return action, observation, verdict._replace(k=k)
 
 
 def _at(target: Predicate, failures: Sequence[Attempt]) -> tuple[Attempt, ...]:
@@ -172,19 +199,30 @@ class _Log:
         self._plans: list[Plan] = []
         self._attempts: list[Attempt] = []
         self._transitions: list[Transition] = []
+        self._views: list[Any] = []
 
     @property
     def steps(self) -> int:
         return len(self._attempts)
 
-    def plan(self, operator: str, predicates: Sequence[Predicate], start: int) -> tuple[Predicate, ...]:
-        self._plans.append(Plan(tuple(predicates), start, operator, self._cost()))
+    def view(self, view: Any) -> Any:
+        """Note what the world shows, where that is new."""
+        shown = plain(view)
+        if shown is not None and self._views[-1:] != [shown]:
+            self._views.append(shown)
+        return view
+
+    def plan(
+        self, operator: str, predicates: Sequence[Predicate], start: int, fault: str = ""
+    ) -> tuple[Predicate, ...]:
+        self._plans.append(Plan(tuple(predicates), start, operator, self._cost(), fault))
         return self._plans[-1].predicates
 
     def attempt(self, position: int, target: Predicate, action: Any, observation: Any, verdict: Verdict) -> Attempt:
         attempt = Attempt(
             self.steps, len(self._plans) - 1, position, len(self._states) - 1, target.text, target.kind,
             plain(action), plain(observation), verdict.k, verdict.reason, self._cost(),
+            len(self._views) - 1 if self._views else None, verdict.forced,
         )  # fmt: skip
         self._attempts.append(attempt)
         return attempt
@@ -193,11 +231,14 @@ class _Log:
         self._states.append(plain(state))
         self._transitions.append(Transition(len(self._states) - 2, len(self._states) - 1, attempt.step, attempt.k))
 
-    def trajectory(self, end: str = "running") -> Trajectory:
+    def forced(self, action: Any, observation: Any, reason: str) -> Forced | None:
+        return Forced(plain(action), plain(observation), reason, self._cost()) if action is not None or reason else None
+
+    def trajectory(self, end: str = "running", forced: Forced | None = None) -> Trajectory:
         return Trajectory(
             task=self._task, goal=self._goal, settings=self._settings,
             states=tuple(self._states), plans=tuple(self._plans), attempts=tuple(self._attempts),
-            transitions=tuple(self._transitions), end=end,
+            transitions=tuple(self._transitions), end=end, views=tuple(self._views), forced=forced,
         )  # fmt: skip
 
     def _cost(self) -> Cost:

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from lab.models.judges import Errors
 from sdp.operators import Adapter, Verdict
-from sdp.trajectory import Predicate
+from sdp.trajectory import Attempt, Predicate
 
 
 class Misjudging:
@@ -28,9 +28,9 @@ class Misjudging:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._adapter, name)
 
-    def validate(self, tail: Sequence[Predicate], observation: Any) -> Verdict:
+    def validate(self, tail: Sequence[Predicate], observation: Any, failures: Sequence[Attempt]) -> Verdict:
         """The adapter's verdict or, at a rate, the other one. No reason is made up for a wrong rejection."""
-        right = self._adapter.validate(tail, observation)
+        right = self._adapter.validate(tail, observation, failures)
         draw = self._random.random()  # drawn in any case, so that runs at several rates begin alike
         if right.k:
             return Verdict(0, "the observation does not show it") if draw < self._errors.reject else right

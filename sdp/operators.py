@@ -1,14 +1,22 @@
 """What an adapter fills in: the four operators of Definition 1, the environment, and the state update.
 
-Locality (§3.1) is held by the signatures. Realize gets the certified state, its target and the failed attempts at that
-target since the state was certified. Validate gets the plan tail and the observation. Only Replan sees the trajectory.
+Locality (§3.1) is held by the signatures. Realize gets the certified state, its target, the failed attempts at that
+target since the state was certified, and what the world shows. Validate gets the plan tail, the observation and the
+same failed attempts. Only Replan and `finalize`, outside the normal loop, see the trajectory.
 An adapter keeps nothing between calls but its configuration, its backbone and its world, so no operator can reach more.
+
+By Definition 1 only Validate reads what the environment emits, and by A.1 a failed attempt changes no state; yet A.3
+has a "state snapshot" that follows the simulator after each action. Both hold here, since they are two things. The
+certified state is Algorithm 1's s_t and changes by certification alone. The snapshot is the `view`: asked for after
+each action, certified or not, and handed to Realize and Replan beside the state. In a world that moves by itself or by
+rejected actions, s_t alone would leave Realize where it was long ago; with the view, Proposition 1 needs one assumption
+more, that what the world shows depends on the past through (s_t, plan tail) alone. `sdp.markov` tests whether it does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from sdp.trajectory import Attempt, Predicate, Trajectory
 
@@ -18,24 +26,35 @@ Observation = TypeVar("Observation")
 
 
 class Verdict(NamedTuple):
-    """What Validate returns: the cascade depth k (Eq. 3), 0 for a rejection, and the reason."""
+    """What Validate returns: the cascade depth k (Eq. 3), 0 for a rejection, and the reason.
+
+    forced: the predicates are passed though they were not found to hold, as A.4 does after some rejections.
+    """
 
     k: int
     reason: str = ""
+    forced: bool = False
 
 
 class Adapter(Protocol[State, Action, Observation]):
-    """A benchmark, seen by the loop."""
+    """A benchmark, seen by the loop. Whoever inherits has `view`, `ended` and `finalize` of a world without them."""
 
     def start(self) -> tuple[State, Predicate]:
-        """Reset the world; the initial state s_0 and the goal g."""
+        """Reset the world; the initial state s_0 and the goal g. s_0 holds what Propose has to know of the world."""
         ...
 
     def propose(self, state: State, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
         """Eq. 1: the next targets after `planned`, one or many; the plan is complete when its last is the goal."""
         ...
 
-    def realize(self, state: State, target: Predicate, failures: Sequence[Attempt]) -> Action:
+    def view(self) -> Any:
+        """What the world shows now, apart from its answer to the last action: a room, an inventory, a score, evidence.
+
+        Asked for after `start` and after each action. None, or anything that `sdp.loop.plain` turns into JSON values.
+        """
+        return None
+
+    def realize(self, state: State, target: Predicate, failures: Sequence[Attempt], view: Any) -> Action:
         """Eq. 2: an action meant to make `target` hold. failures: rejected attempts at it from this state (A.1)."""
         ...
 
@@ -43,14 +62,28 @@ class Adapter(Protocol[State, Action, Observation]):
         """Env(a): the world's answer."""
         ...
 
-    def validate(self, tail: Sequence[Predicate], observation: Observation) -> Verdict:
-        """Eq. 3: how many consecutive predicates from the head of `tail` the observation satisfies."""
+    def ended(self, observation: Observation) -> bool:
+        """Whether the observation says that the world's episode is over; nothing is acted on after it."""
+        return False
+
+    def validate(self, tail: Sequence[Predicate], observation: Observation, failures: Sequence[Attempt]) -> Verdict:
+        """Eq. 3: how many consecutive predicates from the head of `tail` the observation satisfies.
+
+        failures: as Realize was given them; by their number A.4 passes a predicate by force.
+        """
         ...
 
     def advance(self, state: State, certified: Sequence[Predicate], observation: Observation) -> State:
         """The observation-to-state mapping: the next certified state. Pure; called for certified steps only."""
         ...
 
-    def replan(self, state: State, goal: Predicate, trajectory: Trajectory) -> Sequence[Predicate]:
-        """Eq. 4: a new plan tail from `state` to the goal."""
+    def replan(self, state: State, goal: Predicate, trajectory: Trajectory, view: Any) -> Sequence[Predicate]:
+        """Eq. 4: a new plan tail from `state` to the goal. `trajectory.malformed` counts the tries that failed."""
         ...
+
+    def finalize(self, state: State, goal: Predicate, trajectory: Trajectory, view: Any) -> Action | None:
+        """The last action of an episode that stops short of the goal, such as the best answer to be had; None for none.
+
+        It is acted on and recorded as forced, and certifies nothing.
+        """
+        return None

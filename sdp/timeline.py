@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from lab.viewer.generic import dealt
 from lab.viewer.timeline import Exchange, Step, Timeline
-from sdp.trajectory import Attempt, Plan, Predicate, Trajectory
+from sdp.trajectory import Attempt, Forced, Plan, Predicate, Trajectory
 
 Facts: TypeAlias = Callable[[Any], Mapping[str, Any]]
 Named: TypeAlias = Callable[[Predicate], str]
@@ -35,23 +35,29 @@ def timeline(
     parts = dealt(exchanges, [each.cost.calls for each in order])
     states = [facts(state) for state in trajectory.states]
     after = {transition.attempt: states[transition.after] for transition in trajectory.transitions}
-    steps = tuple(
-        _planned(each, asked)
-        if isinstance(each, Plan)
-        else _attempted(
-            each, named(trajectory.plans[each.plan].predicates[each.position]), asked, states[each.state], after
-        )
-        for each, asked in zip(order, parts, strict=True)
-    )
+    steps = []
+    for each, asked in zip(order, parts, strict=True):
+        if isinstance(each, Plan):
+            steps.append(_planned(each, asked))
+        elif isinstance(each, Forced):
+            steps.append(_forced(each, asked))
+        else:
+            target = named(trajectory.plans[each.plan].predicates[each.position])
+            view = None if each.view is None else trajectory.views[each.view]
+            steps.append(_attempted(each, target, view, asked, states[each.state], after))
+    if trajectory.views or trajectory.end == "world ended":
+        title = {"running": "The world now", "world ended": "The world ended the episode"}.get(trajectory.end)
+        steps.append(Step(title=title or "The world at the end", view=(trajectory.views or [None])[-1]))
     unfinished = "still running" if trajectory.end == "running" else f"ended by: {trajectory.end}"
     ended = "the goal is certified" if trajectory.reached_goal else unfinished
     total = len(trajectory.plans[-1].predicates)
     outcome = f"{ended}, {trajectory.certified} of {total} predicates certified, {len(trajectory.attempts)} attempts"
-    return Timeline(title=trajectory.task, task=trajectory.goal.text, outcome=outcome, steps=steps)
+    outcome += ", an answer forced" * (trajectory.forced is not None)
+    return Timeline(title=trajectory.task, task=trajectory.goal.text, outcome=outcome, steps=tuple(steps))
 
 
-def _in_order(trajectory: Trajectory) -> Iterator[Plan | Attempt]:
-    """Each plan stands before the first attempt at it."""
+def _in_order(trajectory: Trajectory) -> Iterator[Plan | Attempt | Forced]:
+    """Each plan stands before the first attempt at it, and what was forced at the end."""
     plans = iter(trajectory.plans)
     made = -1
     for attempt in trajectory.attempts:
@@ -60,23 +66,37 @@ def _in_order(trajectory: Trajectory) -> Iterator[Plan | Attempt]:
             made += 1
         yield attempt
     yield from plans  # of a Replan that gave no usable plan there is no attempt
+    if trajectory.forced:
+        yield trajectory.forced
 
 
 def _planned(plan: Plan, asked: tuple[Exchange, ...]) -> Step:
+    if plan.fault:
+        title = f"{plan.operator.title()}: no usable plan"
+        return Step(
+            title=title, target=plan.operator, verdict=False, reason=plan.fault, exchanges=asked, cost=plan.cost
+        )
     new = plan.predicates[plan.start :]
     title = f"{plan.operator.title()}: {len(new)} predicates to the goal"
     listed = "\n".join(f"{plan.start + number}. {each.text}" for number, each in enumerate(new, start=1))
     return Step(title=title, target=plan.operator, action=listed, exchanges=asked, cost=plan.cost)
 
 
+def _forced(forced: Forced, asked: tuple[Exchange, ...]) -> Step:
+    return Step(
+        title="Forced answer", reason=forced.reason, action=forced.action, observation=forced.observation,
+        exchanges=asked, cost=forced.cost,
+    )  # fmt: skip
+
+
 def _attempted(
-    attempt: Attempt, target: str, asked: tuple[Exchange, ...], before: Mapping[str, Any],
+    attempt: Attempt, target: str, view: Any, asked: tuple[Exchange, ...], before: Mapping[str, Any],
     after: Mapping[int, Mapping[str, Any]],
 ) -> Step:  # fmt: skip
-    told = [f"{attempt.k} predicates at once"] * (attempt.k > 1)
+    told = ["passed by force"] * attempt.forced + [f"{attempt.k} predicates at once"] * (attempt.k > 1)
     told += [attempt.reason] * (attempt.reason != "certified")  # which a tick says
     return Step(
-        title=attempt.target, target=target, verdict=attempt.k >= 1, reason="; ".join(told), action=attempt.action,
-        observation=attempt.observation, exchanges=asked, cost=attempt.cost, before=before,
+        title=attempt.target, target=target, verdict=attempt.k >= 1, reason="; ".join(told), view=view,
+        action=attempt.action, observation=attempt.observation, exchanges=asked, cost=attempt.cost, before=before,
         after=after.get(attempt.step, before),
     )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,8 @@ class Attempt:
 
     step: 0-based, over the episode. plan, position: which plan, and where in it the target stands. state: index of the
     certified state it started from. action, observation: JSON values. k: cascade depth, 0 if rejected. cost: of the
-    model calls that Realize and Validate made.
+    model calls that Realize and Validate made. view: index of what the world showed before it; None if it shows
+    nothing. forced: passed by Validate though not found to hold (A.4).
     """
 
     step: int
@@ -44,16 +46,22 @@ class Attempt:
     k: int
     reason: str
     cost: Cost = Cost()
+    view: int | None = None
+    forced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A state plan. start: how many of its predicates were certified already when it was made."""
+    """A state plan. start: how many of its predicates were certified already when it was made.
+
+    fault: why Replan gave no usable plan; then the predicates are those of the plan before.
+    """
 
     predicates: tuple[Predicate, ...]
     start: int
     operator: str
     cost: Cost = Cost()
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +75,27 @@ class Transition:
 
 
 @dataclass(frozen=True, slots=True)
+class Forced:
+    """The action taken where the loop stopped short of the goal (A.4), and the world's answer; it certifies nothing.
+
+    reason: why there is no action, where the answer was malformed.
+    """
+
+    action: Any
+    observation: Any
+    reason: str = ""
+    cost: Cost = Cost()
+
+
+@dataclass(frozen=True, slots=True)
 class Trajectory:
     """All attempts, transitions and plans of an episode.
 
-    states: JSON values, s_0 first; one more than there are transitions. end: "goal" (certified), "step cap", "budget"
-    (attempts spent, and Replan is switched off), or "malformed plan" (Propose or Replan gave no usable answer: the plan
-    is what had been proposed by then, or stays as it was).
+    states: JSON values, s_0 first; one more than there are transitions. end: "goal" (certified), "world ended" (before
+    it was), "step cap", "budget" (attempts spent, and Replan is switched off), or "malformed plan" (Propose gave no
+    usable answer, or Replan none within the budget: the plan is what had been proposed by then, or stays as it was).
+    views: what the world showed, as JSON values, whenever it changed; the last one holds when the episode ends, and
+    with it the score of worlds that have one. forced: the answer forced at the end, if one was.
     """
 
     task: str
@@ -84,6 +107,8 @@ class Trajectory:
     transitions: tuple[Transition, ...]
     end: str = "running"
     outcome: Mapping[str, Any] = field(default_factory=dict)
+    views: tuple[Any, ...] = ()
+    forced: Forced | None = None
 
     @property
     def reached_goal(self) -> bool:
@@ -106,9 +131,18 @@ class Trajectory:
         return len(self.plans) - 1
 
     @property
+    def malformed(self) -> int:
+        """How many Replans in a row, the last one included, gave no usable plan.
+
+        As the `sample` of the next one it makes that a question of its own: recordings tell the two apart.
+        """
+        return sum(1 for _ in takewhile(lambda plan: plan.fault, reversed(self.plans)))
+
+    @property
     def cost(self) -> Cost:
         """Calls and tokens of the whole episode."""
-        costs = [*(plan.cost for plan in self.plans), *(attempt.cost for attempt in self.attempts)]
+        forced = [self.forced] * (self.forced is not None)
+        costs = [each.cost for part in (self.plans, self.attempts, forced) for each in part]
         return sum(costs, Cost())
 
     def to_json(self) -> dict[str, Any]:
@@ -117,12 +151,16 @@ class Trajectory:
             _fields(plan) | {"predicates": [_fields(p) for p in plan.predicates], "cost": _fields(plan.cost)}
             for plan in self.plans
         ]
-        return _fields(self) | {
-            "goal": _fields(self.goal),
-            "plans": plans,
-            "attempts": [_fields(attempt) | {"cost": _fields(attempt.cost)} for attempt in self.attempts],
-            "transitions": [_fields(transition) for transition in self.transitions],
-        }
+        return (
+            _fields(self)
+            | {
+                "goal": _fields(self.goal),
+                "plans": plans,
+                "attempts": [_fields(attempt) | {"cost": _fields(attempt.cost)} for attempt in self.attempts],
+                "transitions": [_fields(transition) for transition in self.transitions],
+            }
+            | ({"forced": _fields(self.forced) | {"cost": _fields(self.forced.cost)}} if self.forced else {})
+        )
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Trajectory:
@@ -134,21 +172,29 @@ class Trajectory:
         parts["plans"] = tuple(_plan(plan) for plan in parts["plans"])
         parts["attempts"] = tuple(Attempt(**a | {"cost": Cost(**a["cost"])}) for a in parts["attempts"])
         parts["transitions"] = tuple(Transition(**transition) for transition in parts["transitions"])
+        parts["views"] = tuple(parts.get("views", ()))
+        if forced := parts.get("forced"):
+            parts["forced"] = Forced(**forced | {"cost": Cost(**forced["cost"])})
         return cls(**parts)
 
     def _current(self, transition: Transition) -> bool:
         return self.attempts[transition.attempt].plan == len(self.plans) - 1
 
 
+# Fields that trajectories did not always have; not written where they say nothing, so that older runs compare equal.
+UNSAID: Mapping[str, tuple[Any, ...]] = {"view": (None,), "views": ((),), "forced": (None, False), "fault": ("",)}
+
+
 def _fields(record: Any) -> dict[str, Any]:
     # dataclasses.asdict copies every value in depth, which takes longer than the whole loop.
-    return {name: getattr(record, name) for name in record.__slots__}
+    values = ((name, getattr(record, name)) for name in record.__slots__)
+    return {name: value for name, value in values if value not in UNSAID.get(name, ())}
 
 
 def _plan(value: Mapping[str, Any]) -> Plan:
 
     predicates = tuple(Predicate(**predicate) for predicate in value["predicates"])
-    return Plan(predicates, value["start"], value["operator"], Cost(**value["cost"]))
+    return Plan(**value | {"predicates": predicates, "cost": Cost(**value["cost"])})
 
 
 def write_jsonl(trajectories: Iterable[Trajectory], path: Path) -> None:

@@ -45,16 +45,17 @@ class Step:
     """One line of a timeline, and what is behind it.
 
     verdict: whether it was certified, verified or passed; None where nobody judged. reason: of the verdict, or a
-    remark. target: what it was for, by which two episodes are aligned; by default the title. action, observation: text
-    or JSON values. exchanges: the prompts that were asked and their answers, where they are at hand. cost: of all its
-    model calls. usd: None where it is not known. before, after: the certified state, fact -> value; JSON values.
-    depth: in a search tree, 0 for the root.
+    remark. target: what it was for, by which two episodes are aligned; by default the title. view: what the world
+    showed before it. view, action, observation: text or JSON values. exchanges: the prompts that were asked and their
+    answers, where they are at hand. cost: of all its model calls. usd: None where it is not known. before, after: the
+    certified state, fact -> value; JSON values. depth: in a search tree, 0 for the root.
     """
 
     title: str
     verdict: bool | None = None
     reason: str = ""
     target: str = ""
+    view: Any = None
     action: Any = None
     observation: Any = None
     exchanges: tuple[Exchange, ...] = ()

@@ -23,6 +23,7 @@ def details(step: Step) -> list[tuple[str, str]]:
         "for": "" if step.title.startswith(step.target) else step.target,
     }
     told = [(name, text) for name, text in long.items() if name == "for" or len(text) > LINE]
+    told += [("the world shows", plain(step.view))]
     told += [("action", plain(step.action) if step.action != step.title else "")]
     told += [("observation", plain(step.observation))]
     told += [("changed", "\n".join(map(change_in_words, step.changes)))]

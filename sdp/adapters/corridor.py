@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from sdp.operators import Verdict
+from sdp.operators import Adapter, Verdict
 from sdp.trajectory import Attempt, Predicate, Trajectory
 
 
@@ -57,7 +57,7 @@ class Walker:
 
 
 @dataclass(frozen=True)
-class CorridorAdapter:
+class CorridorAdapter(Adapter[Walker, str, str]):
     """SDP's operators for the corridor: one predicate a room, checked against the room that the world names."""
 
     world: Corridor
@@ -69,13 +69,13 @@ class CorridorAdapter:
     def propose(self, state: Walker, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
         return rooms(state.room + len(planned) + 1, self.world.length)
 
-    def realize(self, state: Walker, target: Predicate, failures: Sequence[Attempt]) -> str:
+    def realize(self, state: Walker, target: Predicate, failures: Sequence[Attempt], view: Any) -> str:
         return "go east"
 
     def act(self, action: str) -> str:
         return self.world.step(action)
 
-    def validate(self, tail: Sequence[Predicate], observation: str) -> Verdict:
+    def validate(self, tail: Sequence[Predicate], observation: str, failures: Sequence[Attempt]) -> Verdict:
         room = room_of(observation)
         reached = [predicate.about["room"] <= room for predicate in tail]
         k = reached.index(False) if False in reached else len(reached)
@@ -84,7 +84,7 @@ class CorridorAdapter:
     def advance(self, state: Walker, certified: Sequence[Predicate], observation: str) -> Walker:
         return Walker(room_of(observation))
 
-    def replan(self, state: Walker, goal: Predicate, trajectory: Trajectory) -> Sequence[Predicate]:
+    def replan(self, state: Walker, goal: Predicate, trajectory: Trajectory, view: Any) -> Sequence[Predicate]:
         return trajectory.plans[-1].predicates[trajectory.certified :]
 
 

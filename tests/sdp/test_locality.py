@@ -13,6 +13,7 @@ import pytest
 
 from lab.models.backbone import Ledger
 from lab.models.connect import connect
+from sdp.adapters.cellar import Cellar, CellarAdapter
 from sdp.adapters.corridor import Corridor, CorridorAdapter, Walker, rolls
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
 from sdp.loop import Settings, _Log, run_episode
@@ -24,11 +25,14 @@ from worlds.travelplanner.world import TravelPlanner
 READS = {
     "start": [],
     "propose": ["state", "goal", "planned"],
-    "realize": ["state", "target", "failures"],
+    "view": [],
+    "realize": ["state", "target", "failures", "view"],
     "act": ["action"],
-    "validate": ["tail", "observation"],
+    "ended": ["observation"],
+    "validate": ["tail", "observation", "failures"],
     "advance": ["state", "certified", "observation"],
-    "replan": ["state", "goal", "trajectory"],
+    "replan": ["state", "goal", "trajectory", "view"],
+    "finalize": ["state", "goal", "trajectory", "view"],
 }
 HISTORY = (Trajectory, Plan, Transition, _Log)
 
@@ -37,7 +41,7 @@ class Leak(AssertionError):
     """An operator could have read the history."""
 
 
-@pytest.mark.parametrize("adapter", [Adapter, TravelPlannerAdapter, CorridorAdapter])
+@pytest.mark.parametrize("adapter", [Adapter, TravelPlannerAdapter, CorridorAdapter, CellarAdapter])
 @pytest.mark.parametrize("operator", READS)
 def test_each_operator_takes_what_definition_1_gives_it_and_no_more(adapter: type, operator: str) -> None:
     parameters = inspect.signature(getattr(adapter, operator)).parameters
@@ -79,23 +83,35 @@ class Watched:
     def propose(self, state: Any, goal: Predicate, planned: Sequence[Predicate]) -> Any:
         return self._local("propose", (), state, goal, planned)
 
-    def realize(self, state: Any, target: Predicate, failures: Sequence[Attempt]) -> Any:
-        return self._local("realize", failures, state, target, failures)
+    def view(self) -> Any:
+        return self._local("view", ())
+
+    def realize(self, state: Any, target: Predicate, failures: Sequence[Attempt], view: Any) -> Any:
+        return self._local("realize", failures, state, target, failures, view)
 
     def act(self, action: Any) -> Any:
         return self.inner.act(action)
 
-    def validate(self, tail: Sequence[Predicate], observation: Any) -> Verdict:
-        return self._local("validate", (), tail, observation)
+    def ended(self, observation: Any) -> bool:
+        return self._local("ended", (), observation)
+
+    def validate(self, tail: Sequence[Predicate], observation: Any, failures: Sequence[Attempt]) -> Verdict:
+        return self._local("validate", failures, tail, observation, failures)
 
     def advance(self, state: Any, certified: Sequence[Predicate], observation: Any) -> Any:
         return self._local("advance", (), state, certified, observation)
 
-    def replan(self, state: Any, goal: Predicate, trajectory: Trajectory) -> Any:
-        self.calls["replan"] = self.calls.get("replan", 0) + 1
-        held = reachable([state, goal, trajectory], self.known)
-        assert any(isinstance(thing, Attempt) for thing in held), "Replan cannot reach the attempts"
-        return self.inner.replan(state, goal, trajectory)
+    def replan(self, state: Any, goal: Predicate, trajectory: Trajectory, view: Any) -> Any:
+        return self._beyond("replan", state, goal, trajectory, view)
+
+    def finalize(self, state: Any, goal: Predicate, trajectory: Trajectory, view: Any) -> Any:
+        return self._beyond("finalize", state, goal, trajectory, view)
+
+    def _beyond(self, name: str, *arguments: Any) -> Any:
+        self.calls[name] = self.calls.get(name, 0) + 1
+        held = reachable(arguments, self.known)
+        assert any(isinstance(thing, Attempt) for thing in held), f"{name} cannot reach the attempts"
+        return getattr(self.inner, name)(*arguments)
 
     def _local(self, name: str, allowed: Sequence[Attempt], *arguments: Any) -> Any:
         self.calls[name] = self.calls.get(name, 0) + 1
@@ -114,15 +130,22 @@ def test_no_operator_of_the_corridor_can_reach_the_history() -> None:
     assert all(watched.calls[name] for name in ("propose", "realize", "validate", "advance", "replan"))
 
 
+def test_no_operator_of_the_cellar_can_reach_the_history() -> None:
+    watched = Watched(CellarAdapter(Cellar([0, 0, 2, 0, 0, 0, 1, 0, 0], wanted=9)))
+    trajectory = run_episode("search", watched, Settings(budget=1, step_cap=8))
+    assert trajectory.forced and trajectory.replans and trajectory.transitions
+    assert all(watched.calls[name] for name in READS if name not in ("start", "act"))
+
+
 @dataclass(frozen=True)
 class Remembering(CorridorAdapter):
     """Keeps what Replan was given."""
 
     memory: list[Any] = field(default_factory=list)
 
-    def replan(self, state: Walker, goal: Predicate, trajectory: Trajectory) -> Sequence[Predicate]:
+    def replan(self, state: Walker, goal: Predicate, trajectory: Trajectory, view: Any) -> Sequence[Predicate]:
         self.memory.append(trajectory)
-        return super().replan(state, goal, trajectory)
+        return super().replan(state, goal, trajectory, view)
 
 
 @dataclass(frozen=True)
@@ -131,9 +154,9 @@ class Hoarding(CorridorAdapter):
 
     keep: Callable[[Sequence[Attempt]], None] = print
 
-    def realize(self, state: Walker, target: Predicate, failures: Sequence[Attempt]) -> str:
+    def realize(self, state: Walker, target: Predicate, failures: Sequence[Attempt], view: Any) -> str:
         self.keep(failures)
-        return super().realize(state, target, failures)
+        return super().realize(state, target, failures, view)
 
 
 def hoard() -> Callable[[Sequence[Attempt]], None]:

@@ -154,7 +154,9 @@ def test_a_propose_that_never_arrives_at_the_goal_is_an_error(proposed: list[Pre
 
 
 def test_a_malformed_answer_to_realize_is_a_failed_attempt_without_an_action() -> None:
-    def realize(adapter: CorridorAdapter, state: Walker, target: Predicate, failures: Sequence[Attempt]) -> str:
+    def realize(
+        adapter: CorridorAdapter, state: Walker, target: Predicate, failures: Sequence[Attempt], view: Any
+    ) -> str:
         return "go east" if failures else malformed()
 
     trajectory = changed("realize", realize, [3])
@@ -209,11 +211,15 @@ def test_realize_is_given_exactly_the_rejected_attempts_at_its_target_from_its_s
 ) -> None:
     given_failures: list[tuple[Attempt, ...]] = []
 
-    def realize(adapter: CorridorAdapter, state: Walker, target: Predicate, failures: Sequence[Attempt]) -> str:
+    def realize(
+        adapter: CorridorAdapter, state: Walker, target: Predicate, failures: Sequence[Attempt], view: Any
+    ) -> str:
         given_failures.append(tuple(failures))
         return "go east"
 
-    def replan(adapter: CorridorAdapter, state: Walker, goal: Predicate, trajectory: Trajectory) -> list[Predicate]:
+    def replan(
+        adapter: CorridorAdapter, state: Walker, goal: Predicate, trajectory: Trajectory, view: Any
+    ) -> list[Predicate]:
         # Every second plan says the same in other words, so that targets go and come back.
         words = {"words": "One stands in room"} if other and len(trajectory.plans) % 2 else {}
         return [in_room(room, **words) for room in range(state.room + 1, adapter.world.length)] + [goal]
@@ -236,7 +242,9 @@ def test_the_history_goes_on_after_replan_where_the_target_stays() -> None:
 def test_replan_sees_the_attempts_that_failed() -> None:
     seen: list[Trajectory] = []
 
-    def replan(adapter: CorridorAdapter, state: Walker, goal: Predicate, trajectory: Trajectory) -> list[Predicate]:
+    def replan(
+        adapter: CorridorAdapter, state: Walker, goal: Predicate, trajectory: Trajectory, view: Any
+    ) -> list[Predicate]:
         seen.append(trajectory)
         return rooms(state.room + 1, 3)
 
@@ -247,7 +255,9 @@ def test_replan_sees_the_attempts_that_failed() -> None:
 def test_failed_attempts_never_change_the_state() -> None:
     states: list[Any] = []
 
-    def realize(adapter: CorridorAdapter, state: Walker, target: Predicate, failures: Sequence[Attempt]) -> str:
+    def realize(
+        adapter: CorridorAdapter, state: Walker, target: Predicate, failures: Sequence[Attempt], view: Any
+    ) -> str:
         states.append(state)
         return "dance" if not failures else "go east"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from scipy.stats import kstest
@@ -36,7 +37,7 @@ class Nostalgic(CorridorAdapter):
 
     been: list[int] = field(default_factory=list)
 
-    def realize(self, state: Walker, target: Predicate, failures: Sequence[Attempt]) -> str:
+    def realize(self, state: Walker, target: Predicate, failures: Sequence[Attempt], view: Any) -> str:
         self.been.append(state.room)
         return "creep east" if 2 in self.been[:-1] else "go east"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -88,7 +89,7 @@ def test_the_predicate_a_run_is_stuck_at_has_its_rejections() -> None:
 
 def test_rejections_at_a_target_that_replan_gave_up_are_not_its_successors() -> None:
     class Elsewhere(CorridorAdapter):
-        def replan(self, state: Walker, goal: Predicate, trajectory: Trajectory) -> Sequence[Predicate]:
+        def replan(self, state: Walker, goal: Predicate, trajectory: Trajectory, view: Any) -> Sequence[Predicate]:
             return [in_room(2, "One stands in room"), goal]
 
     table = credit([run_episode("walk", Elsewhere(Corridor(3, [0, 0, 2, 1])), Settings(budget=1))])

@@ -49,7 +49,7 @@ from sdp.adapters.travelplanner.trip import (
 )
 from sdp.adapters.travelplanner.undo import frugal, undoing_tail
 from sdp.adapters.travelplanner.validators import REOPEN, Report, fault
-from sdp.operators import Verdict
+from sdp.operators import Adapter, Verdict
 from sdp.trajectory import Attempt, Predicate, Trajectory
 from worlds.travelplanner.tasks import TripTask
 from worlds.travelplanner.world import TravelPlanner
@@ -105,7 +105,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class TravelPlannerAdapter:
+class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
     """One task at the desk. Frozen; during an episode only the world, the accounts and the listings found change."""
 
     task: TripTask
@@ -132,7 +132,7 @@ class TravelPlannerAdapter:
         plan = state_plan(self.task, route, self.policy.every_meal, self.policy.order == "numbered")
         return plan[len(planned) :]
 
-    def realize(self, state: TripState, target: Predicate, failures: Sequence[Attempt]) -> Choice:
+    def realize(self, state: TripState, target: Predicate, failures: Sequence[Attempt], view: Any) -> Choice:
         """Filter the options, let the backbone select; meals slot by slot inside one predicate."""
         if target.kind == REOPEN:
             return Choice((), None)
@@ -159,7 +159,7 @@ class TravelPlannerAdapter:
         step = self.world.step(f"Check[{json.dumps({'slots': slots, 'draft': action.draft})}]")
         return Report(action.decisions, step.text, step.facts, searches=action.searches)
 
-    def validate(self, tail: Sequence[Predicate], observation: Report) -> Verdict:
+    def validate(self, tail: Sequence[Predicate], observation: Report, failures: Sequence[Attempt]) -> Verdict:
         """One predicate at a time: each slot wants a selection of its own, so nothing ever cascades here."""
         problem = fault(tail[0], observation)
         return Verdict(0, problem) if problem else Verdict(1, "certified")
@@ -171,7 +171,7 @@ class TravelPlannerAdapter:
             return state.reopen((day, slot) for day, slot in head.about["slots"])
         return _routed(state, head).decide(observation.decisions)
 
-    def replan(self, state: TripState, goal: Predicate, trajectory: Trajectory) -> Sequence[Predicate]:
+    def replan(self, state: TripState, goal: Predicate, trajectory: Trajectory, view: Any) -> Sequence[Predicate]:
         """Retry only (A.2): the same tail again; with `policy.undo`, first decide anew what costs more than it must."""
         plan = trajectory.plans[-1].predicates
         rest = plan[trajectory.certified :]

@@ -59,7 +59,7 @@ def validated(predicate: Predicate, *decisions: Decision, task: TripTask = TASK,
     world.reset(task)
     adapter = TravelPlannerAdapter(task, world, connect("rules"))
     draft = itinerary(replace(before, task=task).decide(decisions))
-    return adapter.validate([predicate], adapter.act(Choice(decisions, draft, submit=predicate.kind == RENDER)))
+    return adapter.validate([predicate], adapter.act(Choice(decisions, draft, submit=predicate.kind == RENDER)), [])
 
 
 def way(day: int, mode: str) -> Decision:
