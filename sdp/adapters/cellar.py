@@ -17,7 +17,9 @@ from worlds.base import EpisodeOver, Step
 
 
 class Cellar:
-    """rooms: the coins in each, None for a pit; behind the last one is the way out. wanted: coins for a full score."""
+    """Rooms from 1 on, before them the stairs, 0. rooms: the coins in each, None for a pit; behind the last one is the
+    way out. wanted: coins for a full score.
+    """
 
     def __init__(self, rooms: Iterable[int | None], wanted: int) -> None:
         self.wanted, self.done = wanted, False
@@ -36,8 +38,10 @@ class Cellar:
             coins = next(self._rooms, None)
             self.room, self.here, self.done = self.room + 1, coins or 0, coins is None
             return self._answer("You are out of the cellar." if self.done else "The door falls shut behind you.")
-        self.done = action == "leave"
-        return self._answer("You climb out." if self.done else f"Nobody here knows how to {action}.")
+        if action == "leave":
+            self.room, self.here, self.done = 0, 0, True
+            return self._answer("You climb out.")
+        return self._answer(f"Nobody here knows how to {action}.")
 
     def view(self) -> dict[str, Any]:
         """What is seen where one stands."""
