@@ -74,22 +74,21 @@ def run_episode(
     it ends the episode.
     """
     state, goal = adapter.start()  # L.1
-    log = _Log(task, goal, settings, ledger, state)
-    view = log.view(adapter.view())  # no part of Algorithm 1: A.3's "state snapshot", see sdp.operators
+    log = _Log(task, goal, settings, ledger, state, adapter.view)
     plan = log.plan("propose", _build_plan(adapter, settings, state, goal), start=0)  # L.2-3
     if plan[-1:] != (goal,):
-        return _stopped("malformed plan", adapter, state, goal, view, log)
+        return _stopped("malformed plan", adapter, state, goal, log)
     cursor, r = 0, 0  # L.4
     failures: tuple[Attempt, ...] = ()
     while cursor < len(plan):  # L.5
         if watch:
             watch(log.trajectory())
         if log.steps >= settings.step_cap:
-            return _stopped("step cap", adapter, state, goal, view, log)
+            return _stopped("step cap", adapter, state, goal, log)
         tail = plan[cursor:]
+        view = log.view()  # no part of Algorithm 1: A.3's "state snapshot", see sdp.operators
         action, observation, verdict = _attempt(adapter, settings, state, tail, _at(tail[0], failures), view)  # L.6-8
         attempt = log.attempt(cursor, tail[0], action, observation, verdict)
-        view = log.view(adapter.view())
         if verdict.k >= 1:  # L.9
             state = adapter.advance(state, tail[: verdict.k], observation)  # L.10-11
             log.transition(state, attempt)  # L.12
@@ -100,10 +99,10 @@ def run_episode(
             return log.trajectory("world ended")
         if verdict.k == 0 and settings.spent(r):  # L.16
             if not settings.replan:
-                return _stopped("budget", adapter, state, goal, view, log)
-            new = _new_plan(adapter, settings, state, goal, view, log, plan, cursor)  # L.17
+                return _stopped("budget", adapter, state, goal, log)
+            new = _new_plan(adapter, settings, state, goal, log, plan, cursor)  # L.17
             if not new:
-                return _stopped("malformed plan", adapter, state, goal, view, log)
+                return _stopped("malformed plan", adapter, state, goal, log)
             plan, r = new, 0  # L.18
     return log.trajectory("goal")  # L.22
 
@@ -125,13 +124,14 @@ def _build_plan(
 
 
 def _new_plan(
-    adapter: Adapter[Any, Any, Any], settings: Settings, state: Any, goal: Predicate, view: Any, log: _Log,
+    adapter: Adapter[Any, Any, Any], settings: Settings, state: Any, goal: Predicate, log: _Log,
     plan: tuple[Predicate, ...], cursor: int,
 ) -> tuple[Predicate, ...]:  # fmt: skip
     """L.17: the plan with a tail from Replan; empty if the budget is spent on answers that do not lead to the goal."""
     for malformed in count(1):
         try:
-            tail, fault = _up_to(goal, adapter.replan(state, goal, log.trajectory(), view)), "not a plan to the goal"
+            tail = _up_to(goal, adapter.replan(state, goal, log.trajectory(), log.view()))
+            fault = "not a plan to the goal"
         except MalformedAnswer as error:
             tail, fault = (), f"malformed answer: {error}"
         if tail[-1:] == (goal,):
@@ -142,18 +142,15 @@ def _new_plan(
     return ()
 
 
-def _stopped(
-    end: str, adapter: Adapter[Any, Any, Any], state: Any, goal: Predicate, view: Any, log: _Log
-) -> Trajectory:
+def _stopped(end: str, adapter: Adapter[Any, Any, Any], state: Any, goal: Predicate, log: _Log) -> Trajectory:
     """The trajectory where the loop stops short of the goal, with the answer that the adapter forces there (A.4)."""
     action, observation, reason = None, None, ""
     try:
-        action = adapter.finalize(state, goal, log.trajectory(), view)
+        action = adapter.finalize(state, goal, log.trajectory(), log.view())
     except MalformedAnswer as error:
         reason = f"malformed answer: {error}"
     if action is not None:
         observation = adapter.act(action)
-        log.view(adapter.view())
     return log.trajectory(end, log.forced(action, observation, reason))
 
 
@@ -192,21 +189,24 @@ def _at(target: Predicate, failures: Sequence[Attempt]) -> tuple[Attempt, ...]:
 class _Log:
     """Collects the trajectory of a running episode; operators only ever get the frozen copy that `trajectory` gives."""
 
-    def __init__(self, task: str, goal: Predicate, settings: Settings, ledger: Ledger | None, state: Any) -> None:
+    def __init__(
+        self, task: str, goal: Predicate, settings: Settings, ledger: Ledger | None, state: Any, view: Callable[[], Any]
+    ) -> None:
         self._task, self._goal, self._settings = task, goal, asdict(settings)
         self._ledger, self._booked = ledger, 0
         self._states = [plain(state)]
         self._plans: list[Plan] = []
         self._attempts: list[Attempt] = []
         self._transitions: list[Transition] = []
-        self._views: list[Any] = []
+        self._view, self._views = view, list[Any]()
 
     @property
     def steps(self) -> int:
         return len(self._attempts)
 
-    def view(self, view: Any) -> Any:
-        """Note what the world shows, where that is new."""
+    def view(self) -> Any:
+        """What the world shows now; noted where it is new."""
+        view = self._view()
         shown = plain(view)
         if shown is not None and self._views[-1:] != [shown]:
             self._views.append(shown)
@@ -235,6 +235,7 @@ class _Log:
         return Forced(plain(action), plain(observation), reason, self._cost()) if action is not None or reason else None
 
     def trajectory(self, end: str = "running", forced: Forced | None = None) -> Trajectory:
+        self.view()
         return Trajectory(
             task=self._task, goal=self._goal, settings=self._settings,
             states=tuple(self._states), plans=tuple(self._plans), attempts=tuple(self._attempts),

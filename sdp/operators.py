@@ -7,10 +7,11 @@ An adapter keeps nothing between calls but its configuration, its backbone and i
 
 By Definition 1 only Validate reads what the environment emits, and by A.1 a failed attempt changes no state; yet A.3
 has a "state snapshot" that follows the simulator after each action. Both hold here, since they are two things. The
-certified state is Algorithm 1's s_t and changes by certification alone. The snapshot is the `view`: asked for after
-each action, certified or not, and handed to Realize and Replan beside the state. In a world that moves by itself or by
-rejected actions, s_t alone would leave Realize where it was long ago; with the view, Proposition 1 needs one assumption
-more, that what the world shows depends on the past through (s_t, plan tail) alone. `sdp.markov` tests whether it does.
+certified state is Algorithm 1's s_t and changes by certification alone. The snapshot is the `view`: asked for before
+each Realize and Replan, whatever became of the last action, and handed to them beside the state. In a world that moves
+by itself or by rejected actions, s_t alone would leave Realize where it was long ago. With the view, Proposition 1
+needs one assumption more: what the world shows depends on the past through (s_t, plan tail) alone. `sdp.markov` tests
+whether it does.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ class Adapter(Protocol[State, Action, Observation]):
     def view(self) -> Any:
         """What the world shows now, apart from its answer to the last action: a room, an inventory, a score, evidence.
 
-        Asked for after `start` and after each action. None, or anything that `sdp.loop.plain` turns into JSON values.
+        Asked for whenever an operator is given it, and at the end. None, or anything that `sdp.loop.plain` turns into
+        JSON values.
         """
         return None
 

@@ -55,6 +55,7 @@ class Erratic(CellarAdapter):
         self, state: Purse, goal: Predicate, trajectory: Trajectory, view: Mapping[str, Any]
     ) -> Sequence[Predicate]:
         self._note("replan", state, view)
+        self.world.here = self.random.randint(0, 2)  # as evidence that A.4's Replan gathers
         tail = super().replan(state, goal, trajectory, view)
         return self._or_malformed(self.random.choice([tail, [goal], tail[:-1]]))
 
