@@ -187,8 +187,11 @@ UNSAID: Mapping[str, tuple[Any, ...]] = {"view": (None,), "views": ((),), "force
 
 def _fields(record: Any) -> dict[str, Any]:
     # dataclasses.asdict copies every value in depth, which takes longer than the whole loop.
-    values = ((name, getattr(record, name)) for name in record.__slots__)
-    return {name: value for name, value in values if value not in UNSAID.get(name, ())}
+    values = {name: getattr(record, name) for name in record.__slots__}
+    for name, unsaid in UNSAID.items():
+        if name in values and values[name] in unsaid:
+            del values[name]
+    return values
 
 
 def _plan(value: Mapping[str, Any]) -> Plan:
