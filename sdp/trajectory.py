@@ -141,8 +141,8 @@ class Trajectory:
     @property
     def cost(self) -> Cost:
         """Calls and tokens of the whole episode."""
-        forced = [self.forced] * (self.forced is not None)
-        costs = [each.cost for part in (self.plans, self.attempts, forced) for each in part]
+        costs = [*(plan.cost for plan in self.plans), *(attempt.cost for attempt in self.attempts)]
+        costs += [self.forced.cost] if self.forced else []
         return sum(costs, Cost())
 
     def to_json(self) -> dict[str, Any]:
@@ -197,7 +197,7 @@ def _fields(record: Any) -> dict[str, Any]:
 def _plan(value: Mapping[str, Any]) -> Plan:
 
     predicates = tuple(Predicate(**predicate) for predicate in value["predicates"])
-    return Plan(**value | {"predicates": predicates, "cost": Cost(**value["cost"])})
+    return Plan(**{**value, "predicates": predicates, "cost": Cost(**value["cost"])})
 
 
 def write_jsonl(trajectories: Iterable[Trajectory], path: Path) -> None:
