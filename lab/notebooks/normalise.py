@@ -97,10 +97,9 @@ def _clean_output(output: NotebookNode) -> bool:
         output.traceback = [_clean_text(line) for line in output.traceback]
         return True
     # What stands in for a widget where no kernel runs stays; the text that names it alone does not.
-    if output.get("metadata", {}).get(PASSING) or (
-        output.data.pop(WIDGET, None) and set(output.data) <= {"text/plain"}
-    ):
+    if output.get("metadata", {}).get(PASSING) or {*output.data} <= {WIDGET, "text/plain"} and WIDGET in output.data:
         return False
+    output.data.pop(WIDGET, None)
     for kind, content in output.data.items():
         output.data[kind] = _clean_content(kind, content)
     return True

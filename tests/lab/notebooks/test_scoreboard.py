@@ -16,6 +16,7 @@ from lab.notebooks.scoreboard import Cell, Entry, Stored
 from lab.results import figures, tables
 
 PAPERS = {"1_sdp": "SDP", "2_statefactory": "StateFactory", "3_procllm": "ProcLLM"}
+EXPLORING = "4_explore"  # whose notebooks are of no table
 ITEM = re.compile(r"(?:Table|Figure) (?:[A-Z]\.)?\d+")
 LISTED = scoreboard.entries()
 ITEMS = {(entry.paper, item): entry for entry in LISTED for item in entry.items}
@@ -26,13 +27,14 @@ def test_every_notebook_and_what_its_title_names_is_listed() -> None:
     places = {entry.notebook for entry in LISTED}
     for path in committed():
         folder, _, _ = (name := name_of(path)).partition("/")
-        assert name in {LAST, *places}
+        assert name in {LAST, *places} or folder == EXPLORING
         for item in ITEM.findall(read(path).cells[0].source.splitlines()[0]):
             assert name in (ITEMS[PAPERS[folder], item].notebook, LAST), f"{item} is listed with another notebook"
 
 
 def test_every_table_and_figure_that_has_expectations_or_published_numbers_is_listed() -> None:
-    assert {entry.notebook for entry in expected.expectations()} <= {LAST, *(entry.notebook for entry in LISTED)}
+    reported = {entry.notebook for entry in expected.expectations() if not entry.notebook.startswith(EXPLORING)}
+    assert reported <= {LAST, *(entry.notebook for entry in LISTED)}
     papers = {paper.lower(): paper for paper in PAPERS.values()}
     for path in published_data().glob("*_tables.csv"):
         with path.open() as file:

@@ -126,7 +126,7 @@ def test_a_changed_training_stands_beside_the_preset_s_on_the_same_pairs(distanc
 
 def test_table_6_is_beside_the_presets() -> None:
     lines = reward_models.settings().set_index("setting")
-    assert lines.loc["learning rate", "preset paper"] == 1e-5 and lines.loc["LoRA alpha", "published"] == "32"
+    assert lines.loc["learning rate", "preset paper"] == "1e-05" and lines.loc["LoRA alpha", "published"] == "32"
 
 
 def test_where_nothing_is_kept_an_error_says_where_it_should_be(tmp_path: Path) -> None:
