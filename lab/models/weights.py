@@ -48,6 +48,15 @@ def named(name: str) -> Model:
     return model
 
 
+def seconds_of(name: str, runtime: str, tokens_in: float, tokens_out: float) -> float | None:
+    """How long a local model takes at its speed in weights.yaml; None where it has none.
+
+    At most: prompts' shared beginnings are read once, and the tokens count them each time.
+    """
+    speed = named(name).speeds.get(runtime)
+    return tokens_in / speed[0] + tokens_out / speed[1] if speed else None
+
+
 def located(name: str) -> Path:
     """The model's file or folder. Raises MissingModel, naming the line that gets it."""
     model = named(name)
