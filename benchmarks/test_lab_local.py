@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from lab.models import local, weights
-from lab.models.local import Serving, served
+from lab.models.local import Serving, loaded
 
 ANSWER_TOKENS = 20
 LEAST_SAVING = 3.0  # times as fast, at least, as the same length read anew
@@ -35,7 +35,7 @@ def client(request: pytest.FixtureRequest, threads: int) -> Iterator[Any]:
     from openai import OpenAI
 
     local.stop()
-    with OpenAI(base_url=served(Serving(request.param, 4096, threads)), api_key="none") as openai:
+    with OpenAI(base_url=loaded(Serving(request.param, 4096, threads)).url, api_key="none") as openai:
         yield openai
     local.stop()
 

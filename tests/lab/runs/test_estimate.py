@@ -72,6 +72,14 @@ def test_the_report_scales_to_episodes_and_workers(tmp_path: Path, capsys: pytes
     assert "100 episodes: 5.00 dollars [5.00, 5.00]\n  1.0 hours" in capsys.readouterr().out
 
 
+def test_a_local_model_is_free_and_takes_the_seconds_of_its_runtime(tmp_path: Path) -> None:
+    run = recorded(tmp_path / "run", {"realize": took(3, 11_100, 160, 500.0)})
+    fast, slow = (estimate(run, f"local:qwen2.5-coder-0.5b?runtime={name}").total for name in ("openvino", "llama.cpp"))
+    assert fast.usd.value == slow.usd.value == 0
+    assert fast.seconds and slow.seconds and slow.seconds.value == pytest.approx(11_100 / 111 + 160 / 16)
+    assert slow.seconds.value > 3 * fast.seconds.value
+
+
 def test_what_rules_answered_is_left_out_and_said_to_be(tmp_path: Path) -> None:
     ruled = took(10, 0, 0, 0.5) | {"paths": {"rules": 9, "corrupted": 1}}
     model = took(4, 1000, 100, 6.0, cached=2)
