@@ -135,8 +135,8 @@ class Endpoint:
 
         Done before the first question, and by whoever wants to know earlier. Raises EndpointUnavailable.
         """
-        client = self._sending()
-        if isinstance(client, Client) and self._local is None:
+        # Else it is a model of our own, which is loaded when it is asked.
+        if self._local is None and isinstance(client := self._sending(), Client):
             try_out(client, self.address, self.engine.name)
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:

@@ -42,7 +42,7 @@ class Serving(NamedTuple):
     runtime: str = LLAMA
 
 
-_loaded: dict[tuple[int, Serving], Chat] = {}  # by process, too: a fork has none of its parent's threads
+_loaded: dict[tuple[int, Serving], Any] = {}  # by process, too: a fork has none of its parent's threads
 _starting = threading.Lock()
 
 
@@ -112,7 +112,9 @@ def loaded(serving: Serving) -> Chat:
 def stop() -> None:
     """Unload this process's models; backbones made before are of no more use."""
     with _starting:
-        _loaded.clear()
+        for key in list(_loaded):
+            if key[0] == os.getpid():
+                _loaded.pop(key).close()
 
 
 def _forget() -> None:
@@ -124,7 +126,7 @@ def _forget() -> None:
 os.register_at_fork(after_in_child=_forget)
 
 
-def _start(serving: Serving) -> Chat:
+def _start(serving: Serving) -> Any:
     model, package = weights.named(serving.model), PACKAGES[serving.runtime]
     try:
         return STARTS[serving.runtime](model, serving)

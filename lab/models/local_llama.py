@@ -27,6 +27,10 @@ class Served(Client):
         self.url = f"{server.listening_address}/v1"
         super().__init__(own=True, base_url=self.url, api_key="none")  # on this machine: no key is told
 
+    def close(self) -> None:
+        """Stop the server, whoever still has this client."""
+        self.server = None
+
 
 def start(model: Model, serving: Serving) -> Served:
     """Load the model and serve it. Raises WrongHash, ImportError, and RuntimeError with the library's words."""

@@ -93,6 +93,11 @@ class Loaded:
             future.cancel()
             raise
 
+    def close(self) -> None:
+        """Give the memory back, when the question under way is answered."""
+        self._queue.shutdown(cancel_futures=True)
+        self._pipe = None
+
     def _answer(self, request: Mapping[str, Any], stopped: threading.Event) -> bytes:
         tokenizer, going = self._pipe.get_tokenizer(), self._genai.StreamingStatus
         text = tokenizer.apply_chat_template(list(request["messages"]), add_generation_prompt=True)
