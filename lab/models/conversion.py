@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.models import weights
-from lab.models.weight_sources import Model, Report, WrongHash, sha256_of
+from lab.models.weight_sources import Model, Report, sha256_of
 
 RECORD = "conversion.json"
 Q8_0 = "q8_0.gguf"
@@ -46,17 +46,18 @@ def converted(model: Model, report: Report) -> Path:
     Raises WrongHash, NotConverted, OSError.
     """
     folder, staging = folder_of(model), weights.folder() / f".{model.name}.openvino"
+    if not fault(model):  # asked before the lock, too: the folder may be one that only its owner writes to
+        return folder
     with open(f"{staging}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # the system frees it, too, when a process is killed
-        why = fault(model)
-        if not why:
+        if not (why := fault(model)):
             return folder
         report(f"{model.name} is converted for OpenVINO, once, in a minute or two ({why})")
         shutil.rmtree(staging, ignore_errors=True)  # of one that was killed
         staging.mkdir(parents=True)
         try:
             weights.checked(model, weights.folder())
-            _convert(model, staging)
+            _convert(model, staging, lock.fileno())
             shutil.rmtree(folder, ignore_errors=True)
             os.replace(staging, folder)
         finally:
@@ -86,12 +87,17 @@ def _identity(model: Model) -> dict[str, str]:
     return {"source": source, "q8_0": model.q8_0, "openvino": version("openvino-genai")}
 
 
-def _convert(model: Model, staging: Path) -> None:
+def _convert(model: Model, staging: Path, lock: int) -> None:
     ends = write_q8_0(model.path, staging / Q8_0)
     found = sha256_of(staging / Q8_0)
     if found != model.q8_0:
-        raise WrongHash(f"{model.path.name} as Q8_0 has sha256 {found}, and {model.q8_0} is pinned in weights.yaml")
-    done = subprocess.run([sys.executable, "-c", SAVE, str(staging / Q8_0)], capture_output=True, text=True)
+        raise NotConverted(
+            f"{model.path.name} as Q8_0 has sha256 {found}, and {model.q8_0} is pinned in weights.yaml: the package "
+            f"gguf {version('gguf')} may write it otherwise than the one of requirements.txt"
+        )
+    # The child holds the lock, too: where this process is killed alone, it still writes to the staging folder.
+    command = [sys.executable, "-c", SAVE, str(staging / Q8_0)]
+    done = subprocess.run(command, capture_output=True, text=True, pass_fds=[lock])
     (staging / Q8_0).unlink()
     if done.returncode < 0:
         raise NotConverted(

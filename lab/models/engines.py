@@ -101,9 +101,8 @@ class Engine:
     @property
     def label(self) -> str:
         """What stands beside a number: the model's name for a local one, else the engine string; so for each part."""
-        runtime = (
-            ", openvino" if self.options.get("runtime") == OPENVINO else ""
-        )  # llama.cpp was there before, and alone
+        # llama.cpp, which was there first and alone, is not named.
+        runtime = f", {OPENVINO}" if self.options.get("runtime") == OPENVINO else ""
         own = f"{self.name} (local{runtime})" if self.kind == "local" else self.text
         return joined(own, {operator: other.label for operator, other in self.routes.items()})
 

@@ -64,7 +64,7 @@ def connect(engine: Engine, **settings: Any) -> Endpoint:
             f"The engine local lacks {' and '.join(lacking)}. These two lines add what it needs:\n"
             f"    {INSTALL}\n    python -m lab model get {model.name}"
         )
-    if runtime == OPENVINO and (why := local_openvino.unsupported() or cannot_convert(model)):
+    if runtime == OPENVINO and (why := unfit(engine)):
         raise MissingLocal(f"OpenVINO cannot run {model.name}: {why}. Take runtime={LLAMA} in the engine string")
     (sha256,) = model.files.values()
     address = local_openvino.address(sha256) if runtime == OPENVINO else f"sha256:{sha256}"
@@ -85,13 +85,16 @@ def runtime_of(engine: Engine) -> str:
     """The runtime that the engine states; else OpenVINO where it can answer, and llama.cpp elsewhere."""
     if "runtime" in engine.options:
         return engine.options["runtime"]
-    usable = find_spec(PACKAGES[OPENVINO]) and not local_openvino.unsupported()
-    return OPENVINO if usable and not cannot_convert(weights.named(engine.name)) else LLAMA
+    return OPENVINO if find_spec(PACKAGES[OPENVINO]) and not unfit(engine) else LLAMA
 
 
-def cannot_convert(model: weights.Model) -> str:
-    """Why a model has no form for OpenVINO, "" if it has."""
-    return "" if model.q8_0 else "weights.yaml pins no q8_0 of it"
+def unfit(engine: Engine) -> str:
+    """Why OpenVINO cannot run the engine on this machine, "" where nothing speaks against it."""
+    if not weights.named(engine.name).q8_0:
+        return "weights.yaml pins no q8_0 of it"
+    if (context := engine.options["context"]) > local_openvino.LONGEST:
+        return f"it reads at most {local_openvino.LONGEST} tokens, and context={context}"
+    return local_openvino.unsupported()
 
 
 def default_threads() -> int:
@@ -147,6 +150,7 @@ def _start(serving: Serving) -> Any:
     except OSError as error:
         raise MissingLocal(f"{model.name} cannot be read or converted in {weights.folder()}: {error}") from None
     except RuntimeError as error:
+        said = " ".join(str(error).split())
         raise MissingLocal(
-            f"{serving.runtime} cannot load {model.path}: {error} Is there memory for context={serving.context}?"
+            f"{serving.runtime} cannot load {model.path}: {said} Is there memory for context={serving.context}?"
         ) from None

@@ -2,6 +2,9 @@
 
 It reads prompts several times as fast as llama.cpp does. Its weights are Q8_0, made once of the pinned file
 (lab/models/conversion.py), so its answers are not llama.cpp's. It samples from all tokens unless `top_p` is given.
+What prompts begin with alike is read once, which moves probabilities in their last digits: a sampled answer, more
+easily than one at temperature 0, can depend on what was asked before. The same questions in the same order get the same
+answers.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 PACKAGE = "openvino-genai"
 TIMES_THE_FILE = 3.0  # memory that a loaded model takes, as a multiple of its weights' file
 SEEDS = 2**31
+LONGEST = 8192  # tokens; the tokenizer that OpenVINO makes of a GGUF file drops what comes after
 
 
 def address(sha256: str) -> str:
@@ -61,11 +65,14 @@ def free_memory() -> int | None:
         free = int(re.findall(r"MemAvailable:\s+(\d+)", Path("/proc/meminfo").read_text())[0]) * 1024
     except (OSError, IndexError):
         return None
+    container = Path("/sys/fs/cgroup")
     try:
-        limit, used = (int(Path(f"/sys/fs/cgroup/memory.{name}").read_text()) for name in ("max", "current"))
+        limit, used = (int((container / f"memory.{name}").read_text()) for name in ("max", "current"))
+        # What was read of files counts as used, and is given up when memory is short.
+        cached = sum(map(int, re.findall(r"^(?:in)?active_file (\d+)", (container / "memory.stat").read_text(), re.M)))
     except (OSError, ValueError):  # no container, or "max": no limit
         return free
-    return min(free, limit - used)
+    return min(free, limit - used + cached)
 
 
 class Loaded:
@@ -101,24 +108,24 @@ class Loaded:
     def _answer(self, request: Mapping[str, Any], stopped: threading.Event) -> bytes:
         tokenizer, going = self._pipe.get_tokenizer(), self._genai.StreamingStatus
         text = tokenizer.apply_chat_template(list(request["messages"]), add_generation_prompt=True)
-        tokens = tokenizer.encode(text, add_special_tokens=False).input_ids.shape[1]
+        read = tokenizer.encode(text, add_special_tokens=False)
+        tokens = read.input_ids.shape[1]
         if tokens >= self._context:
             raise EndpointError(
-                f"The prompt takes {tokens} tokens and the engine has context={self._context}; state a larger one "
-                "in the engine string (…?context=N)"
+                f"The prompt takes {tokens:,} tokens or more and the engine has context={self._context}; state a "
+                f"larger one in the engine string (…?context=N), above {LONGEST} with runtime=llama.cpp"
             )
         config = self._settings(request, self._context - tokens)
         try:
-            result = self._pipe.generate(
-                [text], config, lambda piece: going.CANCEL if stopped.is_set() else going.RUNNING
-            )
+            result = self._pipe.generate(read, config, lambda _: going.CANCEL if stopped.is_set() else going.RUNNING)
         except RuntimeError as error:
             if "response_format" in request:
                 raise SchemaNotTaken(str(error)) from None
             raise EndpointError(f"OpenVINO could not answer: {error}") from None
         cut = result.finish_reasons[0] == self._genai.GenerationFinishReason.LENGTH
-        counts = {"prompt_tokens": tokens, "completion_tokens": result.perf_metrics.get_num_generated_tokens()}
-        choice = {"message": {"content": result.texts[0]}, "finish_reason": "length" if cut else "stop"}
+        written = result.tokens[0]
+        counts = {"prompt_tokens": tokens, "completion_tokens": len(written)}
+        choice = {"message": {"content": tokenizer.decode(written)}, "finish_reason": "length" if cut else "stop"}
         return json.dumps({"choices": [choice], "usage": counts}).encode()
 
     def _settings(self, request: Mapping[str, Any], room: int) -> Any:

@@ -48,13 +48,13 @@ def named(name: str) -> Model:
     return model
 
 
-def seconds_of(name: str, runtime: str, tokens_in: float, tokens_out: float) -> float | None:
-    """How long a local model takes at its speed in weights.yaml; None where it has none.
+def seconds_of(name: str, runtime: str, tokens_in: float, tokens_out: float) -> float:
+    """How long a model that answers takes at its speed in weights.yaml, on two cores of a server.
 
     At most: prompts' shared beginnings are read once, and the tokens count them each time.
     """
-    speed = named(name).speeds.get(runtime)
-    return tokens_in / speed[0] + tokens_out / speed[1] if speed else None
+    reading, writing = named(name).speeds[runtime]
+    return tokens_in / reading + tokens_out / writing
 
 
 def located(name: str) -> Path:

@@ -17,7 +17,7 @@ from lab.runs.catalogue import find
 from lab.runs.manifest import Manifest
 from lab.runs.run import read_lines
 
-Speed = Callable[[float, float], float | None]  # tokens in and out -> seconds
+Speed = Callable[[float, float], float]  # tokens in and out -> seconds
 COUNTED = ("calls", "tokens_in", "tokens_out")
 
 
@@ -116,14 +116,11 @@ def _sum(operators: Mapping[str, Mapping[str, Any]], name: str) -> float:
 
 def _share(operator: str, episodes: Sequence[Any], rates: Mapping[str, float], speed: Speed | None) -> Share:
     columns = {name: [_sum(_operators(episode), name) for episode in episodes] for name in COUNTED}
-    pairs = zip(columns["tokens_in"], columns["tokens_out"], strict=True)
+    pairs = list(zip(columns["tokens_in"], columns["tokens_out"], strict=True))
     usd = bootstrap_mean([(into * rates["input"] + out * rates["output"]) / 1e6 for into, out in pairs])
     means = {name: sum(column) / len(episodes) for name, column in columns.items()}
-    if speed and speed(0, 0) is not None:
-        waited = [
-            speed(into, out) or 0.0 for into, out in zip(columns["tokens_in"], columns["tokens_out"], strict=True)
-        ]
-        return Share(operator, **means, usd=usd, seconds=bootstrap_mean(waited))
+    if speed:
+        return Share(operator, **means, usd=usd, seconds=bootstrap_mean([speed(into, out) for into, out in pairs]))
     took = [took for episode in episodes for took in _operators(episode).values()]
     calls, asked = (sum(t["calls"] - t["cached"] * skipped for t in took) for skipped in (0, 1))
     # As if no answer had come from the cache: a cache hit takes no time.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import multiprocessing
+import time
 from pathlib import Path
 
 import gguf
@@ -76,6 +77,14 @@ def test_a_model_is_converted_once_and_told(model: Model) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["conversion.json", "openvino_model.bin"]
 
 
+def test_a_conversion_that_is_whole_needs_no_folder_that_can_be_written_to(model: Model) -> None:
+    folder = converted(model, print)
+    lock = weights.folder() / ".toy.openvino.lock"
+    lock.unlink()
+    lock.mkdir()  # root may write anywhere: this cannot be opened by anyone
+    assert converted(model, print) == folder
+
+
 @pytest.mark.parametrize(
     ("file", "bytes_", "why"),
     [
@@ -101,7 +110,7 @@ def test_another_version_converts_again(model: Model, monkeypatch: pytest.Monkey
 
 
 def test_another_source_or_other_weights_are_refused_and_leave_nothing(model: Model) -> None:
-    with pytest.raises(WrongHash, match="as Q8_0 has sha256"):
+    with pytest.raises(NotConverted, match="as Q8_0 has sha256"):
         converted(Model(**{**vars(model), "q8_0": "0" * 64}), print)
     model.path.write_bytes(b"other")
     with pytest.raises(WrongHash, match="is pinned"):
@@ -124,6 +133,29 @@ def test_a_conversion_that_fails_says_why_and_leaves_nothing(
     with pytest.raises(NotConverted, match=why):
         converted(model, print)
     assert sorted(path.name for path in weights.folder().iterdir()) == [".toy.openvino.lock", "toy.gguf"]
+
+
+def test_after_a_kill_the_next_one_waits_for_what_is_still_being_written(
+    model: Model, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    code = """if True:
+        import pathlib, sys, time
+        log = open(LOG, "a", buffering=1)
+        print("begins", file=log)
+        time.sleep(0.5)
+        pathlib.Path(sys.argv[1]).with_name("openvino_model.bin").write_bytes(b"new")
+        print("ends", file=log)
+    """
+    saves(monkeypatch, code.replace("LOG", repr(str(log))))
+    killed = multiprocessing.get_context("fork").Process(target=converted, args=(model, print))
+    killed.start()
+    while killed.is_alive() and not (log.exists() and log.read_text()):
+        time.sleep(0.01)
+    killed.kill()
+    killed.join()
+    assert (converted(model, print) / "openvino_model.bin").read_bytes() == b"new" and not fault(model)
+    assert log.read_text().split() == ["begins", "ends"] * 2
 
 
 def test_of_two_processes_one_converts_and_the_other_waits(model: Model) -> None:

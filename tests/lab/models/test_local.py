@@ -117,6 +117,9 @@ def test_the_runtime_is_openvino_where_it_can_answer_and_llama_cpp_elsewhere(
     with pytest.raises(MissingLocal, match="lacks AVX2. Take runtime=llama.cpp"):
         connect(FAST)
     monkeypatch.setattr(local_openvino, "unsupported", lambda: "")
+    assert local.runtime_of(parse("local:smollm2-135m?context=8193")) == "llama.cpp"
+    with pytest.raises(MissingLocal, match="reads at most 8192 tokens, and context=8193"):
+        connect("local:smollm2-135m?context=8193&runtime=openvino")
     monkeypatch.setattr(local, "find_spec", lambda name: name == "xllamacpp" or None)
     assert local.runtime_of(plain) == "llama.cpp"
     with pytest.raises(MissingLocal, match="lacks the package openvino-genai"):
