@@ -300,8 +300,8 @@ def test_openvino_answers_within_the_schema_the_same_each_time_and_with_any_thre
 def test_openvino_reports_a_cut_answer_and_refuses_a_prompt_that_does_not_fit() -> None:
     with pytest.raises(TruncatedAnswer, match="max_tokens=2"):
         connect("local:smollm2-135m?runtime=openvino&max_tokens=2", cache=None).ask(ASK, box=1)
-    with pytest.raises(EndpointError, match="tokens and the engine has context=40"):
-        connect("local:smollm2-135m?runtime=openvino&max_tokens=2&context=40", cache=None).ask(ASK, box=1)
+    with pytest.raises(EndpointError, match="63 tokens or more and the engine has context=50"):
+        connect("local:smollm2-135m?runtime=openvino&max_tokens=2&context=50", cache=None).ask(ASK, box=1)
 
 
 @fast
