@@ -1,69 +1,133 @@
-"""The engine `local`: tokens a second of a prompt and of its answer, and what a shared beginning of two prompts saves.
+"""The engine `local`: tokens read and written a second, and calls an hour of the suite's prompts, on both runtimes.
 
-With a prompt of about 1,000 tokens and 20 tokens of answer; --benchmark-json writes the numbers, as extra_info.
+Paired: each question goes to one runtime and then to the other, in one process. The prompts are a selection of SDP on
+TravelPlanner, a hop on two paragraphs, and a state extraction; all play on made data but the hop. --benchmark-json
+writes the numbers, as extra_info.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
 import pytest
+from campaign_local_runtimes import Question, alone, episodes, extracting, hops, selecting, took
 
-from lab.models import local, weights
-from lab.models.local import Serving, served
+from lab.machine.paths import official_data
+from lab.models import conversion, local, weights
+from lab.models.connect import connect
+from lab.models.engines import LLAMA, OPENVINO, RUNTIMES
+from lab.models.local import PACKAGES, Serving, loaded
+from lab.models.parsing import MalformedAnswer
 
-ANSWER_TOKENS = 20
-LEAST_SAVING = 3.0  # times as fast, at least, as the same length read anew
-RULES = " ".join(f"Rule {number}: the mug of room {number} stands in cupboard {number * 7}." for number in range(55))
-QUESTIONS = ("Where is mug 3?", "Where is mug 9?", "Which mug is in cupboard 70?")
 MODELS = [name for name, model in weights.known().items() if model.use == "answers"]
-
-
-@pytest.fixture(params=[1, 2], ids=["1-thread", "2-threads"])
-def threads(request: pytest.FixtureRequest) -> int:
-    return request.param
+# Times as many tokens a second as llama.cpp reads, at least.
+LEAST = {"qwen2.5-coder-0.5b": 4.0, "qwen2.5-coder-1.5b": 2.5, "smollm2-135m": 1.0}
+LEAST_SAVING = 3.0  # times as fast, at least, as the same prompt read anew
+CALLS = 6  # of each prompt, in the order of its episode
+WRITTEN = 40
+COUNTING = [{"role": "user", "content": "Count from 1 to 200, in digits, with a comma after each."}]
 
 
 @pytest.fixture(params=MODELS)
-def client(request: pytest.FixtureRequest, threads: int) -> Iterator[Any]:
-    """A client of a server that has seen no prompt yet."""
-    if find_spec("xllamacpp") is None or not weights.named(request.param).present:
+def model(request: pytest.FixtureRequest) -> Any:
+    """A model's name, where all that it needs is here."""
+    known = weights.named(request.param)
+    if not (all(map(find_spec, PACKAGES.values())) and known.present and not conversion.fault(known)):
         pytest.skip(f"needs the lines: {local.INSTALL}; python -m lab model get {request.param}")
-    from openai import OpenAI
-
-    local.stop()
-    with OpenAI(base_url=served(Serving(request.param, 4096, threads)), api_key="none") as openai:
-        yield openai
+    yield request.param
     local.stop()
 
 
-def ask(client: Any, question: str) -> dict[str, float]:
-    """The server's own account of one answer, with the seconds that it took here."""
-    started = time.perf_counter()
-    messages = [{"role": "system", "content": RULES}, {"role": "user", "content": question}]
-    whole = {"ignore_eos": True}  # else the answers of two models would differ in length
-    reply = client.chat.completions.create(
-        model="local", messages=messages, max_tokens=ANSWER_TOKENS, temperature=0.0, extra_body=whole
-    )
-    return reply.timings | {"seconds": time.perf_counter() - started, "tokens": reply.usage.prompt_tokens}
+@cache
+def prompts() -> dict[str, list[Question]]:
+    """By their names: the first questions of an episode."""
+    travel, states = next(episodes(selecting())), next(episodes(extracting()))
+    found = {"selection": travel, "state": [each for each in states if each.prompt.operator == "perceive"]}
+    if (official_data() / "multihop").is_dir():
+        found["hop"] = [question for question, _ in hops(CALLS)]
+    return {name: questions[:CALLS] for name, questions in found.items()}
 
 
-def test_a_shared_beginning_is_read_once(benchmark: Any, client: Any) -> None:
-    cold = ask(client, "Where is mug 1?")
-    questions = iter(QUESTIONS)
-    warm = benchmark.pedantic(lambda: ask(client, next(questions)), rounds=len(QUESTIONS))
-    reading = cold["prompt_ms"] / warm["prompt_ms"]
-    benchmark.extra_info.update(
-        prompt_tokens=cold["tokens"],
-        read_again=warm["prompt_n"],
-        prompt_tokens_a_second=round(cold["prompt_per_second"], 1),
-        answer_tokens_a_second=round(warm["predicted_per_second"], 1),
-        seconds_first=round(cold["seconds"], 2),
-        seconds_then=round(warm["seconds"], 2),
-        reading_times_as_fast=round(reading, 1),
+def test_openvino_reads_several_times_as_fast(benchmark: Any, model: str) -> None:
+    chats = {runtime: loaded(Serving(model, 8192, 2, runtime)) for runtime in RUNTIMES}
+    for chat in chats.values():
+        took(chat, COUNTING, 2)
+    seconds, tokens = dict.fromkeys(RUNTIMES, 0.0), 0
+    for questions in prompts().values():
+        for question in questions[:2]:
+            messages = alone(question.messages)
+            for runtime, chat in chats.items():
+                second, count = took(chat, messages, 1)
+                seconds[runtime] += second
+            tokens += count
+    info = benchmark.extra_info
+    info |= {f"{runtime}: tokens read a second": round(tokens / seconds[runtime], 1) for runtime in RUNTIMES}
+    for runtime, chat in chats.items():
+        alone_, both = (took(chat, COUNTING, limit)[0] for limit in (1, WRITTEN + 1))
+        info[f"{runtime}: tokens written a second"] = round(WRITTEN / (both - alone_), 1)
+    benchmark.pedantic(lambda: took(chats[OPENVINO], alone(COUNTING), 1), rounds=1)
+    assert seconds[LLAMA] / seconds[OPENVINO] > LEAST[model]
+
+
+def test_calls_an_hour_of_three_prompts(benchmark: Any, model: str) -> None:
+    backbones = {name: connect(f"local:{model}?runtime={name}&max_tokens=400", cache=None) for name in RUNTIMES}
+    for name, questions in prompts().items():
+        seconds = dict.fromkeys(RUNTIMES, 0.0)
+        for question in questions:
+            for runtime, backbone in backbones.items():
+                began = time.perf_counter()
+                with suppress(MalformedAnswer):  # no answer takes its time as well
+                    backbone.ask(question.prompt, **question.fields)
+                seconds[runtime] += time.perf_counter() - began
+        for runtime, second in seconds.items():
+            benchmark.extra_info[f"{name}, {runtime}: calls an hour"] = round(3600 * len(questions) / second)
+    benchmark.pedantic(lambda: took(loaded(Serving(model, 8192, 2, OPENVINO)), COUNTING, 1), rounds=1)
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_a_shared_beginning_is_read_once(benchmark: Any, model: str, runtime: str) -> None:
+    chat = loaded(Serving(model, 4096, 2, runtime))
+    rules = " ".join(
+        f"Rule {number}: the mug of room {number} stands in cupboard {number * 7}." for number in range(55)
     )
-    assert warm["prompt_n"] < cold["prompt_n"] / 10
-    assert reading > LEAST_SAVING
+
+    def ask(question: str) -> float:
+        return took(chat, [{"role": "system", "content": rules}, {"role": "user", "content": question}], 1)[0]
+
+    cold = ask("Where is mug 1?")
+    warm = benchmark.pedantic(lambda: ask("Where is mug 9?"), rounds=1)
+    benchmark.extra_info |= {"seconds first": round(cold, 2), "seconds then": round(warm, 2)}
+    assert cold / warm > LEAST_SAVING
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_starting_up(benchmark: Any, model: str, runtime: str) -> None:
+    """Cold: the model's files are not in memory. The first answer is awaited, and resident memory is told."""
+    code = (
+        "import json, resource, time; began = time.perf_counter()\n"
+        "from lab.models.local import Serving, loaded\n"
+        f"chat = loaded(Serving({model!r}, 8192, 2, {runtime!r}))\n"
+        "request = {'model': 'local', 'messages': [{'role': 'user', 'content': 'Hello'}], 'max_tokens': 1}\n"
+        "chat.chat(request, 600); seconds = time.perf_counter() - began\n"
+        "print(json.dumps([seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))"
+    )
+    known = weights.named(model)
+    files = [known.path, *conversion.folder_of(known).iterdir()] if runtime == OPENVINO else [known.path]
+    for file in files:
+        with open(file, "rb") as opened:
+            os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+    def start() -> list[float]:
+        done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+        return json.loads(done.stdout)
+
+    (cold, _), (warm, megabytes) = start(), benchmark.pedantic(start, rounds=1)
+    benchmark.extra_info |= {"seconds cold": round(cold, 1), "seconds warm": round(warm, 1), "MB": round(megabytes)}

@@ -346,9 +346,9 @@ def _model_list(options: argparse.Namespace) -> int:
 
 
 def _model_get(options: argparse.Namespace) -> int:
-    from lab.models import weights
+    from lab.models import local
 
-    return _bring(weights.get, options.name)
+    return _bring(local.get, options.name)
 
 
 def _bring(get: Callable[[str, Callable[[str], None]], Path], name: str) -> int:

@@ -150,8 +150,9 @@ def _endpoint() -> list[Check]:
 def _models() -> list[Check]:
     from lab.models import local, weights
 
-    found = _installed("xllamacpp")
+    fast, found = _installed("openvino-genai"), _installed("xllamacpp")
     return [
+        Check("openvino-genai, for the engine local", fast is not None, fast or "", local.INSTALL, optional=True),
         Check("xllamacpp, for the engine local", found is not None, found or "", local.INSTALL, optional=True),
         *(
             Check(f"model {name}", model.present, model.about, f"python -m lab model get {name}", optional=True)

@@ -12,9 +12,9 @@ import json
 import os
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lab.models.retries import BadBody, WebPage
 
@@ -29,6 +29,18 @@ _starting = threading.Lock()
 Open = Callable[["AsyncOpenAI"], AbstractAsyncContextManager[Any]]
 
 
+class SchemaNotTaken(ValueError):
+    """A model in this process cannot keep to this schema; the message says why."""
+
+
+class Chat(Protocol):
+    """What requests go through: a client of a server, or a model in this process. process: whose it is."""
+
+    process: int
+
+    def chat(self, request: Mapping[str, Any], seconds: float) -> bytes: ...
+
+
 class Client:
     """An SDK client whose answers are bodies. Thread-safe; its sockets close when it is no more referred to."""
 
@@ -41,6 +53,10 @@ class Client:
         self._sdk = openai.AsyncOpenAI(max_retries=0, **place)  # our retries are bounded
         self.process = os.getpid()
         weakref.finalize(self, _close, self._sdk, _loop()).atexit = False
+
+    def chat(self, request: Mapping[str, Any], seconds: float) -> bytes:
+        """The body of a chat completion; raises as `body` does."""
+        return self.body(lambda sdk: sdk.chat.completions.with_streaming_response.create(**request), seconds)
 
     def body(self, send: Open, seconds: float) -> bytes:
         """The body of the reply to one try, which ends after so many seconds whatever the server does.

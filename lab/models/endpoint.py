@@ -14,7 +14,7 @@ from lab.machine.faults import Unavailable
 from lab.machine.secrets import clean_address
 from lab.models.backbone import Answer, options_of, request_of
 from lab.models.cache import AnswerCache, key_of
-from lab.models.client import Client, body_json
+from lab.models.client import Chat, Client, SchemaNotTaken, body_json
 from lab.models.context import Asked, asked
 from lab.models.engines import OF_THE_MACHINE, Engine
 from lab.models.parsing import CUT, MalformedAnswer, parse
@@ -97,15 +97,15 @@ class Endpoint:
     """
 
     def __init__(
-        self, engine: Engine, address: str, cache: AnswerCache | None, base_url: Callable[[], str] | None = None
+        self, engine: Engine, address: str, cache: AnswerCache | None, local: Callable[[], Chat] | None = None
     ) -> None:
-        """address: for cache keys and manifests. base_url: if given, gives the real address at the first request."""
+        """address: for cache keys and manifests. local: gives a model in this process, at the first request."""
         self.engine = engine
-        self._base_url = base_url
+        self._local = local
         self.address = clean_address(address)
         self.cache = cache
         self._schemaless: set[str] = set()  # prompts whose schema the server does not take
-        self._client: Client | None = None
+        self._client: Chat | None = None
         self._last_reply, self._pages = 0.0, 0  # when a reply came, on any thread; how many web pages came
 
     @classmethod
@@ -135,8 +135,9 @@ class Endpoint:
 
         Done before the first question, and by whoever wants to know earlier. Raises EndpointUnavailable.
         """
-        if self._base_url is None:  # else it is a server of our own
-            try_out(self._sending(), self.address, self.engine.name)
+        # Else it is a model of our own, which is loaded when it is asked.
+        if self._local is None and isinstance(client := self._sending(), Client):
+            try_out(client, self.address, self.engine.name)
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
         """The request hash under which caches and recordings keep the answer."""
@@ -233,6 +234,8 @@ class Endpoint:
         schema = {"name": prompt.name.replace(".", "_"), "schema": prompt.schema, "strict": True}
         try:
             return self._call(messages, {"type": "json_schema", "json_schema": schema}, exchange)
+        except SchemaNotTaken:
+            pass
         except openai.APIStatusError as error:
             if error.status_code not in REFUSES_SCHEMA:
                 raise
@@ -260,11 +263,8 @@ class Endpoint:
         return replace(reply, schema=bool(response_format))
 
     def _once(self, messages: Sequence[dict[str, str]], seconds: float, **arguments: Any) -> Reply:
-        def send(sdk: Any) -> Any:
-            create = sdk.chat.completions.with_streaming_response.create
-            return create(model=self.engine.name, messages=messages, **arguments)
-
-        reply = _reply(self._sending().body(send, seconds))
+        request = {"model": self.engine.name, "messages": messages, **arguments}
+        reply = _reply(self._sending().chat(request, seconds))
         self._last_reply = time.monotonic()
         return reply
 
@@ -298,12 +298,9 @@ class Endpoint:
     def _timeout(self) -> float:
         return self.engine.options.get("timeout", TIMEOUT)
 
-    def _sending(self) -> Client:
+    def _sending(self) -> Chat:
         if self._client is None or self._client.process != os.getpid():
-            if self._base_url is None:
-                self._client = Client(**place_of(self.address))
-            else:  # on this machine: no key is told
-                self._client = Client(own=True, base_url=self._base_url(), api_key="none")
+            self._client = self._local() if self._local else Client(**place_of(self.address))
         return self._client
 
     def __getstate__(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@
     replay:RUN                  the answers that a run recorded
     local                       a small real model on this machine's CPU (see lab/models/local.py)
     local:NAME?threads=1        another one; `python -m lab model list` has the names
+    local?runtime=llama.cpp     by another runtime than the default: openvino where its package is, else llama.cpp
     gpt-4o?temperature=0        any other word: a model at the OpenAI-compatible address in OPENAI_BASE_URL
     rules@0.7, Verify: gpt-4o   the first one, but another for single operators (`Prompt.operator`; in any case)
 
@@ -38,9 +39,11 @@ SAMPLING = {
     "timeout": float,
     "patience": float,
 }
-OF_THE_MACHINE = ("timeout", "patience", "threads")  # change no answer, and are no part of the cache key
+# No part of the sampling in a cache key: they change no answer, or, as the runtime, are named by the address.
+OF_THE_MACHINE = ("timeout", "patience", "threads", "runtime")
 MODELS = ("endpoint", "local")  # kinds of engines behind which a model answers
 LOCAL_MODEL = "qwen2.5-coder-0.5b"
+OPENVINO, LLAMA = RUNTIMES = ("openvino", "llama.cpp")
 # Part of the key, as if they were typed. max_tokens: a small model may write on until the context is full.
 LOCAL_OPTIONS = {"context": 8192, "max_tokens": 1024, "timeout": 3600.0}
 OFFLINE = ("rules", "replay", "local")  # engines that need no server
@@ -98,7 +101,9 @@ class Engine:
     @property
     def label(self) -> str:
         """What stands beside a number: the model's name for a local one, else the engine string; so for each part."""
-        own = f"{self.name} (local)" if self.kind == "local" else self.text
+        # llama.cpp, which was there first and alone, is not named.
+        runtime = f", {OPENVINO}" if self.options.get("runtime") == OPENVINO else ""
+        own = f"{self.name} (local{runtime})" if self.kind == "local" else self.text
         return joined(own, {operator: other.label for operator, other in self.routes.items()})
 
     @property
@@ -129,6 +134,14 @@ class Engine:
     def with_others(self, others: Mapping[str, Engine]) -> Engine:
         """The same with these for single operators, by name in small letters."""
         return replace(self, routes={**self.routes, **others}) if others else self
+
+    def at(self, address: str) -> Engine:
+        """The same with the runtime of local models that their address names; one that names none is llama.cpp's."""
+        whole, others = split(address)
+        runtime = OPENVINO if f"/{OPENVINO}-" in whole else LLAMA
+        options = {**self.options, "runtime": runtime} if self.kind == "local" else self.options
+        routes = {operator: other.at(others.get(operator, whole)) for operator, other in self.routes.items()}
+        return replace(self, options=options, routes=routes)
 
     def among(self, operators: Collection[str]) -> Engine:
         """The same in its shortest form, where only these operators ask: who answers none of them is left out."""
@@ -257,7 +270,12 @@ def _rules(text: str, head: str, tail: str) -> Engine:
 
 def _local(text: str, head: str, tail: str) -> Engine:
     name = head.removeprefix("local").removeprefix(":") or LOCAL_MODEL
-    options = LOCAL_OPTIONS | _options(tail, SAMPLING | {"threads": int})
+    options = LOCAL_OPTIONS | _options(tail, SAMPLING | {"threads": int, "runtime": str})
+    if options.get("runtime", LLAMA) not in RUNTIMES:
+        known = " or ".join(RUNTIMES)
+        raise BadEngine(
+            f"Engine option runtime={options['runtime']} must be {known}{hint(options['runtime'], RUNTIMES)}"
+        )
     # llama.cpp has meanings of its own for 0 and -1 (the model's context, no limit), which the key would not tell.
     for option in ("context", "max_tokens", "threads"):
         if options.get(option, 1) < 1:

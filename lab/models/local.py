@@ -1,8 +1,8 @@
-"""The `local` engine: a small model on this machine's CPU, served in this process to the same client as any endpoint.
+"""The `local` engine: a small model on this machine's CPU, in this process, behind the same client as any endpoint.
 
-llama.cpp (the package xllamacpp) serves the model file at a free port of this machine only. Keys and recordings hold
-the sha256 of the file in place of the address, so that they are the same on every machine. Where two tokens are almost
-equally likely, an answer at temperature 0 can still depend on the threads and on which prompts were asked before.
+One of two runtimes answers, one question at a time: OpenVINO (local_openvino.py) where its package and processor are,
+else llama.cpp (local_llama.py). Keys and recordings hold the sha256 of the pinned file in place of the address, so that
+they are the same on every machine; OpenVINO's add the runtime, its version and the form of the weights.
 """
 
 from __future__ import annotations
@@ -12,17 +12,21 @@ import os
 import threading
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from lab.machine.faults import Unavailable
-from lab.models import weights
+from lab.models import conversion, local_llama, local_openvino, weights
 from lab.models.cache import AnswerCache
+from lab.models.client import Chat
+from lab.models.conversion import NotConverted
 from lab.models.endpoint import Endpoint
-from lab.models.engines import BadEngine, Engine
+from lab.models.engines import LLAMA, OPENVINO, BadEngine, Engine, parse
 
 INSTALL = "python -m pip install -r requirements-local.txt"
+PACKAGES = {OPENVINO: "openvino_genai", LLAMA: "xllamacpp"}  # as they are imported
+STARTS = {OPENVINO: local_openvino.start, LLAMA: local_llama.start}
 MOST_THREADS = 2  # without the option `threads`: more were not measured; benchmarks/test_lab_local.py compares 1 and 2
-CACHE_MEGABYTES = 512  # kept states of earlier prompts; a token takes 12 kB (0.5B) or 28 kB (1.5B)
 
 
 class MissingLocal(Unavailable):
@@ -30,14 +34,15 @@ class MissingLocal(Unavailable):
 
 
 class Serving(NamedTuple):
-    """What one server is started with. context: tokens. threads: of the computation."""
+    """What a model is loaded with. context: tokens. threads: of the computation."""
 
     model: str
     context: int
     threads: int
+    runtime: str = LLAMA
 
 
-_servers: dict[Serving, Any] = {}
+_loaded: dict[tuple[int, Serving], Any] = {}  # by process, too: a fork has none of its parent's threads
 _starting = threading.Lock()
 
 
@@ -51,17 +56,45 @@ def connect(engine: Engine, **settings: Any) -> Endpoint:
     if model.use != "answers":
         able = ", ".join(f"local:{name}" for name, other in weights.known().items() if other.use == "answers")
         raise BadEngine(f"Engine {engine.text!r}: {engine.name} is for {model.use}; models that answer: {able}")
-    lacking = [] if find_spec("xllamacpp") else ["the package xllamacpp"]
+    runtime = runtime_of(engine)
+    lacking = [] if find_spec(PACKAGES[runtime]) else [f"the package {PACKAGES[runtime].replace('_', '-')}"]
     lacking += [] if model.present else [f"the model {model.name} (looked for in {weights.folder()})"]
     if lacking:
         raise MissingLocal(
             f"The engine local lacks {' and '.join(lacking)}. These two lines add what it needs:\n"
             f"    {INSTALL}\n    python -m lab model get {model.name}"
         )
-    serving = Serving(model.name, engine.options["context"], engine.options.get("threads", default_threads()))
+    if runtime == OPENVINO and (why := unfit(engine)):
+        raise MissingLocal(f"OpenVINO cannot run {model.name}: {why}. Take runtime={LLAMA} in the engine string")
     (sha256,) = model.files.values()
+    address = local_openvino.address(sha256) if runtime == OPENVINO else f"sha256:{sha256}"
+    serving = Serving(model.name, engine.options["context"], engine.options.get("threads", default_threads()), runtime)
     settings = {"cache": AnswerCache()} | settings
-    return Endpoint(engine, f"sha256:{sha256}", base_url=partial(served, serving), **settings)
+    return Endpoint(engine.at(address), address, local=partial(loaded, serving), **settings)
+
+
+def get(name: str, report: weights.Report) -> Path:
+    """Fetch a model as `weights.get` does, and convert it where OpenVINO will run it. Raises NotConverted, too."""
+    path, model = weights.get(name, report), weights.named(name)
+    if model.use == "answers" and runtime_of(parse(f"local:{name}")) == OPENVINO:
+        conversion.converted(model, report)
+    return path
+
+
+def runtime_of(engine: Engine) -> str:
+    """The runtime that the engine states; else OpenVINO where it can answer, and llama.cpp elsewhere."""
+    if "runtime" in engine.options:
+        return engine.options["runtime"]
+    return OPENVINO if find_spec(PACKAGES[OPENVINO]) and not unfit(engine) else LLAMA
+
+
+def unfit(engine: Engine) -> str:
+    """Why OpenVINO cannot run the engine on this machine, "" where nothing speaks against it."""
+    if not weights.named(engine.name).q8_0:
+        return "weights.yaml pins no q8_0 of it"
+    if (context := engine.options["context"]) > local_openvino.LONGEST:
+        return f"it reads at most {local_openvino.LONGEST} tokens, and context={context}"
+    return local_openvino.unsupported()
 
 
 def default_threads() -> int:
@@ -69,54 +102,55 @@ def default_threads() -> int:
     return min(MOST_THREADS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
-def served(serving: Serving) -> str:
-    """The address at which this process serves the model; the first caller waits until it is loaded."""
+def loaded(serving: Serving) -> Chat:
+    """The model in this process; the first caller waits until it is loaded. Raises MissingLocal."""
+    key = os.getpid(), serving
     with _starting:
-        if serving not in _servers:
-            _servers[serving] = _start(serving)
-        return f"{_servers[serving].listening_address}/v1"
+        if key not in _loaded:
+            _loaded[key] = _start(serving)
+        return _loaded[key]
 
 
 @atexit.register
 def stop() -> None:
-    """Stop this process's servers; backbones made before are of no more use."""
+    """Unload this process's models; backbones made before are of no more use."""
     with _starting:
-        _servers.clear()  # llama.cpp's server stops when its last reference goes
+        for key in list(_loaded):
+            if key[0] == os.getpid():
+                _loaded.pop(key).close()
+
+
+def _forget() -> None:
+    """In a forked child: a lock that a parent's thread held would stay locked."""
+    global _starting
+    _starting = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 def _start(serving: Serving) -> Any:
-    model = weights.named(serving.model)
+    model, package = weights.named(serving.model), PACKAGES[serving.runtime]
     try:
-        # Answers are kept under the pinned hash, and no other file may give them.
-        weights.checked(model, weights.folder())
-    except (weights.WrongHash, OSError) as error:
+        return STARTS[serving.runtime](model, serving)
+    except weights.WrongHash as error:
         raise MissingLocal(f"{error}. Remove the file, then: python -m lab model get {model.name}") from None
-    xllamacpp = _library()
-    settings = xllamacpp.CommonParams()
-    settings.model.path = str(model.path)
-    settings.hostnames, settings.port = ["127.0.0.1"], 0  # 0: a free port, so that processes run side by side
-    settings.n_ctx = serving.context
-    settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = serving.threads
-    settings.n_parallel = 1  # asks queue: two at once would share the cores, and split the context
-    settings.cache_ram_mib = CACHE_MEGABYTES
-    settings.use_jinja = True  # the chat template that the model file brings
-    settings.verbosity = 0
-    try:
-        return xllamacpp.Server(settings)
-    except RuntimeError as error:
-        raise MissingLocal(
-            f"llama.cpp cannot serve {model.path}: {error} Is there memory for context={serving.context}?"
-        ) from None
-
-
-def _library() -> Any:
-    # Threads that spin while they wait are ten times slower where they share cores. Read when the library is loaded.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    try:
-        import xllamacpp
+    except NotConverted as error:
+        raise MissingLocal(f"{error}. Or take runtime={LLAMA} in the engine string") from None
     except ImportError as error:
         raise MissingLocal(
-            f"xllamacpp cannot be loaded: {error}. Install it again with: {INSTALL}; "
+            f"{package} cannot be loaded: {error}. Install it again with: {INSTALL}; "
             "where libgomp.so.1 is missing: apt-get install libgomp1"
         ) from None
-    return xllamacpp
+    except MemoryError as error:
+        raise MissingLocal(
+            f"{model.name} cannot be loaded: {error or 'no memory is left'}. Close other programs, each process that "
+            "asks loads its own copy; or take a smaller model"
+        ) from None
+    except OSError as error:
+        raise MissingLocal(f"{model.name} cannot be read or converted in {weights.folder()}: {error}") from None
+    except RuntimeError as error:
+        said = " ".join(str(error).split())
+        raise MissingLocal(
+            f"{serving.runtime} cannot load {model.path}: {said} Is there memory for context={serving.context}?"
+        ) from None

@@ -74,7 +74,7 @@ class Replay:
 
     def __init__(self, folder: Path, made: Made, answers: dict[str, Recorded]) -> None:
         self.folder, self._answers = folder, answers
-        self.engine, self.address = engines.parse(made.engine), made.address
+        self.engine, self.address = engines.parse(made.engine).at(made.address), made.address
         self.tasks, self.parameters = list(made.tasks), made.parameters
         self._versions = Counter((answer.prompt, answer.version) for answer in answers.values())
 

@@ -8,7 +8,6 @@ more models than they list.
 from __future__ import annotations
 
 import threading
-from typing import Any
 
 from lab.machine.spelling import hint
 from lab.models.client import Client, body_json, is_page
@@ -54,12 +53,8 @@ def _objection(client: Client, address: str, model: str) -> EndpointError | None
     if model in there:
         return None
 
-    def send(sdk: Any) -> Any:
-        create = sdk.chat.completions.with_streaming_response.create
-        return create(model=model, messages=SMALL, max_tokens=1)
-
     try:
-        body = client.body(send, LONGEST)
+        body = client.chat({"model": model, "messages": SMALL, "max_tokens": 1}, LONGEST)
     except openai.APIStatusError as error:
         # Only what would hold for every question; a model that wants other options is there.
         return _told(refused(error, address), error.status_code, model, there)

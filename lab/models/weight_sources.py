@@ -10,8 +10,8 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -50,6 +50,8 @@ class Model:
     zipped: bool = False
     package: str = ""
     distribution: str = ""
+    q8_0: str = ""
+    speeds: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     @property
     def below(self) -> Path:

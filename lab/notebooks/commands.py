@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT, recordings_folder, runs_folder, shown
 from lab.machine.printing import aligned, visible
-from lab.models.engines import MODELS, Engine, split
+from lab.models.engines import MODELS, OPENVINO, Engine, parse, split
 from lab.notebooks import expected
 from lab.notebooks.documents import FOLDER, LAST, TRIALS, NotebookError, committed, locate, name_of, read
 from lab.notebooks.execute import Job, Outcome, execute
@@ -74,9 +74,8 @@ def record(
         told, first = told or "it has no parameter for an engine", next(iter(engines), "engine")
         raise NotebookError(f"{notebook} runs no model: {told}; record one with -p {first} local, or a model's name")
     whole, others = split(str(models[0]))
-    parts = [whole, *(text for operator in sorted(others) for text in (operator, others[operator]))]
-    slug = "-".join("".join(c if c.isalnum() or c in ".-" else "-" for c in part.partition("?")[0]) for part in parts)
-    title = name or f"{Path(notebook).stem}-{slug}"
+    parts = [_word(whole), *(part for operator in sorted(others) for part in (operator, _word(others[operator])))]
+    title = name or "-".join([Path(notebook).stem, *parts])
     limits = {budget.CALLS: calls, budget.MINUTES: minutes, recordings.WANTED: title}
     # By the environment, since it is the notebook's kernel, a process of its own, that plays and saves.
     os.environ.update({variable: str(value) for variable, value in limits.items() if value is not None})
@@ -88,6 +87,14 @@ def record(
         return 1
     print(f"recording: {shown(made.parent)}; serve it with engine replay:{title}")
     return failed
+
+
+def _word(text: str) -> str:
+    """An engine in a recording's name: without its options, but for a local model's runtime, since answers differ."""
+    from lab.models.local import runtime_of
+
+    engine, word = parse(text), "".join(c if c.isalnum() or c in ".-" else "-" for c in text.partition("?")[0])
+    return f"{word}-{OPENVINO}" if engine.kind == "local" and runtime_of(engine) == OPENVINO else word
 
 
 def reproduce(side_by_side: int = 2, timeout: float | None = None) -> int:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from lab.machine.progress import duration
 from lab.models import engines, usage
+from lab.models.local import runtime_of
+from lab.models.weights import seconds_of
 from lab.results.statistics import Interval, bootstrap_mean
 from lab.runs.catalogue import find
 from lab.runs.manifest import Manifest
 from lab.runs.run import read_lines
 
+Speed = Callable[[float, float], float]  # tokens in and out -> seconds
 COUNTED = ("calls", "tokens_in", "tokens_out")
 
 
@@ -53,11 +57,12 @@ def estimate(run: str, model: str) -> Estimate:
     """What an episode like the run's would cost with `model` at the price file's rates.
 
     run: as for `lab.runs.catalogue.find`. Tokens are those of the tokenizer of the model that the run was recorded
-    with, answers from the cache included. Operators that rules answered would be answered by rules again, and are
-    left out.
+    with, answers from the cache included. A local model is free, and its seconds are those tokens at its speed in
+    weights.yaml, on two cores and with nothing kept of an earlier prompt. Operators that rules answered would be
+    answered by rules again, and are left out.
     Raises MissingRun, NothingToMultiply, UnknownPrice, DamagedFile.
     """
-    folder, model = find(run), model.partition("?")[0]
+    folder, stated, model = find(run), model, model.partition("?")[0]
     engine = Manifest.read(folder).engine
     episodes = list({line["task"]: line["usage"] for line in read_lines(folder / "usage.jsonl")}.values())
     without = sum(not _sum(_operators(episode), "tokens_in") for episode in episodes)
@@ -67,6 +72,10 @@ def estimate(run: str, model: str) -> Estimate:
             f"Run some episodes on a model first, such as: python -m lab run NOTEBOOK -p engine {model} -p limit 20"
         )
     prices = usage.prices(str(usage.price_file()))
+    speed = None
+    if (chosen := engines.parse(stated)).kind == "local":
+        speed = partial(seconds_of, chosen.name, runtime_of(chosen))
+        prices = {model: {"input": 0.0, "output": 0.0}}
     if model not in prices:
         raise UnknownPrice(
             f"{usage.price_file()} has no price for {model}; it has: {', '.join(prices) or 'none'}. "
@@ -75,8 +84,9 @@ def estimate(run: str, model: str) -> Estimate:
     shares = []
     for name in sorted({name for episode in episodes for name in _operators(episode)}):
         alone = [{one: took for one, took in _operators(episode).items() if one == name} for episode in episodes]
-        shares.append(_share(name, alone, prices[model]))
-    return Estimate(folder.name, engine, model, len(episodes), without, shares, _share("all", episodes, prices[model]))
+        shares.append(_share(name, alone, prices[model], speed))
+    total = _share("all", episodes, prices[model], speed)
+    return Estimate(folder.name, engine, model, len(episodes), without, shares, total)
 
 
 def lines(found: Estimate, episodes: int, workers: int) -> Iterator[str]:
@@ -104,11 +114,13 @@ def _sum(operators: Mapping[str, Mapping[str, Any]], name: str) -> float:
     return sum(took[name] for took in operators.values())
 
 
-def _share(operator: str, episodes: Sequence[Any], rates: Mapping[str, float]) -> Share:
+def _share(operator: str, episodes: Sequence[Any], rates: Mapping[str, float], speed: Speed | None) -> Share:
     columns = {name: [_sum(_operators(episode), name) for episode in episodes] for name in COUNTED}
-    pairs = zip(columns["tokens_in"], columns["tokens_out"], strict=True)
+    pairs = list(zip(columns["tokens_in"], columns["tokens_out"], strict=True))
     usd = bootstrap_mean([(into * rates["input"] + out * rates["output"]) / 1e6 for into, out in pairs])
     means = {name: sum(column) / len(episodes) for name, column in columns.items()}
+    if speed:
+        return Share(operator, **means, usd=usd, seconds=bootstrap_mean([speed(into, out) for into, out in pairs]))
     took = [took for episode in episodes for took in _operators(episode).values()]
     calls, asked = (sum(t["calls"] - t["cached"] * skipped for t in took) for skipped in (0, 1))
     # As if no answer had come from the cache: a cache hit takes no time.

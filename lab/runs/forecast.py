@@ -16,6 +16,8 @@ from lab.machine import progress
 from lab.machine.faults import DamagedFile
 from lab.machine.paths import runs_folder
 from lab.models import engines, usage
+from lab.models.local import runtime_of
+from lab.models.weights import seconds_of
 from lab.runs import recordings
 from lab.runs.manifest import Manifest
 from lab.runs.recordings import Recording, read_usage
@@ -132,9 +134,11 @@ def taken(model: str, method: str, parameters: Mapping[str, Any], engine: str = 
     """What the model takes in an episode of the method: in the run or recording that is most like these parameters.
 
     engine: the whole one, if the model answers only some operators; they alone are counted. Without a run of this
-    model, of the same one with other options; then of any model, whose seconds say nothing.
+    model, of the same one with other options; then of any model or runtime, whose seconds say nothing: those of a local
+    model are then reckoned from the tokens and its speed.
     """
     wanted, whole = engines.parse(model), engines.parse(engine or model)
+    runtime = runtime_of(wanted) if wanted.kind == "local" else None
 
     def asked(past: _Past) -> dict[str, engines.Engine]:
         """The operators that the model is to answer, and who did."""
@@ -148,7 +152,8 @@ def taken(model: str, method: str, parameters: Mapping[str, Any], engine: str = 
     def likeness(past: _Past) -> tuple[Any, ...]:
         by = asked(past).values()
         same = sum(past.parameters.get(name) == value for name, value in parameters.items())
-        return all(who.text == model for who in by), all(who.name == wanted.name for who in by), same, past.episodes
+        alike = all(who.name == wanted.name and who.options.get("runtime") == runtime for who in by)
+        return alike and all(who.text == model for who in by), alike, same, past.episodes
 
     best = max(filter(told, [*_runs(method), *recordings.each(method, _recorded)]), key=likeness, default=None)
     if best is None:
@@ -159,6 +164,8 @@ def taken(model: str, method: str, parameters: Mapping[str, Any], engine: str = 
     # As if no answer had come from the cache: a cache hit takes no time.
     if known and (uncached := sum(operator["calls"] - operator["cached"] for operator in took)):
         seconds = calls * sum(operator["seconds"] for operator in took) / uncached
+    elif runtime and not likeness(best)[1]:
+        seconds = seconds_of(wanted.name, runtime, into, out)
     return Taken(calls, into, out, seconds, f"{_counted(best.episodes)} of {best.engine} took in {best.where}")
 
 
@@ -219,7 +226,7 @@ def _runs(method: str) -> Iterator[_Past]:
             numbers = {name: took[name] for name in (*COUNTED, "seconds", "cached")}
             totals.setdefault(operator, Counter()).update(numbers)
         where = str(path.parent.relative_to(runs))
-        yield _Past(engines.parse(held.engine), totals, held.parameters, len(episodes), where)
+        yield _Past(engines.parse(held.engine).at(held.address), totals, held.parameters, len(episodes), where)
 
 
 def _recorded(name: str, about: Recording) -> _Past:
@@ -232,7 +239,9 @@ def _recorded(name: str, about: Recording) -> _Past:
         # A row without seconds had answers from the cache, and its file does not say how many.
         known = not math.isnan(line["seconds"]) and total["seconds"] is not None
         total["seconds"] = total["seconds"] + line["seconds"] if known else None
-    return _Past(engines.parse(about.engine), totals, about.parameters, len(about.tasks), f"recording {name}")
+    return _Past(
+        engines.parse(about.engine).at(about.address), totals, about.parameters, len(about.tasks), f"recording {name}"
+    )
 
 
 def _counted(episodes: int) -> str:

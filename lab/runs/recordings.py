@@ -182,7 +182,11 @@ def _rows(name: str, about: Recording) -> pd.DataFrame:
 def _model(about: Recording) -> str:
     """What answered, in a word each: addresses, or the beginnings of model files' hashes."""
     whole, others = engines.split(about.address)
-    return engines.joined(whole[:19], {operator: part[:19] for operator, part in others.items()})
+
+    def short(address: str) -> str:
+        return address[:19] + (f", {engines.OPENVINO}" if f"/{engines.OPENVINO}-" in address else "")
+
+    return engines.joined(short(whole), {operator: short(part) for operator, part in others.items()})
 
 
 def _usage(name: str, about: Recording) -> pd.DataFrame:

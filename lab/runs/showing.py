@@ -92,7 +92,8 @@ class Shown:
         import pandas as pd
 
         held, kept = self.kept.manifest, self.kept
-        results = Results[Any](kept.setup, engines.parse(held.engine).label, kept.episodes, {}, kept.usage, kept.folder)
+        label = engines.parse(held.engine).at(held.address).label
+        results = Results[Any](kept.setup, label, kept.episodes, {}, kept.usage, kept.folder)
         try:
             table = costs(results)
         except (TypeError, KeyError, AttributeError):  # of an own program, which books something else than calls

@@ -1,4 +1,4 @@
-"""The engine `local`: its strings and keys always; the real SmolLM2 where it and xllamacpp are here."""
+"""The engine `local` on both runtimes: its strings and keys always; the real SmolLM2 where it and a package are."""
 
 from __future__ import annotations
 
@@ -17,25 +17,33 @@ from pydantic import Field
 
 from asking import ASK, manifest
 from lab.machine.doctor import own_checks
-from lab.machine.paths import ROOT
-from lab.models import local, weights
+from lab.machine.paths import ROOT, recordings_folder
+from lab.models import conversion, local, local_openvino, weights
 from lab.models.backbone import Backbone, Ledger
 from lab.models.cache import AnswerCache
 from lab.models.connect import connect
 from lab.models.context import PromptTooLong
-from lab.models.endpoint import Endpoint
+from lab.models.endpoint import Endpoint, TruncatedAnswer
 from lab.models.engines import LOCAL_MODEL, LOCAL_OPTIONS, BadEngine, parse
 from lab.models.local import MissingLocal
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from lab.models.replay import Replay
+from lab.models.retries import EndpointError
 from lab.models.usage import by_operator
 from lab.models.weights import UnknownModel
 from lab.runs.execution import Played, play_all
 from lab.runs.run import Run
 
-SMALL = "local:smollm2-135m?max_tokens=60&context=2048"
-HERE = weights.named("smollm2-135m").present and find_spec("xllamacpp") is not None
-real = pytest.mark.skipif(not HERE, reason=f"needs the lines: {local.INSTALL}; python -m lab model get smollm2-135m")
+SMALL = "local:smollm2-135m?max_tokens=60&context=2048&runtime=llama.cpp"
+FAST = SMALL.replace("llama.cpp", "openvino")
+NEEDS = f"needs the lines: {local.INSTALL}; python -m lab model get smollm2-135m"
+WEIGHTS = weights.named("smollm2-135m").present
+HERE = WEIGHTS and find_spec("xllamacpp") is not None
+real = pytest.mark.skipif(not HERE, reason=NEEDS)
+OPEN = WEIGHTS and find_spec("openvino_genai") is not None and not local_openvino.unsupported()
+# Converting takes a while; done by hand before, it is done.
+CONVERTED = OPEN and not conversion.fault(weights.named("smollm2-135m"))
+fast = pytest.mark.skipif(not CONVERTED, reason=NEEDS)
 
 
 class ColourFields(Fields):
@@ -46,6 +54,11 @@ class Colour(AnswerModel):
     colour: str = Field(pattern="^(red|green|blue)$", description="red, green or blue")
 
 
+class Tale(AnswerModel):
+    title: str = Field(max_length=60)
+
+
+FREE = Prompt("tests.tale", "1", "judge", "You name tales.", "Name a tale of {{ thing }}.", ColourFields, Tale)
 COLOUR = Prompt("tests.colour", "1", "judge", "Name colours.", "Which colour has {{ thing }}?", ColourFields, Colour)
 
 
@@ -61,6 +74,8 @@ def pretended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The small model's file with other bytes, the package as if it were there: enough for keys, not for answers."""
     monkeypatch.setenv("LAB_MODELS", str(tmp_path))
     monkeypatch.setattr(local, "find_spec", lambda name: True)
+    monkeypatch.setattr(local_openvino, "version", lambda name: "2026.4")
+    monkeypatch.setattr(local_openvino, "unsupported", lambda: "")
     path = weights.named("smollm2-135m").path
     path.write_bytes(b"no model")
     return path
@@ -89,6 +104,90 @@ def test_what_is_missing_is_named_with_the_two_lines_that_add_it(
     assert message.splitlines()[1:] == [
         "    python -m pip install -r requirements-local.txt", f"    python -m lab model get {LOCAL_MODEL}"
     ]  # fmt: skip
+
+
+def test_the_runtime_is_openvino_where_it_can_answer_and_llama_cpp_elsewhere(
+    pretended: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = parse("local:smollm2-135m")
+    assert local.runtime_of(plain) == "openvino"
+    assert local.runtime_of(parse(SMALL)) == "llama.cpp"
+    monkeypatch.setattr(local_openvino, "unsupported", lambda: "this processor lacks AVX2")
+    assert local.runtime_of(plain) == "llama.cpp"
+    with pytest.raises(MissingLocal, match="lacks AVX2. Take runtime=llama.cpp"):
+        connect(FAST)
+    monkeypatch.setattr(local_openvino, "unsupported", lambda: "")
+    assert local.runtime_of(parse("local:smollm2-135m?context=8193")) == "llama.cpp"
+    with pytest.raises(MissingLocal, match="reads at most 8192 tokens, and context=8193"):
+        connect("local:smollm2-135m?context=8193&runtime=openvino")
+    monkeypatch.setattr(local, "find_spec", lambda name: name == "xllamacpp" or None)
+    assert local.runtime_of(plain) == "llama.cpp"
+    with pytest.raises(MissingLocal, match="lacks the package openvino-genai"):
+        connect(FAST)
+
+
+def test_a_runtime_that_there_is_not_is_refused() -> None:
+    with pytest.raises(BadEngine, match="runtime=openvno must be openvino or llama.cpp.*openvino"):
+        parse("local?runtime=openvno")
+
+
+def test_openvinos_keys_name_the_pinned_file_the_runtime_and_its_version(
+    pretended: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fast, slow = connect(FAST, cache=None), connect(SMALL, cache=None)
+    assert fast.address == f"{slow.address}/openvino-2026.4-q8_0"
+    assert fast.request(ASK, box=1) == connect(FAST.replace("&runtime=openvino", ""), cache=None).request(ASK, box=1)
+    assert fast.request(ASK, box=1) != slow.request(ASK, box=1)
+    assert (fast.engine.label, slow.engine.label) == ("smollm2-135m (local, openvino)", "smollm2-135m (local)")
+    monkeypatch.setattr(local_openvino, "version", lambda name: "2026.5")
+    assert connect(FAST, cache=None).request(ASK, box=1) != fast.request(ASK, box=1)
+
+
+def test_a_replay_names_the_runtime_that_answered(pretended: Path, tmp_path: Path) -> None:
+    for runtime, label in (("openvino", "smollm2-135m (local, openvino)"), ("llama.cpp", "smollm2-135m (local)")):
+        backbone = connect(f"local:smollm2-135m?runtime={runtime}", cache=None)
+        (tmp_path / "manifest.json").write_text(
+            json.dumps({"engine": "local:smollm2-135m", "address": backbone.address})
+        )
+        (tmp_path / "answers.jsonl").touch()
+        replay = connect(f"replay:{tmp_path}")
+        assert replay.engine.label == label
+        assert replay.request(ASK, box=3) == backbone.request(ASK, box=3)
+
+
+@pytest.mark.parametrize(
+    "name", sorted(path.parent.name for path in recordings_folder().glob("*-local*/manifest.json"))
+)
+def test_recordings_of_before_there_were_two_runtimes_are_llama_cpps(name: str) -> None:
+    replay = connect(f"replay:{name}")
+    assert replay.engine.label.endswith("(local)") or replay.engine.kind != "local"
+    assert replay.engine.options.get("runtime", "llama.cpp") == "llama.cpp"
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (ImportError("libgomp.so.1"), "openvino_genai cannot be loaded: libgomp.so.1. Install it again"),
+        (MemoryError("it takes about 2.1 GB of memory, and 0.3 GB are free"), "0.3 GB are free. Close other programs"),
+        (conversion.NotConverted("ended by signal 9"), "signal 9. Or take runtime=llama.cpp"),
+        (RuntimeError("no such operator."), "openvino cannot load .*no such operator"),
+        (OSError(28, "No space left on device"), "cannot be read or converted in .*No space left"),
+    ],
+)
+def test_what_keeps_a_model_from_loading_is_told_with_what_to_do(
+    pretended: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
+) -> None:
+    def refuse(model: object, serving: object) -> None:
+        raise error
+
+    monkeypatch.setitem(local.STARTS, "openvino", refuse)
+    with pytest.raises(MissingLocal, match=words):
+        connect(FAST, cache=None).ask(ASK, box=1)
+
+
+def test_free_memory_is_a_plausible_number_of_bytes_or_unknown() -> None:
+    free = local_openvino.free_memory()
+    assert free is None or 2**20 < free < 2**50
 
 
 def test_unknown_models_and_models_that_answer_nothing_are_refused() -> None:
@@ -158,7 +257,7 @@ def test_several_threads_share_one_server() -> None:
         answers = list(pool.map(lambda thing: backbone.ask(COLOUR, thing=thing), ("sky", "blood", "leaf", "sky")))
     assert {answer.call.path for answer in answers} == {"schema"}
     assert answers[0].value == answers[3].value
-    assert len(local._servers) == 1
+    assert len(local._loaded) == 1
 
 
 def name_colour(task: str, backbone: Backbone) -> Played:
@@ -180,9 +279,33 @@ def test_a_recorded_run_replays_without_the_model(tmp_path: Path, monkeypatch: p
 @real
 def test_the_server_stops_with_its_process() -> None:
     code = (
-        "from lab.models.local import Serving, served; import urllib.request;"
-        "url = served(Serving('smollm2-135m', 512, 1));"
+        "from lab.models.local import Serving, loaded; import urllib.request;"
+        "url = loaded(Serving('smollm2-135m', 512, 1)).url;"
         "urllib.request.urlopen(url + '/models').read(); print('asked')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout.strip(), done.stderr.strip()) == (0, "asked", "")
+
+
+@fast
+def test_openvino_answers_within_the_schema_the_same_each_time_and_with_any_threads() -> None:
+    first, again, alone = (connect(FAST + more, cache=None) for more in ("", "", "&threads=1"))
+    answers = [backbone.ask(COLOUR, thing="grass") for backbone in (first, again, alone)]
+    assert {answer.call.path for answer in answers} == {"schema"}
+    assert len({answer.text for answer in answers}) == 1
+    assert answers[0].call.tokens_in > 10 and 2 < answers[0].call.tokens_out < 60
+
+
+@fast
+def test_openvino_reports_a_cut_answer_and_refuses_a_prompt_that_does_not_fit() -> None:
+    with pytest.raises(TruncatedAnswer, match="max_tokens=2"):
+        connect("local:smollm2-135m?runtime=openvino&max_tokens=2", cache=None).ask(ASK, box=1)
+    with pytest.raises(EndpointError, match="63 tokens or more and the engine has context=50"):
+        connect("local:smollm2-135m?runtime=openvino&max_tokens=2&context=50", cache=None).ask(ASK, box=1)
+
+
+@fast
+def test_openvinos_samples_depend_on_their_seed_alone() -> None:
+    warm = connect("local:smollm2-135m?runtime=openvino&max_tokens=200&temperature=1.5&seed=3", cache=None)
+    texts = [warm.ask(FREE, sample=sample, thing="a walk by the sea").text for sample in (0, 1, 0)]
+    assert texts[0] == texts[2] != texts[1]

@@ -13,6 +13,7 @@ import chat_server as chat
 from asking import QUESTIONS, episodes, manifest, play
 from chat_server import ChatServer
 from lab.__main__ import main
+from lab.models import weights
 from lab.models.connect import connect
 from lab.models.replay import MissingRun
 from lab.runs.estimate import NothingToMultiply, UnknownPrice, estimate, lines
@@ -70,6 +71,15 @@ def test_the_report_scales_to_episodes_and_workers(tmp_path: Path, capsys: pytes
     assert "12.5 hours [12.5 hours, 12.5 hours] of waiting for the model, 8 at a time" in said
     assert main(["estimate", run, "--model", "priced", "--episodes", "100"]) == 0
     assert "100 episodes: 5.00 dollars [5.00, 5.00]\n  1.0 hours" in capsys.readouterr().out
+
+
+def test_a_local_model_is_free_and_takes_the_seconds_of_its_runtime(tmp_path: Path) -> None:
+    run = recorded(tmp_path / "run", {"realize": took(3, 11_100, 160, 500.0)})
+    fast, slow = (estimate(run, f"local:qwen2.5-coder-0.5b?runtime={name}").total for name in ("openvino", "llama.cpp"))
+    assert fast.usd.value == slow.usd.value == 0
+    reading, writing = weights.named("qwen2.5-coder-0.5b").speeds["llama.cpp"]
+    assert fast.seconds and slow.seconds and slow.seconds.value == pytest.approx(11_100 / reading + 160 / writing)
+    assert slow.seconds.value > 3 * fast.seconds.value
 
 
 def test_what_rules_answered_is_left_out_and_said_to_be(tmp_path: Path) -> None:

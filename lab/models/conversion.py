@@ -1,0 +1,152 @@
+"""Conversion of a pinned GGUF file into what OpenVINO loads fast, once a machine.
+
+    NAME.openvino/openvino_*.xml, *.bin   the model with Q8_0 weights, and its tokenizer with the chat template
+    NAME.openvino/conversion.json         the source's hash, the versions, the sha256 of every file, the end tokens
+
+OpenVINO cannot read the pinned Q4_K_M, so the weights are written as Q8_0 first; nothing is lost that was there. This
+file has a pinned hash as well: whatever the machine, the same weights answer.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from lab.models import weights
+from lab.models.weight_sources import Model, Report, sha256_of
+
+RECORD = "conversion.json"
+Q8_0 = "q8_0.gguf"
+# Tokens that end an answer in one chat template or another; llama.cpp stops at each of them as well.
+ENDS = ("<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end|>", "</s>")
+# In a process of its own: the graph is built in memory that is not given back, and a kill is seen and told.
+SAVE = "import openvino_genai, sys; openvino_genai.LLMPipeline(sys.argv[1], 'CPU', enable_save_ov_model=True)"
+
+
+class NotConverted(RuntimeError):
+    """A model could not be converted; the message says why."""
+
+
+def folder_of(model: Model) -> Path:
+    """Where the converted model is."""
+    return weights.folder() / f"{model.name}.openvino"
+
+
+def converted(model: Model, report: Report) -> Path:
+    """The folder of the converted model; it is made where there is none, or none that is whole.
+
+    A process that is killed leaves nothing that counts; of two at once, the second waits for the first.
+    Raises WrongHash, NotConverted, OSError.
+    """
+    folder, staging = folder_of(model), weights.folder() / f".{model.name}.openvino"
+    if not fault(model):  # asked before the lock, too: the folder may be one that only its owner writes to
+        return folder
+    with open(f"{staging}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the system frees it, too, when a process is killed
+        if not (why := fault(model)):
+            return folder
+        report(f"{model.name} is converted for OpenVINO, once, in a minute or two ({why})")
+        shutil.rmtree(staging, ignore_errors=True)  # of one that was killed
+        staging.mkdir(parents=True)
+        try:
+            weights.checked(model, weights.folder())
+            _convert(model, staging, lock.fileno())
+            shutil.rmtree(folder, ignore_errors=True)
+            os.replace(staging, folder)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+    return folder
+
+
+def fault(model: Model) -> str:
+    """What is wrong with the converted model, "" if nothing is. Reads all of it, a second or two."""
+    folder = folder_of(model)
+    try:
+        record = json.loads((folder / RECORD).read_text())
+        if {name: record[name] for name in ("source", "q8_0", "openvino")} != _identity(model):
+            return "it was made of another file, or for another version"
+        for file, sha256 in record["files"].items():
+            if sha256_of(folder / file) != sha256:
+                return f"{file} is damaged"
+    except FileNotFoundError as error:
+        return f"{Path(error.filename).name} is not there"
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return f"{RECORD} cannot be read"
+    return ""
+
+
+def _identity(model: Model) -> dict[str, str]:
+    (source,) = model.files.values()
+    return {"source": source, "q8_0": model.q8_0, "openvino": version("openvino-genai")}
+
+
+def _convert(model: Model, staging: Path, lock: int) -> None:
+    ends = write_q8_0(model.path, staging / Q8_0)
+    found = sha256_of(staging / Q8_0)
+    if found != model.q8_0:
+        raise NotConverted(
+            f"{model.path.name} as Q8_0 has sha256 {found}, and {model.q8_0} is pinned in weights.yaml: the package "
+            f"gguf {version('gguf')} may write it otherwise than the one of requirements.txt"
+        )
+    # The child holds the lock, too: where this process is killed alone, it still writes to the staging folder.
+    command = [sys.executable, "-c", SAVE, str(staging / Q8_0)]
+    done = subprocess.run(command, capture_output=True, text=True, pass_fds=[lock])
+    (staging / Q8_0).unlink()
+    if done.returncode < 0:
+        raise NotConverted(
+            f"the conversion of {model.name} was ended by signal {-done.returncode}; 9 mostly means too little memory: "
+            "close other programs, and run the same command again"
+        )
+    files = {path.name: sha256_of(path) for path in sorted(staging.iterdir())}
+    if done.returncode or "openvino_model.bin" not in files:
+        said = (done.stderr.strip() or "it wrote no model").splitlines()[-1]
+        raise NotConverted(f"OpenVINO cannot convert {model.name}: {said}")
+    (staging / RECORD).write_text(json.dumps(_identity(model) | {"files": files, "ends": ends}, indent=1))
+
+
+def write_q8_0(source: Path, target: Path) -> list[int]:
+    """Write a GGUF file with its weights as Q8_0, a tensor at a time, and return the ids of its end tokens."""
+    import gguf
+    import numpy as np
+    from gguf import GGMLQuantizationType as Kind
+    from gguf.quants import dequantize, quant_shape_to_byte_shape, quantize
+
+    reader = gguf.GGUFReader(source)
+    writer = gguf.GGUFWriter(target, reader.fields["general.architecture"].contents())
+    for field in reader.fields.values():
+        if field.name.startswith("GGUF.") or field.name == "general.architecture":
+            continue
+        kind = field.types[0]
+        inner = field.types[-1] if kind == gguf.GGUFValueType.ARRAY else None
+        value = gguf.LlamaFileType.MOSTLY_Q8_0 if field.name == "general.file_type" else field.contents()
+        writer.add_key_value(field.name, value, kind, sub_type=inner)
+
+    def form(tensor: Any) -> Kind:
+        """F32 stays: biases and norms. Q8_0 takes rows of whole blocks."""
+        if tensor.tensor_type == Kind.F32:
+            return Kind.F32
+        return Kind.Q8_0 if tensor.shape[0] % gguf.GGML_QUANT_SIZES[Kind.Q8_0][0] == 0 else Kind.F16
+
+    types = {Kind.F32: np.float32, Kind.F16: np.float16, Kind.Q8_0: np.uint8}
+    for tensor in reader.tensors:
+        shape, chosen = [int(size) for size in reversed(tensor.shape)], form(tensor)
+        shape = list(quant_shape_to_byte_shape(shape, chosen)) if chosen == Kind.Q8_0 else shape
+        stored = np.dtype(types[chosen])
+        writer.add_tensor_info(tensor.name, shape, stored, int(np.prod(shape)) * stored.itemsize, raw_dtype=chosen)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_ti_data_to_file()
+    for tensor in reader.tensors:
+        plain = np.array(tensor.data) if tensor.tensor_type == Kind.F32 else dequantize(tensor.data, tensor.tensor_type)
+        writer.write_tensor_data(plain if form(tensor) == Kind.F32 else quantize(plain, form(tensor)))
+    writer.close()
+    words = reader.fields["tokenizer.ggml.tokens"].contents()
+    stated = {int(reader.fields["tokenizer.ggml.eos_token_id"].contents())}
+    return sorted(stated | {number for number, word in enumerate(words) if word in ENDS})
