@@ -112,6 +112,7 @@ def look(browser: Browser, name: str) -> None:
         change = f"jupyterapp.commands.execute('apputils:change-theme', {{theme: 'JupyterLab {theme}'}})"
         browser.ask(f"{change}.then(() => true)")
         wait(lambda wanted=theme: browser.ask("document.body.dataset.jpThemeName") == f"JupyterLab {wanted}", theme)
+        wait(lambda: browser.ask("!document.querySelector('#jupyterlab-splash')"), "the page behind the splash")
         end = "document.querySelector('.jp-Notebook-footer').getBoundingClientRect().bottom"
         height = int(browser.ask(f"{NOTEBOOK}.scrollTop = 0, {end}")) + 60
         browser.picture(folder / f"lab-{name}-{theme.lower()}.png", min(height, 16_000))

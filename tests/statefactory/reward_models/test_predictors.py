@@ -90,6 +90,7 @@ def test_the_controls_show_no_goal_and_another_task_s() -> None:
         GoalSwapped(Noting(), goals).score(Told("unheard of"))
 
 
+@pytest.mark.slow
 def test_a_registered_adapter_predicts_in_any_process(tmp_path: Path) -> None:
     base = tiny_backbone(tmp_path / "tiny")
     train("toy", ROWS, recipe(base=str(base), layers=1), tmp_path / "adapters" / "toy", show_progress=False)
