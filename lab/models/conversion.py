@@ -3,8 +3,8 @@
     NAME.openvino/openvino_*.xml, *.bin   the model with Q8_0 weights, and its tokenizer with the chat template
     NAME.openvino/conversion.json         the source's hash, the versions, the sha256 of every file, the end tokens
 
-OpenVINO cannot read the pinned Q4_K_M, so the weights are written as Q8_0 first; nothing is lost that was there. This
-file has a pinned hash as well: whatever the machine, the same weights answer.
+OpenVINO cannot read the pinned Q4_K_M, so the weights are written as Q8_0 first, which rounds them once more. This file
+has a pinned hash as well: whatever the machine, the same weights answer.
 """
 
 from __future__ import annotations
