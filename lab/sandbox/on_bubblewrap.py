@@ -27,7 +27,8 @@ STARTING_S = 10.0  # and as long to end by itself
 ENDING_S = 0.5
 ROOM = MB // 4  # beyond the limit, so that a program that passes it can be told from one that keeps to it
 # --new-session: a program cannot type into our terminal (TIOCSTI). --as-pid-1: no process of bwrap's own stands
-# between; the kernel then drops a signal that the program sends itself and has no handler for.
+# between; the kernel then drops a signal that the program sends itself and has no handler for. --die-with-parent: if we
+# are killed in the instant in which bwrap 0.8 starts a program, its child may stay, asleep before its first step.
 NAMESPACES = (
     "--unshare-all", "--unshare-user", "--uid", NOBODY, "--gid", NOBODY, "--cap-drop", "ALL",
     "--new-session", "--die-with-parent", "--as-pid-1", "--hostname", "sandbox",
