@@ -64,15 +64,24 @@ INCREASES: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 @cache
-def kept(folder: Path = SHIPPED) -> pd.DataFrame:
-    """EPIC distances of all kept predictions, a line a pair: columns model, trained_on, shown, domain, task, distance.
+def predictions(folder: Path = SHIPPED) -> pd.DataFrame:
+    """All kept predictions, a line a step; the columns are in `docs/rewards.md`.
 
     Raises MissingData without predictions, DamagedFile.
     """
     paths = sorted(folder.rglob(FILE))
     if not paths:
         raise MissingData(f"{shown(folder)} has no {FILE}; restore it, or score adapters: see the README")
-    return distances(read(paths))
+    return read(paths)
+
+
+@cache
+def kept(folder: Path = SHIPPED) -> pd.DataFrame:
+    """EPIC distances of all kept predictions, a line a pair: columns model, trained_on, shown, domain, task, distance.
+
+    Raises as `predictions`.
+    """
+    return distances(predictions(folder))
 
 
 def table1(of: pd.DataFrame, models: Sequence[str] = (LORA,)) -> pd.DataFrame:
@@ -156,6 +165,26 @@ def goal_reading(of: pd.DataFrame, models: Sequence[str] = (LORA, RIDGE)) -> pd.
     columns = ["model", "trained_on", "domain", "n",
                "another goal", "another_low", "another_high", "no goal", "no_goal_low", "no_goal_high",
                "reads", "evidence"]  # fmt: skip
+    return pd.DataFrame(lines, columns=columns)
+
+
+def rewards_alike(of: pd.DataFrame) -> pd.DataFrame:
+    """How alike rewards are with another task's goal and with one's own, over all steps of all pairs.
+
+    of: predictions. Columns: model, trained_on, domain, steps, correlation (Pearson), change (mean of absolute ones),
+    evidence.
+    """
+    import pandas as pd
+
+    both = of[of["shown"].isin([OWN, ANOTHER])].pivot(
+        index=["model", "trained_on", "domain", "task", "kind", "step"], columns="shown", values="reward"
+    )
+    lines = [
+        (*who, len(part), part[OWN].corr(part[ANOTHER]), (part[OWN] - part[ANOTHER]).abs().mean(), "measured")
+        for who, part in both.dropna().groupby(["model", "trained_on", "domain"])
+        if who[1] in (who[2], ALL)
+    ]
+    columns = ["model", "trained_on", "domain", "steps", "correlation", "change", "evidence"]
     return pd.DataFrame(lines, columns=columns)
 
 
@@ -278,8 +307,8 @@ def effort(folder: Path = SHIPPED) -> pd.DataFrame:
         rows.append({
             "trained on": _title(trained_on),
             **{f"{name}, published": paper[name] for name in ("pairs", "epochs", "batch size", "GPUs", "hours")},
-            "pairs, ours": card["pairs"], "tokens, ours": card["tokens"],
-            "hours, ours": round(card["seconds"] / 3600, 2),
+            "pairs, measured here": card["pairs"], "tokens, measured here": card["tokens"],
+            "hours, measured here": round(card["seconds"] / 3600, 2),
         })  # fmt: skip
     return pd.DataFrame(rows)
 

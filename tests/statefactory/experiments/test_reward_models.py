@@ -99,6 +99,14 @@ def test_a_model_reads_the_goal_where_another_one_makes_it_worse(distances: pd.D
     assert list(dict.fromkeys(controls["model"])) == ["monotonic", LORA, RIDGE]
 
 
+def test_rewards_are_alike_where_the_goal_is_not_read(folder: Path) -> None:
+    alike = reward_models.rewards_alike(reward_models.predictions(folder))
+    assert len(alike) == 2 * len(ORDER) and set(alike["model"]) == {LORA}
+    read = alike["domain"] == "alfworld"
+    assert (alike[~read]["correlation"] > 0.999).all() and (alike[~read]["change"] == 0).all()
+    assert (alike[read]["correlation"] < 0.9).all() and (alike[read]["change"] > 1).all()
+
+
 def test_what_is_worse_out_of_domain_is_told_by_every_reading(distances: pd.DataFrame) -> None:
     found = reward_models.increases(distances)
     published = found[found["whose"] == "published"].set_index("reading")["increase"]
