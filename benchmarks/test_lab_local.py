@@ -110,14 +110,14 @@ def test_a_shared_beginning_is_read_once(benchmark: Any, model: str, runtime: st
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_starting_up(benchmark: Any, model: str, runtime: str) -> None:
-    """Cold: the model's files are not in memory. The first answer is awaited, and resident memory is told."""
+    """Cold: the model's files are not in memory. The first answer is awaited, and then resident memory is told."""
     code = (
-        "import json, resource, time; began = time.perf_counter()\n"
+        "import json, psutil, time; began = time.perf_counter()\n"
         "from lab.models.local import Serving, loaded\n"
         f"chat = loaded(Serving({model!r}, 8192, 2, {runtime!r}))\n"
         "request = {'model': 'local', 'messages': [{'role': 'user', 'content': 'Hello'}], 'max_tokens': 1}\n"
         "chat.chat(request, 600); seconds = time.perf_counter() - began\n"
-        "print(json.dumps([seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))"
+        "print(json.dumps([seconds, psutil.Process().memory_info().rss / 1e6]))"
     )
     known = weights.named(model)
     files = [known.path, *conversion.folder_of(known).iterdir()] if runtime == OPENVINO else [known.path]
