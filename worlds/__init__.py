@@ -2,6 +2,8 @@
 
     worlds.alfworld         household tasks: find a thing, clean, heat or cool it, put it somewhere
     worlds.blocksworld      stack blocks until they stand as asked; PlanBench's problems, or random ones of any size
+    worlds.encyclopedia     no world: made articles, up to 5 million, and questions over them, for worlds that search
+    worlds.multihop         questions that take several paragraphs: HotpotQA and MuSiQue, given or to be searched for
     worlds.scienceworld     primary school experiments in a simulated house; needs no Java of the machine's own
     worlds.textworld        generated text adventures: locked chests, treasure hunts, cooking
     worlds.travelplanner    plan a trip from flights, rooms, restaurants and sights; the official evaluator's verdicts

@@ -1,0 +1,61 @@
+"""Invented words from numbers: pronounceable, and another one for each number.
+
+A word is two or three open syllables and perhaps a last consonant, so it can be taken apart in one way only. The number
+is first moved by a permutation that depends on the seed.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import gcd
+
+from worlds.encyclopedia.chance import draws
+
+ONSETS = (
+    "b", "br", "d", "dr", "f", "g", "h", "j", "k", "l", "m", "n", "p", "r", "s", "st", "t", "th", "tr", "v", "w", "z",
+)  # fmt: skip
+NUCLEI = ("a", "e", "i", "o", "u", "ae", "ia")
+CODAS = ("", "n", "r", "l", "s", "m", "th")
+SYLLABLES = tuple(onset + nucleus for onset in ONSETS for nucleus in NUCLEI)
+FIRST_SYLLABLES = tuple(syllable.capitalize() for syllable in SYLLABLES)
+SHORT, LONG = len(SYLLABLES) ** 2 * len(CODAS), len(SYLLABLES) ** 3 * len(CODAS)  # words of two and of three syllables
+
+# Short words are shared out by ranges, wide enough for 5 million articles.
+FAMILIES, COUNTRIES, CURRENCIES, LANGUAGES = 0, 70_000, 100_000, 130_000
+
+GIVEN_STARTS = (
+    "Al", "Be", "Cor", "Da", "El", "Fa", "Gil", "Ha", "Il", "Jo", "Ka", "Lu", "Mar", "Ne", "Or", "Pe", "Ra", "Sel",
+    "Ti", "Vi",
+)  # fmt: skip
+GIVEN_MIDDLES = ("la", "mi", "no", "ri", "sa", "te", "va", "li", "da", "ne", "ro", "ma", "ve", "si", "le", "na")
+GIVEN = {
+    "female": tuple(start + middle + "a" * middle.endswith("i") for middle in GIVEN_MIDDLES for start in GIVEN_STARTS),
+    "male": tuple(start + middle + "n" for middle in GIVEN_MIDDLES for start in GIVEN_STARTS),
+}
+
+
+@lru_cache(maxsize=64)
+def permutation(seed: int, words: int) -> tuple[int, int]:
+    """Factor and summand of a permutation of the numbers below `words`."""
+    bits = draws(seed, -words)
+    factor = words * 2 // 5 + bits[0] % (words // 5)
+    while gcd(factor, words) > 1:
+        factor += 1
+    return factor, bits[1] % words
+
+
+def long_word(seed: int, index: int) -> str:
+    """The word of three syllables of an index below LONG."""
+    factor, summand = permutation(seed, LONG)
+    rest, coda = divmod((index * factor + summand) % LONG, len(CODAS))
+    rest, third = divmod(rest, len(SYLLABLES))
+    first, second = divmod(rest, len(SYLLABLES))
+    return FIRST_SYLLABLES[first] + SYLLABLES[second] + SYLLABLES[third] + CODAS[coda]
+
+
+def short_word(seed: int, index: int) -> str:
+    """The word of two syllables of an index below SHORT."""
+    factor, summand = permutation(seed, SHORT)
+    rest, coda = divmod((index * factor + summand) % SHORT, len(CODAS))
+    first, second = divmod(rest, len(SYLLABLES))
+    return FIRST_SYLLABLES[first] + SYLLABLES[second] + CODAS[coda]
