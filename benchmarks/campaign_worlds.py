@@ -31,6 +31,7 @@ from worlds.base import ListingWorld, NoSolution
 SPLITS = {
     "alfworld": ("valid_seen", "valid_unseen"),
     "blocksworld": ("test",),
+    "multihop": ("annotated_full",),
     "scienceworld": ("protocol",),
     "textworld": ("test",),
     "webshop": ("test",),

@@ -1,0 +1,126 @@
+"""The world of questions: search, answer, and nothing told before."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worlds.base import EpisodeOver
+from worlds.multihop import DATASETS, HopTask, MultiHop, Paragraph, Question, load, world_of
+from worlds.multihop.expert import Expert
+
+FILM, DIRECTOR = Paragraph("Parasite (film)", "It was directed by Bong."), Paragraph("Bong", "Bong is from Daegu.")
+OTHERS = [Paragraph(f"Town {number}", f"Town {number} is a town in the south.") for number in range(10)]
+SHOWN = (FILM, *OTHERS[:8], DIRECTOR)
+ASKED = Question(
+    HopTask("q1", "Where is the director of Parasite from?", "hotpotqa"), "Daegu", hops=2, gold=(FILM, DIRECTOR),
+    paragraphs=SHOWN,
+)  # fmt: skip
+CLOSED = Question(HopTask("q2", "Is it so?", "hotpotqa", "question_only"), "yes")
+QUESTIONS = {"annotated_full": [ASKED], "question_only": [CLOSED]}
+
+
+@pytest.fixture
+def world() -> MultiHop:
+    return world_of(QUESTIONS, lambda: [FILM, DIRECTOR, *OTHERS], "twelve paragraphs", top=2)
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+@pytest.mark.parametrize("setting", ["open", "distractor"])
+def test_the_expert_answers_every_made_question_from_its_evidence(dataset: str, setting: str) -> None:
+    with load(dataset, setting, "made") as world:
+        expert = Expert(world)
+        for task in [task for split in world.splits for task in world.tasks(split)]:
+            last = world.replay(task, expert.actions(task))[-1]
+            assert last.done and last.score == 1
+            assert last.facts["gold_seen"] == 1
+
+
+def test_made_questions_follow_their_seed_and_show_their_evidence_once() -> None:
+    world, same, other = (load("musique", "distractor", "made", seed=seed) for seed in (0, 0, 1))
+    assert world.splits == ("writing", "reporting")
+    tasks = world.tasks("reporting")
+    assert tasks == same.tasks("reporting") != other.tasks("reporting")
+    for task in tasks:
+        question = world.hidden(task)
+        assert len(set(question.paragraphs)) == 20
+        assert set(question.gold) <= set(question.paragraphs)
+        for hop in question.decomposition:
+            assert hop.paragraph is not None and hop.answer in f"{hop.paragraph.title} {hop.paragraph.text}"
+            assert hop.answer not in task.goal
+
+
+def test_a_search_shows_paragraphs_and_an_answer_ends_the_episode(world: MultiHop) -> None:
+    task = world.tasks("annotated_full")[0]
+    first, found, last = world.replay(task, ["search Parasite", "ANSWER: the city Daegu"])
+    assert "Where is the director" in first.text and first.facts == {"paragraphs": ()}
+    assert FILM.text in found.text and found.facts["paragraphs"][0] == FILM
+    assert last.done and last.score == pytest.approx(2 / 3)
+    assert last.facts == {"answer": "the city Daegu", "em": 0, "f1": last.score, "gold_seen": 0.5}
+    with pytest.raises(EpisodeOver, match="q1"):
+        world.step("search Bong")
+
+
+@given(st.lists(st.text(max_size=20) | st.sampled_from(["search Bong", "search", "answer", "answer  ", "SEARCH x"])))
+def test_nothing_is_told_of_the_answer_before_it_is_given(actions: list[str]) -> None:
+    world = MultiHop(QUESTIONS, setting="distractor")
+    steps = [world.reset(ASKED.task)]
+    for action in actions:
+        if not action.lower().strip().startswith("answer") or action.strip() == "answer":
+            steps.append(world.step(action))
+    for step in steps:
+        assert not step.done and step.score == 0
+        assert not {"em", "f1", "gold_seen", "answer"} & set(step.facts)
+    assert world.step("answer daegu").facts["em"] == 1
+
+
+def test_the_distractor_setting_shows_its_paragraphs_and_searches_nothing() -> None:
+    world = MultiHop(QUESTIONS, setting="distractor")
+    assert world.splits == ("annotated_full",)  # the other question has no paragraphs
+    step = world.reset(ASKED.task)
+    assert step.facts["paragraphs"] == SHOWN
+    assert all(paragraph.text in step.text for paragraph in SHOWN)
+    assert "`search" not in step.text
+    assert "can be done here" in world.step("search Bong").text
+    assert world.step("answer Daegu").facts["gold_seen"] == 1
+
+
+@pytest.mark.parametrize("action", ["", "look", "answer", "search", "search   ", "answer:", "searching for Bong"])
+def test_an_unknown_action_is_refused_in_words(world: MultiHop, action: str) -> None:
+    world.reset(ASKED.task)
+    step = world.step(action)
+    assert not step.done and "`search QUERY`" in step.text and "`answer TEXT`" in step.text
+
+
+def test_evidence_that_is_not_known_is_not_counted(world: MultiHop) -> None:
+    assert world.replay(CLOSED.task, ["answer yes"])[-1].facts["gold_seen"] is None
+
+
+def test_the_listed_actions_are_searches_that_work(world: MultiHop) -> None:
+    step = world.reset(ASKED.task)
+    assert step.actions == (f"search {ASKED.task.goal}",)
+    step = world.step(step.actions[0])
+    assert f"search {FILM.title}" in step.actions
+    for action in step.actions:
+        assert world.step(action).facts["paragraphs"]
+
+
+def test_a_wrong_word_is_answered_with_the_right_ones(world: MultiHop) -> None:
+    with pytest.raises(ValueError, match="no split 'test'.*annotated_full, question_only"):
+        world.tasks("test")
+    with pytest.raises(ValueError, match="'distractor', 'open'"):
+        MultiHop(QUESTIONS, setting="fullwiki")
+    with pytest.raises(ValueError, match="retriever"):
+        MultiHop(QUESTIONS)
+    with pytest.raises(ValueError, match="'hotpotqa', 'musique'"):
+        load("hotpot")
+    with pytest.raises(LookupError, match="not of this world"):
+        world.reset(HopTask("q1", "Another question?", "hotpotqa"))
+    with pytest.raises(EpisodeOver, match="before reset"):
+        world.step("answer x")
+
+
+def test_a_task_says_nothing_of_its_answer(world: MultiHop) -> None:
+    assert set(HopTask.__slots__) == {"id", "goal", "dataset", "evidence"}
+    assert world.hidden(ASKED.task).answer == "Daegu"

@@ -1,0 +1,39 @@
+"""What multi-hop questions need on this machine, for `python -m lab doctor`."""
+
+from __future__ import annotations
+
+from lab.machine.doctor import INSTALL, Check, package_check
+from lab.machine.paths import official_data
+from worlds.multihop import official
+from worlds.multihop.questions import DATASETS
+
+PACKAGES = ("bm25s", "PyStemmer")
+
+
+def checks() -> list[Check]:
+    """The packages of the search, a made question answered, and the official questions."""
+    found = [package_check(name, f"package {name}") for name in PACKAGES]
+    played = [made_question()] if all(check.ok for check in found) else []
+    compiled = package_check("numba", "package numba, for corpora of millions")._replace(optional=True)
+    folder = official_data() / official.NAME
+    data = [
+        Check(
+            f"official questions of {name}",
+            official.present(folder, name),
+            fix=f"put them into {folder}",
+            optional=True,
+        )
+        for name in DATASETS
+    ]
+    return [*found, compiled, *played, *data]
+
+
+def made_question() -> Check:
+    """Find the evidence of a made question and answer it, as the expert does."""
+    from worlds.multihop import load
+    from worlds.multihop.expert import Expert
+
+    with load(data="made") as world:
+        task = world.tasks(world.splits[0])[0]
+        step = world.replay(task, Expert(world).actions(task))[-1]
+    return Check("an answer to a made question", step.facts["gold_seen"] == 1, f"F1 {step.score}", INSTALL)

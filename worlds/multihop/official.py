@@ -1,0 +1,155 @@
+"""HotpotQA's and MuSiQue's development questions and paragraphs, as far as published samples hold them.
+
+The corpora are small, 12,479 and 10,024 paragraphs, where HotpotQA's "fullwiki" has five million and MuSiQue's 84,000:
+finding evidence in them is easier, and no result is comparable with one on those.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Set
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from lab.machine.faults import DamagedData, MissingData
+from worlds.multihop.questions import EVIDENCE, Hop, HopTask, Paragraph, Question
+
+NAME = "multihop"  # the folder in `official_data()`
+PARTS = ("questions", "full_context", "corpus")
+WHOLE_SPLIT = "hotpotqa_dev_all_qa.jsonl.gz"  # all questions of HotpotQA's development split, without evidence
+FULL = {"hotpotqa": 10, "musique": 19}  # paragraphs of a question at least; two of HotpotQA's have gold alone
+# Fields that the rows of each file must have.
+QA = {"question", "answer"}
+ASKED = {*QA, "id", "evidence", "gold_pids"}
+CORPUS = {"pid", "title", "text"}
+SHOWN = {"hotpotqa": {"dev_index", "context"}, "musique": {"id", "paragraphs"}}
+
+
+def present(folder: Path, dataset: str) -> bool:
+    """Whether the folder has every file of a dataset that is needed."""
+    return all((folder / f"{dataset}_{part}.jsonl.gz").exists() for part in PARTS)
+
+
+def missing(folder: Path, dataset: str) -> MissingData:
+    """The error of data that is not there."""
+    return MissingData(
+        f"{dataset}'s official data is not in {folder}. It was gathered from published samples, and nothing downloads "
+        f"it: set LAB_DATA to a folder that has {NAME}/{dataset}_*.jsonl.gz, or use data='made'"
+    )
+
+
+def checksum(folder: Path, dataset: str) -> str:
+    """What the cached index of a corpus goes by. Raises MissingData."""
+    try:
+        return sha256((folder / f"{dataset}_corpus.jsonl.gz").read_bytes()).hexdigest()
+    except FileNotFoundError:
+        raise missing(folder, dataset) from None
+
+
+def corpus(folder: Path, dataset: str) -> Iterator[Paragraph]:
+    """The paragraphs of a corpus, in its order. Raises MissingData, DamagedData."""
+    for row in rows(folder / f"{dataset}_corpus.jsonl.gz", CORPUS):
+        yield Paragraph(row["title"], row["text"])
+
+
+def questions(folder: Path, dataset: str) -> dict[str, list[Question]]:
+    """The questions by what is known of their evidence; each class of EVIDENCE is a split.
+
+    A question whose gold paragraphs are known but not all in the corpus counts as "question_only". So do HotpotQA's
+    other development questions, of which no evidence is at hand, if their file is there. Raises MissingData,
+    DamagedData.
+    """
+    contexts = {name_of(row): row for row in rows(folder / f"{dataset}_full_context.jsonl.gz", SHOWN[dataset])}
+    asked = list(rows(folder / f"{dataset}_questions.jsonl.gz", ASKED))
+    there = Evidence(folder, dataset, asked, contexts)
+    found: dict[str, list[Question]] = {evidence: [] for evidence in EVIDENCE}
+    for number, row in enumerate(asked):
+        question = made_question(row, number, dataset, contexts.get(name_of(row)), there)
+        found[question.task.evidence].append(question)
+    if dataset == "hotpotqa" and (folder / WHOLE_SPLIT).exists():
+        known = {row["dev_index"] for row in asked}
+        for number, row in enumerate(rows(folder / WHOLE_SPLIT, {"dev_index", *QA})):
+            if row["dev_index"] not in known:
+                found["question_only"].append(made_question(row, number, dataset, None, there))
+    return {evidence: listed for evidence, listed in found.items() if listed}
+
+
+class Evidence:
+    """The paragraphs of a corpus that its questions refer to, by their id and, in HotpotQA, by their title."""
+
+    def __init__(
+        self, folder: Path, dataset: str, asked: list[Mapping[str, Any]], contexts: Mapping[Any, Mapping[str, Any]]
+    ) -> None:
+        # MuSiQue's titles have many paragraphs each, HotpotQA's one.
+        wanted = {pid for row in asked for pid in row["gold_pids"] or ()}
+        wanted |= {paragraph["pid"] for row in contexts.values() for paragraph in row.get("paragraphs", ())}
+        titles = {title for row in contexts.values() for title, _ in row.get("context", ())}
+        self.by_id: dict[str, Paragraph] = {}
+        self.by_title: dict[str, Paragraph] = {}
+        for row in rows(folder / f"{dataset}_corpus.jsonl.gz", CORPUS):
+            if row["pid"] in wanted:
+                self.by_id[row["pid"]] = Paragraph(row["title"], row["text"])
+            if row["title"] in titles:
+                self.by_title[row["title"]] = Paragraph(row["title"], row["text"])
+
+    def shown(self, context: Mapping[str, Any]) -> list[Paragraph]:
+        """The paragraphs of a full record as the corpus has them, so that both settings show the same ones."""
+        if "paragraphs" in context:
+            return [self.by_id[paragraph["pid"]] for paragraph in context["paragraphs"]]
+        return [
+            self.by_title.get(title) or Paragraph(title, " ".join(sentences)) for title, sentences in context["context"]
+        ]
+
+
+def made_question(
+    row: Mapping[str, Any], number: int, dataset: str, context: Mapping[str, Any] | None, there: Evidence
+) -> Question:
+    """A question of a row. number: the row's, for an id where the dataset's own is unknown."""
+    gold = tuple(there.by_id[pid] for pid in row.get("gold_pids") or ())
+    evidence = row.get("evidence", "question_only")
+    if row.get("gold_in_corpus") is False:
+        evidence, gold = "question_only", ()
+    shown = there.shown(context) if context else []
+    name = row.get("id") or f"{dataset}-{row.get('dev_index', number):04d}"
+    steps = row.get("question_decomposition") or ()
+    if shown and steps:
+        gold = tuple(dict.fromkeys(shown[step["paragraph_support_idx"]] for step in steps))
+    hops = [Hop(step["question"], step["answer"], shown[step["paragraph_support_idx"]]) for step in steps if shown]
+    return Question(
+        task=HopTask(name, row["question"], dataset, evidence),
+        answer=row["answer"],
+        aliases=tuple(row.get("answer_aliases") or ()),
+        hops=2 if dataset == "hotpotqa" else row.get("hops") or 0,
+        kind=row.get("type") or "",
+        gold=gold,
+        decomposition=tuple(hops),
+        paragraphs=tuple(shown) if len(shown) >= FULL[dataset] else (),
+    )
+
+
+def name_of(row: Mapping[str, Any]) -> Any:
+    """What is the same in all files of a dataset: some of HotpotQA's official ids are unknown, its order never is."""
+    return row.get("dev_index", row["id"])
+
+
+def rows(path: Path, fields: Set[str]) -> Iterator[Mapping[str, Any]]:
+    """The rows of one of the files, which have some fields, as a stream.
+
+    Raises MissingData, or DamagedData naming the line.
+    """
+    number = 0
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            for line in lines:
+                number += 1
+                row = json.loads(line)
+                if not isinstance(row, dict) or not fields <= row.keys():
+                    raise ValueError(f"it has not all of the fields {', '.join(sorted(fields))}")
+                yield row
+    except FileNotFoundError:
+        raise missing(path.parent, path.name.partition("_")[0]) from None
+    except (OSError, EOFError, zlib.error, ValueError) as error:
+        raise DamagedData(f"{path} is damaged in line {number}: {error}. Restore it, or use data='made'") from error

@@ -1,0 +1,161 @@
+"""Questions that take several paragraphs to answer, as a text world: search, then answer once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+from worlds.base import EpisodeOver, ListingWorld, Step
+from worlds.multihop.metrics import judged, recall
+from worlds.multihop.questions import HopTask, Paragraph, Question
+from worlds.multihop.retriever import Retriever
+
+SETTINGS = ("distractor", "open")
+ACTION = re.compile(r"\s*(search|answer)\b[:\s]*(.*?)\s*", re.IGNORECASE | re.DOTALL)
+TOP = 5  # paragraphs that a search shows; the paper does not say how many
+
+
+class MultiHop(ListingWorld):
+    """`search QUERY` shows paragraphs, `answer TEXT` ends the episode. Case does not matter in the verb.
+
+    setting: "distractor", where the question comes with its ten or twenty paragraphs and nothing is searched, for
+    questions that have them; or "open", where evidence is searched in the whole corpus.
+    Step.score is 0 until the answer, and then its official F1. Step.facts has the paragraphs that a step shows, as
+    `paragraphs`, and after the answer alone `answer`, `em`, `f1` and `gold_seen`: the share of the gold paragraphs
+    that were shown, None where they are not known.
+    """
+
+    goes_on = False
+
+    def __init__(
+        self,
+        questions: Mapping[str, Sequence[Question]],
+        retriever: Retriever | None = None,
+        setting: str = "open",
+        data: str = "made",
+        top: int = TOP,
+        titles: bool = True,
+        list_actions: bool = True,
+    ) -> None:
+        """questions: by split. retriever: of the corpus; needed for "open". titles: whether titles come first.
+
+        Raises ValueError for another setting, and for "open" without a retriever.
+        """
+        if setting not in SETTINGS:
+            raise ValueError(f"setting={setting!r}; choose one of {', '.join(map(repr, SETTINGS))}")
+        if setting == "open" and retriever is None:
+            raise ValueError("the open setting searches a corpus; give its retriever (worlds.multihop.indexed)")
+        fit = {name: [one for one in some if setting == "open" or one.paragraphs] for name, some in questions.items()}
+        self._questions = {split: found for split, found in fit.items() if found}
+        self._by_id = {question.task.id: question for some in self._questions.values() for question in some}
+        self.splits = tuple(self._questions)
+        self.setting, self.data, self.top, self.titles = setting, data, top, titles
+        self.list_actions, self.retriever = list_actions, retriever
+        self._now: Question | None = None
+        self._over = False
+        self._seen: dict[Paragraph, None] = {}
+        self.queries: tuple[str, ...] = ()  # the episode's searches
+
+    def tasks(self, split: str) -> Sequence[HopTask]:
+        """The tasks of a split. Raises ValueError, naming the splits that the setting has, for another word."""
+        if split not in self.splits:
+            raise ValueError(
+                f"the {self.setting} setting of {self.data} questions has no split {split!r}; choose one of "
+                f"{', '.join(self.splits)}"
+            )
+        return [question.task for question in self._questions[split]]
+
+    def hidden(self, task: HopTask) -> Question:
+        """A task with its answer and evidence: for scores, experts and tests, never for an agent.
+
+        Raises LookupError for a task of another world.
+        """
+        question = self._by_id.get(task.id)
+        if question is None or question.task != task:
+            raise LookupError(f"task {task.id!r} is not of this world ({self.data} data, {self.setting} setting)")
+        return question
+
+    def named(self, id: str) -> HopTask:
+        """The task of an id. Raises LookupError for one that is not of this world."""
+        if id not in self._by_id:
+            raise LookupError(f"task {id!r} is not of this world ({self.data} data, {self.setting} setting)")
+        return self._by_id[id].task
+
+    def apart(self) -> MultiHop:
+        """Another world for an episode beside this one's, with the same questions and the same search."""
+        return MultiHop(
+            self._questions, self.retriever, self.setting, self.data, self.top, self.titles, self.list_actions
+        )
+
+    @property
+    def shown(self) -> tuple[Paragraph, ...]:
+        """The paragraphs that the episode has shown so far, in the order in which they first were."""
+        return tuple(self._seen)
+
+    def reset(self, task: HopTask) -> Step:
+        """Ask the question, in the distractor setting with its paragraphs. Raises LookupError as `hidden` does."""
+        self._now, self._over, self.queries = self.hidden(task), False, ()
+        self._seen = dict.fromkeys(self._now.paragraphs if self.setting == "distractor" else ())
+        text = f"Question: {task.goal}\n\n{self._offer()}"
+        if self._seen:
+            text = f"{as_text(list(self._seen))}\n\n{text}"  # what is long first: prompts that begin alike cost less
+        return self._step(text, {"paragraphs": tuple(self._seen)})
+
+    def step(self, action: str) -> Step:
+        """Search or answer. Raises EpisodeOver after the answer and before any `reset`."""
+        if self._now is None:
+            raise EpisodeOver("MultiHop.step was called before reset")
+        if self._over:
+            raise EpisodeOver(f"{self._now.task.id} ended with the answer; call reset")
+        match = ACTION.fullmatch(action)
+        verb, words = (match[1].lower(), match[2]) if match else ("", "")
+        if verb == "answer" and words:
+            return self._judge(self._now, words)
+        if verb == "search" and words and self.setting == "open":
+            return self._search(words)
+        return self._step(f"{action.strip()[:80]!r} is nothing that can be done here. {self._offer()}", {})
+
+    def valid_actions(self) -> tuple[str, ...]:
+        """Some of the searches that are possible: for the question and the titles seen. An answer can be any text."""
+        if self._now is None or self._over or self.setting == "distractor":
+            return ()
+        return tuple(sorted({f"search {self._now.task.goal}", *(f"search {shown.title}" for shown in self._seen)}))
+
+    def close(self) -> None:
+        """Forget the episode, and close the files of the search, which opens them again if need be."""
+        self._now = None
+        if self.retriever is not None:
+            self.retriever.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _search(self, query: str) -> Step:
+        assert self.retriever is not None, "the open setting has one"
+        found = [result.paragraph for result in self.retriever.search(query, self.top, self.titles)]
+        self._seen |= dict.fromkeys(found)
+        self.queries += (query,)
+        text = as_text(found) or "Nothing was found; use other words."
+        return self._step(text, {"query": query, "paragraphs": tuple(found)})
+
+    def _judge(self, question: Question, answer: str) -> Step:
+        self._over = True
+        em, f1 = judged(answer, question)
+        seen = recall(self._seen, question.gold) if question.gold else None
+        return self._step("The answer was taken.", {"answer": answer, "em": em, "f1": f1, "gold_seen": seen}, f1)
+
+    def _step(self, text: str, facts: Mapping[str, Any], score: float = 0.0) -> Step:
+        return Step(text, score, self._over, self.valid_actions() if self.list_actions else (), facts)
+
+    def _offer(self) -> str:
+        search = "`search QUERY` shows paragraphs; " if self.setting == "open" else ""
+        return f"{search}`answer TEXT` ends the episode, with as few words as answer the question."
+
+
+def as_text(paragraphs: Sequence[Paragraph]) -> str:
+    """Paragraphs with their titles, one behind the other."""
+    return "\n\n".join(f"[{paragraph.title}]\n{paragraph.text}" for paragraph in paragraphs)
