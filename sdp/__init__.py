@@ -10,6 +10,8 @@ from lab.lazy import front_door
 PLACES = {
     "Adapter": "sdp.operators",
     "Attempt": "sdp.trajectory",
+    "Benchmark": "sdp.experiments.benchmark",
+    "FactsAdapter": "sdp.adapters.facts",
     "Predicate": "sdp.trajectory",
     "Settings": "sdp.loop",
     "Trajectory": "sdp.trajectory",

@@ -33,6 +33,7 @@ from lab.models.trial import SMALL, try_out
 from lab.models.usage import Call, price
 
 OPENAI = "https://api.openai.com/v1"
+TEMPERATURE = 0.0  # unless the engine string says otherwise
 TIMEOUT = 120.0  # seconds for one try; engine option `timeout`
 PATIENCE = 600.0  # seconds of retrying before giving up; engine option `patience`
 LONGEST_WAIT = 60.0  # seconds between two tries when the server does not say
@@ -346,7 +347,7 @@ def _sampling(exchange: Exchange) -> dict[str, Any]:
         options["max_completion_tokens"] = options.pop("max_tokens")  # what reasoning models call it
     if "seed" in options:  # with one seed, every sample would be the same answer
         options["seed"] += exchange.sample
-    return {"temperature": 0.0} | options
+    return {"temperature": TEMPERATURE} | options
 
 
 def _reply(body: bytes) -> Reply:

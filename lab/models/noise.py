@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from lab.models.prompts import AnswerModel, Fields, Prompt, faults
+from lab.models.prompts import AnswerModel, Choice, Fields, OneOf, Prompt, faults
 
 Corruption = Callable[[Any, Any, Random], Any]  # fields, the right answer, randomness -> another answer
 Reading = Callable[[Any], bool]  # an answer that judges -> whether it certifies
@@ -37,6 +37,11 @@ def corruption(prompt: Prompt) -> Callable[[C], C]:
         return function
 
     return register
+
+
+def corruption_of(prompt: Prompt) -> Corruption | None:
+    """The function that is the prompt's noise, if one is registered."""
+    return _corruptions.get(prompt.name)
 
 
 class OutsideSchema(ValueError):
@@ -72,12 +77,20 @@ def within_schema(prompt: Prompt, fields: Fields, answer: AnswerModel) -> Answer
 
 
 def corrupted(prompt: Prompt, fields: Fields, answer: AnswerModel, random: Random) -> Any:
-    """A wrong answer in place of `answer`. Raises NoNoise."""
+    """A wrong answer in place of `answer`; where it is one of a list, by default another of them. Raises NoNoise."""
     try:
         function = _corruptions[prompt.name]
     except KeyError:
+        if isinstance(prompt.narrow, OneOf):
+            return _another(prompt.narrow, fields, answer, random)
         raise NoNoise(
             f"Nothing says how an answer to prompt {prompt.name} goes wrong. Register a function with "
             "@lab.models.noise.corruption(PROMPT), or use the engine without a probability"
         ) from None
     return function(fields, answer, random)
+
+
+def _another(listed: OneOf, fields: Fields, answer: Any, random: Random) -> Choice:
+    """Another option of the list, each as likely; a list of one option leaves nothing to get wrong."""
+    others = [option for option in listed.of(fields) if option != answer.choice]
+    return Choice(choice=random.choice(others)) if others else answer

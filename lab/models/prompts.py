@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
-from typing import Any
+from functools import cache, cached_property, lru_cache
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 
 class Fields(BaseModel):
@@ -43,7 +43,7 @@ class Prompt:
     name: dotted, unique (`world.operator`). version: changed whenever the wording or the fields change, since
     recordings are kept under it. operator: whose tokens and seconds these are (`realize`). system, template: Jinja text
     over the fields. fields, answer: pydantic models. narrow(fields) -> a subclass of `answer` for these very fields,
-    where what may be answered depends on them (the numbers of a list, say); the same fields must give the same class.
+    where what may be answered depends on them (see `OneOf`); the same fields must give the same class.
     shorten(fields, characters_over) -> the fields truncated by a step, or None when nothing more may go, for a prompt
     that exceeds an engine's `context` (lab/models/context.py). The template must show that something was left out.
     retry_temperatures: of the samples after the first, where the engine's own is lower; the last one holds from there
@@ -93,6 +93,49 @@ class Prompt:
             for name, about in self.schema["properties"].items()
         }
         return f"Answer with one JSON object and nothing else. Its keys: {json.dumps(properties)}"
+
+
+class Choice(AnswerModel):
+    """One of the listed options."""
+
+    choice: str = Field(description="the option that you choose, as it is listed")
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """The `narrow` of a prompt that is answered by a `Choice`. options: the prompt's field that lists them.
+
+    Such a prompt needs no noise of its own: under `rules@p` a wrong answer is another option.
+    """
+
+    options: str
+
+    def __call__(self, fields: Fields) -> type[Choice]:
+        """Raises WrongFields where there is nothing to choose from."""
+        return _of_options(self.of(fields))
+
+    def of(self, fields: Fields) -> tuple[str, ...]:
+        """The options of these fields. Raises WrongFields where there are none."""
+        options = tuple(getattr(fields, self.options))
+        if not options:
+            raise WrongFields(f"{self.options} is empty, and the answer has to be one of them")
+        return options
+
+
+def choice(name: str, version: str, operator: str, system: str, template: str, options: str, **fields: Any) -> Prompt:
+    """A prompt that is answered by a `Choice`. options: which of the fields lists what there is. fields: their types.
+
+    choice("walk.move", "1", "realize", "You walk.", "Doors: {{ doors }}", "doors", doors=list[str], room=int)
+    """
+    typed: Any = {each: (kind, ...) for each, kind in fields.items()}
+    seen = create_model(f"{name} fields", __base__=Fields, **typed)
+    return Prompt(name, version, operator, system, template, seen, Choice, OneOf(options))
+
+
+@lru_cache(maxsize=4096)
+def _of_options(options: tuple[str, ...]) -> type[Choice]:
+    one: Any = Literal[options]  # made at run time, which no type checker can follow
+    return create_model("Choice", __base__=Choice, choice=(one, Choice.model_fields["choice"]))
 
 
 @cache

@@ -37,6 +37,11 @@ def rule(prompt: Prompt) -> Callable[[R], R]:
     return register
 
 
+def rule_of(prompt: Prompt) -> Rule | None:
+    """The function that answers the prompt, if one is registered."""
+    return _rules.get(prompt.name)
+
+
 class Rules:
     """Answers with the registered rules.
 

@@ -6,7 +6,7 @@ import ast
 import difflib
 import json
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 # A notebook shows and the library works: what is longer belongs into a package, where tests reach it.
 MOST_DEFS = 2
 MOST_LINES = 120
+# Cells whose tag begins so are what a reader would write, a world of her own say. Each such tag is counted apart.
+YOURS = "yours"
+MOST_YOURS = 60
 PANDAS = 'class="dataframe"'
 SHOWN_LINES = 8
 
@@ -51,10 +54,9 @@ def check(notebooks: Sequence[Path], side_by_side: int = 2, timeout: float | Non
 def form(notebook: NotebookNode, name: str) -> list[str]:
     """The faults in a notebook's form."""
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    lines = sum(
-        1 for cell in code for line in cell.source.splitlines() if line.strip() and not line.strip().startswith("#")
-    )
-    definitions = sum(_definitions(cell.source) for cell in code)
+    yours = sorted({tag for cell in code for tag in tags(cell) if tag.startswith(YOURS)})
+    ours = [cell for cell in code if not {*yours} & {*tags(cell)}]
+    lines, definitions = lines_of(ours), sum(_definitions(cell.source) for cell in ours)
     found = list(_parameter_faults(notebook, name))
     if not any(cell.outputs for cell in code):
         found.append("has no outputs; execute it with: make notebooks")
@@ -62,11 +64,20 @@ def form(notebook: NotebookNode, name: str) -> list[str]:
         found.append(f"defines {definitions} functions or classes, more than {MOST_DEFS}; move them into the library")
     if lines > MOST_LINES:
         found.append(f"has {lines} lines of code, more than {MOST_LINES}; move work into the library")
+    for tag in yours:
+        if (count := lines_of(cell for cell in code if tag in tags(cell))) > MOST_YOURS:
+            found.append(f"has {count} lines in cells tagged {tag!r}, more than {MOST_YOURS}; say it in fewer")
     if any(PANDAS in str(output.get("data", {}).get("text/html", "")) for cell in code for output in cell.outputs):
         found.append("shows a table as pandas does; end the cell with: tables.shown(frame)")
     if text_of(normalise(notebook)) != text_of(notebook):
         found.append("is not normalised; execute it with: make notebooks")
     return found
+
+
+def lines_of(cells: Iterable[NotebookNode]) -> int:
+    """Lines of code, without blank ones and comments."""
+    lines = (line.strip() for cell in cells for line in cell.source.splitlines())
+    return sum(bool(line) and not line.startswith("#") for line in lines)
 
 
 def stale_cells(committed: NotebookNode, executed: NotebookNode) -> list[str]:

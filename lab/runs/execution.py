@@ -16,6 +16,7 @@ from lab.machine import progress
 from lab.machine.faults import BackendDied, MissingData, Unavailable
 from lab.machine.paths import ROOT
 from lab.machine.secrets import redact
+from lab.models import carried
 from lab.models.retries import EndpointError
 from lab.runs.run import Episode, Run
 
@@ -70,6 +71,8 @@ def play_all(
     Raises Interrupted on Ctrl-C, after closing what was under way, and Unavailable where what answers, its data or the
     cluster is not there, since every further episode would fail alike.
     """
+    if any(own := carried.taken()):
+        play = partial(carried.played, own, play)
     pending = run.pending()
     done = len(run.manifest.tasks) - len(pending)
     with progress.bar(len(run.manifest.tasks), title or run.manifest.method, done, show_progress) as bar:

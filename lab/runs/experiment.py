@@ -17,6 +17,7 @@ from lab.models.connect import connected
 from lab.results.outcomes import Judged, Outcomes, Score
 from lab.runs import recordings
 from lab.runs.manifest import Manifest
+from lab.runs.own_code import own_code
 from lab.runs.run import Episode
 from lab.viewer import generic
 from lab.viewer.timeline import Exchange, Timeline
@@ -114,11 +115,13 @@ class Experiment(ABC):
         return " ".join([self.data, *_differences(self)])
 
     def parameters(self) -> dict[str, Any]:
-        """What makes two runs different besides engine, tasks and code, and what a replay adopts; JSON."""
+        """What makes two runs different besides engine, tasks and the suite's code, and what a replay adopts; JSON."""
         from pydantic_core import to_jsonable_python
 
         kept = (each.name for each in fields(self) if each.metadata.get("kept", True))
-        return {name: to_jsonable_python(getattr(self, name)) for name in kept if name != "engine"}
+        settings = {name: to_jsonable_python(getattr(self, name)) for name in kept if name != "engine"}
+        own = own_code(type(self))
+        return settings | ({"own_code": own} if own else {})
 
     def resolved(self) -> Self:
         """The same as it is played: all engines in one string, noisy ones with their seed, a replay's settings.

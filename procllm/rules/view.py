@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
-from procllm.actions import Action, Append
-from procllm.files import ERRORS, FAILED, NOTES, PRINTED
+from procllm.actions import Action, Append, Verify, Write
+from procllm.files import ANSWER, ERRORS, FAILED, NOTES, PRINTED, REQUEST
 
 HEADING, INDENT = "## ", "  "
 
@@ -91,18 +91,29 @@ class Judgement(NamedTuple):
 
 
 class Skill(Protocol):
-    """What rules know of one domain, beyond taking notes of documents. Each domain's `rules.py` has one, `SKILL`."""
+    """What rules know of one domain, beyond taking notes of documents. Each domain's `rules.py` has one, `SKILL`.
+
+    Whoever inherits says its name and `answer`, and has the rest of a domain whose answer is written in one go.
+    """
 
     name: str
 
     def recognises(self, specification: str) -> bool:
-        """Whether the problem specification is this domain's."""
-        ...
+        """Whether the problem specification is this domain's; by default one that speaks of its name."""
+        return self.name in specification.lower()
 
     def act(self, view: View) -> Action:
         """The next action for the current task; request and specification are in the notes' sections by then."""
-        ...
+        written = view.since_verify(f"Write {ANSWER}")
+        return Verify() if written else Write(ANSWER, self.answer(view.sections.get("request", "")))
 
     def judge(self, effect: str, files: Mapping[str, str]) -> Judgement | None:
         """Whether the files, path -> text, show the effect; None if this domain knows nothing of such an effect."""
-        ...
+        if ANSWER not in files or REQUEST not in files:
+            return None
+        right = files[ANSWER].split() == self.answer(files[REQUEST]).split()
+        return Judgement(right, "The answer is the one that I would give." if right else "I would answer otherwise.")
+
+    def answer(self, request: str) -> str:
+        """What answer.txt should hold. Of skills that have their own `act` and `judge`, nothing is asked."""
+        raise NotImplementedError(f"the skill {self.name} has no answer to a request")

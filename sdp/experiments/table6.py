@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lab.models.judges import Errors, errors_of
 from lab.results import plots, tables
-from lab.results.statistics import compare, holm, wilson
-from lab.results.verdicts import direction_verdict
+from lab.results.statistics import wilson
 from sdp.ablation import ABLATIONS, replayed
+from sdp.experiments import benchmark
 from sdp.experiments.travelplanner import Results, Setup, collect
 
 if TYPE_CHECKING:
@@ -87,18 +87,7 @@ def comparisons(ablated: Ablated) -> pd.DataFrame:
 
     p (Holm): McNemar's, for all rows together. verdict: of a real model; the paper's claim is that each removal costs.
     """
-    import pandas as pd
-
-    full, lines = ablated.full, []
-    compared = {name: compare(run.finals, full.finals) for name, run in ablated.without.items()}
-    adjusted = holm([c.p for c in compared.values()])
-    for (name, c), p in zip(compared.items(), adjusted, strict=True):
-        d, verdict = c.difference, str(direction_verdict(c, -1, p)) if full.by_a_model else ""
-        numbers = (c.n, 100 * d.value, 100 * d.low, 100 * d.high, c.wins, c.losses, c.p_value, c.mcnemar, p)
-        lines.append((name, *numbers, verdict))
-    counts = ["n", "difference", "low", "high", "gained", "lost"]
-    columns = ["condition", *counts, "p (permutation)", "p (McNemar)", "p (Holm)", "verdict"]
-    return pd.DataFrame(lines, columns=columns).assign(evidence=full.evidence, backbone=full.backbone)
+    return benchmark.comparisons(ablated.full, ablated.without, 100, claimed=-1)
 
 
 def noise_sweep(base: Setup, keeps: Sequence[float], workers: int = 0, cluster: str = "") -> pd.DataFrame:

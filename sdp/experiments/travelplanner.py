@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from random import Random
 from typing import Any, ClassVar
 
 from lab.models.backbone import Ledger
 from lab.models.connect import connected
-from lab.models.engines import parse
 from lab.results.outcomes import Judged
-from lab.runs import collecting, experiment
-from lab.runs.experiment import NOT_TOLD, spread
-from lab.runs.playable import Playable, Seen
+from lab.runs import collecting
+from lab.runs.experiment import spread
 from lab.runs.run import Episode
 from lab.viewer.timeline import Exchange, Step, Timeline
-from lab.viewer.transcripts import Transcript
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
 from sdp.adapters.travelplanner.prompts import CITIES, SELECT
 from sdp.adapters.travelplanner.trip import facts, itinerary, named, state_from_json
-from sdp.loop import Settings, run_episode
-from sdp.misjudging import misjudging
+from sdp.experiments import benchmark
+from sdp.experiments.benchmark import Benchmark
+from sdp.loop import Settings
 from sdp.timeline import timeline
 from sdp.trajectory import Trajectory
 from worlds.travelplanner import PlanVerdict, Rates, TravelPlanner, TripTask, evaluate, load, rates, strict_faults
@@ -30,23 +27,19 @@ from worlds.travelplanner.rates import Denominators
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setup(Playable):
+class Setup(Benchmark):
     """SDP on some of TravelPlanner's queries.
 
-    levels: which queries of the split; `limit` spreads evenly over the sorted ids, and so over levels and lengths.
-    trajectories: keep them in the run folder (about 60 KB an episode).
+    levels: which queries of the split; `limit` spreads evenly over the sorted ids, and so over levels and lengths. A
+    trajectory has about 60 KB.
     """
 
     split: str = "validation"
     levels: tuple[str, ...] = ("medium", "hard")
     policy: Policy = Policy()
-    settings: Settings = Settings()
-    trajectories: bool = field(default=True, metadata=NOT_TOLD)
 
     method: ClassVar[str] = "sdp-travelplanner"
-    packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "sdp")
     selection: ClassVar[tuple[str, ...]] = ("data", "limit", "split", "levels")
-    processes: ClassVar[int] = 1  # rules do all 120 queries in seconds
     metric: ClassVar[str] = "final pass"
 
     def operators(self) -> tuple[str, ...]:
@@ -69,33 +62,23 @@ class Setup(Playable):
         """Ids of the queries."""
         return [task.id for task in self.queries()]
 
-    def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
-        """One episode: the delivered plan, how the loop ended, and what it took."""
-        trajectory = play(self, task, ledger)
-        last = trajectory.attempts[-1].reason if trajectory.attempts else "Propose gave no usable plan"
-        return {
-            "plan": plan_of(self, trajectory),
-            "end": trajectory.end,
-            "stuck": "" if trajectory.reached_goal else last,
-            "steps": len(trajectory.attempts),
-            "replans": trajectory.replans,
-            "progress": trajectory.progress,
-            "calls": trajectory.cost.calls,
-            "tokens_in": trajectory.cost.tokens_in,
-            "tokens_out": trajectory.cost.tokens_out,
-        } | ({"trajectory": trajectory.to_json()} if self.trajectories else {})
+    def adapter(self, task: str, ledger: Ledger) -> TravelPlannerAdapter:
+        """Raises KeyError for a task that is not there."""
+        query = _queries(self.data, self.seed, self.split)[task]
+        # A desk of its own: episodes that are played side by side share the listings alone.
+        return TravelPlannerAdapter(query, _world(self.data, self.seed).apart(), ledger, self.policy)
+
+    def result(self, trajectory: Trajectory) -> dict[str, Any]:
+        """The delivered plan; what it is worth the evaluator says."""
+        return {"plan": plan_of(self, trajectory)}
+
+    def score(self, trajectory: Trajectory) -> float:
+        """Whether the delivered plan passes."""
+        return float(self._verdict(trajectory.task, plan_of(self, trajectory)).final)
 
     def full(self) -> Setup:
         """Algorithm 1 with all its mechanisms; the policy on this benchmark stays."""
         return replace(self, settings=Settings())
-
-    def watch(self, task: str, transcript: Transcript, seen: Seen) -> Timeline:
-        """One episode, shown before each attempt."""
-
-        def so_far(trajectory: Trajectory) -> None:
-            seen(timeline(trajectory, transcript.exchanges, facts, named))
-
-        return shown(self, play(self, task, transcript, so_far), transcript.exchanges)
 
     def judged(self, episode: Episode) -> Judged:
         """The official evaluator's word on the delivered plan."""
@@ -104,18 +87,20 @@ class Setup(Playable):
         verdict = self._verdict(episode.task, episode.result["plan"])
         return Judged(float(verdict.final), first_failure(verdict))
 
-    def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
-        """The trajectory, where the run kept it, and what the evaluator says of the plan."""
-        if episode.failed or "trajectory" not in episode.result:
-            return super().timeline(episode, exchanges)
-        return shown(self, Trajectory.from_json(episode.result["trajectory"]), exchanges)
+    def steps(self, trajectory: Trajectory, exchanges: Sequence[Exchange] = ()) -> Timeline:
+        """The trajectory, with the itinerary's facts."""
+        return timeline(trajectory, exchanges, facts, named)
+
+    def shown(self, trajectory: Trajectory, exchanges: Sequence[Exchange] = ()) -> Timeline:
+        """The trajectory, and what the evaluator says of the plan."""
+        return shown(self, trajectory, exchanges)
 
     def _verdict(self, task: str, plan: Any) -> PlanVerdict:
         return evaluate(_queries(self.data, self.seed, self.split)[task], plan, _world(self.data, self.seed).listings)
 
 
 @dataclass(frozen=True)
-class Results(experiment.Results[Setup]):
+class Results(benchmark.Results[Setup]):
     """The episodes of a run in the order of its tasks, and what the evaluator says of them."""
 
     @cached_property
@@ -146,12 +131,6 @@ class Results(experiment.Results[Setup]):
         """Final pass, and nothing that the strict reading objects to."""
         return [v.final and not faults for v, faults in zip(self.verdicts, self.strict_faults, strict=True)]
 
-    @cached_property
-    def trajectories(self) -> list[Trajectory]:
-        """The trajectories of the episodes that did not fail."""
-        played = (episode for episode in self.episodes.values() if not episode.failed)
-        return [Trajectory.from_json(episode.result["trajectory"]) for episode in played]
-
     @property
     def finals(self) -> dict[str, float]:
         """Task id -> 1.0 for a final pass, else 0.0; what paired comparisons take."""
@@ -160,10 +139,6 @@ class Results(experiment.Results[Setup]):
     def rates(self, denominators: Denominators = "stated") -> Rates:
         """The six rates over these tasks, or over the official fixed denominators."""
         return rates(self.verdicts, self.tasks, denominators)
-
-    def total(self, name: str) -> int:
-        """Sum over episodes of "calls", "steps", "replans", "tokens_in" or "tokens_out"."""
-        return sum(episode.result[name] for episode in self.episodes.values() if not episode.failed)
 
 
 def collect(setup: Setup, workers: int = 0, cluster: str = "", **options: Any) -> Results:
@@ -175,14 +150,9 @@ def play(
     setup: Setup, task: str, ledger: Ledger | None = None, watch: Callable[[Trajectory], None] | None = None
 ) -> Trajectory:
     """One episode's trajectory. watch: see `sdp.loop.run_episode`. Raises KeyError for a task that is not there."""
-    setup = setup.resolved() if ledger is None else setup
-    ledger = ledger or Ledger(connected(setup.engine))
-    query = _queries(setup.data, setup.seed, setup.split)[task]
-    # A desk of its own: episodes that are played side by side share the listings alone.
-    adapter = TravelPlannerAdapter(query, _world(setup.data, setup.seed).apart(), ledger, setup.policy)
-    engine = parse(setup.engine)
-    random = Random(f"validate {engine.options.get('seed', 0)} {task}")
-    return run_episode(task, misjudging(adapter, engine.errors, random), setup.settings, ledger, watch)
+    if ledger is None:
+        setup, ledger = setup.resolved(), Ledger(connected(setup.resolved().engine))
+    return setup.episode(task, ledger, watch)
 
 
 def plan_of(setup: Setup, trajectory: Trajectory) -> list[dict[str, Any]]:
@@ -197,7 +167,7 @@ def shown(setup: Setup, trajectory: Trajectory, exchanges: Sequence[Exchange] = 
     verdict = setup._verdict(trajectory.task, plan)
     told = "; ".join(f"{name}: {reason}" for name, reason in verdict.failures.items())
     last = Step(title="the evaluator on the plan", verdict=verdict.final, reason=told, observation=plan)
-    made = timeline(trajectory, exchanges, facts, named)
+    made = setup.steps(trajectory, exchanges)
     query = _queries(setup.data, setup.seed, setup.split)[trajectory.task].goal
     return replace(made, task=query, score=float(verdict.final), steps=(*made.steps, last))
 

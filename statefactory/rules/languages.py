@@ -26,7 +26,11 @@ class Reading(NamedTuple):
 
 
 class Language(Protocol):
-    """One world's language; a module of this package."""
+    """One world's language: a module of this package, or an object of your own (`register`).
+
+    Whoever inherits has `relevant` and `anchored` of a world in which all that is read matters, and whose tasks name
+    the very things.
+    """
 
     def is_goal(self, goal: str) -> bool:
         """Whether a task description is worded in this language."""
@@ -38,7 +42,7 @@ class Language(Protocol):
 
     def relevant(self, goal: str, known: Sequence[Entity]) -> Entities:
         """The entities, with those of their attributes, that bear on the task."""
-        ...
+        return tuple(known)
 
     def blueprint(self, goal: str) -> Entities:
         """The goal as entities, from the task description alone: every part of it, and no step towards it."""
@@ -46,21 +50,31 @@ class Language(Protocol):
 
     def anchored(self, goal: str, wanted: Sequence[Entity], state: Sequence[Entity], observation: str) -> Entities:
         """The goal so far, with kinds of things replaced by the very things that were observed."""
-        ...
+        return tuple(wanted)
 
 
 class UnknownLanguage(LookupError):
-    """A task description that is in none of the five worlds' words."""
+    """A task description that is in none of the known worlds' words."""
+
+
+_own: dict[str, Language] = {}  # by the class that they are of
+
+
+def register(language: Language) -> None:
+    """Let `engine="rules"` read a world of your own, in the place of one of the same class."""
+    _own[type(language).__qualname__] = language
 
 
 def language_of(goal: str) -> Language:
-    """The language that a task description is in. Raises UnknownLanguage."""
-    for name in NAMES:
-        # By the task's words: no prompt says which world it is about.
-        if named(name).is_goal(goal):
-            return named(name)
+    """The language that a task description is in; those that were registered come first. Raises UnknownLanguage."""
+    # By the task's words: no prompt says which world it is about.
+    for language in (*_own.values(), *map(named, NAMES)):
+        if language.is_goal(goal):
+            return language
+    known = ", ".join((*_own, *NAMES))
     raise UnknownLanguage(
-        f"No rules read the task {goal[:80]!r}: they know the words of {', '.join(NAMES)}. Use a model as engine"
+        f"No rules read the task {goal[:80]!r}: they know the words of {known}. Use a model as engine, or register a "
+        "language of your own (statefactory.rules.languages.register)"
     )
 
 

@@ -26,6 +26,7 @@ from procllm.loop import play
 from procllm.network import TOP, Method, Network, read, write
 from procllm.prompts import ACTING, VERIFYING, ActFields, VerifyAnswer, VerifyFields
 from procllm.rules import agent
+from procllm.rules.view import Skill
 from procllm.trajectory import Step, Trajectory
 
 LEAF = Network((Method("m", TOP, "answer.txt says hello", (ANSWER,)),))
@@ -305,3 +306,37 @@ def test_noise_of_any_strength_ends_in_a_verdict_and_never_in_an_error(engine: s
     (instance,) = blocks.instances(1, seed=seed % 50, b=4, h=3)
     trajectory = play(blocks, instance, blocks.network, connect(f"{engine}?seed={seed}"), horizon=40)
     assert len(trajectory.steps) <= 40 and trajectory.ended in ("done", "horizon")
+
+
+class Echo(Skill):
+    """A domain of a reader's own: the answer is the request in capitals."""
+
+    name = "echoing"
+
+    def answer(self, request: str) -> str:
+        return request.upper()
+
+
+def test_rules_play_a_domain_of_ones_own_by_what_its_answer_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agent, "_own", {})
+    methods = (
+        Method(
+            "m-top", TOP, "answer.txt holds the echo", (ANSWER, REQUEST, SPECIFICATION), ("take notes on user request",)
+        ),
+        Method("m-note", "take notes on user request", "the notes say what the request says", (NOTES, REQUEST)),
+    )
+    network = Network(methods)
+
+    def check(instance: Instance, answer: str) -> Any:
+        return cumulative({"echo": "" if answer.strip() == "HELLO THERE" else f"not {answer!r}"})
+
+    echoes = Domain(
+        "echoing", "Echo", "This is about echoing: write it in capitals.", write(network), check, lambda: []
+    )
+    instance = Instance("echo-1", "hello there\n", None)
+    assert not play(echoes, instance, echoes.network, connect("rules"), 12).success, "nobody knows how"
+    agent.register(Echo())
+    trajectory = play(echoes, instance, echoes.network, connect("rules"), 12)
+    assert trajectory.success and trajectory.answer == "HELLO THERE" and trajectory.verified[-1] == TOP
+    judged = Echo().judge("answer.txt holds the echo", {ANSWER: "HELLO", REQUEST: "hello there"})
+    assert judged and not judged.satisfied

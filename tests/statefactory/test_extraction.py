@@ -25,6 +25,7 @@ from lab.models.usage import Call
 from statefactory.benchmark import Pair, build
 from statefactory.extraction import Trace, extract, read_trace
 from statefactory.prompts import ITEMS, InterpretFields, PerceiveFields, RefineFields, modules
+from statefactory.rules import languages
 from statefactory.state import Attribute, Entity, Group, Level, State, Values, at_level, entity, from_level
 
 GOAL = "Put the kite into the box."
@@ -375,3 +376,29 @@ def test_every_kind_of_mistake_is_made() -> None:
     for operator in ("perceive", "interpret"):
         sizes = {len(corrupted("object_attribute", operator, seed)) for seed in range(12)}
         assert sizes == {3, 4}
+
+
+class Kites(languages.Language):
+    """A language of a reader's own: kites and where they are."""
+
+    def is_goal(self, goal: str) -> bool:
+        return "kite" in goal
+
+    def read(self, known: Sequence[Entity], action: str, observation: str) -> languages.Reading:
+        where = observation.partition("kite is in the ")[2].rstrip(".")
+        return languages.Reading((entity("kite", {"place": where}),) if where else tuple(known))
+
+    def blueprint(self, goal: str) -> tuple[Entity, ...]:
+        return (entity("kite", {"place": "box"}),)
+
+
+def test_rules_read_a_world_of_ones_own_that_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(languages, "_own", {})
+    with pytest.raises(languages.UnknownLanguage, match="or register a language of your own"):
+        languages.language_of(GOAL)
+    languages.register(Kites())
+    trace = extract(connect("rules"), GOAL, ACTIONS, OBSERVATIONS, values="fragments")
+    assert trace.states == ((), (), (entity("kite", {"place": "box"}),))
+    assert set(trace.goals) == {(entity("kite", {"place": "box"}),)}
+    languages.register(Kites())
+    assert len(languages._own) == 1, "of one class, the latest"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from asking import ASK, BoxFields, Placing
 from lab.models.parsing import MalformedAnswer, parse
-from lab.models.prompts import AnswerModel, Prompt, WrongFields
+from lab.models.prompts import AnswerModel, Prompt, WrongFields, choice
 
 
 def test_a_render_is_the_standing_rules_then_the_question(prompt: Prompt) -> None:
@@ -89,3 +89,20 @@ def test_many_faults_are_told_in_few_words() -> None:
     with pytest.raises(MalformedAnswer, match=r"numbers\.7.*and 292 more") as caught:
         parse(json.dumps({"numbers": ["x"] * 300}), Many)
     assert len(str(caught.value)) < 1000
+
+
+DOORS = choice("tests.doors", "1", "realize", "You walk.", "Doors: {{ doors }}", "doors", room=int, doors=list[str])
+
+
+def test_a_choice_is_one_of_the_listed_options_and_no_other() -> None:
+    asked = DOORS.narrowed(DOORS.fill(room=1, doors=["north", 'the "red" one']))
+    assert asked.schema["properties"]["choice"]["enum"] == ["north", 'the "red" one']
+    assert parse('{"choice": "north"}', asked.answer)[0].choice == "north"
+    with pytest.raises(MalformedAnswer):
+        parse('{"choice": "south"}', asked.answer)
+    assert asked is DOORS.narrowed(DOORS.fill(room=2, doors=["north", 'the "red" one']))
+
+
+def test_nothing_to_choose_from_is_an_error_that_names_the_field() -> None:
+    with pytest.raises(WrongFields, match="doors is empty"):
+        DOORS.narrowed(DOORS.fill(room=1, doors=[]))

@@ -20,7 +20,7 @@ from lab.models import judges
 from lab.models.backbone import Backbone
 from lab.models.connect import connect
 from lab.models.noise import NoNoise, OutsideSchema
-from lab.models.prompts import Prompt
+from lab.models.prompts import Choice, Prompt, choice
 from lab.models.rules import NoRule, rule
 from lab.results.statistics import wilson
 
@@ -96,6 +96,16 @@ def test_noise_that_nobody_has_defined_says_how_to(prompt: Prompt) -> None:
     rule(quiet)(place)
     with pytest.raises(NoNoise, match=r"tests\.quiet.*@lab\.models\.noise\.corruption"):
         connect("rules@0").ask(quiet, box=1)
+
+
+def test_the_noise_of_a_choice_is_another_option_and_one_option_leaves_none() -> None:
+    doors = choice("tests.noisy doors", "1", "realize", "", "{{ doors }}", "doors", doors=list[str])
+    rule(doors)(lambda seen: Choice(choice=seen.doors[0]))
+    noisy, options = connect("rules@0"), ["a", "b", "c"]
+    drawn = {noisy.ask(doors, sample=sample, doors=options).value.choice for sample in range(40)}
+    assert drawn == {"b", "c"}
+    alone = noisy.ask(doors, doors=["a"])
+    assert (alone.value.choice, alone.call.path) == ("a", "rules")
 
 
 def test_a_second_rule_for_a_prompt_is_refused(prompt: Prompt) -> None:

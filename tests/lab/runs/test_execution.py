@@ -230,3 +230,34 @@ def interrupt_at_002(task: str) -> Played:
     if task == "002":
         raise KeyboardInterrupt
     return Played({"done": task})
+
+
+SCRIPT = """
+from lab import Experiment, collect, rule
+from lab.models.noise import corruption
+from lab.models.prompts import Choice, choice
+
+DOORS = choice("tests.of a script", "1", "act", "", "{{ doors }}", "doors", doors=list[str])
+rule(DOORS)(lambda seen: Choice(choice=seen.doors[0]))
+corruption(DOORS)(lambda seen, answer, random: Choice(choice="c"))
+
+class Walk(Experiment):
+    method = "walk"
+    packages = ("lab",)
+    def tasks(self):
+        return ["1", "2", "3"]
+    def play(self, task, ledger):
+        return ledger.ask(DOORS, doors=["a", "b", "c"]).value.choice
+
+for engine in ("rules", "rules@0"):
+    run = collect(Walk(engine=engine), workers=2, show_progress=False)
+    print([episode.result for episode in run.episodes.values()])
+"""
+
+
+def test_rules_and_noise_of_a_script_answer_in_its_worker_processes_too(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    places = dict(os.environ) | PATHS | {"LAB_RUNS": str(tmp_path / "runs")}
+    command = [sys.executable, "script.py"]
+    told = subprocess.run(command, cwd=tmp_path, env=places, capture_output=True, text=True, timeout=120)
+    assert told.stdout.splitlines() == ["['a', 'a', 'a']", "['c', 'c', 'c']"], told.stderr

@@ -1,0 +1,163 @@
+"""SDP on any benchmark as an experiment: a subclass says which tasks, and by which adapter each is played."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from random import Random
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+
+from lab.models.backbone import Ledger
+from lab.models.engines import parse
+from lab.results.outcomes import Judged
+from lab.results.statistics import compare, holm
+from lab.results.verdicts import direction_verdict
+from lab.runs import collecting, experiment
+from lab.runs.experiment import NOT_TOLD
+from lab.runs.playable import Playable, Seen
+from lab.runs.run import Episode
+from lab.viewer.timeline import Exchange, Timeline
+from lab.viewer.transcripts import Transcript
+from sdp.loop import Settings, run_episode
+from sdp.misjudging import misjudging
+from sdp.operators import Adapter
+from sdp.timeline import timeline
+from sdp.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, kw_only=True)
+class Benchmark(Playable):
+    """SDP on some tasks: played, scored, ablated, watched, resumed and shown alike on every benchmark.
+
+    settings: the loop's. trajectories: keep them in the run folder, which timelines need.
+    """
+
+    settings: Settings = Settings()
+    trajectories: bool = field(default=True, metadata=NOT_TOLD)
+
+    packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "sdp")
+    processes: ClassVar[int] = 1
+    metric: ClassVar[str] = "score"
+
+    @abstractmethod
+    def adapter(self, task: str, ledger: Ledger) -> Adapter[Any, Any, Any]:
+        """The adapter of one episode, with a world of its own. ledger: whom it asks."""
+
+    def score(self, trajectory: Trajectory) -> float:
+        """What an episode is worth, in [0, 1]: the `score` in the last view, else whether it got to the goal."""
+        last = trajectory.views[-1] if trajectory.views else None
+        return float(last["score"]) if isinstance(last, Mapping) and "score" in last else float(trajectory.reached_goal)
+
+    def result(self, trajectory: Trajectory) -> dict[str, Any]:
+        """What a run keeps of an episode besides how it went; JSON."""
+        return {"score": self.score(trajectory)}
+
+    def steps(self, trajectory: Trajectory, exchanges: Sequence[Exchange] = ()) -> Timeline:
+        """A trajectory to look at, also one that is still running. exchanges: see `sdp.timeline`."""
+        return timeline(trajectory, exchanges)
+
+    def shown(self, trajectory: Trajectory, exchanges: Sequence[Exchange] = ()) -> Timeline:
+        """A whole trajectory to look at, with what the benchmark says of it at the end, if it does."""
+        return self.steps(trajectory, exchanges)
+
+    def episode(self, task: str, ledger: Ledger, watch: Callable[[Trajectory], None] | None = None) -> Trajectory:
+        """One episode of a resolved experiment. watch: see `sdp.loop.run_episode`."""
+        engine = parse(self.engine)
+        random = Random(f"validate {engine.options.get('seed', 0)} {task}")
+        # A Validate that asks a prompt errs by the noise on that prompt.
+        errors = None if "validate" in self.operators() else engine.errors
+        adapter = misjudging(self.adapter(task, ledger), errors, random)
+        return run_episode(task, adapter, self.settings, ledger, watch)
+
+    def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
+        """One episode: its result, how the loop ended, and what it took."""
+        trajectory = self.episode(task, ledger)
+        last = trajectory.attempts[-1].reason if trajectory.attempts else "Propose gave no usable plan"
+        return {
+            **self.result(trajectory),
+            "end": trajectory.end,
+            "stuck": "" if trajectory.reached_goal else last,
+            "steps": len(trajectory.attempts),
+            "replans": trajectory.replans,
+            "progress": trajectory.progress,
+            "calls": trajectory.cost.calls,
+            "tokens_in": trajectory.cost.tokens_in,
+            "tokens_out": trajectory.cost.tokens_out,
+        } | ({"trajectory": trajectory.to_json()} if self.trajectories else {})
+
+    def watch(self, task: str, transcript: Transcript, seen: Seen = lambda timeline: None) -> Timeline:
+        """One episode, shown before each attempt."""
+
+        def so_far(trajectory: Trajectory) -> None:
+            seen(self.steps(trajectory, transcript.exchanges))
+
+        return self.shown(self.episode(task, transcript, so_far), transcript.exchanges)
+
+    def judged(self, episode: Episode) -> Judged:
+        """The score that the run kept; short of the best one, with how the loop ended and the last verdict."""
+        if episode.failed:
+            return super().judged(episode)
+        kept = episode.result
+        return Judged(kept["score"], "" if kept["score"] == 1 else f"{kept['end']}: {kept['stuck']}".strip(": "))
+
+    def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
+        """The trajectory, where the run kept it."""
+        if episode.failed or "trajectory" not in episode.result:
+            return super().timeline(episode, exchanges)
+        return self.shown(Trajectory.from_json(episode.result["trajectory"]), exchanges)
+
+
+B = TypeVar("B", bound=Benchmark)
+
+
+@dataclass(frozen=True)
+class Results(experiment.Results[B]):
+    """The episodes of a run, with their trajectories and scores."""
+
+    @cached_property
+    def trajectories(self) -> list[Trajectory]:
+        """The trajectories of the episodes that did not fail."""
+        played = (episode for episode in self.episodes.values() if not episode.failed)
+        return [Trajectory.from_json(episode.result["trajectory"]) for episode in played]
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Task id -> score, 0 where the episode failed; what paired comparisons take."""
+        return {score.of: score.value for score in self.setup.scores(self.episodes)}
+
+    def total(self, name: str) -> int:
+        """Sum over episodes of "calls", "steps", "replans", "tokens_in" or "tokens_out"."""
+        return sum(episode.result[name] for episode in self.episodes.values() if not episode.failed)
+
+
+def collect(setup: B, workers: int = 0, cluster: str = "", **options: Any) -> Results[B]:
+    """`lab.runs.collecting.collect` of SDP on a benchmark, with its arguments."""
+    return collecting.collect(setup, Results[B], workers, cluster, **options)
+
+
+def comparisons(
+    full: Results[Any], others: Mapping[str, Results[Any]], scale: float = 1, claimed: Literal[1, -1] | None = None
+) -> pd.DataFrame:
+    """Each run against the full loop's, task by task: the difference with its interval, and whether by chance.
+
+    others: by condition. scale: 100 for differences in points. claimed: the sign of the differences by the paper's
+    claim, if it makes one; a real model's rows then have a verdict. gained, lost: tasks with a higher and a lower
+    score. p (McNemar): of scores that are 0 or 1. p (Holm): for all rows together.
+    """
+    import pandas as pd
+
+    compared = {name: compare(run.scores, full.scores) for name, run in others.items()}
+    adjusted = holm([c.p for c in compared.values()])
+    lines = []
+    for (name, c), p in zip(compared.items(), adjusted, strict=True):
+        verdict = str(direction_verdict(c, claimed, p)) if claimed and full.by_a_model else ""
+        difference = [scale * end for end in c.difference]
+        lines.append((name, c.n, *difference, c.wins, c.losses, c.p_value, c.mcnemar, p, verdict))
+    counts = ["n", "difference", "low", "high", "gained", "lost"]
+    columns = ["condition", *counts, "p (permutation)", "p (McNemar)", "p (Holm)", "verdict"]
+    return pd.DataFrame(lines, columns=columns).assign(evidence=full.evidence, backbone=full.backbone)

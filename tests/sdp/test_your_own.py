@@ -1,0 +1,127 @@
+"""The reader's own benchmark: the cells of `4_explore/your_own_benchmark`, and what the library gives for them."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lab.machine.paths import ROOT
+from lab.models import rules
+from lab.models.connect import connected
+from lab.notebooks.check import MOST_YOURS, YOURS, lines_of
+from lab.notebooks.documents import read, tags
+from lab.runs import compare
+from lab.runs.run import read_lines
+from lab.viewer.transcripts import Transcript
+from sdp.ablation import ABLATIONS
+from sdp.experiments.benchmark import Benchmark, Results, collect, comparisons
+from sdp.loop import Settings, run_episode
+from sdp.trajectory import Trajectory
+
+NOTEBOOK = read(ROOT / "notebooks/4_explore/your_own_benchmark.ipynb")
+CELLS = [cell for cell in NOTEBOOK.cells if YOURS in tags(cell)]
+
+
+@pytest.fixture(scope="module")
+def own() -> Any:
+    """What the cells define, as a module."""
+    module = ModuleType("yours")
+    before = dict(rules._rules)
+    sys.modules["yours"] = module
+    for cell in CELLS:
+        exec(compile(cell.source, "yours", "exec"), vars(module))
+    yield module
+    del sys.modules["yours"]
+    rules._rules.clear()
+    rules._rules.update(before)
+
+
+def played(setup: Benchmark, folder: Path, name: str) -> Results[Any]:
+    return collect(setup, run=str(folder / name), show_progress=False)
+
+
+def test_world_adapter_rules_and_experiment_are_at_most_sixty_lines() -> None:
+    assert len(CELLS) == 3 and 40 < lines_of(CELLS) <= MOST_YOURS == 60
+
+
+def test_a_world_moves_refuses_in_words_and_ends(own: Any) -> None:
+    house = own.House("a", 3)
+    steps = [house.step("fly") for _ in range(house.closing)]
+    assert steps[0].text.startswith("Nobody can fly from here.") and [step.done for step in steps[-2:]] == [False, True]
+    assert steps[-1].facts == house.view()
+
+
+@given(seed=st.integers(0, 10_000), side=st.integers(3, 6), budget=st.integers(0, 2))
+def test_whoever_replans_finds_a_way_around_every_locked_door(own: Any, seed: int, side: int, budget: int) -> None:
+    house = own.House(f"{seed}", side)
+    house.closing = 10**6  # time enough
+    ledger = Transcript(connected("rules"))
+    trajectory = run_episode("t", own.Courier(house, ledger), Settings(budget=budget, step_cap=10**4))
+    assert trajectory.reached_goal and house.view()["score"] == 1
+    assert trajectory.states[-1]["left"] == 0 and Trajectory.from_json(trajectory.to_json()) == trajectory
+
+
+def test_a_benchmark_is_scored_ablated_compared_and_watched(own: Any, tmp_path: Path) -> None:
+    setup = own.Round(limit=12, settings=Settings(budget=1))
+    full = played(setup, tmp_path, "full")
+    assert list(full.scores) == [f"round 0-{n:03d}" for n in range(12)] and sum(full.scores.values()) == 12
+    without = {a.name: played(replace(setup, settings=a.without(setup.settings)), tmp_path, a.name) for a in ABLATIONS}
+    table = comparisons(full, without).set_index("condition")
+    for name, run in without.items():
+        mean = sum(run.scores.values()) / 12
+        assert table.loc[name, "difference"] == pytest.approx(mean - 1)
+        scores = [setup.judged(episode).score for episode in run.episodes.values()]
+        assert {round(3 * (score or 0), 6) for score in scores} <= {0, 1, 2, 3}
+    assert table.loc["-Replan", "difference"] < -0.2 and table.loc["-Validate", "p (Holm)"] < 0.05
+    assert set(table["evidence"]) == {"measured"} and set(table["verdict"]) == {""}
+    both = compare(without["-Replan"].folder, full.folder).side_by_side()
+    assert [timeline.score for timeline in both.timelines] != [1, 1]
+    ready, seen = setup.resolved(), []
+    task = ready.tasks()[0]
+    watched = ready.watch(task, Transcript(connected("rules")), seen.append)
+    kept = setup.timeline(full.episodes[task])
+    assert [step.title for step in watched.steps] == [step.title for step in kept.steps]
+    assert len(seen) == full.episodes[task].result["steps"]
+
+
+def test_noise_is_simulated_and_costs_parcels(own: Any, tmp_path: Path) -> None:
+    noisy = played(own.Round(limit=12, engine="rules@0.5"), tmp_path, "noisy")
+    assert noisy.evidence == "simulated" and sum(noisy.scores.values()) < 12
+
+
+def test_a_run_that_was_stopped_plays_nothing_twice(own: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    setup, whole, told = own.Round(limit=6), Benchmark.play, []
+
+    def play(self: Benchmark, task: str, ledger: Any) -> Any:
+        if len(told) == 3:
+            raise KeyboardInterrupt
+        told.append(task)
+        return whole(self, task, ledger)
+
+    monkeypatch.setattr(Benchmark, "play", play)
+    with pytest.raises(KeyboardInterrupt):
+        played(setup, tmp_path, "run")
+    kept = [line["task"] for line in read_lines(tmp_path / "run" / "episodes.jsonl")]
+    assert kept == told == setup.tasks()[:3]
+    monkeypatch.setattr(Benchmark, "play", lambda self, task, ledger: told.append(task) or whole(self, task, ledger))
+    assert len(played(setup, tmp_path, "run").episodes) == 6 and told == setup.tasks()
+
+
+def test_wrong_rooms_are_rejected_by_what_was_seen(own: Any) -> None:
+    adapter = own.Courier(own.House("b", 3), Transcript(connected("rules")))
+    _, goal = adapter.start()
+    plan = adapter.propose({}, goal, ())
+    assert plan[-1] == goal and Random(0).choice(plan).about
+    observation = adapter.act("sing")
+    assert adapter.validate(plan, observation, ()).k == 0
+    there = replace(observation, facts={"room": plan[0].about["room"], "left": 3})
+    assert adapter.validate(plan, there, ()).k == 1
+    assert adapter.advance({"left": 3}, plan[:1], there) == {"left": 3, "room": plan[0].about["room"]}
