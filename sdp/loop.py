@@ -90,7 +90,8 @@ def run_episode(
         action, observation, verdict = _attempt(adapter, settings, state, tail, _at(tail[0], failures), view)  # L.6-8
         attempt = log.attempt(cursor, tail[0], action, observation, verdict)
         if verdict.k >= 1:  # L.9
-            state = adapter.advance(state, tail[: verdict.k], observation)  # L.10-11
+            read = observation if verdict.read is None else verdict.read
+            state = adapter.advance(state, tail[: verdict.k], read)  # L.10-11
             log.transition(state, attempt)  # L.12
             cursor, r, failures = cursor + verdict.k, 0, ()  # L.13
         else:

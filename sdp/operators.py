@@ -29,12 +29,15 @@ Observation = TypeVar("Observation")
 class Verdict(NamedTuple):
     """What Validate returns: the cascade depth k (Eq. 3), 0 for a rejection, and the reason.
 
-    forced: the predicates are passed though they were not found to hold, as A.4 does after some rejections.
+    forced: the predicates are passed though they were not found to hold, as A.4 does after some rejections. read: the
+    observation as Validate read it, where it put something right (A.5: the title that a finding cites); `advance` is
+    given it in place of the world's. Attempts keep the world's.
     """
 
     k: int
     reason: str = ""
     forced: bool = False
+    read: Any = None
 
 
 class Adapter(Protocol[State, Action, Observation]):

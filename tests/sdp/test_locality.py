@@ -15,7 +15,10 @@ from lab.models.backbone import Ledger
 from lab.models.connect import connect
 from sdp.adapters.cellar import Cellar, CellarAdapter
 from sdp.adapters.corridor import Corridor, CorridorAdapter, Walker, rolls
+from sdp.adapters.facts import FactsAdapter
+from sdp.adapters.multihop.adapter import MultiHopAdapter
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
+from sdp.experiments.multihop import MuSiQue
 from sdp.loop import Settings, _Log, run_episode
 from sdp.operators import Adapter, Verdict
 from sdp.trajectory import Attempt, Plan, Predicate, Trajectory, Transition
@@ -35,13 +38,14 @@ READS = {
     "finalize": ["state", "goal", "trajectory", "view"],
 }
 HISTORY = (Trajectory, Plan, Transition, _Log)
+ADAPTERS = [Adapter, FactsAdapter, TravelPlannerAdapter, MultiHopAdapter, CorridorAdapter, CellarAdapter]
 
 
 class Leak(AssertionError):
     """An operator could have read the history."""
 
 
-@pytest.mark.parametrize("adapter", [Adapter, TravelPlannerAdapter, CorridorAdapter, CellarAdapter])
+@pytest.mark.parametrize("adapter", ADAPTERS)
 @pytest.mark.parametrize("operator", READS)
 def test_each_operator_takes_what_definition_1_gives_it_and_no_more(adapter: type, operator: str) -> None:
     parameters = inspect.signature(getattr(adapter, operator)).parameters
@@ -216,6 +220,20 @@ def test_no_operator_of_travelplanner_can_reach_the_history(policy: Policy, desk
         held = reachable([watched.inner])
         assert not any(isinstance(thing, (*HISTORY, Attempt)) for thing in held) and trajectory.attempts
     assert all(met[name] for name in ("propose", "realize", "validate", "advance", "replan"))
+
+
+def test_no_operator_of_multi_hop_questions_can_reach_the_history() -> None:
+    setup = MuSiQue(data="made", setting="open", engine="rules@0.6").resolved()
+    # The index and the questions hold no history before the episode, and are looked into again after it.
+    known = frozenset(id(thing) for thing in reachable([setup.world()]))
+    met = dict.fromkeys(READS, 0)
+    for task in setup.tasks()[:12]:
+        ledger = Ledger(connect(setup.engine), record=True)
+        watched = Watched(setup.adapter(task, ledger), known)
+        run_episode(task, watched, Settings(budget=1, step_cap=7), ledger)
+        met = {name: count + watched.calls.get(name, 0) for name, count in met.items()}
+        assert not any(isinstance(thing, (*HISTORY, Attempt)) for thing in reachable([watched.inner]))
+    assert all(met[name] for name in READS if name not in ("start", "act"))
 
 
 def test_the_travelplanner_adapter_is_frozen(desk: TravelPlanner) -> None:

@@ -1,0 +1,297 @@
+"""SDP's operators for multi-hop questions: HotpotQA (A.5) and, with `strict`, MuSiQue (A.6)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from lab.models.backbone import Backbone
+from sdp.adapters.multihop.filters import entities_of, misfit, ranked, unfounded, unusable
+from sdp.adapters.multihop.prompts import (
+    ANSWER,
+    CONSISTENT,
+    DECOMPOSE,
+    EXTRACT,
+    GUESS,
+    QUERY,
+    VERIFY,
+    Refused,
+    Shown,
+    Told,
+)
+from sdp.operators import Adapter, Verdict
+from sdp.trajectory import Attempt, Predicate, Trajectory
+from worlds.multihop import HopTask, MultiHop, Paragraph
+
+HOP, FINAL, GOAL = "hop", "answer", "goal"
+ENTITIES_AFTER, GUESS_AFTER = 4, 6  # unsuccessful queries at a hop (A.6)
+BEGINNING = 60  # letters of a paragraph that a trajectory keeps
+TITLE_PART = 4  # letters of a cited title, at least, that a part of another one is looked for with
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What a user may change.
+
+    hops: how many; "two" (A.5), "id" (A.6: read from the task's id, which no asker of a question would tell:
+    privileged) or "guess" (Propose decides). strict: A.6's checks of answers. escalate: A.6's other queries where
+    searches fail. shown: paragraphs that one extraction is shown at most, the newest ones.
+    """
+
+    hops: Literal["two", "id", "guess"] = "two"
+    strict: bool = False
+    escalate: bool = False
+    shown: int = 20
+
+    def __post_init__(self) -> None:
+        if self.hops not in ("two", "id", "guess"):
+            raise ValueError(f"hops={self.hops!r}; choose 'two', 'id' or 'guess'")
+        if self.shown < 1:
+            raise ValueError(f"shown={self.shown}: an extraction needs a paragraph to read")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A certified hop. title: of the paragraph that supports it. entity: what the next hop may build on."""
+
+    asked: str
+    text: str
+    title: str
+    entity: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The certified state. queries: searches made when it was certified; those since then led to nothing."""
+
+    question: str
+    findings: tuple[Finding, ...] = ()
+    answer: str = ""
+    queries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """An action at a hop: what Realize says that a paragraph says, after a search where paragraphs are not at hand."""
+
+    finding: Finding
+    query: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An action at the end: an answer, and the question and findings it was made of, for the check of both."""
+
+    answer: str
+    question: str
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What there is on a claim. cited: the paragraph of the title that it names, if there is one. best: the one
+    that has most words of the finding.
+    """
+
+    claim: Claim
+    cited: Paragraph | None
+    best: Paragraph | None
+    queries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The view: paragraphs at hand and queries so far, those of rejected attempts, too. As JSON, their beginnings."""
+
+    paragraphs: tuple[Paragraph, ...]
+    queries: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"paragraphs": [beginning(each) for each in self.paragraphs], "queries": list(self.queries)}
+
+
+@dataclass(frozen=True)
+class MultiHopAdapter(Adapter[Chain, Any, Any]):
+    """One question. Frozen; during an episode only the world and the accounts change."""
+
+    task: HopTask
+    world: MultiHop
+    backbone: Backbone
+    policy: Policy = Policy()
+
+    @property
+    def hops(self) -> int:
+        """How many are wanted; 0 where Propose has to guess. Raises ValueError for an id that does not tell."""
+        if self.policy.hops != "id":
+            return 2 if self.policy.hops == "two" else 0
+        told = re.match(r"([2-4])hop", self.task.id)
+        if not told:
+            raise ValueError(
+                f"The id {self.task.id!r} does not begin with a number of hops; choose hops='two' or 'guess'"
+            )
+        return int(told[1])
+
+    def start(self) -> tuple[Chain, Predicate]:
+        self.world.reset(self.task)
+        return Chain(self.task.goal), Predicate(f"The question is answered: {self.task.goal}", GOAL)
+
+    def propose(self, state: Chain, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
+        """All hops in one call, then the answer and the goal; of one predicate a call (Eq. 1), what comes next."""
+        return self._plan(state, goal, ())[len(planned) :]
+
+    def view(self) -> Shelf:
+        return Shelf(self.world.shown, self.world.queries)
+
+    def realize(self, state: Chain, target: Predicate, failures: Sequence[Attempt], view: Shelf) -> Claim | Draft:
+        """Search where nothing is at hand, and extract a finding; or put the findings together."""
+        if target.kind == GOAL:
+            return Draft(state.answer, state.question, state.findings)
+        if target.kind == FINAL:
+            return self._draft(state, _refused(failures), ())
+        asked = _filled(target.about["question"], state.findings)
+        query = ""
+        if self.world.setting == "open":
+            query = self._query(state, asked, view)
+            self.world.step(f"search {query}")
+        paragraphs = [Shown(title=title, text=text) for title, text in self.world.shown[-self.policy.shown :]]
+        said = self.backbone.ask(
+            EXTRACT, paragraphs=paragraphs, question=state.question, asked=asked, found=_told(state),
+            refused=_refused(failures),
+        ).value  # fmt: skip
+        return Claim(Finding(asked, said.finding, said.title, said.entity), query)
+
+    def act(self, action: Claim | Draft) -> Evidence | Draft:
+        """Look up what a claim cites; an answer is its own observation."""
+        if isinstance(action, Draft):
+            return action
+        shelf = self.world.shown
+        best = ranked(shelf, action.finding.text)[:1]
+        return Evidence(
+            action, _cited(shelf, action.finding.title), shelf[best[0]] if best else None, len(self.world.queries)
+        )
+
+    def validate(
+        self, tail: Sequence[Predicate], observation: Evidence | Draft, failures: Sequence[Attempt]
+    ) -> Verdict:
+        if isinstance(observation, Evidence):
+            return self._supported(observation)
+        entities = [finding.entity for finding in observation.findings]
+        problem = unusable(observation.answer)
+        if self.policy.strict and not problem:
+            problem = misfit(observation.answer, observation.question, entities)
+        if self.policy.strict and not problem:
+            checked = self.backbone.ask(
+                CONSISTENT, question=observation.question, answer=observation.answer,
+                found=[_as_told(each) for each in observation.findings],
+            ).value  # fmt: skip
+            problem = "" if checked.consistent else checked.reason
+        if problem:
+            return Verdict(0, problem)
+        return Verdict(2 if [one.kind for one in tail[:2]] == [FINAL, GOAL] else 1, "an answer to the question")
+
+    def advance(self, state: Chain, certified: Sequence[Predicate], observation: Evidence | Draft) -> Chain:
+        if isinstance(observation, Draft):
+            return replace(state, answer=observation.answer)
+        return replace(state, findings=(*state.findings, observation.claim.finding), queries=observation.queries)
+
+    def replan(self, state: Chain, goal: Predicate, trajectory: Trajectory, view: Shelf) -> Sequence[Predicate]:
+        """Decompose anew what is not certified; where only the answer is missing, it is tried again."""
+        here = [one for one in trajectory.attempts if one.state == len(trajectory.states) - 1]
+        if here and here[-1].kind != HOP:
+            return [_final(), goal]
+        return self._plan(state, goal, _refused(here), sample=trajectory.malformed)
+
+    def finalize(self, state: Chain, goal: Predicate, trajectory: Trajectory, view: Shelf) -> Draft:
+        """An answer from what is certified, and from what was claimed since."""
+        here = [one for one in trajectory.attempts if one.state == len(trajectory.states) - 1]
+        return self._draft(state, (), [_said(one) for one in here if one.kind == HOP])
+
+    def _plan(self, state: Chain, goal: Predicate, refused: Sequence[Refused], sample: int = 0) -> Sequence[Predicate]:
+        missing = max(1, self.hops - len(state.findings)) if self.hops else 0
+        asked = self.backbone.ask(
+            DECOMPOSE, question=state.question, count=missing, found=_told(state), refused=list(refused), sample=sample
+        ).value.questions
+        first = len(state.findings) + 1
+        hops = [
+            Predicate(f"Hop {number} is answered: {question}", HOP, {"question": question})
+            for number, question in enumerate(asked[: missing or None], start=first)
+        ]
+        return [*hops, _final(), goal]
+
+    def _query(self, state: Chain, asked: str, view: Shelf) -> str:
+        tried = view.queries[state.queries :]
+        if self.policy.escalate and len(tried) >= GUESS_AFTER:
+            return self.backbone.ask(GUESS, question=state.question, asked=asked, sample=len(tried)).value.guess
+        if self.policy.escalate and len(tried) >= ENTITIES_AFTER:
+            return entities_of(asked)
+        return self.backbone.ask(
+            QUERY, question=state.question, asked=asked, found=_told(state), tried=list(tried)
+        ).value.query
+
+    def _supported(self, evidence: Evidence) -> Verdict:
+        """Two stages (A.5): the paragraph that is cited, then the one that has most of the finding's words."""
+        finding = evidence.claim.finding
+        if problem := unfounded(finding.text):
+            return Verdict(0, problem)
+        reason = f"no paragraph has the title {finding.title!r}, nor the words of the finding"
+        for title, text in dict.fromkeys(one for one in (evidence.cited, evidence.best) if one):
+            checked = self.backbone.ask(
+                VERIFY, title=title, text=text, asked=finding.asked, finding=finding.text
+            ).value  # fmt: skip
+            if checked.supported:
+                corrected = replace(finding, title=title)
+                read = replace(evidence, claim=replace(evidence.claim, finding=corrected))
+                return Verdict(1, f"supported by {title!r}", read=read)
+            reason = checked.reason or f"{title!r} does not say so"
+        return Verdict(0, reason)
+
+    def _draft(self, state: Chain, refused: Sequence[Refused], unsure: Sequence[str]) -> Draft:
+        said = self.backbone.ask(
+            ANSWER, question=state.question, found=_told(state), unsure=list(unsure), refused=list(refused)
+        ).value
+        return Draft(said.answer, state.question, state.findings)
+
+
+def beginning(paragraph: Paragraph) -> str:
+    """What tells a paragraph from others, also of the same title."""
+    return f"{paragraph.title}: {paragraph.text[:BEGINNING]}"
+
+
+def _final() -> Predicate:
+    return Predicate("The answer follows from the findings", FINAL)
+
+
+def _filled(question: str, findings: Sequence[Finding]) -> str:
+    """A sub-question with the entities that its references stand for."""
+    entities = {str(number): finding.entity for number, finding in enumerate(findings, start=1)}
+    return re.sub(r"#(\d+)", lambda match: entities.get(match[1], match[0]), question)
+
+
+def _cited(shelf: Sequence[Paragraph], title: str) -> Paragraph | None:
+    """The paragraph of a title: the same, else one of which it is a part, or that is a part of it."""
+    plain = title.strip().lower()
+    titles = [one.title.lower() for one in shelf]
+    exact = [one for one, other in zip(shelf, titles, strict=True) if other == plain]
+    part = [one for one, other in zip(shelf, titles, strict=True) if plain in other or other in plain]
+    return next(iter([*exact, *(part if len(plain) >= TITLE_PART else ())]), None)
+
+
+def _told(state: Chain) -> list[Told]:
+    return [_as_told(finding) for finding in state.findings]
+
+
+def _as_told(finding: Finding) -> Told:
+    return Told(asked=finding.asked, finding=finding.text, entity=finding.entity)
+
+
+def _said(attempt: Attempt) -> str:
+    action = attempt.action or {}
+    return action.get("answer") or action.get("finding", {}).get("text") or "nothing"
+
+
+def _refused(failures: Sequence[Attempt]) -> list[Refused]:
+    """Each rejected try once, in order."""
+    tries = dict.fromkeys((_said(one), one.reason) for one in failures)
+    return [Refused(tried=tried, reason=reason) for tried, reason in tries]

@@ -1,0 +1,120 @@
+"""SDP on multi-hop questions as experiments: HotpotQA (A.5) and MuSiQue (A.6), with the official EM and F1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, ClassVar, Literal
+
+from lab.models.backbone import Ledger
+from lab.runs.experiment import spread
+from lab.viewer.timeline import Exchange, Step, Timeline
+from sdp.adapters.multihop import noise, rules  # noqa: F401  (registers what answers offline)
+from sdp.adapters.multihop.adapter import MultiHopAdapter, Policy, beginning
+from sdp.adapters.multihop.prompts import ANSWER, CONSISTENT, DECOMPOSE, EXTRACT, GUESS, QUERY, VERIFY
+from sdp.experiments.benchmark import Benchmark
+from sdp.loop import Settings
+from sdp.trajectory import Trajectory
+from worlds.multihop import MultiHop, load
+from worlds.multihop.metrics import judged, recall
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup(Benchmark):
+    """SDP on some questions; `HotpotQA` and `MuSiQue` have the paper's policy for each.
+
+    setting: "distractor", where ten or twenty paragraphs come with a question, or "open", where they are searched.
+    split: as the world has them: the templates of made questions, or how well evidence is annotated; "" for the first.
+    """
+
+    setting: Literal["distractor", "open"] = "distractor"
+    split: str = ""
+    policy: Policy = Policy()
+    settings: Settings = Settings(step_cap=20)  # A.5; the budget of attempts was not recovered, and is the loop's
+
+    dataset: ClassVar[str]
+    selection: ClassVar[tuple[str, ...]] = ("data", "limit", "setting", "split")
+    metric: ClassVar[str] = "exact match"
+
+    def operators(self) -> tuple[str, ...]:
+        asked = [DECOMPOSE, EXTRACT, VERIFY, ANSWER]
+        asked += [QUERY, GUESS] if self.setting == "open" else []
+        asked += [CONSISTENT] if self.policy.strict else []
+        return tuple(dict.fromkeys(prompt.operator for prompt in asked))
+
+    def decided(self) -> Setup:
+        """With `data` and `split` decided."""
+        world = self.world()
+        return replace(self, data=world.data, split=self.split or world.splits[0])
+
+    def world(self) -> MultiHop:
+        """The questions and, in the open setting, what is searched; shared by all episodes."""
+        return _world(self.dataset, self.setting, self.data, self.seed)
+
+    def tasks(self) -> list[str]:
+        """Ids of the questions, sorted. Raises ValueError for a split that there is not."""
+        known = self.world().tasks(self.split or self.world().splits[0])
+        return spread(sorted(task.id for task in known), self.limit)
+
+    def adapter(self, task: str, ledger: Ledger) -> MultiHopAdapter:
+        return MultiHopAdapter(self.world().named(task), self.world().apart(), ledger, self.policy)
+
+    def score(self, trajectory: Trajectory) -> float:
+        """Exact match of the answer."""
+        return self.result(trajectory)["em"]
+
+    def result(self, trajectory: Trajectory) -> dict[str, Any]:
+        """The answer, its EM and F1, whether it was forced, and the share of gold paragraphs shown, None if unknown."""
+        question, answer = self._hidden(trajectory), answer_of(trajectory)
+        match, shown = judged(answer, question), set(trajectory.views[-1]["paragraphs"])
+        seen = [paragraph for paragraph in question.gold if beginning(paragraph) in shown]
+        return {
+            "score": match.em, "answer": answer, "em": match.em, "f1": match.f1,
+            "forced": trajectory.forced is not None,
+            "gold_seen": recall(seen, question.gold) if question.gold else None,
+        }  # fmt: skip
+
+    def shown(self, trajectory: Trajectory, exchanges: Sequence[Exchange] = ()) -> Timeline:
+        """The steps, and the answer that would have been right."""
+        question, kept = self._hidden(trajectory), self.result(trajectory)
+        last = Step(
+            title="the official metric on the answer", verdict=kept["em"] == 1, observation=kept["answer"],
+            reason=f"F1 {kept['f1']:.2f}; right is {question.answer}",
+        )  # fmt: skip
+        made = self.steps(trajectory, exchanges)
+        return replace(made, task=question.task.goal, score=kept["em"], steps=(*made.steps, last))
+
+    def _hidden(self, trajectory: Trajectory) -> Any:
+        world = self.world()
+        return world.hidden(world.named(trajectory.task))
+
+
+@dataclass(frozen=True, kw_only=True)
+class HotpotQA(Setup):
+    """A.5: two hops, at most 20 attempts."""
+
+    dataset: ClassVar[str] = "hotpotqa"
+    method: ClassVar[str] = "sdp-hotpotqa"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MuSiQue(Setup):
+    """A.6: as many hops as the id says, other queries where searches fail, stricter answers, at most 25 attempts."""
+
+    policy: Policy = Policy(hops="id", strict=True, escalate=True)
+    settings: Settings = Settings(step_cap=25)
+
+    dataset: ClassVar[str] = "musique"
+    method: ClassVar[str] = "sdp-musique"
+
+
+def answer_of(trajectory: Trajectory) -> str:
+    """The certified answer, else the one that was forced, else none."""
+    forced: Mapping[str, Any] = (trajectory.forced.action if trajectory.forced else None) or {}
+    return trajectory.states[-1]["answer"] or forced.get("answer", "")
+
+
+@cache
+def _world(dataset: str, setting: str, data: str, seed: int) -> MultiHop:
+    return load(dataset, setting, data, seed, list_actions=False)
