@@ -90,7 +90,7 @@ def extract(fields: ExtractFields) -> Extract:
     """What the first paragraph says that answers the sub-question."""
     found = ((one.title, answer) for one in fields.paragraphs if (answer := answer_in(one, fields.asked)))
     title, answer = next(found, ("", ""))
-    return Extract(title=title, finding=f"It is {answer}." if answer else MISSING, entity=answer)
+    return Extract(title=title, finding=f"{fields.asked} {answer}." if answer else MISSING, entity=answer)
 
 
 @rule(VERIFY)
