@@ -117,9 +117,9 @@ def test_ten_thousand_objects_are_cut_in_a_moment(module: str) -> None:
     prompt, fields = about(module, "object_attribute", 10_000, TALE)
     values = {name: getattr(fields, name) for name in type(fields).model_fields}
     asked(prompt, values, ENGINE)  # the template is compiled once
-    started = time.perf_counter()
+    started = time.process_time()
     assert asked(prompt, values, ENGINE).cut
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3
 
 
 @settings(max_examples=200, deadline=None)

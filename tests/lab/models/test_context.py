@@ -143,9 +143,9 @@ def test_a_narrow_answer_is_that_of_the_fields_that_are_sent() -> None:
 def test_ten_thousand_days_are_cut_in_a_moment() -> None:
     days, engine = tuple(f"On day {day} it rained." for day in range(10_000)), engines.parse(ENGINE)
     asked(DIARY, {"days": days}, engine)  # the template is compiled once
-    started = time.perf_counter()
+    started = time.process_time()
     assert asked(DIARY, {"days": days}, engine).cut
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 @settings(max_examples=100, deadline=None)

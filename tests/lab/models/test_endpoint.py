@@ -248,7 +248,7 @@ def test_retry_after_is_honoured_in_seconds_and_as_a_date(
     server.script(busy(), chat.answer(GOOD))
     started = time.perf_counter()
     answer = model.ask(prompt, box=1)
-    assert 0.9 < time.perf_counter() - started < 4
+    assert 0.9 < time.perf_counter() - started < 15
     assert answer.call.seconds > 0.9  # waiting is part of what it took
 
 
@@ -293,8 +293,8 @@ def test_a_wait_longer_than_the_patience_is_not_begun(server: ChatServer, prompt
     server.behave(lambda request: chat.status(429, retry_after="3600"))
     started = time.perf_counter()
     with pytest.raises(EndpointError, match="429, asking to wait 3600 s"):
-        connected("small?patience=5").ask(prompt, box=1)
-    assert time.perf_counter() - started < 3
+        connected("small?patience=60").ask(prompt, box=1)
+    assert time.perf_counter() - started < 30
 
 
 def test_a_server_that_is_too_slow_is_told_from_one_that_is_not_there(
