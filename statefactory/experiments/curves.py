@@ -1,0 +1,63 @@
+"""Rewards of several predictors along a few trajectories, beside the truth: for a world that no benchmark has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from statefactory.epic import epic_distance
+from statefactory.predictors import Predictor
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+class Walk(NamedTuple):
+    """A trajectory: action, observation and true progress of each step."""
+
+    steps: list[tuple[str, str, float]]
+
+
+@dataclass(frozen=True)
+class Curves:
+    """truth: true progress over all steps, one walk behind the other. rewards: of each predictor, as long."""
+
+    truth: list[float]
+    rewards: Mapping[str, list[float]]
+
+    def distances(self, backbone: str, evidence: str) -> pd.DataFrame:
+        """EPIC distance of each predictor over all steps, in [0, 1], as `lab.results.tables` has rows."""
+        from lab.results import tables
+
+        about: dict[str, Any] = {"evidence": evidence, "source": "this run", "n": 1}
+        return tables.table(
+            tables.row(name, backbone, "EPIC distance", float(epic_distance(rewards, self.truth)), **about)
+            for name, rewards in self.rewards.items()
+        )
+
+    def draw(self, steps: str, results: pd.DataFrame) -> Figure:
+        """The rewards and the truth. steps: what the horizontal axis counts. results: whose evidence is told."""
+        import matplotlib.pyplot as plt
+
+        from lab.results import plots
+
+        figure, axes = plt.subplots(figsize=(9, 3.5))
+        axes.plot(self.truth, label="truth", color="black", drawstyle="steps-post")
+        for name, rewards in self.rewards.items():
+            axes.plot(rewards, label=name, drawstyle="steps-post")
+        axes.set(xlabel=steps, ylabel="reward", ylim=(-0.02, 1.02))
+        figure.legend(loc="outside upper center", ncols=1 + len(self.rewards))
+        plots.label_evidence(figure, results)
+        return figure
+
+
+def followed(predictors: Mapping[str, Predictor[Any]], goal: str, walks: Sequence[Walk], first: str = "") -> Curves:
+    """What each predictor gives for each step. first: the observation before the first action of every walk."""
+    rewards: dict[str, list[float]] = {name: [] for name in predictors}
+    for walk in walks:
+        actions, observations, _ = map(list, zip(*walk.steps, strict=True))
+        for name, predictor in predictors.items():
+            rewards[name] += predictor.predict(goal, actions, observations, first).tolist()
+    return Curves([progress for walk in walks for *_, progress in walk.steps], rewards)
