@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from statefactory import Monotonic
 from statefactory.epic import epic_distance
 from statefactory.experiments.curves import Walk, followed
-from statefactory import Monotonic
 
 
 def test_each_walk_is_followed_from_its_start_and_held_against_the_truth() -> None:
