@@ -6,6 +6,7 @@
     rules@0.7?certify=0.45&reject=0.01    a Validate with two error rates: what is wrong passes with probability .45,
                                 what is right is refused with .01; a rate that is not given is that of other answers
     rules@0.7?judge=GPT-5.2     the two rates of a published judge (lab/models/judges.py)
+    oracle, oracle@0.7          rules that know the answer of the episode, where an experiment has such; simulated
     replay:RUN                  the answers that a run recorded
     local                       a small real model on this machine's CPU (see lab/models/local.py)
     local:NAME?threads=1        another one; `python -m lab model list` has the names
@@ -46,7 +47,8 @@ LOCAL_MODEL = "qwen2.5-coder-0.5b"
 OPENVINO, LLAMA = RUNTIMES = ("openvino", "llama.cpp")
 # Part of the key, as if they were typed. max_tokens: a small model may write on until the context is full.
 LOCAL_OPTIONS = {"context": 8192, "max_tokens": 1024, "timeout": 3600.0}
-OFFLINE = ("rules", "replay", "local")  # engines that need no server
+OFFLINE = ("rules", "oracle", "replay", "local")  # engines that need no server
+ORACLE = "oracle"  # rules that know what no agent would
 WORDS = {float: "a number", int: "a whole number", str: "a word"}
 # Between the parts of a string that says something of all operators, and something else of single ones.
 PART = re.compile(r",\s*([a-z_]\w*)\s*:\s*", re.ASCII | re.IGNORECASE)
@@ -64,8 +66,9 @@ class UnknownOperator(ValueError):
 class Engine:
     """A parsed engine string.
 
-    kind: "rules", "replay", "local" or "endpoint". name: the model, the run folder, or "rules". routes: operator, in
-    small letters -> the engine that answers it instead; all other fields are of the one that answers the rest.
+    kind: "rules", "replay", "local" or "endpoint". name: the model, the run folder, "rules" or "oracle". routes:
+    operator, in small letters -> the engine that answers it instead; all other fields are of the one that answers the
+    rest.
     """
 
     text: str
@@ -128,8 +131,8 @@ class Engine:
 
     @property
     def evidence(self) -> str:
-        """What the engine's numbers are: "simulated" where noise stands in for a model's skill, else "measured"."""
-        return "simulated" if self.noisy else "measured"
+        """What the engine's numbers are: "simulated" where noise or an oracle stands in for a model's skill."""
+        return "simulated" if self.noisy or any(part.name == ORACLE for part in self.parts) else "measured"
 
     def with_others(self, others: Mapping[str, Engine]) -> Engine:
         """The same with these for single operators, by name in small letters."""
@@ -238,7 +241,7 @@ def _one(text: str) -> Engine:
         if not run or tail:  # the recording's own engine has the options: others would miss all of its requests
             raise BadEngine(f"Engine {text!r}: write 'replay:' and the folder of a run, without options")
         return Engine(text, "replay", run)
-    if head == "rules" or head.startswith("rules@"):
+    if head.partition("@")[0] in ("rules", ORACLE):
         return _rules(text, head, tail)
     # A model may have any name, but one that is nearly a word of ours is a slip, and would wait for a server.
     if slip := hint(re.split(r"\W", head)[0], OFFLINE, nearness=0.8):
@@ -250,11 +253,14 @@ def _one(text: str) -> Engine:
 
 def _rules(text: str, head: str, tail: str) -> Engine:
     options = _options(tail, {"seed": int, "slip": float, "certify": float, "reject": float, "judge": str})
-    for name in ("slip", "certify", "reject"):
-        if not 0.0 <= options.get(name, 0.0) <= 1.0:
-            raise BadEngine(f"Engine option {name}={options[name]} is no probability between 0 and 1")
-    if "slip" in options and head != "rules":
-        raise BadEngine(f"Engine {text!r} has two rates of wrong answers; write {head} or rules?slip={options['slip']}")
+    for rate in ("slip", "certify", "reject"):
+        if not 0.0 <= options.get(rate, 0.0) <= 1.0:
+            raise BadEngine(f"Engine option {rate}={options[rate]} is no probability between 0 and 1")
+    name, _, given = head.partition("@")
+    if "slip" in options and given:
+        raise BadEngine(
+            f"Engine {text!r} has two rates of wrong answers; write {head} or {name}?slip={options['slip']}"
+        )
     if "judge" in options:
         if {"certify", "reject"} & set(options):
             raise BadEngine(
@@ -265,7 +271,7 @@ def _rules(text: str, head: str, tail: str) -> Engine:
         except LookupError as error:
             raise BadEngine(f"Engine {text!r}: {error.args[0]}") from None
     keep = 1 - options["slip"] if "slip" in options else _probability(head)
-    return Engine(text, "rules", "rules", keep, options)
+    return Engine(text, "rules", name, keep, options)
 
 
 def _local(text: str, head: str, tail: str) -> Engine:
@@ -284,14 +290,15 @@ def _local(text: str, head: str, tail: str) -> Engine:
 
 
 def _probability(head: str) -> float:
-    if head == "rules":
+    name, at, given = head.partition("@")
+    if not at:
         return 1.0
     try:
-        keep = float(head.removeprefix("rules@"))
+        keep = float(given)
     except ValueError:
         keep = -1.0
     if not 0.0 <= keep <= 1.0:  # NaN, which float() reads, fails this as well
-        raise BadEngine(f"Engine {head!r}: after 'rules@' comes a probability between 0 and 1, such as rules@0.7")
+        raise BadEngine(f"Engine {head!r}: after '{name}@' comes a probability between 0 and 1, such as {name}@0.7")
     return keep
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from random import Random
 from typing import Any, TypeVar
 
 from lab.models.backbone import Answer, request_of
 from lab.models.cache import key_of
-from lab.models.engines import Engine
+from lab.models.engines import ORACLE, Engine
 from lab.models.noise import Corruption, certifies, corrupted, within_schema
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from lab.models.usage import Call
@@ -42,6 +44,19 @@ def rule_of(prompt: Prompt) -> Rule | None:
     return _rules.get(prompt.name)
 
 
+_of_episode: ContextVar[Mapping[str, Rule]] = ContextVar("_of_episode")
+
+
+@contextmanager
+def oracle(known: Mapping[str, Rule]) -> Iterator[None]:
+    """Within, these functions answer for the engine `oracle`, by prompt name; they know how the episode is solved."""
+    token = _of_episode.set(known)
+    try:
+        yield
+    finally:
+        _of_episode.reset(token)
+
+
 class Rules:
     """Answers with the registered rules.
 
@@ -63,7 +78,8 @@ class Rules:
         Raises OutsideSchema if the corruption makes what no model could answer.
         """
         filled = prompt.fill(**fields)
-        value, path = _answer(prompt, filled), "rules"
+        known = _of_episode.get({}) if self.engine.name == ORACLE else _rules
+        value, path = _answer(prompt, filled, known), "rules"
         if self._errs:
             value, path = self._noisy(prompt, filled, value, sample)
         return Answer(value, Call(prompt.operator, prompt.name, path))
@@ -83,12 +99,13 @@ class Rules:
         return (value, "rules") if wrong == value else (within_schema(prompt, fields, wrong), "corrupted")
 
 
-def _answer(prompt: Prompt, fields: Fields) -> AnswerModel:
+def _answer(prompt: Prompt, fields: Fields, known: Mapping[str, Rule]) -> AnswerModel:
     try:
-        function = _rules[prompt.name]
+        function = known[prompt.name]
     except KeyError:
+        who = "rule" if known is _rules else "oracle"
         raise NoRule(
-            f"No rule answers prompt {prompt.name}. Register one with @lab.models.rules.rule(PROMPT), "
+            f"No {who} answers prompt {prompt.name}. Register a rule with @lab.models.rules.rule(PROMPT), "
             "or use a model as engine"
         ) from None
     return function(fields)

@@ -91,6 +91,11 @@ class Simulator:
             self._native = round(100 * score)
             return Answer(text or SILENCE, self._native, completed)
 
+    def looks(self) -> tuple[str, str]:
+        """The room and the inventory as they are now; looking takes no time in the episode."""
+        with self.undisturbed():
+            return self._simulator.freeActionLook(), self._simulator.freeActionInventory()
+
     def description(self) -> str:
         """The task description of the loaded task."""
         with self._alive():

@@ -14,6 +14,25 @@ NOT_IN_REWARDPREDICTION = frozenset({
     "inclined-plane-friction-unnamed-surfaces", "measure-melting-point-unknown-substance",
     "mendelian-genetics-known-plant", "mendelian-genetics-unknown-plant",
 })  # fmt: skip
+# SwiftSage's groups by the mean length of the oracle's paths: below 20 actions, below 50, and more.
+LENGTHS = {
+    "short": frozenset({
+        "power-component", "find-living-thing", "find-non-living-thing", "find-plant", "find-animal",
+        "chemistry-mix-paint-secondary-color", "lifespan-longest-lived", "lifespan-shortest-lived",
+        "lifespan-longest-lived-then-shortest-lived", "identify-life-stages-2",
+    }),
+    "medium": frozenset({
+        "use-thermometer", "measure-melting-point-known-substance", "test-conductivity",
+        "power-component-renewable-vs-nonrenewable-energy", "test-conductivity-of-unknown-substances", "chemistry-mix",
+        "chemistry-mix-paint-tertiary-color", "identify-life-stages-1",
+    }),
+    "long": frozenset({
+        "boil", "melt", "freeze", "change-the-state-of-matter-of", "measure-melting-point-unknown-substance",
+        "grow-plant", "grow-fruit", "inclined-plane-determine-angle", "inclined-plane-friction-named-surfaces",
+        "inclined-plane-friction-unnamed-surfaces", "mendelian-genetics-known-plant",
+        "mendelian-genetics-unknown-plant",
+    }),
+}  # fmt: skip
 PACKAGE_SPLITS = ("train", "dev", "test")
 SPLITS = (*PACKAGE_SPLITS, "protocol", "rewardprediction")
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from worlds.base import EpisodeOver, ListingWorld, Step, WorldDied
 from worlds.scienceworld import catalogue
@@ -18,6 +20,17 @@ ELECTRICAL = frozenset({
     "power-component", "power-component-renewable-vs-nonrenewable-energy", "test-conductivity",
     "test-conductivity-of-unknown-substances",
 })  # fmt: skip
+
+
+# What leads to a room, where the simplification has it: by a door, or at once.
+ROOM = re.compile(r"(?:go to|teleport to|open door to) (?:the )?(.+)")
+
+
+class Looks(NamedTuple):
+    """What is seen without acting."""
+
+    room: str
+    inventory: str
 
 
 class ScienceWorld(ListingWorld):
@@ -78,15 +91,30 @@ class ScienceWorld(ListingWorld):
             score = min(max(answer.native / 100, 0.0), 1.0)
             return Step(answer.text, score, self._over, self._listed(), {"native": answer.native})
 
+    def looks(self) -> Looks:
+        """The room and the inventory as they are now, which takes no step. Raises EpisodeOver before a reset."""
+        with self._asked():
+            return Looks(*self._running().looks())
+
+    def rooms(self) -> tuple[str, ...]:
+        """The rooms that the simulator's valid actions name, by a door or at once. Raises EpisodeOver as `looks`."""
+        with self._asked():
+            named = (ROOM.fullmatch(each) for each in self._running().valid_actions())
+            return tuple({found[1]: None for found in named if found and found[1] != "door"})
+
     def valid_actions(self) -> tuple[str, ...]:
         """What can be done now, sorted; nothing once the episode is over. Raises EpisodeOver before a reset."""
+        with self._asked():
+            return () if self._over else tuple(sorted(set(self._running().valid_actions())))
+
+    @contextlib.contextmanager
+    def _asked(self) -> Iterator[None]:
+        """For questions about the running episode."""
         if self._task is None:
             raise EpisodeOver("ScienceWorld has no episode; call reset first")
-        if self._over:
-            return ()
         with self._closed_on_failure():
             self._replay_if_borrowed()
-            return tuple(sorted(set(self._running().valid_actions())))
+            yield
 
     @contextlib.contextmanager
     def borrowed(self) -> Iterator[Simulator]:

@@ -20,6 +20,8 @@ from lab.models.rules import Rules
         ("rules", Engine("rules", "rules", "rules")),
         (" rules\n", Engine("rules", "rules", "rules")),
         ("rules@0.7", Engine("rules@0.7", "rules", "rules", 0.7)),
+        ("oracle", Engine("oracle", "rules", "oracle")),
+        ("oracle@0.7", Engine("oracle@0.7", "rules", "oracle", 0.7)),
         ("rules@0.7?seed=3", Engine("rules@0.7?seed=3", "rules", "rules", 0.7, {"seed": 3})),
         ("rules?slip=0.25", Engine("rules?slip=0.25", "rules", "rules", 0.75, {"slip": 0.25})),
         ("rules?judge=gpt-5.2", Engine("rules?judge=gpt-5.2", "rules", "rules", 1.0, {"judge": "gpt-5.2"})),
@@ -42,6 +44,7 @@ def test_an_engine_string_reads_as(text: str, engine: Engine) -> None:
         ("", "empty"),
         ("?seed=1", "empty"),
         ("rules@", "between 0 and 1"),
+        ("oracle@2", "between 0 and 1"),
         ("rules@1.1", "between 0 and 1"),
         ("rules@nan", "between 0 and 1"),
         ("rules?temperature=1", "temperature.*seed"),
@@ -95,6 +98,8 @@ def test_single_operators_have_engines_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("text", "evidence"),
     [
+        ("oracle", "simulated"),
+        ("gpt-4o, Act: oracle", "simulated"),
         ("rules, Act: rules@0.9", "simulated"),
         ("rules@0.9, Act: gpt-4o", "simulated"),
         ("gpt-4o, Act: rules", "measured"),

@@ -1,0 +1,195 @@
+"""SDP's operators for ScienceWorld (A.3): plans and actions in words, and three shortcuts before Validate asks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from lab.models.backbone import Backbone
+from sdp.adapters.scienceworld.prompts import ACT, JUDGE, MOST_JUDGED, PLAN, Done, Stuck
+from sdp.operators import Adapter, Verdict
+from sdp.trajectory import Attempt, Predicate, Trajectory
+from worlds.scienceworld import ScienceTask, ScienceWorld
+from worlds.scienceworld.world import Looks
+
+TARGET, GOAL = "condition", "goal"
+FULL = 100
+UNKNOWN = "the world does not know this action"
+# The simulator's refusals: what it cannot parse, what it does not find, and what it wants to be told more exactly.
+REFUSALS = re.compile(r"No known action matches that input|Unknown action|Ambiguous request|It's not clear how to")
+ROOM = re.compile(r"(?:This room is called|This outside location is called|You are in) the ([\w ]+)\.")
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What a user may change. recent: actions that Realize and Replan are shown. judged: next conditions that Validate
+    is shown, and so the deepest cascade before the goal.
+    """
+
+    recent: int = 8
+    judged: int = MOST_JUDGED
+
+    def __post_init__(self) -> None:
+        if self.recent < 1 or not 1 <= self.judged <= MOST_JUDGED:
+            raise ValueError(f"recent={self.recent}, judged={self.judged}: need recent >= 1, judged 1 to {MOST_JUDGED}")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The certified state: the task, and the conditions that were certified, in order."""
+
+    task: str
+    held: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What the world shows (A.3's state): the room as it looks now, inventory, score in percent, things focused on,
+    rooms visited and the last actions.
+    """
+
+    room: str
+    inventory: str
+    score: int
+    focused: tuple[str, ...]
+    visited: tuple[str, ...]
+    recent: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An action and what came of it. gained: points. new_room: entered for the first time. score: in percent."""
+
+    action: str
+    answer: str
+    gained: int
+    new_room: bool
+    score: int
+    done: bool
+
+    @property
+    def refused(self) -> bool:
+        """Whether the simulator did not know the action."""
+        return bool(REFUSALS.search(self.answer))
+
+
+class Visit:
+    """The world of one episode with what it has shown so far, so that the adapter keeps nothing itself.
+
+    refused: the actions that the simulator did not know.
+    """
+
+    def __init__(self, world: ScienceWorld) -> None:
+        self.world = world
+        self.refused: dict[str, None] = {}
+        self._score, self._done, self._looks = 0, list[tuple[str, str]](), Looks("", "")
+        self._visited, self._focused = dict[str, None](), dict[str, None]()
+
+    def begin(self, task: ScienceTask) -> str:
+        """Reset; the task's description. A visit is of one episode."""
+        goal: str = self.world.reset(task).facts["goal"]
+        self._enter()
+        return goal
+
+    def act(self, action: str) -> Event:
+        """A step of the world, and what it changed."""
+        step = self.world.step(action)
+        score = step.facts["native"]
+        event = Event(action, step.text, score - self._score, self._enter(), score, step.done)
+        self._score = score
+        self._done.append((action, step.text))
+        if event.refused:
+            self.refused[action] = None
+        elif focus := re.match(r"focus on (.+)", action):
+            self._focused[focus[1]] = None
+        return event
+
+    def seen(self, recent: int) -> Snapshot:
+        """What the world shows now, with the last actions."""
+        return Snapshot(
+            self._looks.room, self._looks.inventory, self._score, tuple(self._focused), tuple(self._visited),
+            tuple(self._done[-recent:]),
+        )  # fmt: skip
+
+    def rooms(self) -> tuple[str, ...]:
+        """Those that can be reached now."""
+        return self.world.rooms()
+
+    def _enter(self) -> bool:
+        """Look, and note the room; whether it is a new one."""
+        self._looks = self.world.looks()
+        found = ROOM.search(self._looks.room)
+        room = found[1] if found else ""
+        new = bool(room) and room not in self._visited
+        self._visited |= {room: None} if room else {}
+        return new
+
+
+@dataclass(frozen=True)
+class ScienceWorldAdapter(Adapter[Progress, str, Event]):
+    """One task. Frozen; during an episode only the world and the accounts change."""
+
+    task: ScienceTask
+    world: Visit
+    backbone: Backbone
+    policy: Policy = Policy()
+
+    def start(self) -> tuple[Progress, Predicate]:
+        return Progress(self.world.begin(self.task)), Predicate("The score of the task is 100.", GOAL)
+
+    def propose(self, state: Progress, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
+        """The whole plan in one call."""
+        return self._plan(state, goal, [])[len(planned) :]
+
+    def view(self) -> Snapshot:
+        return self.world.seen(self.policy.recent)
+
+    def realize(self, state: Progress, target: Predicate, failures: Sequence[Attempt], view: Snapshot) -> str:
+        said = self.backbone.ask(
+            ACT, room=view.room, inventory=view.inventory, visited=list(view.visited),
+            recent=[Done(action=action, answer=answer) for action, answer in view.recent], target=target.text,
+        ).value  # fmt: skip
+        return said.action
+
+    def act(self, action: str) -> Event:
+        return self.world.act(action)
+
+    def ended(self, observation: Event) -> bool:
+        return observation.done
+
+    def validate(self, tail: Sequence[Predicate], observation: Event, failures: Sequence[Attempt]) -> Verdict:
+        """A.3's shortcuts, in its order, then the prompt; what is asked about ends before the goal."""
+        if observation.score >= FULL:
+            return Verdict(len(tail), "the world says that the task is done")
+        if observation.refused:
+            return Verdict(0, UNKNOWN)
+        if tail[0].kind == GOAL:
+            return Verdict(0, f"the score is {observation.score}")
+        heads = [each.text for each in takewhile(lambda each: each.kind != GOAL, tail)][: self.policy.judged]
+        said = self.backbone.ask(
+            JUDGE, targets=heads, action=observation.action, answer=observation.answer, gained=observation.gained,
+            new_room=observation.new_room,
+        ).value  # fmt: skip
+        return Verdict(said.held, said.reason)
+
+    def advance(self, state: Progress, certified: Sequence[Predicate], observation: Event) -> Progress:
+        held = (each.text for each in certified if each.kind != GOAL or observation.score >= FULL)
+        return Progress(state.task, (*state.held, *held))
+
+    def replan(self, state: Progress, goal: Predicate, trajectory: Trajectory, view: Snapshot) -> Sequence[Predicate]:
+        """A fresh plan from here, told what it was stuck at and which actions the world never knew."""
+        here = [one for one in trajectory.attempts if one.state == len(trajectory.states) - 1]
+        target = trajectory.attempts[-1].target
+        tries = [Done(action=str(one.action), answer=one.reason) for one in here[-self.policy.recent :]]
+        stuck = Stuck(target=target, failed=len(here), attempts=tries)
+        return self._plan(state, goal, [stuck], sample=trajectory.replans + trajectory.malformed)
+
+    def _plan(self, state: Progress, goal: Predicate, stuck: list[Stuck], sample: int = 0) -> Sequence[Predicate]:
+        now = self.view()
+        targets = self.backbone.ask(
+            PLAN, task=state.task, rooms=list(self.world.rooms()), room=now.room, inventory=now.inventory,
+            certified=list(state.held), refused=list(self.world.refused), stuck=stuck, sample=sample,
+        ).value.targets  # fmt: skip
+        return [*(Predicate(target, TARGET) for target in targets), goal]

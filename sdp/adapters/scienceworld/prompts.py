@@ -1,0 +1,180 @@
+"""What the operators for ScienceWorld ask a model (A.3). What does not change in an episode stands first."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from pydantic import Field, create_model
+
+from lab.models.prompts import AnswerModel, Fields, Prompt
+
+MOST_TARGETS = 20  # predicates of one plan
+MOST_JUDGED = 4  # heads of the plan that one verdict may certify
+
+
+class Done(Fields):
+    """An action and the world's answer to it."""
+
+    action: str
+    answer: str
+
+
+class Stuck(Fields):
+    """What a new plan is asked for about: the target, how often it failed, and the last attempts at it."""
+
+    target: str
+    failed: int
+    attempts: list[Done]
+
+
+class PlanFields(Fields):
+    """rooms: those that can be reached. certified: targets that hold already. refused: actions that the world does not
+    know, of the whole episode. stuck: at most one.
+    """
+
+    task: str
+    rooms: list[str]
+    room: str
+    inventory: str
+    certified: list[str]
+    refused: list[str]
+    stuck: list[Stuck]
+
+
+class Targets(AnswerModel):
+    """Conditions, in the order in which they are to become true."""
+
+    targets: list[str] = Field(description="the conditions, in order", min_length=1, max_length=MOST_TARGETS)
+
+
+PLAN = Prompt(
+    name="sdp.scienceworld.plan",
+    version="1",
+    operator="propose",
+    system="""
+You plan in a text world of rooms, things and substances. A plan is a list of conditions on the world that become true
+one after another until the task is done: where the agent is, what the inventory holds, what is open, switched on,
+focused on, hot or mixed. Each is one observable change, told in a sentence. None is an action, and none repeats what
+holds already. Name no room but those that are listed.
+""",
+    template="""
+Task: {{ task }}
+Rooms: {{ rooms | join(", ") }}
+{{ room }}
+{{ inventory }}
+{% for one in certified %}
+Holds already: {{ one }}
+{% endfor %}
+{% if refused %}
+The world does not know: {{ refused | join("; ") }}
+{% endif %}
+{% for one in stuck %}
+Not reached in {{ one.failed }} attempts: {{ one.target }}
+{% for each in one.attempts %}
+> {{ each.action }}: {{ each.answer }}
+{% endfor %}
+{% endfor %}
+""",
+    fields=PlanFields,
+    answer=Targets,
+    retry_temperatures=(0.7,),
+)
+
+
+class ActFields(Fields):
+    """What Realize may read (A.3): the room, the inventory, the target, what was done lately, and rooms visited."""
+
+    room: str
+    inventory: str
+    visited: list[str]
+    recent: list[Done]
+    target: str
+
+
+class Action(AnswerModel):
+    """One action."""
+
+    action: str = Field(description="the action, such as: open cupboard")
+
+
+ACT = Prompt(
+    name="sdp.scienceworld.act",
+    version="1",
+    operator="realize",
+    system="""
+You act in a text world of rooms, things and substances. Give the one action that makes the condition true or leads to
+it.
+Actions: look around, look at THING, look in THING, read THING, open THING, close THING, pick up THING, put down THING,
+move THING to THING, pour THING into THING, dunk THING into THING, mix THING, use THING on THING, activate THING,
+deactivate THING, connect THING to THING, disconnect THING, eat THING, flush THING, focus on THING, go to ROOM,
+teleport to ROOM, wait. Focus on a thing only where the condition asks for it: a wrong focus ends everything. THING is a
+name that stands in the room or in the inventory. Where the world does not know an action, give another one.
+""",
+    template="""
+Visited: {{ visited | join(", ") }}
+{{ room }}
+{{ inventory }}
+{% for one in recent %}
+> {{ one.action }}: {{ one.answer }}
+{% endfor %}
+Condition: {{ target }}
+""",
+    fields=ActFields,
+    answer=Action,
+)
+
+
+class JudgeFields(Fields):
+    """What Validate may read (A.3): the plan's next targets, the action, the world's answer, the points that it gained,
+    and whether the agent entered a room for the first time.
+    """
+
+    targets: list[str]
+    action: str
+    answer: str
+    gained: int
+    new_room: bool
+
+
+class Judged(AnswerModel):
+    """How many of the conditions hold, from the first on."""
+
+    reason: str = Field(description="why, in at most ten words")
+    held: int = Field(description="how many of the conditions hold now, counted from the first", ge=0, le=MOST_JUDGED)
+
+
+def up_to(fields: JudgeFields) -> type[Judged]:
+    """No more conditions than were shown."""
+    return _of(len(fields.targets))
+
+
+@cache
+def _of(count: int) -> type[Judged]:
+    about: Any = Field(
+        description=f"how many of the {count} conditions hold now, counted from the first", ge=0, le=count
+    )
+    return create_model("Judged", __base__=Judged, held=(int, about))
+
+
+JUDGE = Prompt(
+    name="sdp.scienceworld.judge",
+    version="1",
+    operator="validate",
+    system="""
+You check what one action in a text world has brought about. Of a list of conditions, count those that the world's
+answer shows to hold, from the first on: 0 where the first one is not shown. A condition that says that the place of
+something is known holds when the agent enters a room for the first time.
+""",
+    template="""
+> {{ action }}: {{ answer }}
+Points gained: {{ gained }}
+A room entered for the first time: {{ "yes" if new_room else "no" }}
+{% for one in targets %}
+{{ loop.index }}. {{ one }}
+{% endfor %}
+""",
+    fields=JudgeFields,
+    answer=Judged,
+    narrow=up_to,
+)

@@ -1,0 +1,200 @@
+"""SDP on ScienceWorld: A.3's shortcuts, what each operator is shown, and an oracle that plays tasks to the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from random import Random
+from typing import Any
+
+import pytest
+
+from lab.models import rules
+from lab.models.backbone import Ledger
+from lab.models.connect import connect
+from lab.models.noise import corrupted, within_schema
+from lab.models.rules import NoRule
+from lab.runs.experiment import BadSetting
+from sdp.adapters.scienceworld import prompts
+from sdp.adapters.scienceworld.adapter import GOAL, TARGET, Event, ScienceWorldAdapter, Visit
+from sdp.adapters.scienceworld.oracle import GAINED, Oracle, Played, condition, judge, milestones
+from sdp.experiments.benchmark import collect
+from sdp.experiments.scienceworld import Setup
+from sdp.loop import Settings, run_episode
+from sdp.trajectory import Predicate
+from worlds.scienceworld import ScienceWorld, load
+from worlds.scienceworld.tasks import LENGTHS
+
+ANIMAL = "scienceworld-find-animal-0225"
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[ScienceWorld]:
+    with load(list_actions=False) as world:
+        yield world
+
+
+def adapter(world: ScienceWorld, says: Mapping[str, Any] | None = None) -> ScienceWorldAdapter:
+    """With a backbone that gives these answers, by prompt name; any other question is an error."""
+    known = {name: (lambda fields, answer=answer: answer) for name, answer in (says or {}).items()}
+
+    class Says:
+        engine = connect("oracle", cache=None).engine
+
+        def ask(self, prompt: Any, sample: int = 0, **fields: Any) -> Any:
+            with rules.oracle(known):
+                return connect("oracle", cache=None).ask(prompt, sample, **fields)
+
+    return ScienceWorldAdapter(world.task(ANIMAL), Visit(world), Ledger(Says()))  # type: ignore[arg-type]
+
+
+TAIL = [Predicate("The agent is in the kitchen.", TARGET), Predicate("It is warm.", TARGET), Predicate("100", GOAL)]
+
+
+def event(**changes: Any) -> Event:
+    return Event(
+        **({"action": "wait", "answer": "x", "gained": 0, "new_room": False, "score": 0, "done": False} | changes)
+    )
+
+
+def test_a_task_that_is_done_certifies_all_that_is_left(world: ScienceWorld) -> None:
+    assert adapter(world).validate(TAIL, event(score=100, done=True), ()).k == 3
+
+
+def test_a_refused_action_and_a_goal_that_is_not_reached_are_rejected_unasked(world: ScienceWorld) -> None:
+    refused = event(answer="No known action matches that input.")
+    assert adapter(world).validate(TAIL, refused, ()).k == 0
+    assert adapter(world).validate(TAIL[2:], event(score=83), ()).k == 0
+
+
+def test_a_failed_task_certifies_nothing_by_its_end(world: ScienceWorld) -> None:
+    asked = adapter(world, {prompts.JUDGE.name: prompts.Judged(reason="no", held=0)})
+    assert asked.validate(TAIL, event(score=-100, done=True), ()).k == 0
+    assert asked.ended(event(score=-100, done=True))
+
+
+def test_a_verdict_never_reaches_into_the_goal(world: ScienceWorld) -> None:
+    asked = adapter(world, {prompts.JUDGE.name: prompts.Judged(reason="yes", held=2)})
+    assert asked.validate(TAIL, event(), ()).k == 2
+    fields = prompts.JudgeFields(targets=["a", "b"], action="wait", answer="x", gained=0, new_room=False)
+    with pytest.raises(ValueError, match="less than or equal to 2"):
+        prompts.JUDGE.narrowed(fields).answer(reason="", held=3)  # type: ignore[call-arg]
+
+
+def test_the_view_follows_the_simulator_after_each_action_and_the_state_does_not(world: ScienceWorld) -> None:
+    played = adapter(world)
+    state, _ = played.start()
+    before = played.view()
+    entered = played.act("teleport to outside")
+    after = played.view()
+    assert before.room != after.room and "outside" in after.room
+    assert (
+        entered.new_room
+        and after.visited[-1] == "outside"
+        and after.recent == (("teleport to outside", entered.answer),)
+    )
+    assert not played.act("teleport to outside").new_room
+    assert state.held == () and {"kitchen", "outside"} <= {*played.world.rooms()} and "door" not in played.world.rooms()
+    played.act("dance with the axe")
+    assert list(played.world.refused) == ["dance with the axe"]
+
+
+def test_looking_takes_no_step(world: ScienceWorld) -> None:
+    task = world.task(ANIMAL)
+    texts = []
+    for looking in (False, True):
+        world.reset(task)
+        steps = []
+        for action in ("teleport to outside", "wait", "look around", "wait", "look around"):
+            steps.append(world.step(action).text)
+            if looking:
+                world.looks()
+        texts.append(steps)
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_the_oracle_plays_to_the_end_with_fewer_conditions_than_actions(length: str) -> None:
+    run = collect(Setup(lengths=(length,), limit=1), 1, show_progress=False)
+    assert run.evidence == "simulated"
+    for episode in run.episodes.values():
+        assert (episode.result["score"], episode.result["end"], episode.result["length"]) == (1.0, "goal", length)
+        plan = episode.result["trajectory"]["plans"][0]["predicates"]
+        assert len(plan) < episode.result["steps"]
+
+
+def test_noise_costs_attempts_and_ends() -> None:
+    setup = Setup(lengths=("short",), limit=1, settings=Settings(budget=10, step_cap=40))
+    noisy, plain = (collect(setup.answered_by(name), 1, show_progress=False) for name in ("oracle@0.7", "oracle"))
+    assert noisy.total("steps") > plain.total("steps")
+
+
+def test_rules_make_no_plans_here(world: ScienceWorld) -> None:
+    setup = Setup(engine="rules", limit=1).resolved()
+    with pytest.raises(NoRule, match=r"sdp\.scienceworld\.plan"):
+        setup.episode(setup.tasks()[0], Ledger(connect("rules", cache=None)))
+
+
+def test_an_unknown_length_is_refused() -> None:
+    with pytest.raises(BadSetting, match="No length 'endless'"):
+        Setup(lengths=("endless",)).resolved()
+
+
+PATH = [
+    Played("look around", "This room is called the hallway.", 0),
+    Played("go to kitchen", "You move to the kitchen.", 10),
+    Played("open fridge", "The fridge is now open.", 0),
+    Played("wait", "You decide to wait for 10 iterations.", 20),
+    Played("focus on egg", "You focus on the egg.", 70),
+]
+
+
+def test_a_plan_names_what_gains_points_and_leaves_the_rest_out() -> None:
+    shown = [condition(PATH[index].answer, PATH[index].gained) for index in milestones(PATH, 30)]
+    assert shown == ["The agent is in the kitchen.", GAINED]
+    assert [PATH[index].action for index in milestones(PATH, 1)] == ["go to kitchen", "open fridge", "wait"]
+
+
+def test_the_oracle_goes_on_where_its_action_was_done_and_repeats_it_where_not() -> None:
+    knows = Oracle(PATH, 30)
+
+    def asked(*recent: str) -> str:
+        done = [{"action": action, "answer": ""} for action in recent]
+        return knows.act(prompts.ActFields(room="", inventory="", visited=[], recent=done, target="")).action  # type: ignore[arg-type]
+
+    assert [asked(), asked("look around"), asked("look around", "sing"), asked("sing", "go to kitchen")] == [
+        "look around", "go to kitchen", "go to kitchen", "open fridge",
+    ]  # fmt: skip
+
+
+def test_the_oracles_verdict_reads_the_answer_alone() -> None:
+    about = {"action": "go", "answer": "You move to the kitchen.", "gained": 0, "new_room": True}
+    assert judge(prompts.JudgeFields(targets=["The agent is in the kitchen.", "It is warm."], **about)).held == 1  # type: ignore[arg-type]
+    assert judge(prompts.JudgeFields(targets=["The agent is in the workshop."], **about)).held == 0  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_noise_is_what_a_model_could_answer(seed: int) -> None:
+    room = "This room is called the hallway.\n\ta picture\n\tthe agent\n"
+    seen = {"room": room, "inventory": ""}
+    plan = prompts.PlanFields(task="", rooms=["kitchen"], certified=[], refused=[], stuck=[], **seen)
+    act = prompts.ActFields(visited=[], recent=[], target="a", **seen)
+    asked: list[tuple[Any, Any, Any]] = [
+        (prompts.PLAN, plan, prompts.Targets(targets=["a", "b"][: 1 + seed % 2])),
+        (prompts.ACT, act, prompts.Action(action="wait")),
+        (prompts.JUDGE, prompts.JudgeFields(targets=["a"], action="wait", answer="", gained=0, new_room=False),
+         prompts.Judged(reason="", held=seed % 2)),
+    ]  # fmt: skip
+    for prompt, fields, answer in asked:
+        wrong = corrupted(prompt, fields, answer, Random(seed))
+        assert wrong != answer and within_schema(prompt, fields, wrong)
+        assert "focus" not in str(wrong)
+
+
+def test_an_episode_of_a_model_that_talks_nonsense_ends_by_its_cap(world: ScienceWorld) -> None:
+    nonsense = {
+        prompts.PLAN.name: prompts.Targets(targets=["x"]),
+        prompts.ACT.name: prompts.Action(action="dance"),
+        prompts.JUDGE.name: prompts.Judged(reason="", held=0),
+    }  # fmt: skip
+    trajectory = run_episode("t", adapter(world, nonsense), Settings(budget=2, step_cap=7))
+    assert (trajectory.end, len(trajectory.attempts), trajectory.replans) == ("step cap", 7, 2)
