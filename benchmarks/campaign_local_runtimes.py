@@ -15,8 +15,6 @@ import argparse
 import gzip
 import json
 import os
-import re
-import string
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -34,6 +32,7 @@ from lab.models.local import Serving
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from lab.runs.experiment import Experiment, spread
+from worlds.multihop.metrics import hotpotqa
 
 MODEL = "qwen2.5-coder-0.5b"
 RECORDING = "replay:table2_travelplanner-local"
@@ -268,17 +267,12 @@ def repeats() -> None:
 
 
 def multihop() -> None:
-    """Exact match with gold paragraphs, as SQuAD and HotpotQA count it."""
-
-    def plain(text: str) -> str:
-        bare = "".join(letter for letter in text.lower() if letter not in string.punctuation)
-        return " ".join(re.sub(r"\b(a|an|the)\b", " ", bare).split())
-
+    """HotpotQA's exact match with gold paragraphs."""
     right: dict[str, list[bool]] = defaultdict(list)
     for question, truth in hops(MULTIHOP):
         for runtime in engines.RUNTIMES:
             text = answered(connected(f"local:{MODEL}?runtime={runtime}&max_tokens=100"), question)
-            right[runtime].append(text[:1] == "{" and plain(json.loads(text)["answer"]) == plain(truth))
+            right[runtime].append(text[:1] == "{" and hotpotqa(json.loads(text)["answer"], truth).em == 1)
     for runtime, each in right.items():
         print(f"{runtime}: {sum(each)} of {len(each)}")
     print("both or neither:", sum(a == b for a, b in zip(*right.values(), strict=True)))

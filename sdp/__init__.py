@@ -8,6 +8,7 @@ leaves open. `sdp.adapters` has a folder a benchmark, `sdp.experiments` a file a
 from lab.lazy import front_door
 
 PLACES = {
+    "ABLATIONS": "sdp.ablation",
     "Adapter": "sdp.operators",
     "Attempt": "sdp.trajectory",
     "Benchmark": "sdp.experiments.benchmark",
@@ -17,6 +18,10 @@ PLACES = {
     "Trajectory": "sdp.trajectory",
     "Transition": "sdp.trajectory",
     "Verdict": "sdp.operators",
+    "collect": "sdp.experiments.benchmark",
+    "comparisons": "sdp.experiments.benchmark",
+    "rejected": "sdp.placebo",
     "run_episode": "sdp.loop",
+    "scored": "sdp.experiments.benchmark",
 }
 __getattr__, __dir__ = front_door(__name__, PLACES)

@@ -73,6 +73,24 @@ CHOICES = (
         "Policy.keep_back",
     ),
     Choice("May Replan undo decisions?", "A.2: retry only", "no", "Policy.undo"),
+    Choice("How many paragraphs does a search show?", "A.5, A.6: not said", "five", "worlds.multihop.world.TOP"),
+    Choice(
+        "How many paragraphs does one extraction read?",
+        "A.5: all that were accumulated",
+        "the newest 20: all of the distractor setting, and what a small model's context holds of the open one",
+        "Policy.shown",
+    ),
+    Choice(
+        "A retry whose prompt is the same again?",
+        "§3.2: another action; A.1: temperature 0",
+        "sampled at 0.7: at 0 a model repeats itself",
+        "prompts.RETRIED",
+    ),
+    Choice(
+        "What does the end of a ScienceWorld task certify?",
+        "A.3: the done flag or a score of 100 certifies all that is left",
+        "a score of 100 alone; a wrong focus ends a task as well, at -100",
+    ),
     Choice(
         "Fidelity of a run that certified nothing?",
         "Appendix C: a share of the certified steps",

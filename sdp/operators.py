@@ -17,6 +17,7 @@ whether it does.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from sdp.trajectory import Attempt, Predicate, Trajectory
@@ -92,3 +93,7 @@ class Adapter(Protocol[State, Action, Observation]):
         It is acted on and recorded as forced, and certifies nothing.
         """
         return None
+
+    def blank(self, predicate: Predicate, words: str) -> Predicate:
+        """The predicate in words without content, for `sdp.placebo`. What else in it tells Realize what to do, goes."""
+        return replace(predicate, text=words)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lab.machine.paths import ROOT
 
-PACKAGES = ("lab", "worlds", "sdp", "statefactory", "procllm")
+PACKAGES = ("lab", "worlds", "agents", "sdp", "statefactory", "procllm")
 Graph = Mapping[str, set[str]]
 
 

@@ -22,7 +22,8 @@ PAPERS = {"sdp", "statefactory", "procllm"}
 MAY_IMPORT = {
     "lab": set(),
     "worlds": {"lab"},
-    **{paper: {"worlds", "lab"} for paper in PAPERS},
+    "agents": {"worlds", "lab"},
+    **{paper: {"agents", "worlds", "lab"} for paper in PAPERS},
 }
 SUITE = set(MAY_IMPORT)
 HEAVY = {"pandas", "matplotlib", "scipy", "openai", "torch", "papermill", "seaborn", "jinja2"}

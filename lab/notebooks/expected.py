@@ -12,7 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from lab.machine import progress
 from lab.machine.files import write_atomically
@@ -23,6 +23,9 @@ from lab.notebooks.documents import FOLDER, committed, name_of, read
 from lab.notebooks.parameters import declared
 from lab.results import display
 from lab.results.figures import COMMITTED, folder, path_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 EXPECTATIONS = FOLDER / "expected.yaml"
 DATA = ("official", "made")
@@ -106,6 +109,11 @@ class Report:
         plain = getattr(value, "item", lambda: value)()  # JSON cannot hold numpy's numbers
         self.reported = self.reported._replace(values={**self.reported.values, figure: plain})
         self._keep()
+
+    def rows(self, frame: pd.DataFrame, figure: str, column: str, decimals: int = 2) -> None:
+        """Report a column of a table, a figure a row. figure: its name, with columns in braces ("b = {budget}")."""
+        for row in frame.to_dict("records"):
+            self(figure.format(**row), round(row[column], decimals))
 
     def table(self) -> display.Shown:
         """Expected, came out, OK, OFF or SKIPPED and why, a row a figure; also says where figures and tables are."""

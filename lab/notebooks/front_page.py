@@ -18,7 +18,8 @@ from lab.notebooks.documents import FOLDER, committed, name_of, read
 
 README = ROOT / "README.md"
 TIMES = FOLDER / "times.yaml"
-SUITE = ("agents", "lab", "procllm", "sdp", "statefactory", "worlds")
+METHODS = ("procllm", "sdp", "statefactory")
+SUITE = (*METHODS, "agents", "lab", "worlds")
 ITEM = re.compile(r"(Table|Figure) ([A-Z]\.)?(\d+)")
 NAMED = re.compile(r"^(?:Tables?|Figures?) [A-Z\d][^:]*: ")  # of a title: the column beside it says which
 
@@ -47,8 +48,7 @@ def size() -> str:
     """One sentence: the lines of the methods, of which a paper's are the modules at the top of its package."""
     methods = {
         package: sum(map(_length, (path for path in (ROOT / package).glob("*.py") if path.stem != "plots")))
-        for package in SUITE
-        if (ROOT / package / "experiments").is_dir()
+        for package in METHODS
     }
     whole = sum(_length(path) for package in SUITE for path in (ROOT / package).rglob("*.py"))
     each = ", ".join(f"`{package}` {_round(lines)}" for package, lines in methods.items())

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from lab.models.backbone import Ledger
 from lab.models.engines import parse
+from lab.results import tables
 from lab.results.outcomes import Judged
 from lab.results.statistics import compare, holm
 from lab.results.verdicts import direction_verdict
@@ -23,6 +24,7 @@ from lab.viewer.transcripts import Transcript
 from sdp.loop import Settings, run_episode
 from sdp.misjudging import misjudging
 from sdp.operators import Adapter
+from sdp.placebo import placebo
 from sdp.timeline import timeline
 from sdp.trajectory import Trajectory
 
@@ -34,10 +36,12 @@ if TYPE_CHECKING:
 class Benchmark(Playable):
     """SDP on some tasks: played, scored, ablated, watched, resumed and shown alike on every benchmark.
 
-    settings: the loop's. trajectories: keep them in the run folder, which timelines need.
+    settings: the loop's. placebo: the share of attempts that `sdp.placebo` rejects; None for SDP itself. trajectories:
+    keep them in the run folder, which timelines need.
     """
 
     settings: Settings = Settings()
+    placebo: float | None = None
     trajectories: bool = field(default=True, metadata=NOT_TOLD)
 
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "sdp")
@@ -72,6 +76,7 @@ class Benchmark(Playable):
         # A Validate that asks a prompt errs by the noise on that prompt.
         errors = None if "validate" in self.operators() else engine.errors
         adapter = misjudging(self.adapter(task, ledger), errors, random)
+        adapter = placebo(adapter, self.placebo, Random(f"placebo {self.seed} {task}"))
         return run_episode(task, adapter, self.settings, ledger, watch)
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
@@ -130,6 +135,11 @@ class Results(experiment.Results[B]):
         """Task id -> score, 0 where the episode failed; what paired comparisons take."""
         return {score.of: score.value for score in self.setup.scores(self.episodes)}
 
+    def named(self, name: str) -> dict[str, float]:
+        """Task id -> a number of its episode's result, such as "f1", 0 where it failed; of "score", `scores`."""
+        results = {task: {} if episode.failed else episode.result for task, episode in self.episodes.items()}
+        return self.scores if name == "score" else {task: result.get(name, 0.0) for task, result in results.items()}
+
     def total(self, name: str) -> int:
         """Sum over episodes of "calls", "steps", "replans", "tokens_in" or "tokens_out"."""
         return sum(episode.result[name] for episode in self.episodes.values() if not episode.failed)
@@ -138,6 +148,15 @@ class Results(experiment.Results[B]):
 def collect(setup: B, workers: int = 0, cluster: str = "", **options: Any) -> Results[B]:
     """`lab.runs.collecting.collect` of SDP on a benchmark, with its arguments."""
     return collecting.collect(setup, Results[B], workers, cluster, **options)
+
+
+def scored(runs: Iterable[Results[Any]], metric: str) -> pd.DataFrame:
+    """A results table with a row a run: the mean score with its interval, and a column for each setting of the loop."""
+    return tables.table(
+        tables.mean_row("SDP", run.backbone, metric, [*run.scores.values()], run.evidence, outcomes=run.outcomes())
+        | asdict(run.setup.settings)
+        for run in runs
+    )
 
 
 def comparisons(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
+from agents.experiments.multihop import Questions
 from lab.models.backbone import Ledger
-from lab.runs.experiment import spread
 from lab.viewer.timeline import Exchange, Step, Timeline
 from sdp.adapters.multihop import noise, rules  # noqa: F401  (registers what answers offline)
 from sdp.adapters.multihop.adapter import MultiHopAdapter, Policy, beginning
@@ -16,46 +15,23 @@ from sdp.adapters.multihop.prompts import ANSWER, CONSISTENT, DECOMPOSE, EXTRACT
 from sdp.experiments.benchmark import Benchmark
 from sdp.loop import Settings
 from sdp.trajectory import Trajectory
-from worlds.multihop import MultiHop, load
 from worlds.multihop.metrics import judged, recall
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setup(Benchmark):
-    """SDP on some questions; `HotpotQA` and `MuSiQue` have the paper's policy for each.
+class Setup(Questions, Benchmark):
+    """SDP on some questions; `HotpotQA` and `MuSiQue` have the paper's policy for each."""
 
-    setting: "distractor", where ten or twenty paragraphs come with a question, or "open", where they are searched.
-    split: as the world has them: the templates of made questions, or how well evidence is annotated; "" for the first.
-    """
-
-    setting: Literal["distractor", "open"] = "distractor"
-    split: str = ""
     policy: Policy = Policy()
     settings: Settings = Settings(step_cap=20)  # A.5; the budget of attempts was not recovered, and is the loop's
 
-    dataset: ClassVar[str]
-    selection: ClassVar[tuple[str, ...]] = ("data", "limit", "setting", "split")
-    metric: ClassVar[str] = "exact match"
+    packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "sdp")
 
     def operators(self) -> tuple[str, ...]:
         asked = [DECOMPOSE, EXTRACT, VERIFY, ANSWER]
         asked += [QUERY, GUESS] if self.setting == "open" else []
         asked += [CONSISTENT] if self.policy.strict else []
         return tuple(dict.fromkeys(prompt.operator for prompt in asked))
-
-    def decided(self) -> Setup:
-        """With `data` and `split` decided."""
-        world = self.world()
-        return replace(self, data=world.data, split=self.split or world.splits[0])
-
-    def world(self) -> MultiHop:
-        """The questions and, in the open setting, what is searched; shared by all episodes."""
-        return _world(self.dataset, self.setting, self.data, self.seed)
-
-    def tasks(self) -> list[str]:
-        """Ids of the questions, sorted. Raises ValueError for a split that there is not."""
-        known = self.world().tasks(self.split or self.world().splits[0])
-        return spread(sorted(task.id for task in known), self.limit)
 
     def adapter(self, task: str, ledger: Ledger) -> MultiHopAdapter:
         return MultiHopAdapter(self.world().named(task), self.world().apart(), ledger, self.policy)
@@ -113,8 +89,3 @@ def answer_of(trajectory: Trajectory) -> str:
     """The certified answer, else the one that was forced, else none."""
     forced: Mapping[str, Any] = (trajectory.forced.action if trajectory.forced else None) or {}
     return trajectory.states[-1]["answer"] or forced.get("answer", "")
-
-
-@cache
-def _world(dataset: str, setting: str, data: str, seed: int) -> MultiHop:
-    return load(dataset, setting, data, seed, list_actions=False)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from lab.results import tables
 from lab.results.exports import readable
+from lab.results.statistics import compare, smallest_difference
+from lab.results.verdicts import FEWEST
 from lab.runs import collecting, recordings
 from sdp.adapters.travelplanner.adapter import Policy
 from sdp.experiments.travelplanner import Results, Setup, collect, first_failure
@@ -115,6 +117,27 @@ def with_published(measured: pd.DataFrame) -> pd.DataFrame:
 def record(results: Results) -> None:
     """Save the run as a recording, if `python -m lab record` runs the notebook."""
     collecting.record(results, frame({named(results.setup.policy): results}, MAIN), costs({MAIN: results}))
+
+
+def between(first: str, second: str, workers: int = 0) -> pd.DataFrame:
+    """Two recordings on the queries of both: final passes in percent, their difference in points, exact McNemar.
+
+    smallest: the difference that so many queries would have shown. Raises MissingData without the official data.
+    """
+    import pandas as pd
+
+    runs = [collect(Setup(engine=f"replay:{name}"), workers, show_progress=False) for name in (first, second)]
+    shared = runs[0].finals.keys() & runs[1].finals.keys()
+    one, other = ({task: run.finals[task] for task in sorted(shared)} for run in runs)
+    c = compare(one, other)
+    difference, low, high = (100 * end for end in c.difference)
+    line = {
+        "first": runs[0].backbone, "second": runs[1].backbone, "n": c.n, "of the first": 100 * c.mean_a,
+        "of the second": 100 * c.mean_b, "difference": difference, "low": low, "high": high, "gained": c.wins,
+        "lost": c.losses, "p (McNemar)": c.mcnemar,
+        "smallest": 100 * max(smallest_difference(c.difference), FEWEST / c.n), "evidence": "measured",
+    }  # fmt: skip
+    return pd.DataFrame([line])
 
 
 def honesty(results: Mapping[str, Results]) -> pd.DataFrame:

@@ -2,31 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from lab.models.connect import connected
 from lab.models.judges import Errors, errors_of
+from lab.models.replay import Replay
 from lab.results import plots, tables
-from lab.results.statistics import wilson
-from sdp.ablation import ABLATIONS, replayed
-from sdp.experiments import benchmark
-from sdp.experiments.travelplanner import Results, Setup, collect
+from lab.results.statistics import compare, holm, wilson
+from lab.results.verdicts import direction_verdict
+from lab.runs.manifest import Manifest
+from sdp.ablation import ABLATIONS, Ablation, replayed
+from sdp.experiments import benchmark, table5, travelplanner
+from sdp.experiments.benchmark import Benchmark, Results
+from sdp.experiments.travelplanner import Setup
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-# Table 6's columns in the paper's order, and the metric each is scored by.
+
+class Column(NamedTuple):
+    """A benchmark of Table 6. metric: what its published scores are kept under. of: see `benchmark.Results.named`."""
+
+    metric: str
+    of: str = "score"
+
+
+# In the paper's order.
 BENCHMARKS = {
-    "TravelPlanner": "Final Pass Rate",
-    "AssistantBench": "Accuracy",
-    "ScienceWorld": "ScienceWorld score",
-    "HotpotQA": "HotpotQA F1",
-    "MuSiQue": "MuSiQue F1",
+    "TravelPlanner": Column("Final Pass Rate"),
+    "AssistantBench": Column("Accuracy"),
+    "ScienceWorld": Column("ScienceWorld score"),
+    "HotpotQA": Column("HotpotQA F1", "f1"),
+    "MuSiQue": Column("MuSiQue F1", "f1"),
 }
-FULL = "full"
+FULL, REPLAY, AGAIN = "full", "replay", "run again"
+# How a replay compares with the re-run, and the words for it.
+ABOVE, BELOW, UNTOLD, SAME = "above", "below", "not told apart", "the same"
+FOUND = {
+    ABOVE: "The replay is above the re-run, an optimistic bound",
+    BELOW: "It is below the re-run, no bound",
+    UNTOLD: "They are not told apart",
+    SAME: "They are the same on every task",
+}
 # Undoing goes beyond the paper (A.2: retry only). It is there because it alone can act on what Validate finds here.
 UNDOING = "undoing Replan (beyond the paper)"
 CONDITIONS: dict[str, Callable[[Setup], Setup]] = {
@@ -40,54 +61,113 @@ CONDITIONS: dict[str, Callable[[Setup], Setup]] = {
 class Ablated(NamedTuple):
     """A benchmark's runs: the full loop, and the loop without each mechanism, by its name."""
 
-    full: Results
-    without: dict[str, Results]
+    benchmark: str
+    full: Results[Any]
+    without: dict[str, Results[Any]]
 
-
-def collect_travelplanner(setup: Setup, workers: int = 0, cluster: str = "") -> Ablated:
-    """Run the full loop and each ablation on the same queries."""
-    setups = {a.name: replace(setup, settings=a.without(setup.settings)) for a in ABLATIONS}
-    without = {name: collect(ablated, workers, cluster) for name, ablated in setups.items()}
-    return Ablated(collect(setup, workers, cluster), without)
-
-
-def rows(ablated: Ablated, benchmark: str = "TravelPlanner") -> list[tables.Row]:
-    """Full, replayed and re-run scores in percent, as rows of a results table."""
-    full = _scores(ablated.full)
-    found = [_row(FULL, ablated.full, benchmark, list(full.values()))]
-    for ablation in ABLATIONS:
-        trajectories = {trajectory.task: trajectory for trajectory in ablated.full.trajectories}
+    def scores(self, way: str, ablation: Ablation) -> dict[str, float]:
+        """Task -> score in [0, 1]: of the full loop, of its replay without a mechanism, or of the run without it."""
+        run = self.without[ablation.name] if way == AGAIN else self.full
+        scores = run.named(BENCHMARKS[self.benchmark].of)
+        if way != REPLAY:
+            return scores
+        trajectories = {trajectory.task: trajectory for trajectory in run.trajectories}
         # A failed episode has no trajectory to replay; its score of 0 stays in the mean.
-        replay = [replayed(ablation, trajectories[t], s) if t in trajectories else 0.0 for t, s in full.items()]
-        again = ablated.without[ablation.name]
-        found.append(_row(f"{ablation.name}, replay", ablated.full, benchmark, replay, "this run, Appendix C"))
-        found.append(_row(f"{ablation.name}, run again", again, benchmark, list(_scores(again).values())))
+        return {t: replayed(ablation, trajectories[t], s) if t in trajectories else 0.0 for t, s in scores.items()}
+
+
+def collect(
+    setups: Mapping[str, Benchmark], workers: int = 0, cluster: str = "", ablations: Sequence[Ablation] = ABLATIONS
+) -> list[Ablated]:
+    """Run the full loop and each ablation on the same tasks. setups: by their column of Table 6.
+
+    A recording answers the columns that it was made on, and has the runs that are in it: that of Table 5 several, any
+    other that of its own loop alone, which is all that the replay needs.
+    Raises ValueError for recordings of none of these columns, and what `lab.runs.collecting.collect` raises.
+    """
+    found = []
+    for name, setup in setups.items():
+        backbone = connected(setup.engine)
+        recorded = Manifest.read(backbone.folder).method if isinstance(backbone, Replay) else ""
+        if recorded == table5.Setup.method:
+            several = _of_table5(table5.collect(table5.Setup(engine=setup.engine), workers, cluster))
+            found += [one for one in several if one.benchmark == name]
+        elif recorded in ("", setup.method):
+            tried = [] if recorded else ablations
+            without = {a.name: replace(setup, settings=a.without(setup.settings)) for a in tried}
+            again = {mechanism: benchmark.collect(each, workers, cluster) for mechanism, each in without.items()}
+            found.append(Ablated(name, benchmark.collect(setup, workers, cluster), again))
+    if not found:
+        asked = ", ".join(dict.fromkeys(setup.engine for setup in setups.values()))
+        raise ValueError(f"{asked} was made on none of {', '.join(setups)}; name a recording of SDP on one of them")
+    return found
+
+
+def rows(ablated: Iterable[Ablated]) -> list[tables.Row]:
+    """Full, replayed and re-run scores in percent, as rows of a results table with a column `data`."""
+    found = []
+    for one in ablated:
+        found.append(_row(one, FULL, ABLATIONS[0]))
+        for ablation in ABLATIONS:
+            found.append(_row(one, REPLAY, ablation))
+            if ablation.name in one.without:
+                found.append(_row(one, AGAIN, ablation))
     return found
 
 
 def layout(results: pd.DataFrame) -> pd.DataFrame:
-    """Table 6's shape: a row a condition and backbone, a column a benchmark; what nobody could recover stays empty."""
+    """Table 6's shape: a row a condition and backbone, a column a benchmark; what nobody could recover stays empty.
+
+    Behind each number that was made here stands the data that it was made on.
+    """
     import pandas as pd
 
     published = tables.published("Table 6 ablation", "sdp")
-    names = {metric: benchmark for benchmark, metric in BENCHMARKS.items()} | {name: name for name in BENCHMARKS}
+    names = {column.metric: name for name, column in BENCHMARKS.items()} | {name: name for name in BENCHMARKS}
     published = published[published["metric"].isin(names)]
     # The paper's own ablated scores are replay estimates (Appendix C), so they stand beside ours of that kind.
-    methods = {ablation.name: f"{ablation.name}, replay" for ablation in ABLATIONS}
+    methods = {ablation.name: _method(REPLAY, ablation) for ablation in ABLATIONS}
     published = published.assign(metric=published["metric"].map(names), method=published["method"].replace(methods))
-    order = [FULL, *(f"{ablation.name}, {way}" for ablation in ABLATIONS for way in ("replay", "run again"))]
-    whole = pd.concat([published, results], ignore_index=True)
+    cells = [f"{tables.with_interval(row, 1)}, {row['data']}" for row in results.to_dict("records")]
+    order = [FULL, *(_method(way, ablation) for ablation in ABLATIONS for way in (REPLAY, AGAIN))]
+    whole = pd.concat([published, results.assign(text=cells)], ignore_index=True)
     return tables.side_by_side(
         whole.sort_values("method", key=lambda m: m.map(order.index), kind="stable"), list(BENCHMARKS)
     )
 
 
-def comparisons(ablated: Ablated) -> pd.DataFrame:
-    """Each run without a mechanism against the full loop, task by task: difference in points, and whether by chance.
+def comparisons(*families: Sequence[Ablated]) -> pd.DataFrame:
+    """Each run without a mechanism less the full loop; the paper's claim is that each removal costs.
 
-    p (Holm): McNemar's, for all rows together. verdict: of a real model; the paper's claim is that each removal costs.
+    A row a benchmark and mechanism: difference in points with its bootstrap interval, task by task. higher, lower:
+    tasks with a higher and a lower score. p: McNemar's where every score is 0 or 1, else the permutation test's.
+    p (Holm): for all rows of a family together. verdict: of a real model.
     """
-    return benchmark.comparisons(ablated.full, ablated.without, 100, claimed=-1)
+    return _contrasts(families, AGAIN, FULL, claimed=-1)
+
+
+def bounds(*families: Sequence[Ablated]) -> pd.DataFrame:
+    """Each replay less the re-run, as `comparisons`; the paper's claim is an optimistic bound, so above 0.
+
+    found: which of the two is above, at a p (Holm) of .05.
+    """
+    table = _contrasts(families, REPLAY, AGAIN, claimed=1)
+    moved, told = table["higher"] + table["lower"] > 0, table["p (Holm)"] <= 0.05
+    found = table["difference"].gt(0).map({True: ABOVE, False: BELOW}).where(told, UNTOLD).where(moved, SAME)
+    return table.assign(found=found)
+
+
+def in_words(bounds: pd.DataFrame) -> str:
+    """For which mechanisms and benchmarks the replay is above or below the re-run, in points; a line each."""
+    lines = []
+    for found, words in FOUND.items():
+        places: dict[str, list[str]] = {}
+        for row in bounds[bounds["found"] == found].itertuples():
+            points = "" if found == SAME else f" ({row.difference:+.1f})"
+            places.setdefault(row.condition, []).append(row.benchmark + points)
+        told = "; ".join(f"{mechanism} on {', '.join(of)}" for mechanism, of in places.items())
+        lines.append(f"{words}: {told or 'nowhere'}.")
+    return "\n".join(lines)
 
 
 def noise_sweep(base: Setup, keeps: Sequence[float], workers: int = 0, cluster: str = "") -> pd.DataFrame:
@@ -172,21 +252,60 @@ def draw_validators(sweep: pd.DataFrame) -> Figure:
     return figure
 
 
+def _of_table5(results: table5.Results) -> list[Ablated]:
+    """What Table 5 has of SDP, with and without a mechanism."""
+
+    def run(dataset: str, name: str) -> Results[Any]:
+        setup = results.setup.part(dataset, name)
+        return Results(setup, results.backbone, results.of(dataset, name), {}, {}, results.folder)
+
+    names = {ablation.name: f"SDP without {ablation.name[1:]}" for ablation in ABLATIONS}
+    return [
+        Ablated(dataset, run(dataset, table5.SDP), {m: run(dataset, n) for m, n in names.items() if n in held})
+        for dataset in results.setup.datasets
+        if table5.SDP in (held := results.setup.methods)
+    ]
+
+
+def _contrasts(families: Iterable[Sequence[Ablated]], first: str, second: str, claimed: Literal[1, -1]) -> pd.DataFrame:
+    """One way to score less another, in points; claimed: the sign that the paper says it has. See `comparisons`."""
+    import pandas as pd
+
+    lines = []
+    for ablated in families:
+        pairs = [(one, ablation) for one in ablated for ablation in ABLATIONS if ablation.name in one.without]
+        compared = [compare(one.scores(first, ablation), one.scores(second, ablation)) for one, ablation in pairs]
+        adjusted = holm([c.p for c in compared])
+        for (one, ablation), c, p in zip(pairs, compared, adjusted, strict=True):
+            verdict = str(direction_verdict(c, claimed, p)) if one.full.by_a_model else ""
+            points = [100 * each for each in (c.mean_a, c.mean_b, *c.difference)]
+            about = (one.benchmark, one.full.setup.data, ablation.name, c.n)
+            evidence = (one.full.evidence, one.full.backbone)
+            lines.append((*about, *points, c.wins, c.losses, c.p, p, verdict, *evidence))
+    columns = ["benchmark", "data", "condition", "n", first, second, "difference", "low", "high", "higher", "lower"]
+    return pd.DataFrame(lines, columns=[*columns, "p", "p (Holm)", "verdict", "evidence", "backbone"])
+
+
 def _rate(setup: Setup, workers: int, cluster: str) -> dict[str, float]:
     """The final pass rate of a run in percent with its Wilson interval, its mean calls a query, and n."""
-    run = collect(setup, workers, cluster, show_progress=False)
+    run = travelplanner.collect(setup, workers, cluster, show_progress=False)
     rate, n = wilson(sum(v.final for v in run.verdicts), len(run.tasks)), len(run.tasks)
     values = {"rate": 100 * rate.value, "low": 100 * rate.low, "high": 100 * rate.high}
     return values | {"calls": run.total("calls") / n, "n": n}
 
 
-def _scores(results: Results) -> dict[str, float]:
-    return {task: 100 * final for task, final in results.finals.items()}
+def _method(way: str, ablation: Ablation) -> str:
+    return FULL if way == FULL else f"{ablation.name}, {way}"
 
 
-def _row(method: str, run: Results, metric: str, scores: Sequence[float], source: str = "this run") -> tables.Row:
-    about = (run.evidence, source)
+def _row(one: Ablated, way: str, ablation: Ablation) -> tables.Row:
+    run = one.without[ablation.name] if way == AGAIN else one.full
+    named = (_method(way, ablation), run.backbone, one.benchmark)
+    about = (run.evidence, "this run, Appendix C" if way == REPLAY else "this run")
+    scores = [100 * score for score in one.scores(way, ablation).values()]
     if set(scores) <= {0.0, 100.0}:  # a rate, which a bootstrap would call certain where all tasks agree
         passes = sum(score > 0 for score in scores)
-        return tables.rate_row(method, run.backbone, metric, passes, len(scores), *about, run.outcomes())
-    return tables.mean_row(method, run.backbone, metric, scores, *about, outcomes=run.outcomes(), top=100.0)
+        made = tables.rate_row(*named, passes, len(scores), *about, run.outcomes())
+    else:
+        made = tables.mean_row(*named, scores, *about, outcomes=run.outcomes(), top=100.0)
+    return made | {"data": run.setup.data}

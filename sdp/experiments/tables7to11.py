@@ -14,13 +14,19 @@ from lab.models import endpoint
 from lab.results import tables
 from lab.results.exports import EMPTY
 from sdp import choices
+from sdp.adapters.multihop import adapter, filters, prompts
 from sdp.adapters.travelplanner import options
+from sdp.experiments import multihop
+from sdp.experiments.benchmark import Benchmark
+from sdp.experiments.table5 import CORPORA
 from sdp.experiments.travelplanner import Setup, play
+from sdp.loop import Settings
+from worlds.multihop import world
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# The published table of each benchmark; only the first has an adapter in the suite.
+# The published table of each benchmark.
 TABLES = {
     "TravelPlanner": "Table 7 config TravelPlanner",
     "ScienceWorld": "Table 8 config ScienceWorld",
@@ -47,6 +53,28 @@ class Setting(NamedTuple):
     said: str = ""
 
 
+def looped(loop: Settings) -> list[Setting]:
+    """What is set of the loop, but for its budget and its cap, of which the paper says something else everywhere."""
+    return [
+        _chosen("b is spent where", "Settings.retry_while", loop.retry_while),
+        _chosen("a call of Propose gives", "Settings.propose", loop.propose),
+        Setting("Validate", "", "Settings.validate", loop.validate, PAPER, "Algorithm 1; off in an ablation, §4.3"),
+        Setting("Replan", "", "Settings.replan", loop.replan, PAPER, "Algorithm 1; off in an ablation, §4.3"),
+        Setting("cascade", "", "Settings.cascade", loop.cascade, PAPER, "Algorithm 1; off in an ablation, §4.3"),
+    ]
+
+
+def asked(setup: Benchmark) -> list[Setting]:
+    """What is set of whoever answers, and of the seed."""
+    return [
+        Setting("temperature", "temperature", "engine=MODEL?temperature=", endpoint.TEMPERATURE, PAPER),
+        Setting("who answers", "backbone", "Setup.engine", setup.engine, "our choice: it runs offline"),
+        Setting("one try of a call, s", "", "engine=MODEL?timeout=", endpoint.TIMEOUT, "our choice"),
+        Setting("retries of a call, s", "", "engine=MODEL?patience=", endpoint.PATIENCE, "our choice"),
+        Setting("seed of made data and noise", "", "Setup.seed", setup.seed, "our choice"),
+    ]
+
+
 def travelplanner(setup: Setup) -> list[Setting]:
     """What is set for TravelPlanner: all fields of the loop's settings and of the policy, and what is around them."""
     loop, policy = setup.settings, setup.policy
@@ -55,12 +83,8 @@ def travelplanner(setup: Setup) -> list[Setting]:
     lacking = "our choice: the flight table at hand lacks flights for 16 of the easy queries"
     return [
         Setting("attempt budget b", "attempt budget b", "Settings.budget", loop.budget, PAPER),
-        _chosen("b is spent where", "Settings.retry_while", loop.retry_while),
-        _chosen("a call of Propose gives", "Settings.propose", loop.propose),
         _chosen("global step cap", "Settings.step_cap", loop.step_cap, "global step cap"),
-        Setting("Validate", "", "Settings.validate", loop.validate, PAPER, "Algorithm 1; off in an ablation, §4.3"),
-        Setting("Replan", "", "Settings.replan", loop.replan, PAPER, "Algorithm 1; off in an ablation, §4.3"),
-        Setting("cascade", "", "Settings.cascade", loop.cascade, PAPER, "Algorithm 1; off in an ablation, §4.3"),
+        *looped(loop),
         _chosen("all meals of all days", "Policy.every_meal", policy.every_meal),
         _chosen("sequence of cities", "Policy.cities", policy.cities),
         _chosen("order of predicates", "Policy.order", policy.order, "predicate order"),
@@ -68,12 +92,42 @@ def travelplanner(setup: Setup) -> list[Setting]:
         Setting("Replan may undo, times", "replan", "Policy.undo", policy.undo, PAPER),
         Setting("options shown to Realize, at most", "option cap per Realize", "", options.CAP, PAPER),
         Setting("who validates", "validation", "", validating, PAPER),
-        Setting("temperature", "temperature", "engine=MODEL?temperature=", endpoint.TEMPERATURE, PAPER),
-        Setting("who answers", "backbone", "Setup.engine", setup.engine, "our choice: it runs offline"),
         Setting("queries", "tasks", "Setup.split, Setup.levels", tasks, lacking),
-        Setting("one try of a call, s", "", "engine=MODEL?timeout=", endpoint.TIMEOUT, "our choice"),
-        Setting("retries of a call, s", "", "engine=MODEL?patience=", endpoint.PATIENCE, "our choice"),
-        Setting("seed of made data and noise", "", "Setup.seed", setup.seed, "our choice"),
+        *asked(setup),
+    ]
+
+
+def multihop_questions(benchmark: str, setup: multihop.Setup) -> list[Setting]:
+    """What is set for HotpotQA or MuSiQue."""
+    loop, policy, strict = setup.settings, setup.policy, setup.policy.strict
+    escalating = {
+        "entity-only queries after unsuccessful queries": adapter.ENTITIES_AFTER,
+        "guess-the-answer query after": adapter.GUESS_AFTER,
+    }
+    plan = f"{policy.hops} hops + answer + goal" if policy.hops != "id" else "hops by the task's id + answer + goal"
+    return [
+        Setting("attempt budget b", "attempt budget", "Settings.budget", loop.budget, "our choice: TravelPlanner's"),
+        Setting("global step cap", "global step cap", "Settings.step_cap", loop.step_cap, PAPER),
+        *looped(loop),
+        Setting("predicates", "predicates", "Policy.hops", plan, PAPER),
+        Setting("stricter answers", "", "Policy.strict", strict, PAPER, "A.6; A.5 has none of them"),
+        *(
+            [Setting("words of an answer, at most", "max answer words", "", filters.MOST_WORDS, PAPER)]
+            if strict
+            else []
+        ),
+        Setting("escalating queries", "", "Policy.escalate", policy.escalate, PAPER, "A.6; A.5 has none of them"),
+        *[Setting(name, name, "", count, PAPER) for name, count in escalating.items() if policy.escalate],
+        _chosen("paragraphs that an extraction is shown, at most", "Policy.shown", policy.shown),
+        _chosen("temperature of a retry in the same words", "prompts.RETRIED", prompts.RETRIED[0]),
+        _chosen("paragraphs that a search shows", "worlds.multihop.world.TOP", world.TOP),
+        Setting("who validates", "validation", "", "a model, with rejection filters", PAPER),
+        Setting("setting", "", "Setup.setting", setup.setting, "our choice: both are played", "A.5: both"),
+        Setting("corpus", "corpus", "", f"{CORPORA[benchmark]} paragraphs", "our choice: what is at hand"),
+        Setting(
+            "questions", "tasks", "Setup.split, Setup.limit", "those with annotated evidence", "our choice: the same"
+        ),
+        *asked(setup),
     ]
 
 
@@ -92,10 +146,16 @@ def table(setup: Setup, lengths: Mapping[int, int]) -> pd.DataFrame:
     import pandas as pd
 
     counted = Setting("predicates, by days", LENGTHS, "", " / ".join(map(str, lengths.values())), "counted in plans")
-    lines = [_line(setting) for setting in [*travelplanner(setup), counted]]
+    lines = [_line("TravelPlanner", setting) for setting in [*travelplanner(setup), counted]]
     lines[-1]["evidence"] += "; measured, rules"
+    set_here = {"HotpotQA": multihop.HotpotQA(), "MuSiQue": multihop.MuSiQue()}
     for benchmark in list(TABLES)[1:]:
-        lines += [_row(benchmark, name, *said) | {"ours": NOT_YET} for name, said in _said(benchmark).items()]
+        settings = multihop_questions(benchmark, set_here[benchmark]) if benchmark in set_here else []
+        lines += [_line(benchmark, setting) for setting in settings]
+        known = {setting.published for setting in settings}
+        rest = {name: said for name, said in _said(benchmark).items() if name not in known}
+        ours = {} if settings else {"ours": NOT_YET}
+        lines += [_row(benchmark, name, *said) | ours for name, said in rest.items()]
     return pd.DataFrame(lines)
 
 
@@ -115,11 +175,11 @@ def _chosen(words: str, parameter: str, value: Any, published: str = "") -> Sett
     return Setting(words, published, parameter, value, f"our choice: {choice.here}", choice.paper)
 
 
-def _line(setting: Setting) -> dict[str, Any]:
-    said, place = _said("TravelPlanner")[setting.published] if setting.published else ("", "")
+def _line(benchmark: str, setting: Setting) -> dict[str, Any]:
+    said, place = _said(benchmark)[setting.published] if setting.published else ("", "")
     value = ("on" if setting.value else "off") if isinstance(setting.value, bool) else str(setting.value)
     about = {"ours": value, "source of ours": setting.source, "parameter": setting.parameter or EMPTY}
-    row = _row("TravelPlanner", setting.words, said, place) | about
+    row = _row(benchmark, setting.words, said, place) | about
     return row if place or not setting.said else row | {"paper": setting.said}
 
 

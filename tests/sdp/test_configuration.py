@@ -4,19 +4,33 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
+import pytest
+
+from sdp.adapters.multihop.adapter import Policy as HopPolicy
 from sdp.adapters.travelplanner.adapter import Policy
-from sdp.experiments import tables7to11
+from sdp.experiments import multihop, tables7to11
 from sdp.experiments.travelplanner import Setup
 from sdp.loop import Settings
 
 SETUP = Setup(data="made", levels=("easy", "medium", "hard"))
 
 
-def test_every_field_of_the_loop_and_of_the_policy_is_listed_once() -> None:
-    listed = [setting.parameter for setting in tables7to11.travelplanner(SETUP) if setting.parameter]
-    names = {f"{owner.__name__}.{each.name}" for owner in (Settings, Policy) for each in fields(owner)}
-    assert names == {name for name in listed if name.startswith(("Settings.", "Policy."))}
-    assert len(listed) == len(set(listed))
+@pytest.mark.parametrize(
+    ("listed", "policy"),
+    [
+        (tables7to11.travelplanner(SETUP), Policy),
+        (tables7to11.multihop_questions("HotpotQA", multihop.HotpotQA()), HopPolicy),
+        (tables7to11.multihop_questions("MuSiQue", multihop.MuSiQue()), HopPolicy),
+    ],
+    ids=["TravelPlanner", "HotpotQA", "MuSiQue"],
+)
+def test_every_field_of_the_loop_and_of_the_policy_is_listed_once(
+    listed: list[tables7to11.Setting], policy: type
+) -> None:
+    parameters = [setting.parameter for setting in listed if setting.parameter]
+    names = {f"{owner.__name__}.{each.name}" for owner in (Settings, policy) for each in fields(owner)}
+    assert names == {name for name in parameters if name.startswith(("Settings.", "Policy."))}
+    assert len(parameters) == len(set(parameters))
 
 
 def test_values_are_the_codes_and_the_papers_stand_beside_them() -> None:
@@ -27,6 +41,7 @@ def test_values_are_the_codes_and_the_papers_stand_beside_them() -> None:
     assert table.loc[("TravelPlanner", "attempt budget b"), ["paper", "ours"]].tolist() == ["3", "7"]
     assert table.loc[("TravelPlanner", "Replan may undo, times"), ["paper", "ours"]].tolist() == ["retry only", "2"]
     assert table.loc[("TravelPlanner", "global step cap"), ["paper", "ours"]].tolist() == ["not recovered", "100"]
-    assert table.loc[("MuSiQue", "global step cap"), ["paper", "ours"]].tolist() == ["25", "not in the suite yet"]
+    assert table.loc[("MuSiQue", "global step cap"), ["paper", "ours"]].tolist() == ["25", "25"]
+    assert table.loc[("ScienceWorld", "global step cap"), ["paper", "ours"]].tolist() == ["500", "not in the suite yet"]
     assert set(table.index.get_level_values(0)) == set(tables7to11.TABLES)
     assert (table["evidence"].str.startswith("published") == table["place in the paper"].ne("–")).all()

@@ -12,12 +12,12 @@ import pytest
 from chat_server import ChatServer, Request, Response, answer, in_prose, says, status
 from lab.models.engines import UnknownOperator
 from lab.results import tables
-from lab.results.statistics import holm, wilson
+from lab.results.statistics import wilson
 from lab.runs import catalogue
 from lab.runs.run import ManifestMismatch
 from lab.viewer.episodes import Kept
 from sdp.adapters.travelplanner.adapter import Policy
-from sdp.experiments import table1, table2, table6
+from sdp.experiments import table1, table2
 from sdp.experiments.travelplanner import Results, Setup, collect, play
 from sdp.mdp import mdp
 from sdp.trajectory import Trajectory
@@ -162,45 +162,6 @@ def test_failures_carry_the_diagnostic_of_the_filter_that_left_nothing(tmp_path:
     failed = table2.failures({"made": results})
     assert len(failed) == sum(not verdict.final for verdict in results.verdicts) > 0
     assert failed["diagnostic"].str.contains("local constraints|affordability|consistency|uniqueness|membership").all()
-
-
-def test_table_6_has_both_ways_for_every_mechanism() -> None:
-    ablated = table6.collect_travelplanner(Setup(engine="rules@0.7", data="made", limit=6))
-    frame = tables.table(table6.rows(ablated)).set_index("method")
-    rows = frame["value"]
-    assert rows["-Cascade, replay"] == rows["full"] == rows["-Cascade, run again"], "k is 1 on all steps here"
-    row = frame.loc["full"]
-    assert (row["ci_low"], row["ci_high"]) == pytest.approx(
-        [100 * x for x in wilson(round(row["value"] * 0.06), 6)[1:]]
-    )
-    layout = table6.layout(tables.table(table6.rows(ablated)))
-    assert list(layout.columns[6:]) == list(table6.BENCHMARKS)
-    assert layout.query("method == 'full' and evidence == 'published'")["ScienceWorld"].tolist() == ["59.2"]
-    paired = table6.comparisons(ablated).set_index("condition")
-    assert paired.loc["-Cascade", "difference"] == 0
-    assert paired["p (Holm)"].tolist() == holm(paired["p (McNemar)"].tolist())
-    assert set(paired["verdict"]) == {""}, "noise is no model"
-
-
-def test_the_noise_sweep_is_monotone_enough_and_labelled() -> None:
-    sweep = table6.noise_sweep(Setup(data="made", limit=6), [1.0, 0.3])
-    rate = sweep.set_index(["condition", "keep"])["rate"]
-    assert set(sweep["evidence"]) == {"simulated"}
-    assert rate["SDP", 0.3] < rate["SDP", 1.0] and rate[table6.UNDOING, 0.3] > rate["SDP", 0.3]
-
-
-def test_a_validator_that_certifies_anything_is_none_and_one_that_rejects_costs_calls() -> None:
-    base = Setup(data="made", limit=6)
-    sweep = table6.validator_sweep(base, "rules@0.4", [0.0, 1.0], [0.5], ["GPT-5.2"]).set_index(
-        ["condition", "validator"]
-    )
-    without = table6.noise_sweep(base, [0.4]).set_index("condition")
-    for condition, same in (("SDP", "SDP"), (table6.UNDOING, table6.UNDOING)):
-        assert sweep.loc[(condition, "certify=0, reject=0"), "rate"] == without.loc[same, "rate"]
-    assert sweep.loc[("SDP", "certify=1, reject=0"), "calls"] == without.loc["without Validate", "calls"]
-    assert sweep.loc[("SDP", "certify=0, reject=0.5"), "calls"] > sweep.loc[("SDP", "certify=0, reject=0"), "calls"]
-    judged = sweep.loc[("SDP", "GPT-5.2")]
-    assert (round(judged["certify"], 3), round(judged["reject"], 3)) == (0.229, 0.026)
 
 
 def test_proposition_1_stands_in_a_world_with_chance_and_falls_in_one_that_remembers() -> None:

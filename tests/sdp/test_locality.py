@@ -17,6 +17,7 @@ from sdp.adapters.cellar import Cellar, CellarAdapter
 from sdp.adapters.corridor import Corridor, CorridorAdapter, Walker, rolls
 from sdp.adapters.facts import FactsAdapter
 from sdp.adapters.multihop.adapter import MultiHopAdapter
+from sdp.adapters.scienceworld.adapter import ScienceWorldAdapter
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
 from sdp.experiments.multihop import MuSiQue
 from sdp.loop import Settings, _Log, run_episode
@@ -38,7 +39,9 @@ READS = {
     "finalize": ["state", "goal", "trajectory", "view"],
 }
 HISTORY = (Trajectory, Plan, Transition, _Log)
-ADAPTERS = [Adapter, FactsAdapter, TravelPlannerAdapter, MultiHopAdapter, CorridorAdapter, CellarAdapter]
+ADAPTERS = [
+    Adapter, FactsAdapter, TravelPlannerAdapter, MultiHopAdapter, ScienceWorldAdapter, CorridorAdapter, CellarAdapter,
+]  # fmt: skip
 
 
 class Leak(AssertionError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -58,3 +60,9 @@ class Question:
     gold: tuple[Paragraph, ...] = ()
     decomposition: tuple[Hop, ...] = ()
     paragraphs: tuple[Paragraph, ...] = ()
+
+
+def filled(question: str, found: Sequence[str]) -> str:
+    """A sub-question with what was found at the hops that it refers to; an unknown reference stays."""
+    known = {str(number): entity for number, entity in enumerate(found, start=1)}
+    return re.sub(r"#(\d+)", lambda match: known.get(match[1], match[0]), question)

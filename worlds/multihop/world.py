@@ -13,6 +13,7 @@ from worlds.multihop.retriever import Retriever
 
 SETTINGS = ("distractor", "open")
 ACTION = re.compile(r"\s*(search|answer)\b[:\s]*(.*?)\s*", re.IGNORECASE | re.DOTALL)
+WRITTEN = re.compile(r"^\[(.+)\]\n(.+)$", re.MULTILINE)
 TOP = 5  # paragraphs that a search shows; the paper does not say how many
 
 
@@ -159,3 +160,8 @@ class MultiHop(ListingWorld):
 def as_text(paragraphs: Sequence[Paragraph]) -> str:
     """Paragraphs with their titles, one behind the other."""
     return "\n\n".join(f"[{paragraph.title}]\n{paragraph.text}" for paragraph in paragraphs)
+
+
+def from_text(text: str) -> list[Paragraph]:
+    """The paragraphs of what `as_text` wrote, also where a question stands behind them."""
+    return [Paragraph(title, body) for title, body in WRITTEN.findall(text)]

@@ -24,6 +24,7 @@ from sdp.adapters.multihop.prompts import (
 from sdp.operators import Adapter, Verdict
 from sdp.trajectory import Attempt, Predicate, Trajectory
 from worlds.multihop import HopTask, MultiHop, Paragraph
+from worlds.multihop.questions import filled
 
 HOP, FINAL, GOAL = "hop", "answer", "goal"
 ENTITIES_AFTER, GUESS_AFTER = 4, 6  # unsuccessful queries at a hop (A.6)
@@ -149,8 +150,8 @@ class MultiHopAdapter(Adapter[Chain, Any, Any]):
         if target.kind == GOAL:
             return Draft(state.answer, state.question, state.findings)
         if target.kind == FINAL:
-            return self._draft(state, _refused(failures), ())
-        asked = _filled(target.about["question"], state.findings)
+            return self._draft(state, failures, ())
+        asked = filled(target.about["question"], [each.entity for each in state.findings])
         query = ""
         if self.world.setting == "open":
             query = self._query(state, asked, view)
@@ -158,7 +159,7 @@ class MultiHopAdapter(Adapter[Chain, Any, Any]):
         paragraphs = [Shown(title=title, text=text) for title, text in self.world.shown[-self.policy.shown :]]
         said = self.backbone.ask(
             EXTRACT, paragraphs=paragraphs, question=state.question, asked=asked, found=_told(state),
-            refused=_refused(failures),
+            refused=_refused(failures), sample=_alike(failures),
         ).value  # fmt: skip
         return Claim(Finding(asked, said.finding, said.title, said.entity), query)
 
@@ -201,12 +202,16 @@ class MultiHopAdapter(Adapter[Chain, Any, Any]):
         here = [one for one in trajectory.attempts if one.state == len(trajectory.states) - 1]
         if here and here[-1].kind != HOP:
             return [_final(), goal]
-        return self._plan(state, goal, _refused(here), sample=trajectory.malformed)
+        return self._plan(state, goal, _refused(here), sample=trajectory.replans + trajectory.malformed)
 
     def finalize(self, state: Chain, goal: Predicate, trajectory: Trajectory, view: Shelf) -> Draft:
         """An answer from what is certified, and from what was claimed since."""
         here = [one for one in trajectory.attempts if one.state == len(trajectory.states) - 1]
-        return self._draft(state, (), [_said(one) for one in here if one.kind == HOP])
+        claims = dict.fromkeys(_said(one) for one in here if one.kind == HOP)
+        return self._draft(state, (), [claim for claim in claims if not unfounded(claim)])
+
+    def blank(self, predicate: Predicate, words: str) -> Predicate:
+        return Predicate(words, predicate.kind, {"question": words} if predicate.kind == HOP else {})
 
     def _plan(self, state: Chain, goal: Predicate, refused: Sequence[Refused], sample: int = 0) -> Sequence[Predicate]:
         missing = max(1, self.hops - len(state.findings)) if self.hops else 0
@@ -247,10 +252,11 @@ class MultiHopAdapter(Adapter[Chain, Any, Any]):
             reason = checked.reason or f"{title!r} does not say so"
         return Verdict(0, reason)
 
-    def _draft(self, state: Chain, refused: Sequence[Refused], unsure: Sequence[str]) -> Draft:
+    def _draft(self, state: Chain, failures: Sequence[Attempt], unsure: Sequence[str]) -> Draft:
         said = self.backbone.ask(
-            ANSWER, question=state.question, found=_told(state), unsure=list(unsure), refused=list(refused)
-        ).value
+            ANSWER, question=state.question, found=_told(state), unsure=list(unsure), refused=_refused(failures),
+            sample=_alike(failures),
+        ).value  # fmt: skip
         return Draft(said.answer, state.question, state.findings)
 
 
@@ -261,12 +267,6 @@ def beginning(paragraph: Paragraph) -> str:
 
 def _final() -> Predicate:
     return Predicate("The answer follows from the findings", FINAL)
-
-
-def _filled(question: str, findings: Sequence[Finding]) -> str:
-    """A sub-question with the entities that its references stand for."""
-    entities = {str(number): finding.entity for number, finding in enumerate(findings, start=1)}
-    return re.sub(r"#(\d+)", lambda match: entities.get(match[1], match[0]), question)
 
 
 def _cited(shelf: Sequence[Paragraph], title: str) -> Paragraph | None:
@@ -295,3 +295,8 @@ def _refused(failures: Sequence[Attempt]) -> list[Refused]:
     """Each rejected try once, in order."""
     tries = dict.fromkeys((_said(one), one.reason) for one in failures)
     return [Refused(tried=tried, reason=reason) for tried, reason in tries]
+
+
+def _alike(failures: Sequence[Attempt]) -> int:
+    """Failures that a prompt shows as one: it would be asked in the same words again, and a retry is another action."""
+    return len(failures) - len(_refused(failures))

@@ -3,7 +3,10 @@ once."""
 
 from __future__ import annotations
 
-from pydantic import Field
+from functools import cache
+from typing import Any
+
+from pydantic import Field, create_model
 
 from lab.models.prompts import AnswerModel, Fields, Prompt
 
@@ -30,6 +33,9 @@ class Shown(Fields):
     text: str
 
 
+# A retry is another action (§3.2), which a model at temperature 0 gives only to a prompt in other words.
+RETRIED = (0.7,)
+IN_ORDER = "the sub-questions, in order"
 TELLING = """{% for one in found %}
 Certified: {{ one.asked }} {{ one.finding }} [{{ one.entity }}]
 {% endfor %}
@@ -56,7 +62,18 @@ class DecomposeFields(Fields):
 class SubQuestions(AnswerModel):
     """Sub-questions in order; `#1` stands for the answer of the first."""
 
-    questions: list[str] = Field(description="the sub-questions, in order", min_length=1, max_length=4)
+    questions: list[str] = Field(description=IN_ORDER, min_length=1, max_length=4)
+
+
+def exactly(fields: DecomposeFields) -> type[SubQuestions]:
+    """As many sub-questions as are wanted: the plan's structure is fixed (A.5, A.6), and no part of the answer."""
+    return _of(fields.count) if fields.count else SubQuestions
+
+
+@cache
+def _of(count: int) -> type[SubQuestions]:
+    listed: Any = Field(description=IN_ORDER, min_length=count, max_length=count)
+    return create_model("SubQuestions", __base__=SubQuestions, questions=(list[str], listed))
 
 
 DECOMPOSE = Prompt(
@@ -66,7 +83,7 @@ DECOMPOSE = Prompt(
     system="""
 You break a question into sub-questions that are answered one after another, each from one paragraph of an
 encyclopedia. A later sub-question refers to the answer of the first as #1, of the second as #2, and so on. The answer
-of the last one, or a comparison of all, answers the question.
+of the last one, or a comparison of all, answers the question. Each asks for one thing, and none is the whole question.
 Where sub-questions are certified already, they count as #1, #2 and so on; give only those that are still missing, and
 not in words that were rejected.
 """,
@@ -74,6 +91,8 @@ not in words that were rejected.
     "{{ count if count else 'two, three or four' }}",
     fields=DecomposeFields,
     answer=SubQuestions,
+    narrow=exactly,
+    retry_temperatures=RETRIED,
 )  # fmt: skip
 
 
@@ -147,7 +166,7 @@ class Extract(AnswerModel):
     """What was found, where, and the entity in it that answers."""
 
     title: str = Field(description="the title of the paragraph that says it")
-    finding: str = Field(description="one short sentence that answers the sub-question")
+    finding: str = Field(description="one sentence of at most 20 words that answers the sub-question")
     entity: str = Field(description="the answer in as few words as possible: a name, a date, a number")
 
 
@@ -162,6 +181,7 @@ it, the finding says that it is not mentioned. Do not repeat what was rejected.
     template=SHOWING + "Question: {{ question }}\n" + TELLING + "Sub-question: {{ asked }}\n" + REFUSING,
     fields=ExtractFields,
     answer=Extract,
+    retry_temperatures=RETRIED,
 )
 
 
@@ -210,7 +230,7 @@ class AnswerFields(Fields):
 class Final(AnswerModel):
     """The answer."""
 
-    answer: str = Field(description="the answer: a name, a date, a number, yes or no")
+    answer: str = Field(description="the answer, in as few words as possible")
 
 
 ANSWER = Prompt(
@@ -218,13 +238,14 @@ ANSWER = Prompt(
     version="1",
     operator="realize",
     system="""
-You answer a question from certified findings, in as few words as they allow: a name, a date, a number, yes or no. Do
-not repeat an answer that was rejected.
+You answer a question from certified findings, in their own words and as few as possible, such as a name, a date or a
+number; with yes or no only where the question asks for it. Do not repeat an answer that was rejected.
 """,
     template="Question: {{ question }}\n" + TELLING
     + "{% for one in unsure %}\nNot certified: {{ one }}\n{% endfor %}\n" + REFUSING,
     fields=AnswerFields,
     answer=Final,
+    retry_temperatures=RETRIED,
 )  # fmt: skip
 
 

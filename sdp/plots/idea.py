@@ -1,4 +1,4 @@
-"""Pictures of trajectories."""
+"""What the paper's Figure 1 explains, drawn from an episode."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lab.machine.printing import visible
 from lab.results import drawing
 from lab.results.drawing import Canvas
 from sdp.trajectory import Attempt, Trajectory
@@ -14,34 +13,10 @@ from sdp.trajectory import Attempt, Trajectory
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-CERTIFIED, REJECTED, REPLANNED = "#029e73", "#d55e00", "#949494"
+NOT_TRIED = "#949494"
 WIDTH, EDGE, FIRST, GAP = 11.0, 0.25, 1.25, 0.24  # inches: of a drawing, its margin, its first column, between boxes
 HEAD, ROW, BOX, CARD = 0.8, 1.15, 0.62, 2.15  # inches: heights of the title, a plan, a predicate, an attempt in full
 LARGE, SIZE, SMALL = 14.0, 11.5, 10.5  # points
-
-
-def draw_trajectory(trajectory: Trajectory, width: int = 90) -> Figure:
-    """The certified trajectory: attempts from left to right, predicates from top to bottom in the order they came up.
-
-    A certified attempt is a dot, with a bar down to the last of its k predicates; a rejected one is a cross; a grey
-    line marks a Replan. Predicates that a Replan did away with keep their row. width: characters of a label.
-    """
-    import matplotlib.pyplot as plt
-
-    rows = _rows(trajectory)
-    figure, axes = plt.subplots(figsize=(11, 1.2 + 0.27 * len(rows)))
-    for attempt in trajectory.attempts:
-        covered = trajectory.plans[attempt.plan].predicates[attempt.position : attempt.position + max(attempt.k, 1)]
-        heights = [rows[predicate.text] for predicate in covered]
-        color, marker = (CERTIFIED, "o") if attempt.k else (REJECTED, "x")
-        axes.plot([attempt.step] * len(heights), heights, linewidth=3, markevery=[0], color=color, marker=marker)
-    for step in replan_steps(trajectory):
-        axes.axvline(step - 0.5, color=REPLANNED, linestyle="--", linewidth=1)
-    axes.set_yticks(range(len(rows)), [_short(text, width) for text in rows], fontsize="x-small")
-    axes.set(xlabel="attempt", ylim=(len(rows) - 0.5, -0.5), xlim=(-0.7, max(len(trajectory.attempts), 1) - 0.3))
-    certified = f"{trajectory.certified} of {len(trajectory.plans[-1].predicates)} predicates certified"
-    axes.set_title(f"{trajectory.task}: {certified}, end: {trajectory.end}")
-    return figure
 
 
 class Node(NamedTuple):
@@ -108,7 +83,7 @@ def _draw_node(canvas: Canvas, node: Node, left: float, top: float, wide: float)
             "fill": "white", "edge": drawing.FAINT, "linestyle": (0, (3, 2))}  # fmt: skip
     canvas.arrow((left - GAP + 0.02, top + BOX / 2), (left - 0.02, top + BOX / 2))
     canvas.box(left, top, wide, BOX, **looks)
-    color = drawing.INK if node.attempts else REPLANNED
+    color = drawing.INK if node.attempts else NOT_TRIED
     canvas.middle(left + wide / 2, top + BOX / 2, node.title, SIZE, wide - 0.1, 2, color=color)
     for place, attempt in enumerate(node.attempts):
         shape, color = ("tick", drawing.GREEN) if attempt.k else ("cross", drawing.RED)
@@ -131,27 +106,3 @@ def _draw_attempt(canvas: Canvas, attempt: Attempt, chosen: str, left: float, to
         canvas.lines(left + 0.5, y, [name], SMALL, color=drawing.QUIET)
         strong = {"color": color, "fontweight": "bold"} if name == "Validate" else {}
         y = canvas.text(left + 1.55, y, text, SMALL, wide - 1.7, 1 if name == "Realize" else 3, **strong) + 0.07
-
-
-def _rows(trajectory: Trajectory) -> dict[str, int]:
-    """Predicate -> row: those attempted, by their first attempt, then those of the last plan that never were."""
-    texts = [
-        predicate.text
-        for attempt in trajectory.attempts
-        for predicate in trajectory.plans[attempt.plan].predicates[attempt.position :][: max(attempt.k, 1)]
-    ]
-    texts += [predicate.text for predicate in trajectory.plans[-1].predicates[trajectory.certified :]]
-    return {text: row for row, text in enumerate(dict.fromkeys(texts))}
-
-
-def replan_steps(trajectory: Trajectory) -> list[int]:
-    """The first attempt of each plan after the first."""
-    firsts: dict[int, int] = {}
-    for attempt in trajectory.attempts:
-        firsts.setdefault(attempt.plan, attempt.step)
-    return [step for plan, step in sorted(firsts.items()) if plan]
-
-
-def _short(text: str, width: int) -> str:
-    text = visible(text)
-    return text if len(text) <= width else text[: width - 1] + "…"

@@ -1,0 +1,174 @@
+"""A backbone that answers from a recorded question tree, so that SDP's loop runs over what a real model once said.
+
+Propose gives the root's sons; Realize a sub-question's recorded answers, one a try, open book first, then by its sons,
+then closed book; Replan what is left of the tree, which is the question itself. Validate is a program without a model:
+the string certificate. What the model would have said after another answer than it went on with is not recorded: there
+the answer is malformed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from random import Random
+from typing import Any
+
+from pydantic import ValidationError
+
+from lab.models.backbone import Answer
+from lab.models.engines import parse
+from lab.models.parsing import MalformedAnswer
+from lab.models.prompts import Prompt
+from lab.models.usage import Call
+from sdp.adapters.multihop.filters import content_words, entities_of, ranked
+from sdp.adapters.multihop.prompts import (
+    ANSWER,
+    CONSISTENT,
+    DECOMPOSE,
+    EXTRACT,
+    VERIFY,
+    AnswerFields,
+    Consistent,
+    ConsistentFields,
+    DecomposeFields,
+    Extract,
+    ExtractFields,
+    Final,
+    SubQuestions,
+    Verified,
+    VerifyFields,
+)
+from worlds.multihop.metrics import normalised
+from worlds.multihop.trees import Node, Tree
+from worlds.multihop.words import folded, words
+
+ARTICLES = ("a", "an", "the")
+UNRECORDED = "nothing is recorded"
+
+
+class TreeBackbone:
+    """A backbone for one question; nothing is computed and no model is asked.
+
+    certify: None for the string certificate; else the placebo, a coin that certifies a finding with this probability,
+    and the same finding always alike. seed: the coin's.
+    """
+
+    engine = parse("rules")  # of what is not recorded
+
+    def __init__(self, tree: Tree, certify: float | None = None, seed: int = 0) -> None:
+        self.tree, self.certify, self.seed = tree, certify, seed
+        self._answers: dict[str, Callable[[Any], Any]] = {
+            DECOMPOSE.name: self._decompose,
+            EXTRACT.name: self._extract,
+            VERIFY.name: self._verify,
+            ANSWER.name: self._answer,
+            CONSISTENT.name: self._consistent,
+        }
+
+    def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
+        """Raises MalformedAnswer where the tree has no answer."""
+        if prompt.name not in self._answers:
+            raise MalformedAnswer(f"a recorded tree answers no {prompt.name}; play it where paragraphs are given")
+        value = self._answers[prompt.name](prompt.fill(**fields))
+        return Answer(value, Call(prompt.operator, prompt.name, "rules", cached=True))
+
+    def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
+        """Nothing is sent, and so nothing can be recorded."""
+        return ""
+
+    def _decompose(self, fields: DecomposeFields) -> SubQuestions:
+        """Propose: the tree's own sub-questions. Replan: the question itself, once."""
+        if not fields.found and not fields.refused:
+            try:
+                return SubQuestions(questions=[hop.asked for hop in self.tree.hops])
+            except ValidationError:
+                raise MalformedAnswer(
+                    f"the tree has {len(self.tree.hops)} sub-questions, too many for a plan"
+                ) from None
+        if any(one.tried.startswith(fields.question) for one in fields.refused):
+            raise MalformedAnswer("nothing is left of the tree: the answers to the question itself were rejected")
+        return SubQuestions(questions=[fields.question])
+
+    def _extract(self, fields: ExtractFields) -> Extract:
+        """The next recorded answer, with the paragraph that has it and most words of both, if any has."""
+        node = self._node(fields.question, fields.asked)
+        tried = {one.tried for one in fields.refused}
+        for answer in node.answers:
+            finding = f"{fields.asked} {answer}"
+            if finding not in tried:
+                holding = [one for one in fields.paragraphs if says(one.text, answer)]
+                best = ranked([(one.title, one.text) for one in holding], finding)[:1]
+                return Extract(title=holding[best[0]].title if best else "", finding=finding, entity=answer)
+        raise MalformedAnswer(f"the tree has no further answer to {fields.asked!r}")
+
+    def _verify(self, fields: VerifyFields) -> Verified:
+        answer = fields.finding.removeprefix(fields.asked).strip()
+        if self.certify is not None:
+            fair = Random(f"{self.seed} {fields.finding}").random() < self.certify
+            return Verified(reason="the coin says so", supported=fair)
+        reason = uncertified(fields.title, fields.text, fields.asked, answer)
+        return Verified(reason=reason or "it says so", supported=not reason)
+
+    def _answer(self, fields: AnswerFields) -> Final:
+        """What follows from the findings, then what was recorded for the question.
+
+        From the findings that the system had itself, its model's answer; from others in a chain, what the last found.
+        """
+        root, found, hops = self.tree.root, fields.found, self.tree.hops
+        options = list[str]()
+        if found and same(found[-1].asked, fields.question):
+            options = [found[-1].entity]
+        elif len(found) == len(hops):
+            agreed = all(same(one.entity, hop.chosen.text) for one, hop in zip(found, hops, strict=True))
+            options += [one for one in root.answers if agreed and root.child and same(one, root.child.text)]
+            options += [found[-1].entity] if "#" in hops[-1].asked else []
+        tried = {one.tried for one in fields.refused}
+        for answer in (*options, *root.answers):
+            if answer not in tried:
+                return Final(answer=answer)
+        raise MalformedAnswer("the tree has no further answer to the question")
+
+    def _consistent(self, fields: ConsistentFields) -> Consistent:
+        """Whether a finding has the answer; of yes and no this says nothing."""
+        holds = any(says(one.finding, fields.answer) for one in fields.found)
+        return Consistent(reason="a finding has it" if holds else "no finding has it", consistent=holds)
+
+    def _node(self, question: str, asked: str) -> Node:
+        if same(asked, question):
+            return self.tree.root
+        known = next((hop for hop in self.tree.hops if same(hop.question, asked)), None)
+        if known is None:
+            raise MalformedAnswer(f"{UNRECORDED} on {asked!r}: the system went on with another answer")
+        return known
+
+
+def uncertified(title: str, text: str, asked: str, answer: str) -> str:
+    """Why a paragraph is no certificate of an answer to a sub-question, "" if it is one.
+
+    It has to have the answer's words in a row, and at least half of the subject's: of the names in the sub-question.
+    It cannot certify "yes" and "no", nor an answer that the sub-question names already.
+    """
+    if normalised(answer) in ("", "yes", "no"):
+        return "no paragraph can say yes or no"
+    if says(asked, answer):
+        return "the sub-question names it already"
+    whole = f"{title} {text}"
+    if not says(whole, answer):
+        return f"{title!r} does not have its words"
+    subject, there = (set(content_words(folded(part))) for part in (entities_of(asked), whole))
+    return "" if 2 * len(subject & there) >= len(subject) else f"{title!r} is not about the same"
+
+
+def says(text: str, answer: str) -> bool:
+    """Whether a text has an answer's words in a row, but for articles, case, accents and punctuation."""
+    return bool(_plain(answer)) and f" {_plain(answer)} " in f" {_plain(text)} "
+
+
+@lru_cache(maxsize=10_000)  # an episode reads the same paragraphs at every attempt
+def _plain(text: str) -> str:
+    return " ".join(word for word in words(text) if word not in ARTICLES)
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two texts are the same to the official metrics."""
+    return normalised(one) == normalised(other)

@@ -1,0 +1,125 @@
+"""Figure 2: a run on a multi-hop question that has a cascade and a Replan, found among some and told step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from lab.machine.spelling import hint
+from lab.models import engines
+from lab.models.connect import connected
+from lab.results.exports import readable
+from lab.runs.experiment import BadSetting
+from lab.viewer.timeline import Exchange, Timeline
+from lab.viewer.transcripts import Transcript
+from sdp.experiments.benchmark import collect
+from sdp.experiments.multihop import HotpotQA, MuSiQue, Setup
+from sdp.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DATASETS: Mapping[str, type[Setup]] = {"hotpotqa": HotpotQA, "musique": MuSiQue}
+
+
+@dataclass(frozen=True)
+class Example:
+    """A run to be shown. setup: as it was played. exchanges: its prompts and answers. told: how it was chosen."""
+
+    setup: Setup
+    trajectory: Trajectory
+    exchanges: Sequence[Exchange]
+    backbone: str
+    told: str
+
+    @property
+    def evidence(self) -> str:
+        """What stands below a picture of it."""
+        return f"{engines.parse(self.backbone).evidence} · {self.backbone} · one episode, {self.setup.data} data"
+
+    def timeline(self) -> Timeline:
+        """Every step with its prompts, and the official metric on the answer."""
+        return self.setup.shown(self.trajectory, self.exchanges)
+
+    def table(self) -> pd.DataFrame:
+        """A row for each plan and each attempt, in their order, with every text in full; states by their index."""
+        played, rows = self.trajectory, list[tuple[Any, ...]]()
+        after = {transition.attempt: transition.after for transition in played.transitions}
+        attempts = {plan: list(made) for plan, made in groupby(played.attempts, key=lambda attempt: attempt.plan)}
+        for number, plan in enumerate(played.plans):
+            listed = [f"{place}. {one.text}" for place, one in enumerate(plan.predicates, start=1)][plan.start :]
+            name = f"Replan {number}" if number else "Propose"
+            rows.append((name, "", plan.fault or " ".join(listed), "", "", ""))
+            for one in attempts.get(number, []):
+                states = f"s{one.state}" + (f" → s{after[one.step]}" if one.step in after else "")
+                rows.append((f"attempt {one.step + 1}", one.target, _did(one.action), one.reason, one.k, states))
+        if played.forced:
+            rows.append(("forced", "", _did(played.forced.action), played.forced.reason, "", ""))
+        columns = ["step", "predicate", "what was planned or done", "Validate", "k", "states"]
+        evidence = engines.parse(self.backbone).evidence
+        return readable(rows, columns=columns).assign(evidence=evidence, backbone=self.backbone)
+
+
+def example(dataset: str, task: str = "", workers: int = 0, cluster: str = "", **settings: Any) -> Example:
+    """Play a question and, where none is named, the others to choose from, which `telling` does.
+
+    dataset: "hotpotqa" or "musique". settings: of `sdp.experiments.multihop.Setup`.
+    Raises BadSetting for another dataset, and what `lab.runs.collecting.collect` raises.
+    """
+    if dataset not in DATASETS:
+        raise BadSetting(f"dataset={dataset!r}; choose one of {', '.join(DATASETS)}{hint(dataset, DATASETS)}")
+    setup, told = DATASETS[dataset](**settings).resolved(), f"{task} was asked for"
+    if not task:
+        run = collect(setup, workers, cluster)
+        setup, trajectories = run.setup, run.trajectories
+        if not trajectories:
+            raise BadSetting(f"engine={setup.engine!r} failed in each of {len(run.episodes)} episodes; choose another")
+        both = sum(cascades(each) and replans(each) for each in trajectories)
+        chosen = telling(trajectories)
+        task, told = chosen.task, f"{both} of {len(trajectories)} episodes have a cascade and a Replan"
+        if not both:
+            lacks = " and ".join(["no cascade"] * (not cascades(chosen)) + ["no Replan"] * (not replans(chosen)))
+            told = f"none of {len(trajectories)} episodes has a cascade and a Replan; the one that is shown has {lacks}"
+    # Once more, for the prompts: answers are cached, recorded, or those of rules.
+    transcript = Transcript(connected(setup.engine))
+    trajectory = setup.episode(task, transcript)
+    return Example(setup, trajectory, transcript.exchanges, transcript.engine.label, told)
+
+
+def cascades(trajectory: Trajectory) -> bool:
+    """Whether an attempt certified more than one predicate."""
+    return any(attempt.k > 1 for attempt in trajectory.attempts)
+
+
+def replans(trajectory: Trajectory) -> bool:
+    """Whether Replan gave a plan that was gone on with."""
+    return bool(trajectory.attempts) and trajectory.attempts[-1].plan > 0
+
+
+def telling(trajectories: Sequence[Trajectory]) -> Trajectory:
+    """The run that shows most: a cascade and a Replan, of the latter one that keeps certified predicates and changes
+    others, and the goal; of equal ones the shortest, and then the first.
+    """
+
+    def shows(trajectory: Trajectory) -> tuple[int, bool, bool, int]:
+        kept = any(
+            plan.start and plan.predicates != before.predicates
+            for before, plan in zip(trajectory.plans, trajectory.plans[1:], strict=False)
+        )
+        both = cascades(trajectory) + replans(trajectory)
+        return both, kept, trajectory.reached_goal, -len(trajectory.attempts)
+
+    return max(trajectories, key=shows)
+
+
+def _did(action: Mapping[str, Any] | None) -> str:
+    """An action of multi-hop questions in words."""
+    if action is None:
+        return "no answer that could be read"
+    if "finding" not in action:
+        return f"answered: {action['answer']}"
+    searched = f"searched for “{action['query']}” and read: " if action["query"] else "read: "
+    title = action["finding"]["title"]
+    return f"{searched}{action['finding']['text']}" + (f" (“{title}”)" if title else "")

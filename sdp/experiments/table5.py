@@ -1,0 +1,337 @@
+"""Table 5: SDP on HotpotQA and MuSiQue, beside itself without its mechanisms and agents that answer in one call.
+
+All methods answer the same questions, so that one run holds a whole comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from agents.experiments import multihop as one_call
+from lab.models.backbone import Ledger
+from lab.models.engines import parse
+from lab.results import tables
+from lab.results.outcomes import Judged, Score
+from lab.results.statistics import compare, holm, smallest_difference, wilson
+from lab.results.verdicts import FEWEST, direction_verdict
+from lab.runs import collecting, experiment, recordings
+from lab.runs.experiment import BadSetting, Experiment
+from lab.runs.run import Episode
+from lab.viewer.timeline import Exchange, Timeline
+from sdp.experiments import multihop
+from sdp.placebo import rejected
+from sdp.trajectory import Trajectory
+from worlds.multihop.metrics import evidence_found
+from worlds.multihop.questions import EVIDENCE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SILVER = EVIDENCE[2]  # matched to questions by statistics, and not by annotators
+SDP, PLACEBO = "SDP", "SDP's placebo"
+DATASETS = {"HotpotQA": multihop.HotpotQA, "MuSiQue": multihop.MuSiQue}
+ONE_CALL = {"HotpotQA": one_call.HotpotQA, "MuSiQue": one_call.MuSiQue}
+# What is changed of SDP, and what of an agent's experiment.
+VARIANTS: dict[str, Callable[[multihop.Setup, float], multihop.Setup]] = {
+    SDP: lambda setup, rate: setup,
+    "SDP, hops guessed": lambda setup, rate: replace(setup, policy=replace(setup.policy, hops="guess")),
+    "SDP without Validate": lambda setup, rate: replace(setup, settings=replace(setup.settings, validate=False)),
+    "SDP without Replan": lambda setup, rate: replace(setup, settings=replace(setup.settings, replan=False)),
+    PLACEBO: lambda setup, rate: replace(setup, placebo=rate),
+}
+AGENTS: dict[str, dict[str, Any]] = {
+    "direct, closed book": {"agent": "direct", "evidence": "none"},
+    "direct, all paragraphs": {"agent": "direct", "evidence": "shown"},
+    "direct, gold paragraphs (privileged)": {"agent": "direct", "evidence": "gold"},
+    "chain of thought, all paragraphs": {"agent": "chain of thought", "evidence": "shown"},
+}
+METHODS = (*VARIANTS, *AGENTS)
+RECORDED = (SDP, "SDP without Validate", *AGENTS)  # what a real model is asked for by default
+CORPORA = {"HotpotQA": "12,479", "MuSiQue": "10,024"}  # paragraphs of the official data that is at hand
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup(Experiment):
+    """Some methods on some questions of each dataset. methods: of METHODS. rejects: the share of attempts that the
+    placebo rejects.
+
+    data: "auto" is made questions where rules answer, which can read no others. setting, split: see
+    `agents.experiments.multihop.Questions`; of made questions by default those on which no rule was written.
+    """
+
+    datasets: tuple[str, ...] = tuple(DATASETS)
+    methods: tuple[str, ...] = METHODS
+    setting: Literal["distractor", "open"] = "distractor"
+    split: str = ""
+    rejects: float = 0.0
+
+    method: ClassVar[str] = "sdp-table5"
+    packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "sdp")
+    selection: ClassVar[tuple[str, ...]] = ("data", "limit", "setting", "split", "datasets", "methods")
+    metric: ClassVar[str] = "exact match"
+
+    def operators(self) -> tuple[str, ...]:
+        each = (self.part(dataset, name).operators() for dataset in self.datasets for name in self.methods)
+        return tuple(dict.fromkeys(operator for operators in each for operator in operators))
+
+    def decided(self) -> Setup:
+        """With `data` and `split` decided. Raises BadSetting where there is nothing to play."""
+        if not (self.datasets and self.methods):
+            raise BadSetting(f"No dataset or no method; choose from {_some(DATASETS)}, and from {_some(METHODS)}")
+        part = self.part(self.datasets[0], self.methods[0])
+        split = self.split or ("reporting" if part.decided().data == "made" else "")
+        part = replace(part, split=split).decided()
+        return replace(self, data=part.data, split=part.split)
+
+    def part(self, dataset: str, name: str) -> Any:
+        """The experiment of one method on one dataset. Raises BadSetting for one that there is not."""
+        if dataset not in DATASETS or name not in METHODS:
+            raise BadSetting(f"No {name!r} on {dataset!r}; choose from {_some(METHODS)} and {_some(DATASETS)}")
+        shared: dict[str, Any] = {
+            key: getattr(self, key) for key in ("engine", "data", "limit", "seed", "setting", "split")
+        }
+        if name in AGENTS:
+            return ONE_CALL[dataset](**shared, **AGENTS[name])
+        return VARIANTS[name](DATASETS[dataset](**shared), self.rejects)
+
+    def tasks(self) -> list[str]:
+        """A method beside the others on each question, so that a stopped run has some of all."""
+        return [
+            f"{dataset}/{name}/{question}"
+            for dataset in self.datasets
+            for question in self.part(dataset, self.methods[0]).tasks()
+            for name in self.methods
+        ]
+
+    def group(self, task: str) -> str:
+        """A question: only those that every method has answered are compared."""
+        dataset, _, question = split(task)
+        return f"{dataset}/{question}"
+
+    def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
+        dataset, name, question = split(task)
+        return self.part(dataset, name).play(question, ledger)
+
+    def judged(self, episode: Episode) -> Judged:
+        """Exact match."""
+        return self._of(episode).judged(episode)
+
+    def scores(self, episodes: Mapping[str, Episode]) -> list[Score]:
+        """By dataset and method, so that methods stand beside each other on the same questions."""
+        return [
+            score._replace(of=split(score.of)[2], part=score.of.rpartition("/")[0], episodes=(score.of,))
+            for score in super().scores(episodes)
+        ]
+
+    def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
+        """As the method's own experiment shows it."""
+        shown = self._of(episode).timeline(replace(episode, task=split(episode.task)[2]), exchanges)
+        return replace(shown, title=episode.task)
+
+    def _of(self, episode: Episode) -> Any:
+        dataset, name, _ = split(episode.task)
+        return self.part(dataset, name)
+
+
+@dataclass(frozen=True)
+class Results(experiment.Results[Setup]):
+    """The episodes of a run, by dataset and method."""
+
+    def of(self, dataset: str, name: str) -> dict[str, Episode]:
+        """Question id -> episode, of those that count."""
+        found = ((split(task), episode) for task, episode in self.episodes.items())
+        return {question: episode for (one, other, question), episode in found if (one, other) == (dataset, name)}
+
+    def values(self, dataset: str, name: str, what: str = "em") -> dict[str, float]:
+        """Question id -> "em", "f1", "calls", "steps" and so on; 0 where the episode failed."""
+        return {
+            question: 0.0 if episode.failed else float(episode.result[what])
+            for question, episode in self.of(dataset, name).items()
+        }
+
+    def trajectories(self, name: str) -> list[Trajectory]:
+        """Of a variant of SDP, on all datasets; those that failed have none."""
+        played = (episode for dataset in self.setup.datasets for episode in self.of(dataset, name).values())
+        return [Trajectory.from_json(one.result["trajectory"]) for one in played if not one.failed]
+
+    @property
+    def parts(self) -> Iterator[tuple[str, str]]:
+        """Datasets with methods, in order."""
+        return ((dataset, name) for dataset in self.setup.datasets for name in self.setup.methods)
+
+
+def methods_for(engine: str) -> tuple[str, ...]:
+    """All methods where rules answer, else those that the protocol of recordings names."""
+    return METHODS if parse(engine).by_rules else RECORDED
+
+
+def split(task: str) -> tuple[str, str, str]:
+    """Dataset, method and question id of a task."""
+    dataset, name, question = task.split("/", 2)
+    return dataset, name, question
+
+
+def collect(setup: Setup, workers: int = 0, cluster: str = "", **options: Any) -> Results:
+    """`lab.runs.collecting.collect` of Table 5, with its arguments."""
+    return collecting.collect(setup, Results, workers, cluster, **options)
+
+
+def with_placebo(setup: Setup, workers: int = 0, cluster: str = "") -> Results:
+    """All methods, the placebo with the share of rejections that SDP's own Validate has there, if none is stated."""
+    if PLACEBO in setup.resolved().methods and not setup.rejects:
+        plain = collect(replace(setup, methods=(SDP,)), workers, cluster)
+        setup = replace(setup, rejects=rejected(plain.trajectories(SDP)))
+    return collect(setup, workers, cluster)
+
+
+def frame(results: Results) -> pd.DataFrame:
+    """A results table: EM and F1 in percent by dataset and method, with what was searched in its source."""
+    return tables.table(row for dataset, name in results.parts for row in _rows(results, dataset, name))
+
+
+def _rows(results: Results, dataset: str, name: str) -> Iterator[tables.Row]:
+    of = [f"{dataset}/{name}/{question}" for question in results.of(dataset, name)]
+    about = (results.evidence, f"this run, {corpus(results.setup, dataset)}")
+    em, f1 = (list(results.values(dataset, name, what).values()) for what in ("em", "f1"))
+    outcomes = results.outcomes(of)
+    yield tables.rate_row(name, results.backbone, f"{dataset} EM", int(sum(em)), len(em), *about, outcomes)
+    percent = [100 * value for value in f1]
+    yield tables.mean_row(name, results.backbone, f"{dataset} F1", percent, *about, outcomes=outcomes, top=100.0)
+
+
+def corpus(setup: Setup, dataset: str) -> str:
+    """What the questions are and where evidence is looked for, in words for a row's source."""
+    if setup.data == "made":
+        return f"made questions ({setup.split} templates), {setup.setting} setting"
+    where = "its own paragraphs" if setup.setting == "distractor" else f"{CORPORA[dataset]} paragraphs"
+    return f"{setup.split} questions, {where}"
+
+
+def with_published(measured: pd.DataFrame) -> pd.DataFrame:
+    """The measured rows, and those of recordings, behind those that the paper and its rivals report."""
+    import pandas as pd
+
+    known = recordings.rows(Setup.method)
+    if len(known):  # a recording that is being replayed is among the measured rows
+        known = known[~known["backbone"].isin(measured["backbone"])]
+    return pd.concat([tables.published("Table 5 multi-hop QA", "sdp"), measured, known], ignore_index=True)
+
+
+def comparisons(results: Results, against: str = SDP) -> pd.DataFrame:
+    """Each method less SDP on the same questions, exact match in points: exact McNemar, Holm within each dataset.
+
+    smallest: the difference in points that would have been shown: by the spread of these differences, and by the fewest
+    questions that McNemar's test needs to differ. verdict: of a real model; the paper's
+    claim is that SDP is better than all but the privileged one.
+    """
+    import pandas as pd
+
+    lines: list[dict[str, Any]] = []
+    for dataset in results.setup.datasets:
+        base = results.values(dataset, against)
+        others = [name for name in results.setup.methods if name != against]
+        found = {name: compare(results.values(dataset, name), base) for name in others}
+        adjusted = holm([c.p for c in found.values()])
+        for (name, c), p in zip(found.items(), adjusted, strict=True):
+            difference, low, high = (100 * end for end in c.difference)
+            claimed = results.by_a_model and "privileged" not in name
+            lines.append(
+                {"dataset": dataset, "method": name, "n": c.n, f"less {against}": difference, "low": low, "high": high,
+                 "gained": c.wins, "lost": c.losses, "p (McNemar)": c.mcnemar, "p (Holm)": p,
+                 "smallest": 100 * max(smallest_difference(c.difference), FEWEST / c.n),
+                 "calls": mean(results, dataset, name, "calls"),
+                 "tokens in": mean(results, dataset, name, "tokens_in"),
+                 "verdict": str(direction_verdict(c, -1, p)) if claimed else ""}
+            )  # fmt: skip
+    return pd.DataFrame(lines).assign(evidence=results.evidence, backbone=results.backbone)
+
+
+def anatomy(results: Results) -> pd.DataFrame:
+    """What the loop did, by dataset and variant: calls and attempts a question, rejections, replans, forced answers,
+    and of the failures the share whose evidence was never all shown, with its 95 % interval, where it is annotated.
+    """
+    import pandas as pd
+
+    lines = []
+    for dataset, name in results.parts:
+        played = [episode.result for episode in results.of(dataset, name).values() if not episode.failed]
+        if name not in VARIANTS or not played:
+            continue
+        attempts = [attempt for one in played for attempt in one["trajectory"]["attempts"]]
+        failures = [one for one in played if not one["em"] and one["gold_seen"] is not None]
+        unseen = sum(one["gold_seen"] < 1 for one in failures)
+        share = wilson(unseen, len(failures)) if failures else None
+        lines.append(
+            {"dataset": dataset, "method": name, "n": len(played), "calls": mean(results, dataset, name, "calls"),
+             "attempts": len(attempts) / len(played),
+             "rejected, %": 100 * sum(attempt["k"] == 0 for attempt in attempts) / max(len(attempts), 1),
+             "replans": sum(one["replans"] for one in played), "forced": sum(one["forced"] for one in played),
+             "failures": len(failures), "evidence never shown": unseen,
+             "share, %": f"{100 * share.value:.0f} [{100 * share.low:.0f}, {100 * share.high:.0f}]" if share else ""}
+        )  # fmt: skip
+    return pd.DataFrame(lines).assign(evidence=results.evidence, backbone=results.backbone)
+
+
+def costs(results: Results) -> pd.DataFrame:
+    """Calls, tokens and seconds by dataset, method and operator."""
+    return collecting.costs(results, lambda task: dict(zip(("dataset", "method"), split(task), strict=False)))
+
+
+def record(results: Results) -> None:
+    """Save the run as a recording, if `python -m lab record` runs the notebook."""
+    collecting.record(results, frame(results), costs(results))
+
+
+def mean(results: Results, dataset: str, name: str, what: str = "em") -> float:
+    """The mean over a method's questions of what `Results.values` gives; NaN of none."""
+    values = results.values(dataset, name, what).values()
+    return sum(values) / len(values) if values else float("nan")
+
+
+def between(first: Results, second: Results, name: str = SDP) -> pd.DataFrame:
+    """A method's exact match in two runs on the same questions, first less second in points, a row a dataset."""
+    import pandas as pd
+
+    lines: list[dict[str, Any]] = []
+    for dataset in first.setup.datasets:
+        of = [run.values(dataset, name) for run in (first, second)]
+        shared = of[0].keys() & of[1].keys()  # the open setting also has questions that come without paragraphs
+        one, other = ({question: values[question] for question in sorted(shared)} for values in of)
+        c = compare(one, other)
+        means = {run.setup.setting: 100 * mean for run, mean in zip((first, second), (c.mean_a, c.mean_b), strict=True)}
+        difference = dict(zip(("difference", "low", "high"), (100 * end for end in c.difference), strict=True))
+        lines.append({"dataset": dataset, "n": c.n} | means | difference | {"p (McNemar)": c.mcnemar})
+    adjusted = holm([line["p (McNemar)"] for line in lines])
+    return pd.DataFrame(lines).assign(**{"p (Holm)": adjusted, "evidence": first.evidence, "backbone": first.backbone})
+
+
+def retrieval(data: str = "auto", seed: int = 0, k: int = 10) -> pd.DataFrame:
+    """Questions of which a search for the question shows all gold paragraphs among the first k, in percent: with titles
+    first and by content alone, paired, in the corpus of the open setting. Questions with silver evidence are left out.
+    """
+    import pandas as pd
+
+    lines: list[dict[str, Any]] = []
+    for dataset, kind in DATASETS.items():
+        world = kind(data=data, setting="open", seed=seed).world()
+        retriever = world.retriever
+        assert retriever is not None, "the open setting has one"
+        asked = [world.hidden(task) for name in world.splits if name != SILVER for task in world.tasks(name)]
+        asked = [question for question in asked if question.gold]
+        ids = [question.task.id for question in asked]
+        shares = [evidence_found(retriever, asked, k, titles) for titles in (True, False)]
+        boosted, plain = ({id: float(share == 1) for id, share in zip(ids, each, strict=True)} for each in shares)
+        c = compare(boosted, plain)
+        difference, low, high = (100 * end for end in c.difference)
+        lines.append(
+            {"dataset": dataset, "n": c.n, "titles first": 100 * c.mean_a, "content alone": 100 * c.mean_b,
+             "difference": difference, "low": low, "high": high, "gained": c.wins, "lost": c.losses,
+             "p (McNemar)": c.mcnemar, "paragraphs": len(retriever), "data": world.data}
+        )  # fmt: skip
+    return pd.DataFrame(lines).assign(evidence="measured", backbone="BM25")
+
+
+def _some(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))

@@ -1,0 +1,91 @@
+"""Table 5: all methods on the same questions, in one run that is recorded, replayed and compared as one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from lab.runs.experiment import BadSetting
+from sdp.experiments import table5
+from sdp.experiments.table5 import METHODS, PLACEBO, SDP, Setup
+from sdp.placebo import rejected
+from worlds.multihop.questions import EVIDENCE
+
+SMALL = Setup(limit=3)
+NOISY = Setup(engine="rules@0.7?judge=GPT-5.2", limit=6, methods=(SDP, "SDP without Validate", PLACEBO))
+
+
+@pytest.fixture(scope="module")
+def played() -> table5.Results:
+    return table5.with_placebo(SMALL)
+
+
+@pytest.fixture(scope="module")
+def noisy() -> table5.Results:
+    return table5.with_placebo(NOISY)
+
+
+def test_rules_play_made_questions_on_which_none_was_written(played: table5.Results) -> None:
+    assert (played.setup.data, played.setup.split) == ("made", "reporting")
+    assert {len(played.of(*part)) for part in played.parts} == {3}
+
+
+def test_every_method_is_asked_the_same_questions(played: table5.Results) -> None:
+    for dataset in played.setup.datasets:
+        assert len({tuple(played.of(dataset, name)) for name in METHODS}) == 1
+
+
+def test_a_question_counts_when_every_method_has_answered_it() -> None:
+    setup = SMALL.resolved()
+    groups = [setup.group(task) for task in setup.tasks()]
+    assert groups == [one for one in dict.fromkeys(groups) for _ in METHODS]
+
+
+def test_rows_name_what_was_asked_and_searched(played: table5.Results) -> None:
+    rows = table5.frame(played)
+    assert set(rows["metric"]) == {"HotpotQA EM", "HotpotQA F1", "MuSiQue EM", "MuSiQue F1"}
+    assert rows["source"].str.contains("made questions").all()
+    official = replace(played.setup, data="official", split=EVIDENCE[0], setting="open")
+    assert table5.corpus(official, "MuSiQue") == "annotated_full questions, 10,024 paragraphs"
+    assert len(table5.with_published(rows)) > len(rows)
+
+
+def test_only_a_real_models_rows_have_a_verdict(played: table5.Results) -> None:
+    compared = table5.comparisons(played)
+    assert set(compared["verdict"]) == {""}
+    assert (compared["p (Holm)"] >= compared["p (McNemar)"]).all()
+    assert set(compared["smallest"]) == {600 / 3}  # three questions show nothing: McNemar's test needs six that differ
+
+
+def test_the_placebo_is_rejected_as_often_as_sdp(noisy: table5.Results) -> None:
+    assert 0 < noisy.setup.rejects < 1
+    assert noisy.setup.rejects == rejected(noisy.trajectories(SDP))
+    loops = table5.anatomy(noisy).set_index(["dataset", "method"])
+    assert (
+        loops["calls"].xs(PLACEBO, level="method") > loops["calls"].xs("SDP without Validate", level="method")
+    ).all()
+
+
+def test_a_timeline_is_that_of_the_method(noisy: table5.Results) -> None:
+    task, episode = next(iter(noisy.episodes.items()))
+    shown = noisy.setup.timeline(episode)
+    assert (shown.title, shown.steps[-1].title) == (task, "the official metric on the answer")
+
+
+def test_settings_are_compared_on_the_questions_of_both() -> None:
+    setups = (replace(SMALL, setting=setting, methods=(SDP,)) for setting in ("distractor", "open"))  # type: ignore[arg-type]
+    compared = table5.between(*map(table5.collect, setups))
+    assert list(compared["n"]) == [3, 3]
+    assert {"distractor", "open"} <= set(compared.columns)
+
+
+@pytest.mark.parametrize("wrong", [{"datasets": ("SQuAD",)}, {"methods": ("SDP without luck",)}, {"methods": ()}])
+def test_an_unknown_name_is_refused_with_those_that_there_are(wrong: dict[str, tuple[str, ...]]) -> None:
+    with pytest.raises(BadSetting, match="choose from"):
+        replace(SMALL, **wrong).resolved()  # type: ignore[arg-type]
+
+
+def test_titles_first_find_no_less_among_made_articles() -> None:
+    found = table5.retrieval("made")
+    assert (found["titles first"] >= found["content alone"]).all()

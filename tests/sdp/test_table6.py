@@ -1,0 +1,150 @@
+"""Table 6: what each mechanism contributes, by Appendix C's replay and by running again, on any benchmark."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+
+import pandas as pd
+import pytest
+
+from lab.results import tables
+from lab.results.statistics import holm, wilson
+from lab.runs.run import Episode
+from sdp.ablation import ABLATIONS
+from sdp.experiments import benchmark, table5, table6
+from sdp.experiments.multihop import HotpotQA, MuSiQue
+from sdp.experiments.table6 import ABOVE, AGAIN, BELOW, FULL, REPLAY, SAME, UNTOLD, Ablated
+from sdp.experiments.travelplanner import Setup
+
+TRIPS = Setup(engine="rules@0.7", data="made", limit=6)
+QUESTIONS = {
+    "HotpotQA": HotpotQA(engine="rules@0.8", data="made", split="reporting", limit=10),
+    "MuSiQue": MuSiQue(engine="rules@0.8?certify=0&reject=0", data="made", split="reporting", limit=16),
+}
+VALIDATE, REPLAN, CASCADE = ABLATIONS
+
+
+@pytest.fixture(scope="module")
+def ablated() -> list[Ablated]:
+    return table6.collect({"TravelPlanner": TRIPS, **QUESTIONS})
+
+
+def test_every_mechanism_has_both_ways_on_every_benchmark(ablated: list[Ablated]) -> None:
+    frame = tables.table(table6.rows(ablated))
+    assert len(frame) == 3 * (1 + 2 * len(ABLATIONS)) and set(frame["evidence"]) == {"simulated"}
+    trips = frame[frame["metric"] == "TravelPlanner"].set_index("method")
+    assert trips["value"].filter(like="-Cascade").tolist() == [trips["value"][FULL]] * 2, "k is 1 on all steps there"
+    passes = round(trips["value"][FULL] * 0.06)
+    assert trips.loc[FULL, ["ci_low", "ci_high"]].tolist() == pytest.approx(
+        [100 * end for end in wilson(passes, 6)[1:]]
+    )
+    layout = table6.layout(frame)
+    assert list(layout.columns[6:]) == list(table6.BENCHMARKS)
+    assert layout.query("method == 'full' and evidence == 'published'")["ScienceWorld"].tolist() == ["59.2"]
+    ours = layout.query("evidence == 'simulated'")[["TravelPlanner", *QUESTIONS]]
+    assert all(cell.endswith("], made") for cell in ours.stack() if cell != "–"), "data is named beside each number"
+
+
+def test_questions_are_scored_by_f1_and_trips_by_their_final_pass(ablated: list[Ablated]) -> None:
+    trips, hotpotqa, _ = ablated
+    f1 = [episode.result["f1"] for episode in hotpotqa.full.episodes.values()]
+    assert list(hotpotqa.scores(FULL, VALIDATE).values()) == f1
+    assert trips.scores(FULL, VALIDATE) == trips.full.scores
+    for one in ablated:
+        for ablation in ABLATIONS:
+            full, replay = one.scores(FULL, ablation), one.scores(REPLAY, ablation)
+            for trajectory in one.full.trajectories:
+                task = trajectory.task
+                assert replay[task] == full[task] * ablation.factor(trajectory)
+
+
+def test_differences_are_those_of_the_scores_and_corrected_within_a_family(ablated: list[Ablated]) -> None:
+    apart, together = table6.comparisons(ablated[:1], ablated[1:]), table6.comparisons(ablated)
+    assert together["p (Holm)"].tolist() == holm(together["p"].tolist())
+    assert apart["p (Holm)"].tolist() == [*holm(together["p"][:3].tolist()), *holm(together["p"][3:].tolist())]
+    assert set(together["verdict"]) == {""}, "noise is no model"
+    bounds = table6.bounds(ablated)
+    for table, first, second in ((together, AGAIN, FULL), (bounds, REPLAY, AGAIN)):
+        assert list(table["difference"]) == pytest.approx(list(table[first] - table[second]))
+        assert (table["low"] <= table["difference"]).all() and (table["difference"] <= table["high"]).all()
+    for one, line in zip(ablated, bounds.to_dict("records")[::3], strict=True):
+        assert line[REPLAY] == pytest.approx(100 * fmean(one.scores(REPLAY, VALIDATE).values()))
+
+
+def test_the_replay_bounds_a_flawless_validate_on_a_chain_of_hops(ablated: list[Ablated]) -> None:
+    one = ablated[2]
+    alone = one._replace(without={VALIDATE.name: one.without[VALIDATE.name]})
+    (line,) = table6.bounds([alone]).to_dict("records")
+    assert line["lower"] == 0 and line["difference"] > 20, "one wrong hop spoils an answer, and costs a replay a share"
+    assert line["found"] == ABOVE and line["low"] > 0
+
+
+def test_a_failed_episode_stays_in_the_mean_of_a_replay(ablated: list[Ablated]) -> None:
+    hotpotqa = ablated[1]
+    task, *others = hotpotqa.full.episodes
+    broken = {**hotpotqa.full.episodes, task: Episode(task, None, "MalformedAnswer")}
+    found = hotpotqa._replace(full=replace(hotpotqa.full, episodes=broken)).scores(REPLAY, VALIDATE)
+    whole = hotpotqa.scores(REPLAY, VALIDATE)
+    assert found == {task: 0.0} | {other: whole[other] for other in others}
+
+
+def test_findings_are_told_in_words() -> None:
+    lines = [
+        ("HotpotQA", "-Validate", 10.61, ABOVE),
+        ("MuSiQue", "-Validate", 29.9, ABOVE),
+        ("MuSiQue", "-Replan", -2.7, UNTOLD),
+        ("MuSiQue", "-Cascade", 0.0, SAME),
+    ]
+    told = table6.in_words(pd.DataFrame(lines, columns=["benchmark", "condition", "difference", "found"])).splitlines()
+    assert [line.partition(": ")[2] for line in told] == [
+        "-Validate on HotpotQA (+10.6), MuSiQue (+29.9).", "nowhere.", "-Replan on MuSiQue (-2.7).",
+        "-Cascade on MuSiQue.",
+    ]  # fmt: skip
+    assert list(table6.FOUND) == [ABOVE, BELOW, UNTOLD, SAME]
+
+
+def test_a_recording_of_the_loop_is_replayed_without_running_again(tmp_path: Path) -> None:
+    asked = replace(QUESTIONS["HotpotQA"], limit=3)
+    played = benchmark.collect(asked, run=str(tmp_path / "run"), record=True)
+    recorded = f"replay:{tmp_path / 'run'}"
+    setups = {name: type(setup)(engine=recorded) for name, setup in QUESTIONS.items()}
+    (only,) = table6.collect({"TravelPlanner": Setup(engine=recorded), **setups})
+    assert (only.benchmark, only.without) == ("HotpotQA", {})
+    assert only.full.scores == played.scores and only.full.backbone == asked.engine
+    assert len(table6.rows([only])) == 1 + len(ABLATIONS) and not len(table6.bounds([only]))
+    with pytest.raises(ValueError, match="was made on none of TravelPlanner; name a recording of SDP on one of them"):
+        table6.collect({"TravelPlanner": Setup(engine=recorded)})
+
+
+def test_a_recording_of_table_5_has_the_runs_without_a_mechanism_that_it_played(tmp_path: Path) -> None:
+    setup = table5.Setup(engine="rules@0.8", limit=3, methods=("SDP", "SDP without Validate"), datasets=("HotpotQA",))
+    table5.collect(setup, run=str(tmp_path / "run"), record=True)
+    replayed = HotpotQA(engine=f"replay:{tmp_path / 'run'}")
+    (found,) = table6.collect({"TravelPlanner": TRIPS.answered_by(replayed.engine), "HotpotQA": replayed})
+    (played,) = table6.collect({"HotpotQA": replace(QUESTIONS["HotpotQA"], limit=3)}, ablations=[VALIDATE])
+    assert set(found.without) == {"-Validate"}
+    pd.testing.assert_frame_equal(table6.bounds([found]), table6.bounds([played]))
+    assert found.full.setup.data == "made"
+
+
+def test_the_noise_sweep_is_monotone_enough_and_labelled() -> None:
+    sweep = table6.noise_sweep(Setup(data="made", limit=6), [1.0, 0.3])
+    rate = sweep.set_index(["condition", "keep"])["rate"]
+    assert set(sweep["evidence"]) == {"simulated"}
+    assert rate["SDP", 0.3] < rate["SDP", 1.0] and rate[table6.UNDOING, 0.3] > rate["SDP", 0.3]
+
+
+def test_a_validator_that_certifies_anything_is_none_and_one_that_rejects_costs_calls() -> None:
+    base = Setup(data="made", limit=6)
+    sweep = table6.validator_sweep(base, "rules@0.4", [0.0, 1.0], [0.5], ["GPT-5.2"]).set_index(
+        ["condition", "validator"]
+    )
+    without = table6.noise_sweep(base, [0.4]).set_index("condition")
+    for condition, same in (("SDP", "SDP"), (table6.UNDOING, table6.UNDOING)):
+        assert sweep.loc[(condition, "certify=0, reject=0"), "rate"] == without.loc[same, "rate"]
+    assert sweep.loc[("SDP", "certify=1, reject=0"), "calls"] == without.loc["without Validate", "calls"]
+    assert sweep.loc[("SDP", "certify=0, reject=0.5"), "calls"] > sweep.loc[("SDP", "certify=0, reject=0"), "calls"]
+    judged = sweep.loc[("SDP", "GPT-5.2")]
+    assert (round(judged["certify"], 3), round(judged["reject"], 3)) == (0.229, 0.026)
