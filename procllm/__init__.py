@@ -17,11 +17,16 @@ Source: Hsiao, Roberts and Smith 2025, "Procedural Knowledge Improves Agentic LL
 from lab.lazy import front_door
 
 PLACES = {
+    "Domain": "procllm.domains.base",
     "HUMAN": "procllm.conditions",
+    "Instance": "procllm.domains.base",
     "LLM": "procllm.conditions",
+    "Method": "procllm.network",
     "NONE": "procllm.conditions",
     "Network": "procllm.network",
+    "Skill": "procllm.rules.view",
     "Trajectory": "procllm.trajectory",
+    "cumulative": "procllm.domains.base",
     "domain": "procllm.domains",
     "film": "procllm.plots",
     "make": "procllm.generation",
@@ -29,5 +34,6 @@ PLACES = {
     "play": "procllm.loop",
     "read": "procllm.network",
     "tree": "procllm.plots",
+    "write": "procllm.network",
 }
 __getattr__, __dir__ = front_door(__name__, PLACES)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from statefactory.epic import epic_distance
 from statefactory.predictors import Predictor
+from worlds.base import Step
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,6 +20,14 @@ class Walk(NamedTuple):
     """A trajectory: action, observation and true progress of each step."""
 
     steps: list[tuple[str, str, float]]
+
+    @classmethod
+    def at_random(
+        cls, step: Callable[[str], Step], actions: Callable[[], Sequence[str]], count: int, random: Random
+    ) -> Walk:
+        """`count` steps of a world, each an action that it offers then."""
+        taken = (random.choice(actions()) for _ in range(count))
+        return cls([(action, (seen := step(action)).text, seen.score) for action in taken])
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ def test_each_name_is_the_one_of_its_module(name: str) -> None:
 
 
 def test_an_unknown_name_is_told_what_there_is() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'plya'; it has HUMAN, .*play"):
+    with pytest.raises(AttributeError, match="no attribute 'plya'; it has Domain, HUMAN, .*play"):
         _ = procllm.plya
 
 
