@@ -73,8 +73,9 @@ class Ledger:
         self.calls.append(call)
         if self.record:
             about = {"request": request, "prompt": prompt.name, "version": prompt.version, "operator": call.operator}
-            tokens = {"tokens_in": call.tokens_in, "tokens_out": call.tokens_out}
-            self.recorded.append(about | {"path": call.path, "text": text} | said | tokens)
+            counts: dict[str, float] = {"tokens_in": call.tokens_in, "tokens_out": call.tokens_out}
+            counts |= {"seconds": call.took} if call.took else {}  # rules take none that would be told
+            self.recorded.append(about | {"path": call.path, "text": text} | said | counts)
 
 
 def request_of(

@@ -153,7 +153,7 @@ class Endpoint:
         tokens = known["tokens_in"], known["tokens_out"]
         call = Call(
             prompt.operator, prompt.name, known["path"], *tokens,
-            seconds=time.perf_counter() - started, cached=True, cut=question.cut,
+            seconds=time.perf_counter() - started, took=known.get("seconds", 0.0), cached=True, cut=question.cut,
         )  # fmt: skip
         return Answer(value, call, request, known["text"])
 
@@ -172,7 +172,8 @@ class Endpoint:
         call = self._book(question, path, exchange, started)
         text = value.model_dump_json()
         if self.cache is not None:
-            kept = {"text": text, "path": path, "tokens_in": call.tokens_in, "tokens_out": call.tokens_out}
+            counts = {"tokens_in": call.tokens_in, "tokens_out": call.tokens_out, "seconds": call.took}
+            kept = {"text": text, "path": path} | counts
             text = self.cache.put(request, kept)["text"]  # another's, if that was first
         return Answer(question.prompt.answer.model_validate_json(text), call, request, text)
 
@@ -205,9 +206,11 @@ class Endpoint:
         tokens_in, tokens_out = sum(r.tokens_in for r in replies), sum(r.tokens_out for r in replies)
         usd = price(self.engine.name, tokens_in, tokens_out) if all(r.counted for r in replies) else None
         progress.spend(tokens_in + tokens_out, usd)
+        seconds = time.perf_counter() - started
         return Call(
             question.prompt.operator, question.prompt.name, path, tokens_in, tokens_out,
-            seconds=time.perf_counter() - started,
+            seconds=seconds,
+            took=round(seconds, 3),
             usd=usd,
             retries=exchange.unanswered,
             cut=question.cut,

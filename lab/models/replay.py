@@ -23,6 +23,7 @@ from lab.models.prompts import Prompt
 from lab.models.usage import Call
 
 ANSWERS = "answers.jsonl"
+PACKED = f"{ANSWERS}.gz"
 
 
 class MissingRun(FileNotFoundError):
@@ -37,7 +38,7 @@ class RecordingMiss(Unavailable, LookupError):
 class Recorded:
     """One recorded answer: the prompt's name and version, the answer's JSON text or the fault, and the token counts.
 
-    said: what the model wrote, where that is no answer.
+    said: what the model wrote, where that is no answer. seconds: that it took; 0 where nobody kept them.
     """
 
     request: str
@@ -49,6 +50,7 @@ class Recorded:
     tokens_in: int
     tokens_out: int
     said: str = ""
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +70,12 @@ class Replay:
 
     Where other engines answered single operators, each request is looked for as the one that was asked made it.
 
-    tasks: ids of the tasks that were recorded, or planned where a run folder is served. parameters: the settings of the
-    experiment that was recorded.
+    answers: by request. tasks: ids of the tasks that were recorded, or planned where a run folder is served.
+    parameters: the settings of the experiment that was recorded.
     """
 
     def __init__(self, folder: Path, made: Made, answers: dict[str, Recorded]) -> None:
-        self.folder, self._answers = folder, answers
+        self.folder, self.answers = folder, answers
         self.engine, self.address = engines.parse(made.engine).at(made.address), made.address
         self.tasks, self.parameters = list(made.tasks), made.parameters
         self._versions = Counter((answer.prompt, answer.version) for answer in answers.values())
@@ -86,13 +88,13 @@ class Replay:
         """
         folders = (Path(engine.name), runs_folder() / engine.name, recordings_folder() / engine.name)
         # Plain in a run folder, packed in a recording.
-        names = (ANSWERS, f"{ANSWERS}.gz")
+        names = (ANSWERS, PACKED)
         found = (folder / name for folder in folders if os.path.lexists(folder / MANIFEST) for name in names)
         answers = next((path for path in found if os.path.lexists(path)), None)
         if answers is None:
             there = sorted(path.parent.name for path in recordings_folder().glob("*/manifest.json"))
             raise MissingRun(
-                f"{engine.name} holds no {ANSWERS} and no {ANSWERS}.gz: name a run folder made with record=True, or a "
+                f"{engine.name} holds no {ANSWERS} and no {PACKED}: name a run folder made with record=True, or a "
                 f"recording. Recordings: {', '.join(there) or 'none'}{hint(engine.name, there)}"
             )
         return cls.at(answers.parent, answers.name)
@@ -107,12 +109,13 @@ class Replay:
         """Raises RecordingMiss, PromptTooLong, and MalformedAnswer where the recorded model gave no usable answer."""
         question = asked(prompt, fields, self.engine.of(prompt.operator))
         request = self._key(question, sample)
-        known = self._answers.get(request)
+        known = self.answers.get(request)
         if known is None:
             raise RecordingMiss(self._why(prompt))
         tokens = known.tokens_in, known.tokens_out
         # Booked as a cache hit: nothing was computed, and no seconds may count as the model's.
-        call = Call(known.operator, prompt.name, known.path, *tokens, cached=True, cut=question.cut)
+        took = known.seconds
+        call = Call(known.operator, prompt.name, known.path, *tokens, took=took, cached=True, cut=question.cut)
         if known.path == "malformed":
             error = MalformedAnswer(known.text)
             error.call, error.request, error.text = call, known.request, known.said

@@ -64,7 +64,8 @@ def record(
     """Execute a notebook on a real model and let it save a recording; 0 if it did, else 1.
 
     After its budget is spent, Ctrl-C or a fault, the same call resumes: the run folder keeps the finished episodes, the
-    cache the answers. Raises NotebookError unless some engine of the notebook is a model.
+    cache the answers; where these are gone, an unfinished recording has them. Raises NotebookError unless some engine
+    of the notebook is a model.
     """
     (path,) = locate([notebook])
     engines = _engines(path, given)
@@ -79,6 +80,8 @@ def record(
     limits = {budget.CALLS: calls, budget.MINUTES: minutes, recordings.WANTED: title}
     # By the environment, since it is the notebook's kernel, a process of its own, that plays and saves.
     os.environ.update({variable: str(value) for variable, value in limits.items() if value is not None})
+    if told := recordings.resume(title):
+        print(told, flush=True)
     made, since = recordings_folder() / title / recordings.MANIFEST, time.time()
     failed = run([notebook], given, TRIALS / "recordings" / title, side_by_side=1)
     # An earlier recording of the same name may lie there: only a manifest written since counts.

@@ -7,7 +7,8 @@
 
 Rows that no model's answers made, but files that are not on every machine, are kept as manifest and rows alone.
 
-`python -m lab record NOTEBOOK -p engine local` makes one, `replay:NAME` serves it, and notebooks show its rows.
+`python -m lab record NOTEBOOK -p engine local` makes one, `replay:NAME` serves it, and notebooks show its rows. One
+that is not finished, because its budget was spent, goes on from its own files, in any clone.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from lab.machine.lines import MANIFEST
 from lab.machine.paths import recordings_folder
 from lab.machine.reading import damaged, read_json, read_table
 from lab.models import engines
-from lab.models.replay import ANSWERS
+from lab.models.cache import AnswerCache
+from lab.models.replay import ANSWERS, PACKED, Replay
 from lab.results import tables
 from lab.runs.manifest import Manifest
 from lab.runs.run import DAMAGED, read_lines
@@ -46,7 +48,8 @@ COUNTED = ("calls", "tokens in", "tokens out", "seconds")  # columns of usage.cs
 
 @dataclass(frozen=True)
 class Recording:
-    """A recording's manifest. tasks: those that were played; planned: how many should have been.
+    """A recording's manifest. tasks: those that were played; planned: how many should have been. seconds: that the
+    model took for the answers; 0 where nobody kept them.
 
     sha256: of its other files, by name; a recording of before they were noted has none.
     """
@@ -58,9 +61,35 @@ class Recording:
     date: str
     tasks: tuple[str, ...] = ()
     planned: int = 0
+    seconds: float = 0.0
     code: str = ""
     surroundings: Mapping[str, Any] = field(default_factory=dict)
     sha256: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def played(self) -> str:
+        """How many of the planned tasks, in words."""
+        return f"{len(self.tasks)} of {self.planned}"
+
+
+def resume(name: str) -> str:
+    """Put the answers of an unfinished recording into the cache, so that its run goes on from there.
+
+    What is said of it; "" where there is nothing to go on from. An answer that could not be used is asked for again.
+    Raises DamagedFile.
+    """
+    folder = recordings_folder() / name
+    if not (folder / MANIFEST).exists() or not (folder / PACKED).exists():
+        return ""
+    about = read_json(folder / MANIFEST, Recording)
+    if len(about.tasks) >= about.planned:
+        return ""
+    cache, served = AnswerCache(), Replay.at(folder, PACKED)
+    for answer in served.answers.values():
+        if answer.path != "malformed":
+            kept = ("text", "path", "tokens_in", "tokens_out", "seconds")
+            cache.put(answer.request, {name: getattr(answer, name) for name in kept})
+    return f"the recording {name} goes on from {about.played} tasks, of {about.date}"
 
 
 def save(run: Path, rows: pd.DataFrame, usage: pd.DataFrame, tasks: list[str], name: str = "") -> Path | None:
@@ -81,13 +110,14 @@ def save(run: Path, rows: pd.DataFrame, usage: pd.DataFrame, tasks: list[str], n
     answers = {answer["request"]: answer for answer in read_lines(run / ANSWERS)}  # the last of a repeated request
     lines = "".join(json.dumps(answers[request], sort_keys=True) + "\n" for request in sorted(answers))
     files = {
-        f"{ANSWERS}.gz": gzip.compress(lines.encode(), 9, mtime=0),
+        PACKED: gzip.compress(lines.encode(), 9, mtime=0),
         "rows.csv": rows.to_csv(index=False).encode(),
         "usage.csv": usage.to_csv(index=False).encode(),
     }
     held = Manifest.read(run)
     about = {key: getattr(held, key) for key in ("method", "engine", "address", "parameters", "code", "surroundings")}
-    return _save(name, files, about | {"tasks": tasks, "planned": len(held.tasks)})
+    seconds = round(sum(answer.get("seconds", 0.0) for answer in answers.values()), 1)
+    return _save(name, files, about | {"tasks": tasks, "planned": len(held.tasks), "seconds": seconds})
 
 
 def save_rows(name: str, rows: pd.DataFrame, about: Mapping[str, Any]) -> Path:
@@ -175,7 +205,8 @@ def _rows(name: str, about: Recording) -> pd.DataFrame:
     path = recordings_folder() / name / "rows.csv"
     needed = ("method", "backbone", "metric", "value", "evidence")
     found = read_table(path, needed, tables.NUMBERS, about.sha256.get(path.name, ""))
-    source = f"recording {name}, {_model(about)}, {about.date}"
+    part = f", {about.played} tasks" if len(about.tasks) < about.planned else ""
+    source = f"recording {name}{part}, {_model(about)}, {about.date}"
     return found.assign(source=source).reindex(columns=tables.COLUMNS)  # of before outcomes were counted: without them
 
 
@@ -190,5 +221,5 @@ def _model(about: Recording) -> str:
 
 
 def _usage(name: str, about: Recording) -> pd.DataFrame:
-    made = {"episodes": f"{len(about.tasks)} of {about.planned}", "model file": _model(about)}
+    made = {"episodes": about.played, "model file": _model(about)}
     return read_usage(name, about).assign(recording=name, **made, date=about.date)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 
 from chat_server import ChatServer, Request, Response, answer
 from lab.machine.faults import DamagedFile
+from lab.models.cache import AnswerCache
+from lab.models.connect import _connected
 from lab.models.replay import RecordingMiss
 from lab.runs import budget, recordings
 from lab.runs.budget import Budget, BudgetSpent
@@ -34,6 +37,10 @@ def wanted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: ChatServer) 
 def run(folder: Path, name: str, engine: str, limit: int = 3) -> Results:
     setup = Setup(engine=engine, data="made", limit=limit)
     return collect(setup, workers=1, run=str(folder / name), show_progress=False)
+
+
+def written(played: Results) -> list[str]:
+    return [json.dumps(episode.result, sort_keys=True) for episode in played.episodes.values()]
 
 
 def allow(monkeypatch: pytest.MonkeyPatch, allowed: Budget) -> None:
@@ -110,6 +117,29 @@ def test_a_spent_budget_keeps_what_was_finished_and_the_run_goes_on_from_there(
     assert recordings.usage(Setup.method).iloc[0]["episodes"] == "1 of 3"
     allow(monkeypatch, Budget())
     assert len(run(tmp_path, "played", "model-e").tasks) == 3
+
+
+def test_an_unfinished_recording_goes_on_in_another_clone_and_asks_nothing_twice(
+    wanted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: ChatServer
+) -> None:
+    allow(monkeypatch, Budget(calls=1))
+    table2.record(run(tmp_path, "here", "model-h"))
+    assert "recording first, 1 of 3 tasks, " in recordings.rows(Setup.method)["source"].iloc[0]
+    allow(monkeypatch, Budget())
+    whole, asked = run(tmp_path, "here", "model-h"), server.count
+    monkeypatch.setenv("LAB_CACHE", str(tmp_path / "another.sqlite"))
+    _connected.cache_clear()
+    first = json.loads((wanted / "manifest.json").read_bytes())["seconds"]
+    assert recordings.resume("first").startswith("the recording first goes on from 1 of 3 tasks") and first > 0
+    there = run(tmp_path, "there", "model-h")
+    recorded = len(AnswerCache()) - (server.count - asked)
+    assert recorded > 0 and server.count - asked == asked - recorded, "the first task's answers are not asked for again"
+    # What was played now has tuples where what was read has lists.
+    assert written(there) == written(whole)
+    table2.record(there)
+    about = json.loads((wanted / "manifest.json").read_bytes())
+    assert about["seconds"] > first and (len(about["tasks"]), about["planned"]) == (3, 3)
+    assert (recordings.resume("first"), recordings.resume("never made")) == ("", "")
 
 
 def test_a_budget_that_allows_nothing_says_so(wanted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
