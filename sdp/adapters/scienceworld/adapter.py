@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from lab.models.backbone import Backbone
-from sdp.adapters.scienceworld.prompts import ACT, JUDGE, MOST_JUDGED, PLAN, Done, Stuck
+from sdp.adapters.scienceworld.prompts import ACT, GRAINS, JUDGE, MOST_JUDGED, PLAN, WHOLE, Done, Grain, Stuck
 from sdp.operators import Adapter, Verdict
 from sdp.trajectory import Attempt, Predicate, Trajectory
 from worlds.scienceworld import ScienceTask, ScienceWorld
@@ -24,14 +24,17 @@ ROOM = re.compile(r"(?:This room is called|This outside location is called|You a
 
 @dataclass(frozen=True)
 class Policy:
-    """What a user may change. recent: actions that Realize and Replan are shown. judged: next conditions that Validate
-    is shown, and so the deepest cascade before the goal.
+    """What a user may change. grain: what a predicate covers (§4.1), see GRAINS. recent: actions that Realize and
+    Replan are shown. judged: next conditions that Validate is shown, and so the deepest cascade before the goal.
     """
 
+    grain: Grain = "change"
     recent: int = 8
     judged: int = MOST_JUDGED
 
     def __post_init__(self) -> None:
+        if self.grain not in GRAINS:
+            raise ValueError(f"grain={self.grain!r}; choose from {', '.join(map(repr, GRAINS))}")
         if self.recent < 1 or not 1 <= self.judged <= MOST_JUDGED:
             raise ValueError(f"recent={self.recent}, judged={self.judged}: need recent >= 1, judged 1 to {MOST_JUDGED}")
 
@@ -137,7 +140,7 @@ class ScienceWorldAdapter(Adapter[Progress, str, Event]):
     policy: Policy = Policy()
 
     def start(self) -> tuple[Progress, Predicate]:
-        return Progress(self.world.begin(self.task)), Predicate("The score of the task is 100.", GOAL)
+        return Progress(self.world.begin(self.task)), Predicate(WHOLE, GOAL)
 
     def propose(self, state: Progress, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
         """The whole plan in one call."""
@@ -189,7 +192,8 @@ class ScienceWorldAdapter(Adapter[Progress, str, Event]):
     def _plan(self, state: Progress, goal: Predicate, stuck: list[Stuck], sample: int = 0) -> Sequence[Predicate]:
         now = self.view()
         targets = self.backbone.ask(
-            PLAN, task=state.task, rooms=list(self.world.rooms()), room=now.room, inventory=now.inventory,
-            certified=list(state.held), refused=list(self.world.refused), stuck=stuck, sample=sample,
+            PLAN, sample=sample, grain=self.policy.grain, task=state.task, rooms=list(self.world.rooms()),
+            room=now.room, inventory=now.inventory, certified=list(state.held), refused=list(self.world.refused),
+            stuck=stuck,
         ).value.targets  # fmt: skip
         return [*(Predicate(target, TARGET) for target in targets), goal]

@@ -1,16 +1,30 @@
 """An oracle for ScienceWorld: rules that know the gold path of their task, since no honest rule makes plans here.
 
-Whatever they answer is simulated. Even so a plan is conditions on the world, fewer than the actions that they cover,
-and Validate reads the observation alone: it does not know the path.
+Whatever they answer is simulated. Even so a plan is conditions on the world, Realize works on the one that it is given
+and leaves it where Validate says so, and Validate reads the observation alone: it does not know the path. A condition
+that is certified too early thus costs the actions that would have brought it, until a new plan has them again.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
-from sdp.adapters.scienceworld.prompts import MOST_TARGETS, ActFields, Action, Judged, JudgeFields, PlanFields, Targets
+from sdp.adapters.scienceworld.adapter import REFUSALS
+from sdp.adapters.scienceworld.prompts import (
+    GRAINS,
+    WHOLE,
+    ActFields,
+    Action,
+    Grain,
+    Judged,
+    JudgeFields,
+    PlanFields,
+    Targets,
+)
 
 # What the simulator answers, and the condition that then holds.
 CONDITIONS = (
@@ -22,6 +36,10 @@ CONDITIONS = (
     (r"You pour the contents of the (.+) into the (.+)\.", "The contents of the {0} are in the {1}."),
 )
 GAINED = "What was waited for has happened, and points were gained."
+DONE = "This was done: {0}."
+STAGE = "A stage of the task is complete."
+STAGES = 4  # of a task, by its points
+AGAIN = re.compile(r" \(\d+\)$")  # behind what a plan names more than once
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,51 +59,89 @@ def condition(answer: str, gained: int) -> str:
     return GAINED if gained > 0 else ""
 
 
-def milestones(path: Sequence[Played], longest: int) -> list[int]:
-    """Indices of the actions that a plan names a condition for: those that gain points, and between them as many more
-    that no stretch is longer than `longest` actions.
+def changes(path: Sequence[Played], longest: int) -> list[tuple[int, str]]:
+    """Indices of actions and the conditions that a plan names for them: where points are gained, and between them as
+    many more that no stretch is longer than `longest` actions.
     """
-    shown = [bool(condition(one.answer, one.gained)) for one in path]
-    found, last = list[int](), -1
+    texts = [condition(one.answer, one.gained) for one in path]
+    found, last = list[tuple[int, str]](), -1
     for index, one in enumerate(path[:-1]):  # the last one brings the goal
-        if one.gained > 0 and shown[index]:
-            found.append(index)
-            last = index
-        elif index - last >= longest:
-            within = [each for each in range(last + 1, index + 1) if shown[each]]
-            if within:
-                last = within[-1]
-                found.append(last)
+        chosen = index if one.gained > 0 else -1
+        if chosen < 0 and index - last >= longest:
+            chosen = max((each for each in range(last + 1, index + 1) if texts[each]), default=-1)
+        if chosen >= 0:
+            # What holds earlier in the stretch, and not since, is a condition of its own: else it is taken for this.
+            new = [each for each in range(last + 1, chosen + 1) if texts[each] == texts[chosen]]
+            found += [(each, texts[each]) for each in new]
+            last = chosen
     return found
 
 
+def actions(path: Sequence[Played], longest: int) -> list[tuple[int, str]]:
+    """As `changes`, a condition for each action; for one that the simulator asks back about, after the answer."""
+    done = [(index, one) for index, one in enumerate(path[:-1]) if not REFUSALS.search(one.answer)]
+    return [(index, condition(one.answer, 0) or DONE.format(one.action)) for index, one in done]
+
+
+def stages(path: Sequence[Played], longest: int) -> list[tuple[int, str]]:
+    """As `changes`, for the actions that complete a part of all points."""
+    whole = [int(STAGES * score / 100) for score in accumulate(one.gained for one in path)]
+    return [(index, STAGE) for index in range(1, len(path) - 1) if whole[index] > whole[index - 1]]
+
+
+PLANS: dict[Grain, Callable[[Sequence[Played], int], list[tuple[int, str]]]] = dict(
+    zip(GRAINS, (stages, changes, actions), strict=True)
+)
+
+
 class Oracle:
-    """The rules of one episode. path: gold actions, as they were played. longest: see `milestones`."""
+    """The rules of one episode. path: gold actions, as they were played. longest: see `changes`."""
 
     def __init__(self, path: Sequence[Played], longest: int) -> None:
         self.path, self.longest = path, longest
         self._next, self._asked = 0, ""
+        self._skipped = len(path)  # the first action that was left out, as its condition seemed to hold
+        self._stretches = dict[str, tuple[int, int]]()  # condition -> the first and the last action that lead to it
 
     def plan(self, fields: PlanFields) -> Targets:
-        """The conditions from the next action on."""
-        rest = self.path[self._next :]
-        found = [condition(rest[index].answer, rest[index].gained) for index in milestones(rest, self.longest)]
-        return Targets(targets=found[:MOST_TARGETS] or [GAINED])
+        """The conditions from the next action on, or from the first one that was left out; at the path's end from its
+        beginning."""
+        if self._skipped < self._next or self._next >= len(self.path):
+            self._next, self._asked = self._skipped % len(self.path), ""
+        start = first = self._next
+        self._skipped, self._stretches, count = len(self.path), {}, Counter[str]()
+        for index, text in PLANS[fields.grain](self.path[start:], self.longest)[: GRAINS[fields.grain]]:
+            count[text] += 1
+            name = text if count[text] == 1 else f"{text} ({count[text]})"
+            self._stretches[name] = first, start + index
+            first = start + index + 1
+        targets = list(self._stretches) or [GAINED]
+        self._stretches[WHOLE] = first, len(self.path) - 1
+        return Targets(targets=targets)
 
     def act(self, fields: ActFields) -> Action:
-        """The next action of the path; the same again where another one was done in its place."""
+        """The next action on the way to the target; its last one again where it was done and is not certified. What is
+        no condition of the plan is on the path itself."""
         if fields.recent and fields.recent[-1].action == self._asked:
             self._next += 1
-        self._asked = self.path[self._next].action if self._next < len(self.path) else "wait"
-        return Action(action=self._asked)
+        first, last = self._stretches.get(fields.target, (0, len(self.path) - 1))
+        if self._next < first:
+            self._skipped, self._next = min(self._skipped, self._next), first
+        self._asked = self.path[self._next].action if self._next <= last else ""
+        return Action(action=self._asked or self.path[last].action)
 
 
 def judge(fields: JudgeFields) -> Judged:
-    """How many of the conditions the answer itself shows."""
-    shown = condition(fields.answer, fields.gained)
+    """How many of the conditions the answer itself shows, each once: what is asked for twice has to happen twice. That
+    a stage is complete is not to be seen; points are all that speaks for it.
+    """
+    shown = {condition(fields.answer, fields.gained), condition(fields.answer, 0), DONE.format(fields.action)}
+    shown |= {STAGE} if fields.gained > 0 else set()
     held = 0
     for target in fields.targets:
-        if target != shown and not (target == GAINED and fields.gained > 0):
+        text = AGAIN.sub("", target)
+        if text not in shown:
             break
+        shown.discard(text)
         held += 1
     return Judged(reason="the answer says so" if held else "the answer does not show it", held=held)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, create_model
 
 from lab.models.prompts import AnswerModel, Fields, Prompt
 
-MOST_TARGETS = 20  # predicates of one plan
 MOST_JUDGED = 4  # heads of the plan that one verdict may certify
+WHOLE = "The score of the task is 100."
+
+
+Grain = Literal["stage", "change", "action"]
+# What a predicate covers (§4.1): a stage of the task, one observable change, what one action does; the most of a plan.
+GRAINS: dict[Grain, int] = {"stage": 5, "change": 20, "action": 200}
 
 
 class Done(Fields):
@@ -29,10 +34,11 @@ class Stuck(Fields):
 
 
 class PlanFields(Fields):
-    """rooms: those that can be reached. certified: targets that hold already. refused: actions that the world does not
-    know, of the whole episode. stuck: at most one.
+    """grain: of GRAINS. rooms: those that can be reached. certified: targets that hold already. refused: actions that
+    the world does not know, of the whole episode. stuck: at most one.
     """
 
+    grain: Grain
     task: str
     rooms: list[str]
     room: str
@@ -45,7 +51,18 @@ class PlanFields(Fields):
 class Targets(AnswerModel):
     """Conditions, in the order in which they are to become true."""
 
-    targets: list[str] = Field(description="the conditions, in order", min_length=1, max_length=MOST_TARGETS)
+    targets: list[str] = Field(description="the conditions, in order", min_length=1)
+
+
+@cache
+def _at_most(most: int) -> type[Targets]:
+    about: Any = Field(description="the conditions, in order", min_length=1, max_length=most)
+    return create_model("Targets", __base__=Targets, targets=(list[str], about))
+
+
+def limited(fields: PlanFields) -> type[Targets]:
+    """No more conditions than the grain has."""
+    return _at_most(GRAINS[fields.grain])
 
 
 PLAN = Prompt(
@@ -55,8 +72,15 @@ PLAN = Prompt(
     system="""
 You plan in a text world of rooms, things and substances. A plan is a list of conditions on the world that become true
 one after another until the task is done: where the agent is, what the inventory holds, what is open, switched on,
-focused on, hot or mixed. Each is one observable change, told in a sentence. None is an action, and none repeats what
-holds already. Name no room but those that are listed.
+focused on, hot or mixed.
+{% if grain == "stage" %}
+Each is a whole stage of the task, told in a sentence; a few are enough.
+{% elif grain == "change" %}
+Each is one observable change, told in a sentence.
+{% else %}
+Each is what a single action brings about, told in a sentence; leave no action out.
+{% endif %}
+None is an action, and none repeats what holds already. Name no room but those that are listed.
 """,
     template="""
 Task: {{ task }}
@@ -78,6 +102,7 @@ Not reached in {{ one.failed }} attempts: {{ one.target }}
 """,
     fields=PlanFields,
     answer=Targets,
+    narrow=limited,
     retry_temperatures=(0.7,),
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -16,7 +17,7 @@ from lab.models.rules import NoRule
 from lab.runs.experiment import BadSetting
 from sdp.adapters.scienceworld import prompts
 from sdp.adapters.scienceworld.adapter import GOAL, TARGET, Event, ScienceWorldAdapter, Visit
-from sdp.adapters.scienceworld.oracle import GAINED, Oracle, Played, condition, judge, milestones
+from sdp.adapters.scienceworld.oracle import DONE, GAINED, STAGE, Oracle, Played, actions, changes, judge, stages
 from sdp.experiments.benchmark import collect
 from sdp.experiments.scienceworld import Setup
 from sdp.loop import Settings, run_episode
@@ -146,37 +147,73 @@ PATH = [
     Played("wait", "You decide to wait for 10 iterations.", 20),
     Played("focus on egg", "You focus on the egg.", 70),
 ]
+KITCHEN, FRIDGE = "The agent is in the kitchen.", "The fridge is open."
 
 
-def test_a_plan_names_what_gains_points_and_leaves_the_rest_out() -> None:
-    shown = [condition(PATH[index].answer, PATH[index].gained) for index in milestones(PATH, 30)]
-    assert shown == ["The agent is in the kitchen.", GAINED]
-    assert [PATH[index].action for index in milestones(PATH, 1)] == ["go to kitchen", "open fridge", "wait"]
+def test_a_plan_names_what_gains_points_and_as_much_between_as_a_stretch_is_long() -> None:
+    assert changes(PATH, 30) == [(1, KITCHEN), (3, GAINED)]
+    assert changes(PATH, 1) == [(1, KITCHEN), (2, FRIDGE), (3, GAINED)]
+    assert actions(PATH, 30) == [
+        (0, DONE.format("look around")), (1, KITCHEN), (2, FRIDGE), (3, DONE.format("wait")),
+    ]  # fmt: skip
+    assert stages(PATH, 30) == [(3, STAGE)]
+
+
+def test_what_holds_earlier_on_the_way_is_a_condition_of_its_own() -> None:
+    back = [replace(PATH[1], gained=0), Played("go to hall", "You move to the hall.", 0), *PATH[1:]]
+    assert changes(back, 30)[:2] == [(0, KITCHEN), (2, KITCHEN)]
+    assert planned(Oracle(back, 30))[:2] == [KITCHEN, f"{KITCHEN} (2)"]
+
+
+def planned(knows: Oracle, grain: prompts.Grain = "change") -> list[str]:
+    told: dict[str, Any] = {"task": "", "rooms": [], "room": "", "inventory": "", "certified": [], "refused": []}
+    return knows.plan(prompts.PlanFields(grain=grain, stuck=[], **told)).targets
+
+
+def asked(knows: Oracle, target: str, *recent: str) -> str:
+    done = [prompts.Done(action=action, answer="") for action in recent]
+    return knows.act(prompts.ActFields(room="", inventory="", visited=[], recent=done, target=target)).action
 
 
 def test_the_oracle_goes_on_where_its_action_was_done_and_repeats_it_where_not() -> None:
     knows = Oracle(PATH, 30)
-
-    def asked(*recent: str) -> str:
-        done = [{"action": action, "answer": ""} for action in recent]
-        return knows.act(prompts.ActFields(room="", inventory="", visited=[], recent=done, target="")).action  # type: ignore[arg-type]
-
-    assert [asked(), asked("look around"), asked("look around", "sing"), asked("sing", "go to kitchen")] == [
-        "look around", "go to kitchen", "go to kitchen", "open fridge",
+    assert planned(knows) == [KITCHEN, GAINED]
+    assert [asked(knows, KITCHEN), asked(knows, KITCHEN, "sing"), asked(knows, KITCHEN, "look around")] == [
+        "look around", "look around", "go to kitchen",
     ]  # fmt: skip
+    assert asked(knows, KITCHEN, "go to kitchen") == "go to kitchen", "done, and not certified"
+    assert asked(knows, GAINED, "go to kitchen") == "open fridge"
+
+
+def test_what_is_certified_too_early_is_left_out_until_the_next_plan() -> None:
+    knows = Oracle(PATH, 30)
+    planned(knows)
+    assert asked(knows, GAINED) == "open fridge", "the kitchen seemed to be reached"
+    assert asked(knows, prompts.WHOLE, "open fridge") == "focus on egg", "and so did the points"
+    assert planned(knows) == [KITCHEN, GAINED] and asked(knows, KITCHEN, "focus on egg") == "look around"
+
+
+def test_a_placebos_targets_and_those_of_noise_leave_the_oracle_on_its_path() -> None:
+    knows = Oracle(PATH, 30)
+    planned(knows)
+    assert [asked(knows, "Step 1"), asked(knows, "Step 9", "look around")] == ["look around", "go to kitchen"]
 
 
 def test_the_oracles_verdict_reads_the_answer_alone() -> None:
     about = {"action": "go", "answer": "You move to the kitchen.", "gained": 0, "new_room": True}
     assert judge(prompts.JudgeFields(targets=["The agent is in the kitchen.", "It is warm."], **about)).held == 1  # type: ignore[arg-type]
     assert judge(prompts.JudgeFields(targets=["The agent is in the workshop."], **about)).held == 0  # type: ignore[arg-type]
+    assert judge(prompts.JudgeFields(targets=[STAGE], **about)).held == 0  # type: ignore[arg-type]
+    gaining: dict[str, Any] = about | {"gained": 5}
+    assert judge(prompts.JudgeFields(targets=[STAGE, f"{STAGE} (2)"], **gaining)).held == 1, "points speak for one"
+    assert judge(prompts.JudgeFields(targets=[KITCHEN, DONE.format("go"), GAINED], **gaining)).held == 2
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_noise_is_what_a_model_could_answer(seed: int) -> None:
     room = "This room is called the hallway.\n\ta picture\n\tthe agent\n"
     seen = {"room": room, "inventory": ""}
-    plan = prompts.PlanFields(task="", rooms=["kitchen"], certified=[], refused=[], stuck=[], **seen)
+    plan = prompts.PlanFields(grain="change", task="", rooms=["kitchen"], certified=[], refused=[], stuck=[], **seen)
     act = prompts.ActFields(visited=[], recent=[], target="a", **seen)
     asked: list[tuple[Any, Any, Any]] = [
         (prompts.PLAN, plan, prompts.Targets(targets=["a", "b"][: 1 + seed % 2])),
