@@ -21,6 +21,7 @@ from sdp.loop import Settings
 from sdp.trajectory import Trajectory
 from worlds.scienceworld import ScienceTask, ScienceWorld, load
 from worlds.scienceworld.expert import Expert
+from worlds.scienceworld.made import made_paths
 from worlds.scienceworld.tasks import LENGTHS
 
 
@@ -28,7 +29,8 @@ from worlds.scienceworld.tasks import LENGTHS
 class Setup(Benchmark):
     """SDP on the first ten test variations of each type, ordered by id; `limit` spreads evenly over them.
 
-    lengths: groups of LENGTHS. simplification: as for `worlds.scienceworld.load`; the protocol's is "easy".
+    data: "made" takes, of these, the tasks whose gold paths come with the suite, where there are such. lengths: groups
+    of LENGTHS. simplification: as for `worlds.scienceworld.load`; the protocol's is "easy".
     The engine `oracle` knows the gold path of each task; no honest rule makes a plan here, so `rules` answers nothing.
     """
 
@@ -53,7 +55,8 @@ class Setup(Benchmark):
 
     def tasks(self) -> list[str]:
         known = _protocol(self.data, self.simplification)
-        return spread(sorted(id for id, task in known.items() if length_of(task) in self.lengths), self.limit)
+        made = made_paths(self.simplification) if self.data == "made" else {}
+        return spread(sorted(id for id in made or known if length_of(known[id].name) in self.lengths), self.limit)
 
     def adapter(self, task: str, ledger: Ledger) -> ScienceWorldAdapter:
         asked = _protocol(self.data, self.simplification)[task]
@@ -86,7 +89,7 @@ class Setup(Benchmark):
     def result(self, trajectory: Trajectory) -> dict[str, Any]:
         task = _protocol(self.data, self.simplification)[trajectory.task]
         refused = sum(attempt.reason == UNKNOWN for attempt in trajectory.attempts)
-        return {"score": self.score(trajectory), "length": length_of(task), "type": task.name, "refused": refused}
+        return {"score": self.score(trajectory), "length": length_of(task.name), "type": task.name, "refused": refused}
 
     def _world(self) -> ScienceWorld:
         """One of this thread: an episode has a Java process to itself."""
@@ -106,9 +109,9 @@ def last_score(trajectory: Trajectory) -> int:
     return next((score for score in reversed(scores) if score >= 0), 0)
 
 
-def length_of(task: ScienceTask) -> str:
-    """The group of a task's type."""
-    return next(name for name, types in LENGTHS.items() if task.name in types)
+def length_of(type: str) -> str:
+    """The group of a task type."""
+    return next(name for name, types in LENGTHS.items() if type in types)
 
 
 @cache

@@ -82,5 +82,5 @@ def _candidates(
 
 def _stored(world: ScienceWorld) -> dict[str, list[str]]:
     """A world of made data is solved the same way wherever it runs, with official data there or not."""
-    made = made_paths() if world.simplification == "" else {}
+    made = made_paths(world.simplification)
     return made if world.data == "made" else made | stored_paths(world.simplification)

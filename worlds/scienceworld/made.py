@@ -1,6 +1,6 @@
-"""Gold paths of a few short tasks, made with the simulator: what a benchmark without official data is built from.
+"""Gold paths of a few short tasks, made with the simulator: what is played where official data is not at hand.
 
-`worlds.scienceworld.make_gold_paths` writes the file that is read here.
+`worlds.scienceworld.make_gold_paths` writes the files that are read here.
 """
 
 from __future__ import annotations
@@ -11,16 +11,18 @@ from pathlib import Path
 
 from lab.machine.paths import ROOT
 
-FILE = ROOT / "data" / "made" / "scienceworld_gold.jsonl.gz"
+FOLDER = ROOT / "data" / "made"
+FILES = {"": "scienceworld_gold.jsonl.gz", "easy": "scienceworld_gold_easy.jsonl.gz"}  # by simplification
 
 
-def tasks() -> list[str]:
+def tasks(simplification: str = "") -> list[str]:
     """The ids of the tasks with a made path, sorted."""
-    return sorted(made_paths())
+    return sorted(made_paths(simplification))
 
 
-def made_paths(file: Path = FILE) -> dict[str, list[str]]:
-    """Task id -> actions, without simplification; empty if the file is not there."""
+def made_paths(simplification: str = "", folder: Path = FOLDER) -> dict[str, list[str]]:
+    """Task id -> actions under a simplification; empty if there is no file for it."""
+    file = folder / FILES.get(simplification, "none")
     if not file.exists():
         return {}
     with gzip.open(file, "rt", encoding="utf-8") as lines:

@@ -1,6 +1,6 @@
 """Writes the gold paths of `worlds.scienceworld.made`: solves short tasks with the simulator and keeps their actions.
 
-`python -m worlds.scienceworld.make_gold_paths` writes data/made/scienceworld_gold.jsonl.gz again.
+`python -m worlds.scienceworld.make_gold_paths` writes those files in data/made/ again.
 """
 
 from __future__ import annotations
@@ -9,34 +9,41 @@ import gzip
 import json
 from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
 from lab.machine.files import write_atomically
 from worlds.scienceworld.expert import Expert
-from worlds.scienceworld.made import FILE
+from worlds.scienceworld.made import FILES, FOLDER
 from worlds.scienceworld.world import ScienceWorld
 
-EACH = 2  # variations of a type
-LONGEST = 40  # steps
+
+class Kept(NamedTuple):
+    """Which paths: the first variations of each type of a split, so many, that take at most `longest` actions."""
+
+    split: str
+    each: int
+    longest: int
 
 
-def write(file: Path = FILE) -> int:
-    """Solve the first test variations of each of RewardPrediction's types, and keep the paths that are short.
+# By simplification: for RewardPrediction, and for SwiftSage's protocol without what takes minutes to play.
+KEPT = {"": Kept("rewardprediction", 2, 40), "easy": Kept("protocol", 1, 90)}
 
-    Returns the number of steps written.
-    """
-    taken: Counter[str] = Counter()
-    paths: dict[str, tuple[str, ...]] = {}
-    with ScienceWorld("made", simplification="", list_actions=False) as world:
+
+def write(simplification: str, folder: Path = FOLDER) -> int:
+    """Solve the tasks of KEPT, and keep the paths that are short. Returns the number of actions written."""
+    kept, taken, paths = KEPT[simplification], Counter[str](), dict[str, tuple[str, ...]]()
+    with ScienceWorld("made", simplification=simplification, list_actions=False) as world:
         # Without stored paths, else the file that is to be made would be read for them.
         expert = Expert(world, stored={})
-        for task in world.tasks("rewardprediction"):
+        for task in world.tasks(kept.split):
             taken[task.name] += 1
-            if taken[task.name] <= EACH and len(actions := expert.actions(task)) <= LONGEST:
+            if taken[task.name] <= kept.each and len(actions := expert.actions(task)) <= kept.longest:
                 paths[task.id] = actions
     text = "".join(json.dumps({"id": id, "actions": list(actions)}) + "\n" for id, actions in paths.items())
-    write_atomically(file, gzip.compress(text.encode("utf-8"), mtime=0))
+    write_atomically(folder / FILES[simplification], gzip.compress(text.encode("utf-8"), mtime=0))
     return sum(map(len, paths.values()))
 
 
 if __name__ == "__main__":
-    print(f"{FILE}: {write()} steps")
+    for simplification, file in FILES.items():
+        print(f"{file}: {write(simplification)} actions")

@@ -29,15 +29,18 @@ from sdp.adapters.scienceworld.prompts import (
 # What the simulator answers, and the condition that then holds.
 CONDITIONS = (
     (r"You (?:move|teleport) to the ([\w ]+)\.", "The agent is in the {0}."),
+    (r"This (?:room|outside location) is called the ([\w ]+)\.", "The agent is in the {0}."),
     (r"You move the (.+) to the inventory\.", "The inventory contains the {0}."),
     (r"You move the (.+) to the (.+)\.", "The {0} is in the {1}."),
     (r"You focus on the (.+)\.", "The agent has focused on the {0}."),
-    (r"The (.+) is now (open|closed|activated|deactivated)\.", "The {0} is {1}."),
+    (r"The (.+) is (?:now|already) (open|closed|activated|deactivated)\.", "The {0} is {1}."),
     (r"You pour the contents of the (.+) into the (.+)\.", "The contents of the {0} are in the {1}."),
 )
 GAINED = "What was waited for has happened, and points were gained."
 DONE = "This was done: {0}."
 STAGE = "A stage of the task is complete."
+CARRIED = re.compile(r"The inventory contains the (.+)\.$")
+LOOKS = ((re.compile("The agent is in the "), "look around"), (CARRIED, "inventory"))  # what shows a condition again
 STAGES = 4  # of a task, by its points
 AGAIN = re.compile(r" \(\d+\)$")  # behind what a plan names more than once
 
@@ -68,7 +71,9 @@ def changes(path: Sequence[Played], longest: int) -> list[tuple[int, str]]:
     for index, one in enumerate(path[:-1]):  # the last one brings the goal
         chosen = index if one.gained > 0 else -1
         if chosen < 0 and index - last >= longest:
-            chosen = max((each for each in range(last + 1, index + 1) if texts[each]), default=-1)
+            within = [each for each in range(last + 1, index + 1) if texts[each]]
+            first = [each for each in within if texts[each] not in texts[last + 1 : each]]
+            chosen = (first or within or [-1])[-1]
         if chosen >= 0:
             # What holds earlier in the stretch, and not since, is a condition of its own: else it is taken for this.
             new = [each for each in range(last + 1, chosen + 1) if texts[each] == texts[chosen]]
@@ -120,15 +125,17 @@ class Oracle:
         return Targets(targets=targets)
 
     def act(self, fields: ActFields) -> Action:
-        """The next action on the way to the target; its last one again where it was done and is not certified. What is
-        no condition of the plan is on the path itself."""
+        """The next action on the way to the target. Where the last one was done and is not certified, it is looked at,
+        or done again. What is no condition of the plan is on the path itself.
+        """
         if fields.recent and fields.recent[-1].action == self._asked:
             self._next += 1
         first, last = self._stretches.get(fields.target, (0, len(self.path) - 1))
         if self._next < first:
             self._skipped, self._next = min(self._skipped, self._next), first
         self._asked = self.path[self._next].action if self._next <= last else ""
-        return Action(action=self._asked or self.path[last].action)
+        looks = next((action for about, action in LOOKS if about.match(fields.target)), self.path[last].action)
+        return Action(action=self._asked or looks)
 
 
 def judge(fields: JudgeFields) -> Judged:
@@ -139,8 +146,9 @@ def judge(fields: JudgeFields) -> Judged:
     shown |= {STAGE} if fields.gained > 0 else set()
     held = 0
     for target in fields.targets:
-        text = AGAIN.sub("", target)
-        if text not in shown:
+        text, carried = AGAIN.sub("", target), CARRIED.match(target)
+        listed = carried and fields.action == "inventory" and carried[1] in fields.answer
+        if text not in shown and not listed:
             break
         shown.discard(text)
         held += 1

@@ -1,0 +1,200 @@
+"""Table 4: SDP on ScienceWorld by the length of tasks, with plans of three grains, and without each mechanism.
+
+Scores are as SwiftSage's protocol has them: percent, means over types of the means over their episodes.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from statistics import mean
+from typing import TYPE_CHECKING, Any
+
+from lab.machine.faults import MissingData
+from lab.machine.paths import official_data
+from lab.results import tables
+from lab.results.statistics import bootstrap_mean, wilson
+from lab.runs import collecting, recordings
+from sdp.adapters.scienceworld.adapter import UNKNOWN
+from sdp.adapters.scienceworld.prompts import GRAINS
+from sdp.experiments import benchmark, table6
+from sdp.experiments.benchmark import Results
+from sdp.experiments.scienceworld import Setup, length_of
+from sdp.experiments.table6 import Ablated
+from sdp.placebo import rejected
+from sdp.trajectory import Trajectory
+from worlds.scienceworld.tasks import LENGTHS, name_and_variation
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+GROUPS = {length.capitalize(): length for length in LENGTHS} | {"Overall": ""}
+MOST_REPLANS = 3  # so many and more are counted together
+PUBLISHED = "scienceworld/swiftsage_published_scores.csv"
+
+
+def frame(runs: Mapping[str, Results[Setup]]) -> pd.DataFrame:
+    """A results table: a method a run, scores in percent by GROUPS; n counts types, which the intervals resample."""
+    return tables.table(row for name, run in runs.items() for row in _rows(name, run))
+
+
+def _rows(name: str, run: Results[Setup]) -> Iterator[tables.Row]:
+    for group, length in GROUPS.items():
+        types = by_type(run, length)
+        if types:
+            played = sum(map(len, types.values()))
+            source = f"this run, {played} episodes, b = {run.setup.settings.budget}, cap {run.setup.settings.step_cap}"
+            of = [task for task in run.episodes if length in ("", _length(task))]
+            percent = [100 * mean(scores) for scores in types.values()]
+            yield tables.mean_row(name, run.backbone, group, percent, run.evidence, source, outcomes=run.outcomes(of))
+
+
+def by_type(run: Results[Setup], length: str = "") -> dict[str, list[float]]:
+    """Task type -> scores of its episodes in [0, 1]; of a group of LENGTHS, or of all."""
+    found: dict[str, list[float]] = {}
+    for task, score in run.scores.items():
+        if length in ("", _length(task)):
+            found.setdefault(name_and_variation(task)[0], []).append(score)
+    return found
+
+
+def with_published(measured: pd.DataFrame) -> pd.DataFrame:
+    """The measured rows, and those of recordings, behind those that the paper and its rivals report."""
+    import pandas as pd
+
+    known = recordings.rows(Setup.method)
+    if len(known):  # a recording that is being replayed is among the measured rows
+        known = known[~known["backbone"].isin(measured["backbone"])]
+    return pd.concat([tables.published("Table 4 ScienceWorld", "sdp"), measured, known], ignore_index=True)
+
+
+def recomputed() -> pd.DataFrame:
+    """SwiftSage's published means beside those of its per-task table: a row a method and group, scores in percent.
+
+    Raises MissingData without the official data.
+    """
+    import pandas as pd
+
+    path = official_data() / PUBLISHED
+    if not path.exists():
+        raise MissingData(f"SwiftSage's per-task scores are not at {path}; set LAB_DATA to the official data")
+    with path.open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    tasks = [line for line in lines if line["task_name"] in set().union(*LENGTHS.values())]
+    means = {(line["method"], line["length_group"]): float(line["score"]) for line in lines if line not in tasks}
+    rows = []
+    for (method, group), stated in means.items():
+        scores = [
+            float(line["score"])
+            for line in tasks
+            if line["method"] == method and group in ("overall", line["length_group"])
+        ]
+        rows.append((method, group.capitalize(), len(scores), stated, mean(scores), abs(stated - mean(scores))))
+    columns = ["method", "group", "types", "published", "recomputed", "apart"]
+    return pd.DataFrame(rows, columns=columns).assign(evidence="published")
+
+
+def record(run: Results[Setup]) -> None:
+    """Save the run as a recording, if `python -m lab record` runs the notebook."""
+    collecting.record(run, frame({"SDP": run}), collecting.costs(run))
+
+
+def grains(setup: Setup, workers: int = 0, cluster: str = "") -> dict[str, Results[Setup]]:
+    """The same episodes with plans of each grain (§4.1)."""
+    return {
+        grain: benchmark.collect(replace(setup, policy=replace(setup.policy, grain=grain)), workers, cluster)
+        for grain in GRAINS
+    }
+
+
+def anatomy(runs: Mapping[str, Results[Setup]]) -> pd.DataFrame:
+    """What the loop did, a row a run and length: means an episode, and shares in percent.
+
+    predicates: of the first plan, without the goal. actions a predicate: plan compression, of the episodes that got to
+    the goal. cascades: certifying actions with k >= 2. rejected: attempts with k = 0; refused: by the simulator.
+    """
+    import pandas as pd
+
+    lines = [
+        {"condition": name, "length": length, **_anatomy(run, length)}
+        for name, run in runs.items()
+        for length in LENGTHS
+        if by_type(run, length)
+    ]
+    return pd.DataFrame(lines)
+
+
+def _anatomy(run: Results[Setup], length: str) -> dict[str, Any]:
+    played = [one for one in run.trajectories if _length(one.task) == length]
+    attempts = [attempt for one in played for attempt in one.attempts]
+    certified = [transition.k for one in played for transition in one.transitions]
+    solved = [one for one in played if one.reached_goal]
+    scores = bootstrap_mean([100 * mean(each) for each in by_type(run, length).values()])
+    return {
+        "n": len(played), "score": scores.value, "low": scores.low, "high": scores.high,
+        "predicates": _mean(map(_planned, played)), "actions": len(attempts) / max(len(played), 1),
+        "actions a predicate": _mean(len(one.attempts) / _planned(one) for one in solved),
+        "calls": _mean(one.cost.calls for one in played),
+        "cascades, %": 100 * _share(k >= 2 for k in certified), "rejected, %": 100 * _share(a.k == 0 for a in attempts),
+        "refused, %": 100 * _share(a.reason == UNKNOWN for a in attempts),
+        "replans": _mean(one.replans for one in played), "evidence": run.evidence, "backbone": run.backbone,
+    }  # fmt: skip
+
+
+def by_replans(run: Results[Setup]) -> pd.DataFrame:
+    """Figure 3b: the score in percent, and the share of episodes at 100, by the number of replans."""
+    import pandas as pd
+
+    groups: dict[int, list[float]] = {}
+    for trajectory in run.trajectories:
+        groups.setdefault(min(trajectory.replans, MOST_REPLANS), []).append(run.scores[trajectory.task])
+    lines = []
+    for count, scores in sorted(groups.items()):
+        solved = wilson(sum(score == 1 for score in scores), len(scores))
+        label = f"{count} or more" if count == MOST_REPLANS else str(count)
+        lines.append((label, len(scores), 100 * mean(scores), *(100 * end for end in solved)))
+    columns = ["replans", "n", "score", "at 100, %", "low", "high"]
+    return pd.DataFrame(lines, columns=columns).assign(evidence=run.evidence, backbone=run.backbone)
+
+
+def ablated(setup: Setup, workers: int = 0, cluster: str = "") -> list[Ablated]:
+    """SDP with and without each mechanism, once for each length: what `table6.comparisons` and `bounds` take."""
+    (whole,) = table6.collect({"ScienceWorld": setup}, workers, cluster)
+    lengths = [length for length in setup.lengths if by_type(whole.full, length)]
+    return [
+        Ablated(f"{whole.benchmark}, {length}", _of(whole.full, length),
+                {name: _of(run, length) for name, run in whole.without.items()})
+        for length in lengths
+    ]  # fmt: skip
+
+
+def placebo(full: Results[Setup], workers: int = 0, cluster: str = "") -> Results[Setup]:
+    """SDP with numbered steps for predicates and verdicts ignored, as many attempts rejected as by SDP's Validate."""
+    return benchmark.collect(replace(full.setup, placebo=rejected(full.trajectories)), workers, cluster)
+
+
+def _of(run: Results[Any], length: str) -> Results[Any]:
+    def kept(named: Mapping[str, Any]) -> dict[str, Any]:
+        return {task: value for task, value in named.items() if _length(task) == length}
+
+    return replace(run, episodes=kept(run.episodes), not_measured=kept(run.not_measured), usage=kept(run.usage))
+
+
+def _length(task: str) -> str:
+    return length_of(name_and_variation(task)[0])
+
+
+def _planned(trajectory: Trajectory) -> int:
+    """Predicates of the first plan, without the goal."""
+    return len(trajectory.plans[0].predicates) - 1
+
+
+def _mean(values: Iterable[float]) -> float:
+    listed = list(values)
+    return mean(listed) if listed else math.nan
+
+
+def _share(found: Iterable[bool]) -> float:
+    return _mean(map(float, found))
