@@ -51,7 +51,7 @@ class Setup(Benchmark):
         """With `data` decided. Raises BadSetting for a group of lengths that there is not."""
         if unknown := [name for name in self.lengths if name not in LENGTHS] or ([""] if not self.lengths else []):
             raise BadSetting(f"No length {unknown[0]!r}; choose from {', '.join(map(repr, LENGTHS))}")
-        return replace(self, data=self._world().data)
+        return replace(self, data=_world(self.data, self.simplification).data)
 
     def tasks(self) -> list[str]:
         known = _protocol(self.data, self.simplification)
@@ -60,27 +60,15 @@ class Setup(Benchmark):
 
     def adapter(self, task: str, ledger: Ledger) -> ScienceWorldAdapter:
         asked = _protocol(self.data, self.simplification)[task]
-        return ScienceWorldAdapter(asked, Visit(self._world()), ledger, self.policy)
+        return ScienceWorldAdapter(asked, Visit(_world(self.data, self.simplification)), ledger, self.policy)
 
     def episode(self, task: str, ledger: Ledger, watch: Callable[[Trajectory], None] | None = None) -> Trajectory:
         """One episode; under `oracle`, of an oracle that has played the gold path before."""
         if not any(part.name == ORACLE for part in parse(self.engine).parts):
             return super().episode(task, ledger, watch)
-        knows = Oracle(self.gold(task), self.settings.budget)
+        knows = Oracle(gold(self.data, self.simplification, task), self.settings.budget)
         with rules.oracle({PLAN.name: knows.plan, ACT.name: knows.act, JUDGE.name: judge}):
             return super().episode(task, ledger, watch)
-
-    def gold(self, task: str) -> list[Played]:
-        """The expert's actions on a task, with what the world answers to them."""
-        asked, world = _protocol(self.data, self.simplification)[task], self._world()
-        path = Expert(world).actions(asked)
-        world.reset(asked)
-        found, before = list[Played](), 0
-        for action in path:
-            step = world.step(action)
-            found.append(Played(action, step.text, step.facts["native"] - before))
-            before = step.facts["native"]
-        return found
 
     def score(self, trajectory: Trajectory) -> float:
         """The last score of the episode over 100; of a task that failed, the one before (SwiftSage's rule)."""
@@ -90,17 +78,6 @@ class Setup(Benchmark):
         task = _protocol(self.data, self.simplification)[trajectory.task]
         refused = sum(attempt.reason == UNKNOWN for attempt in trajectory.attempts)
         return {"score": self.score(trajectory), "length": length_of(task.name), "type": task.name, "refused": refused}
-
-    def _world(self) -> ScienceWorld:
-        """One of this thread: an episode has a Java process to itself."""
-        worlds: dict[tuple[str, str], ScienceWorld] = _of_thread.__dict__.setdefault("worlds", {})
-        key = self.data, self.simplification
-        if key not in worlds:
-            worlds[key] = load(self.data, simplification=self.simplification, list_actions=False)
-        return worlds[key]
-
-
-_of_thread = local()
 
 
 def last_score(trajectory: Trajectory) -> int:
@@ -115,6 +92,30 @@ def length_of(type: str) -> str:
 
 
 @cache
+def gold(data: str, simplification: str, task: str) -> list[Played]:
+    """The expert's actions on a task of the protocol, with what the world answers to them."""
+    world, asked = _world(data, simplification), _protocol(data, simplification)[task]
+    path = Expert(world).actions(asked)
+    world.reset(asked)
+    found, before = list[Played](), 0
+    for action in path:
+        step = world.step(action)
+        found.append(Played(action, step.text, step.facts["native"] - before))
+        before = step.facts["native"]
+    return found
+
+
+@cache
 def _protocol(data: str, simplification: str) -> dict[str, ScienceTask]:
-    with load(data, simplification=simplification, list_actions=False) as world:
-        return {task.id: task for task in world.tasks("protocol")}
+    return {task.id: task for task in _world(data, simplification).tasks("protocol")}
+
+
+_of_thread = local()
+
+
+def _world(data: str, simplification: str) -> ScienceWorld:
+    """One of this thread: an episode has a Java process to itself, and leaves it to the next one."""
+    worlds: dict[tuple[str, str], ScienceWorld] = _of_thread.__dict__.setdefault("worlds", {})
+    if (data, simplification) not in worlds:
+        worlds[data, simplification] = load(data, simplification=simplification, list_actions=False)
+    return worlds[data, simplification]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from random import Random
@@ -125,6 +127,20 @@ def test_noise_costs_attempts_and_ends() -> None:
     setup = Setup(lengths=("short",), limit=1, settings=Settings(budget=10, step_cap=40))
     noisy, plain = (collect(setup.answered_by(name), 1, show_progress=False) for name in ("oracle@0.7", "oracle"))
     assert noisy.total("steps") > plain.total("steps")
+
+
+def test_a_killed_simulator_costs_a_try_and_no_episode(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, killed = Visit.act, list[int]()
+
+    def act(visit: Visit, action: str) -> Event:
+        if not killed and visit.world.pid:
+            killed.append(visit.world.pid)
+            os.kill(visit.world.pid, signal.SIGKILL)
+        return real(visit, action)
+
+    monkeypatch.setattr(Visit, "act", act)
+    run = collect(Setup(data="made", lengths=("short",), limit=1), 1, show_progress=False)
+    assert killed and list(run.scores.values()) == [1.0] and not run.not_measured
 
 
 def test_rules_make_no_plans_here(world: ScienceWorld) -> None:
