@@ -87,6 +87,19 @@ CHOICES = (
         "prompts.RETRIED",
     ),
     Choice(
+        "What does a predicate on ScienceWorld cover?",
+        "§4.1: a single observable state change performed most reliably",
+        "that; a stage or a single action by parameter",
+        "Policy.grain",
+    ),
+    Choice("How much history on ScienceWorld?", "A.3: recent", "the last 8 actions and answers", "Policy.recent"),
+    Choice(
+        "How deep may one action cascade on ScienceWorld?",
+        "A.3: up to the goal",
+        "4 conditions at a time, so that a small model's Validate has a short list",
+        "Policy.judged",
+    ),
+    Choice(
         "What does the end of a ScienceWorld task certify?",
         "A.3: the done flag or a score of 100 certifies all that is left",
         "a score of 100 alone; a wrong focus ends a task as well, at -100",

@@ -15,13 +15,15 @@ from lab.results import tables
 from lab.results.exports import EMPTY
 from sdp import choices
 from sdp.adapters.multihop import adapter, filters, prompts
+from sdp.adapters.scienceworld.prompts import PLAN
 from sdp.adapters.travelplanner import options
-from sdp.experiments import multihop
+from sdp.experiments import multihop, scienceworld
 from sdp.experiments.benchmark import Benchmark
 from sdp.experiments.table5 import CORPORA
 from sdp.experiments.travelplanner import Setup, play
 from sdp.loop import Settings
 from worlds.multihop import world
+from worlds.scienceworld.tasks import PROTOCOL_VARIATIONS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,6 +133,26 @@ def multihop_questions(benchmark: str, setup: multihop.Setup) -> list[Setting]:
     ]
 
 
+def science_experiments(setup: scienceworld.Setup) -> list[Setting]:
+    """What is set for ScienceWorld."""
+    loop, policy = setup.settings, setup.policy
+    easy = f"30 types, at most {PROTOCOL_VARIATIONS} test variations each, simplification {setup.simplification!r}"
+    return [
+        Setting("attempt budget b", "attempt budget b", "Settings.budget", loop.budget, PAPER),
+        Setting("global step cap", "global step cap", "Settings.step_cap", loop.step_cap, PAPER),
+        *looped(loop),
+        _chosen("what a predicate covers", "Policy.grain", policy.grain),
+        _chosen("actions shown to Realize and Replan, at most", "Policy.recent", policy.recent),
+        _chosen("conditions shown to Validate, at most", "Policy.judged", policy.judged),
+        Setting(
+            "temperature of a retried plan", "", "", PLAN.retry_temperatures[0], "our choice: at 0 it is the same plan"
+        ),
+        Setting("who validates", "validation", "", "a model, after three shortcuts", PAPER),
+        Setting("tasks", "tasks", "Setup.lengths, Setup.simplification", easy, "SwiftSage's protocol, which B.2 names"),
+        *asked(setup),
+    ]
+
+
 def plan_lengths(setup: Setup) -> dict[int, int]:
     """Days of a trip -> predicates of its first plan, counted in the plan of a query of each length as it is played."""
     of_days = {query.days: query.id for query in setup.resolved().queries()}
@@ -148,9 +170,13 @@ def table(setup: Setup, lengths: Mapping[int, int]) -> pd.DataFrame:
     counted = Setting("predicates, by days", LENGTHS, "", " / ".join(map(str, lengths.values())), "counted in plans")
     lines = [_line("TravelPlanner", setting) for setting in [*travelplanner(setup), counted]]
     lines[-1]["evidence"] += "; measured, rules"
-    set_here = {"HotpotQA": multihop.HotpotQA(), "MuSiQue": multihop.MuSiQue()}
+    set_here = {
+        "ScienceWorld": science_experiments(scienceworld.Setup()),
+        "HotpotQA": multihop_questions("HotpotQA", multihop.HotpotQA()),
+        "MuSiQue": multihop_questions("MuSiQue", multihop.MuSiQue()),
+    }
     for benchmark in list(TABLES)[1:]:
-        settings = multihop_questions(benchmark, set_here[benchmark]) if benchmark in set_here else []
+        settings = set_here.get(benchmark, [])
         lines += [_line(benchmark, setting) for setting in settings]
         known = {setting.published for setting in settings}
         rest = {name: said for name, said in _said(benchmark).items() if name not in known}

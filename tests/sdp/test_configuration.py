@@ -7,8 +7,9 @@ from dataclasses import fields, replace
 import pytest
 
 from sdp.adapters.multihop.adapter import Policy as HopPolicy
+from sdp.adapters.scienceworld.adapter import Policy as SciencePolicy
 from sdp.adapters.travelplanner.adapter import Policy
-from sdp.experiments import multihop, tables7to11
+from sdp.experiments import multihop, scienceworld, tables7to11
 from sdp.experiments.travelplanner import Setup
 from sdp.loop import Settings
 
@@ -19,10 +20,11 @@ SETUP = Setup(data="made", levels=("easy", "medium", "hard"))
     ("listed", "policy"),
     [
         (tables7to11.travelplanner(SETUP), Policy),
+        (tables7to11.science_experiments(scienceworld.Setup()), SciencePolicy),
         (tables7to11.multihop_questions("HotpotQA", multihop.HotpotQA()), HopPolicy),
         (tables7to11.multihop_questions("MuSiQue", multihop.MuSiQue()), HopPolicy),
     ],
-    ids=["TravelPlanner", "HotpotQA", "MuSiQue"],
+    ids=["TravelPlanner", "ScienceWorld", "HotpotQA", "MuSiQue"],
 )
 def test_every_field_of_the_loop_and_of_the_policy_is_listed_once(
     listed: list[tables7to11.Setting], policy: type
@@ -42,6 +44,10 @@ def test_values_are_the_codes_and_the_papers_stand_beside_them() -> None:
     assert table.loc[("TravelPlanner", "Replan may undo, times"), ["paper", "ours"]].tolist() == ["retry only", "2"]
     assert table.loc[("TravelPlanner", "global step cap"), ["paper", "ours"]].tolist() == ["not recovered", "100"]
     assert table.loc[("MuSiQue", "global step cap"), ["paper", "ours"]].tolist() == ["25", "25"]
-    assert table.loc[("ScienceWorld", "global step cap"), ["paper", "ours"]].tolist() == ["500", "not in the suite yet"]
+    assert table.loc[("ScienceWorld", "global step cap"), ["paper", "ours"]].tolist() == ["500", "500"]
+    assert table.loc[("AssistantBench", "max narrowing steps"), ["paper", "ours"]].tolist() == [
+        "5",
+        tables7to11.NOT_YET,
+    ]
     assert set(table.index.get_level_values(0)) == set(tables7to11.TABLES)
     assert (table["evidence"].str.startswith("published") == table["place in the paper"].ne("–")).all()
