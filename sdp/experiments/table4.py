@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lab.machine.faults import MissingData
 from lab.machine.paths import official_data
 from lab.results import tables
+from lab.results.exports import readable
 from lab.results.statistics import bootstrap_mean, wilson
 from lab.runs import collecting, recordings
 from sdp.adapters.scienceworld.adapter import UNKNOWN
@@ -24,7 +25,7 @@ from sdp.experiments.benchmark import Results
 from sdp.experiments.scienceworld import Setup, length_of
 from sdp.experiments.table6 import Ablated
 from sdp.placebo import rejected
-from sdp.trajectory import Trajectory
+from sdp.trajectory import Attempt, Trajectory
 from worlds.scienceworld.tasks import LENGTHS, name_and_variation
 
 if TYPE_CHECKING:
@@ -157,6 +158,23 @@ def by_replans(run: Results[Setup]) -> pd.DataFrame:
         lines.append((label, len(scores), 100 * mean(scores), *(100 * end for end in solved)))
     columns = ["replans", "n", "score", "at 100, %", "low", "high"]
     return pd.DataFrame(lines, columns=columns).assign(evidence=run.evidence, backbone=run.backbone)
+
+
+def aloud(trajectory: Trajectory) -> pd.DataFrame:
+    """An episode to read: a row a plan, and a row an attempt with its target, action, answer, verdict and score."""
+    lines: list[tuple[str, ...]] = []
+    for number, plan in enumerate(trajectory.plans):
+        targets = "; ".join(predicate.text for predicate in plan.predicates[plan.start : -1])
+        lines.append((plan.operator, targets, "", "", plan.fault, ""))
+        lines += [_line(attempt) for attempt in trajectory.attempts if attempt.plan == number]
+    return readable(lines, columns=["what", "target", "action", "answer", "verdict", "score"])
+
+
+def _line(attempt: Attempt) -> tuple[str, ...]:
+    seen = attempt.observation or {"answer": "", "score": ""}
+    first = seen["answer"].partition("\n")[0]
+    verdict = f"{f'certified {attempt.k}' if attempt.k else 'rejected'}: {attempt.reason}"
+    return f"attempt {attempt.step + 1}", attempt.target, str(attempt.action or ""), first, verdict, str(seen["score"])
 
 
 def ablated(setup: Setup, workers: int = 0, cluster: str = "") -> list[Ablated]:
