@@ -150,9 +150,12 @@ class ScienceWorldAdapter(Adapter[Progress, str, Event]):
         return self.world.seen(self.policy.recent)
 
     def realize(self, state: Progress, target: Predicate, failures: Sequence[Attempt], view: Snapshot) -> str:
+        tried = [str(one.action) for one in failures]
+        repeated = len(tried) - len(set(tried))  # at temperature 0 a model that repeats itself does so for ever
         said = self.backbone.ask(
-            ACT, room=view.room, inventory=view.inventory, visited=list(view.visited),
-            recent=[Done(action=action, answer=answer) for action, answer in view.recent], target=target.text,
+            ACT, sample=repeated, room=view.room, inventory=view.inventory, visited=list(view.visited),
+            recent=[Done(action=action, answer=answer) for action, answer in view.recent],
+            failed=list(dict.fromkeys(tried)), target=target.text,
         ).value  # fmt: skip
         return said.action
 

@@ -18,6 +18,9 @@ Grain = Literal["stage", "change", "action"]
 GRAINS: dict[Grain, int] = {"stage": 5, "change": 20, "action": 200}
 
 
+CONDITIONS = "a list of sentences, in the order in which they become true"
+
+
 class Done(Fields):
     """An action and the world's answer to it."""
 
@@ -51,12 +54,12 @@ class PlanFields(Fields):
 class Targets(AnswerModel):
     """Conditions, in the order in which they are to become true."""
 
-    targets: list[str] = Field(description="the conditions, in order", min_length=1)
+    targets: list[str] = Field(description=CONDITIONS, min_length=1)
 
 
 @cache
 def _at_most(most: int) -> type[Targets]:
-    about: Any = Field(description="the conditions, in order", min_length=1, max_length=most)
+    about: Any = Field(description=CONDITIONS, min_length=1, max_length=most)
     return create_model("Targets", __base__=Targets, targets=(list[str], about))
 
 
@@ -80,10 +83,11 @@ Each is one observable change, told in a sentence.
 {% else %}
 Each is what a single action brings about, told in a sentence; leave no action out.
 {% endif %}
-None is an action, and none repeats what holds already. Name no room but those that are listed.
+None is an action, and none repeats what holds already. Name no room but those that are listed, and things as the task
+or the room names them. Conditions read like these: "The agent is in the workshop.", "The inventory contains the cup.",
+"The stove is activated.", "The agent has focused on the cup."
 """,
     template="""
-Task: {{ task }}
 Rooms: {{ rooms | join(", ") }}
 {{ room }}
 {{ inventory }}
@@ -99,6 +103,7 @@ Not reached in {{ one.failed }} attempts: {{ one.target }}
 > {{ each.action }}: {{ each.answer }}
 {% endfor %}
 {% endfor %}
+Task: {{ task }}
 """,
     fields=PlanFields,
     answer=Targets,
@@ -108,19 +113,23 @@ Not reached in {{ one.failed }} attempts: {{ one.target }}
 
 
 class ActFields(Fields):
-    """What Realize may read (A.3): the room, the inventory, the target, what was done lately, and rooms visited."""
+    """What Realize may read (A.3): the room, the inventory, the target, what was done lately, and rooms visited.
+
+    failed: what was done for this target and did not bring it.
+    """
 
     room: str
     inventory: str
     visited: list[str]
     recent: list[Done]
+    failed: list[str]
     target: str
 
 
 class Action(AnswerModel):
     """One action."""
 
-    action: str = Field(description="the action, such as: open cupboard")
+    action: str = Field(description="one of the actions, with the names of things or a room put in")
 
 
 ACT = Prompt(
@@ -130,11 +139,12 @@ ACT = Prompt(
     system="""
 You act in a text world of rooms, things and substances. Give the one action that makes the condition true or leads to
 it.
-Actions: look around, look at THING, look in THING, read THING, open THING, close THING, pick up THING, put down THING,
-move THING to THING, pour THING into THING, dunk THING into THING, mix THING, use THING on THING, activate THING,
-deactivate THING, connect THING to THING, disconnect THING, eat THING, flush THING, focus on THING, go to ROOM,
-teleport to ROOM, wait. Focus on a thing only where the condition asks for it: a wrong focus ends everything. THING is a
-name that stands in the room or in the inventory. Where the world does not know an action, give another one.
+Actions: go to ROOM, teleport to ROOM, open THING, close THING, pick up THING, put down THING, move THING to THING,
+pour THING into THING, dunk THING into THING, mix THING, use THING on THING, activate THING, deactivate THING,
+connect THING to THING, disconnect THING, look at THING, look in THING, read THING, eat THING, flush THING,
+focus on THING, wait, look around. Focus on a thing only where the condition asks for it: a wrong focus ends everything.
+THING is a name that stands in the room or in the inventory. Where the world does not know an action, or it did not
+help, give another one.
 """,
     template="""
 Visited: {{ visited | join(", ") }}
@@ -143,10 +153,14 @@ Visited: {{ visited | join(", ") }}
 {% for one in recent %}
 > {{ one.action }}: {{ one.answer }}
 {% endfor %}
+{% if failed %}
+Not again, it did not help: {{ failed | join("; ") }}
+{% endif %}
 Condition: {{ target }}
 """,
     fields=ActFields,
     answer=Action,
+    retry_temperatures=(0.7,),
 )
 
 
@@ -193,8 +207,12 @@ something is known holds when the agent enters a room for the first time.
 """,
     template="""
 > {{ action }}: {{ answer }}
+{% if gained %}
 Points gained: {{ gained }}
-A room entered for the first time: {{ "yes" if new_room else "no" }}
+{% endif %}
+{% if new_room %}
+The agent has entered this room for the first time.
+{% endif %}
 {% for one in targets %}
 {{ loop.index }}. {{ one }}
 {% endfor %}

@@ -186,7 +186,7 @@ def planned(knows: Oracle, grain: prompts.Grain = "change") -> list[str]:
 
 def asked(knows: Oracle, target: str, *recent: str) -> str:
     done = [prompts.Done(action=action, answer="") for action in recent]
-    return knows.act(prompts.ActFields(room="", inventory="", visited=[], recent=done, target=target)).action
+    return knows.act(prompts.ActFields(room="", inventory="", visited=[], recent=done, failed=[], target=target)).action
 
 
 def test_the_oracle_goes_on_where_its_action_was_done_and_repeats_it_where_not() -> None:
@@ -228,7 +228,7 @@ def test_noise_is_what_a_model_could_answer(seed: int) -> None:
     room = "This room is called the hallway.\n\ta picture\n\tthe agent\n"
     seen = {"room": room, "inventory": ""}
     plan = prompts.PlanFields(grain="change", task="", rooms=["kitchen"], certified=[], refused=[], stuck=[], **seen)
-    act = prompts.ActFields(visited=[], recent=[], target="a", **seen)
+    act = prompts.ActFields(visited=[], recent=[], failed=[], target="a", **seen)
     asked: list[tuple[Any, Any, Any]] = [
         (prompts.PLAN, plan, prompts.Targets(targets=["a", "b"][: 1 + seed % 2])),
         (prompts.ACT, act, prompts.Action(action="wait")),
