@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lab.machine import progress
+from lab.machine.faults import MissingData
 from lab.results import tables
 from sdp import anatomy
 from sdp.adapters.multihop.adapter import HOP
-from sdp.experiments import table6
+from sdp.experiments import multihop, table5, table6, travelplanner
 from sdp.experiments.benchmark import Benchmark, Results
 from sdp.plots import draw_anatomy
 
@@ -42,6 +44,7 @@ class Reading(NamedTuple):
     published: Mapping[str, str]
 
 
+PRECISION = "right where the goal was certified, %"
 READINGS = {
     "cascades: certifying actions with k ≥ 2, %": Reading(
         CASCADE, anatomy.CASCADE,
@@ -57,7 +60,7 @@ READINGS = {
         CALIBRATION, anatomy.AGREEMENT,
         {name: f"(d) goal certification agrees with correct answer, {name}" for name in COUNTED},
     ),
-    "right where the goal was certified, %": Reading(CALIBRATION, anatomy.CERTIFIED, {}),
+    PRECISION: Reading(CALIBRATION, anatomy.CERTIFIED, {}),
     "right where the answer was forced, %": Reading(
         CALIBRATION, anatomy.FORCED, {name: f"(d) forced finalization precision, {name}" for name in COUNTED}
     ),
@@ -79,19 +82,54 @@ def collect(setups: Mapping[str, Benchmark], workers: int = 0, cluster: str = ""
     return {one.benchmark: one.full for one in table6.collect(setups, workers, cluster, ablations=())}
 
 
-def shares(runs: Runs) -> pd.DataFrame:
-    """The whole anatomy: the columns of `sdp.anatomy`, shares in percent, and with them evidence and backbone.
+def recorded(names: Sequence[str] = (), workers: int = 0, cluster: str = "") -> list[Runs]:
+    """The runs of real models that were recorded, by default all; those whose official data is not here are left out.
 
-    part: of PARTS. benchmark: whose episodes; those that the agent failed have no trajectory, and are in none of the
-    shares.
+    names: of recordings of SDP on TravelPlanner or of Table 5. Raises ValueError for a recording of something else.
+    """
+    found, missing = list[Runs](), dict[str, MissingData]()
+    for name in names or [*travelplanner.Setup.recorded(), *table5.Setup.recorded()]:
+        engine = f"replay:{name}"
+        setups: dict[str, Benchmark] = {
+            "TravelPlanner": travelplanner.Setup(engine=engine),
+            "HotpotQA": multihop.HotpotQA(engine=engine),
+            "MuSiQue": multihop.MuSiQue(engine=engine),
+        }
+        try:
+            found.append(collect(setups, workers, cluster))
+        except MissingData as error:
+            missing[name] = error
+    if missing:
+        progress.say(f"Left out: {', '.join(missing)}. {next(iter(missing.values()))}")
+    return found
+
+
+def by_validator(
+    setups: Mapping[str, Benchmark], engines: Sequence[str], workers: int = 0, cluster: str = ""
+) -> pd.DataFrame:
+    """The readings of calibration on the same tasks, answered by each engine: a results table as that of `rows`."""
+    import pandas as pd
+
+    several = [
+        collect({name: setup.answered_by(by) for name, setup in setups.items()}, workers, cluster) for by in engines
+    ]
+    found = [rows(shares(runs, [CALIBRATION]), runs) for runs in several]
+    return pd.concat(found, ignore_index=True) if found else tables.table([])
+
+
+def shares(runs: Runs, parts: Sequence[str] = tuple(PARTS)) -> pd.DataFrame:
+    """The anatomy: the columns of `sdp.anatomy`, shares in percent, and with them evidence and backbone.
+
+    part: of PARTS, by default all. benchmark: whose episodes; those that the agent failed have no trajectory, and are
+    in none of the shares.
     """
     import pandas as pd
 
     found = [
         made.assign(part=part, benchmark=name, evidence=run.evidence, backbone=run.backbone)
-        for part, make in PARTS.items()
+        for part in parts
         for name, run in runs.items()
-        if len(made := make(name, run))
+        if len(made := PARTS[part](name, run))
     ]
     whole = pd.concat(found, ignore_index=True)
     whole[["share", "low", "high"]] *= 100
@@ -100,14 +138,10 @@ def shares(runs: Runs) -> pd.DataFrame:
 
 def table(whole: pd.DataFrame, part: str) -> pd.DataFrame:
     """A part of the anatomy for reading, numerator and denominator in one column. part: of PARTS."""
-    rows = whole[(whole["part"] == part) & (whole["denominator"] > 0)]
-    pairs = zip(rows["numerator"], rows["denominator"], strict=True)
-    counted = [f"{round(top, 1):g} of {below:g}" for top, below in pairs]
-    return (
-        rows[["benchmark", "of"]]
-        .assign(counted=counted)
-        .join(rows[["share", "low", "high", "interval", "evidence", "backbone"]])
-    )
+    found = whole[(whole["part"] == part) & (whole["denominator"] > 0)]
+    pairs = zip(found["numerator"], found["denominator"], strict=True)
+    found = found.assign(counted=[f"{round(top, 2):g} of {below:g}" for top, below in pairs])
+    return found[["benchmark", "of", "counted", "share", "low", "high", "interval", "evidence", "backbone"]]
 
 
 def rows(whole: pd.DataFrame, runs: Runs) -> pd.DataFrame:

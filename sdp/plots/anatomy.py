@@ -49,10 +49,15 @@ def draw_anatomy(
         there = frame[frame["of"].isin(order) & (frame["denominator"] > 0)]
         # One benchmark may lack a depth, say, that others have: bars would stand in the order in which they come.
         there = there.sort_values("of", key=lambda names, order=order: names.map(order.index), kind="stable")
+        axes.set(title=title, xlabel="", ylabel=label, ylim=(0, 104))
+        if there.empty:  # a loop that never fails, say, has no panel (c)
+            axes.text(0.5, 0.5, "no such runs", transform=axes.transAxes, ha="center")
+            axes.set(xticks=[], yticks=[])
+            continue
         plots.bars_with_intervals(
             there, "of", "share", "low", "high", hue="benchmark", axes=axes, colors=colors, n="denominator"
         )
-        axes.set(title=title, xlabel="", ylabel=label, ylim=(0, 104))
+        axes.set(xlabel="", ylabel=label)
         _mark(axes, list(dict.fromkeys(there["of"])), published)
     plots.one_legend(figure)
     runs = calibration[calibration["of"] == anatomy.AGREEMENT]

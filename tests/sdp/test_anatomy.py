@@ -171,14 +171,18 @@ def runs() -> figure3.Runs:
     return figure3.collect({"TravelPlanner": trips, "HotpotQA": HotpotQA(**noise), "MuSiQue": MuSiQue(**noise)})
 
 
+@pytest.fixture(scope="module")
+def whole(runs: figure3.Runs) -> pd.DataFrame:
+    return figure3.shares(runs)
+
+
 @pytest.fixture
 def no_figure_left() -> Iterator[None]:
     yield
     plt.close("all")
 
 
-def test_every_part_is_there_of_every_benchmark_in_percent(runs: figure3.Runs) -> None:
-    whole = figure3.shares(runs)
+def test_every_part_is_there_of_every_benchmark_in_percent(whole: pd.DataFrame) -> None:
     assert set(whole["part"]) == set(figure3.PARTS) and set(whole["evidence"]) == {"simulated"}
     told = whole[whole["denominator"] > 0]
     assert (told["share"] - 100 * told["numerator"] / told["denominator"]).abs().max() < 1e-9
@@ -188,8 +192,8 @@ def test_every_part_is_there_of_every_benchmark_in_percent(runs: figure3.Runs) -
     assert read["counted"].str.fullmatch(r"\d+ of \d+").all() and "hop 2" in set(read["of"])
 
 
-def test_readings_stand_beside_what_the_paper_says_of_the_same(runs: figure3.Runs) -> None:
-    beside = figure3.layout(figure3.rows(figure3.shares(runs), runs))
+def test_readings_stand_beside_what_the_paper_says_of_the_same(runs: figure3.Runs, whole: pd.DataFrame) -> None:
+    beside = figure3.layout(figure3.rows(whole, runs))
     assert list(beside.columns[-4:]) == ["TravelPlanner", "ScienceWorld", "HotpotQA", "MuSiQue"]
     published = beside[beside["evidence"] == "published"]
     assert published["MuSiQue"].tolist() == ["–", "60-64%", "60%", "19%", "~76%", "–"]
@@ -199,8 +203,8 @@ def test_readings_stand_beside_what_the_paper_says_of_the_same(runs: figure3.Run
 
 
 @pytest.mark.usefixtures("no_figure_left")
-def test_the_panels_have_a_bar_a_benchmark_and_a_diamond_for_each_published_value(runs: figure3.Runs) -> None:
-    figure = figure3.draw(figure3.shares(runs))
+def test_the_panels_have_a_bar_a_benchmark_and_a_diamond_for_each_published_value(whole: pd.DataFrame) -> None:
+    figure = figure3.draw(whole)
     assert [axes.get_title()[:3] for axes in figure.axes] == ["(a)", "(b)", "(c)", "(d)"]
     diamonds = [
         sorted(y for line in axes.lines if line.get_marker() == "D" for y in line.get_ydata()) for axes in figure.axes
@@ -210,10 +214,33 @@ def test_the_panels_have_a_bar_a_benchmark_and_a_diamond_for_each_published_valu
     assert depth == ["k = 1", "k = 2", CASCADE]
 
 
-def test_retrieval_failures_are_counted_once_for_table_5_and_here(runs: figure3.Runs) -> None:
+@pytest.mark.usefixtures("no_figure_left")
+def test_a_panel_without_runs_says_so(whole: pd.DataFrame) -> None:
+    figure = figure3.draw(whole[whole["part"] != figure3.PROGRESS])
+    assert [text.get_text() for text in figure.axes[2].texts] == ["no such runs"]
+
+
+def test_certified_goals_are_right_where_validate_makes_no_mistakes(runs: figure3.Runs) -> None:
+    """MuSiQue's last check compares the answer with the findings, so that nothing else is left to go wrong."""
+    setups = {"MuSiQue": runs["MuSiQue"].setup}
+    judged = figure3.by_validator(setups, ["rules@0.8?certify=0&reject=0", "rules@0.8?certify=1&reject=0"])
+    precision = judged[judged["method"] == figure3.PRECISION].set_index("backbone")["value"].tolist()
+    assert precision[0] == 100 and precision[1] < 60
+    assert not len(figure3.by_validator(setups, []))
+
+
+def test_recordings_whose_data_is_not_here_are_left_out_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LAB_DATA", str(tmp_path))
+    (name, *_) = Setup.recorded()
+    assert figure3.recorded([name]) == []
+    assert f"Left out: {name}. travelplanner's official data is not in {tmp_path}" in "".join(capsys.readouterr())
+
+
+def test_retrieval_failures_are_counted_once_for_table_5_and_here(runs: figure3.Runs, whole: pd.DataFrame) -> None:
     setup = table5.Setup(engine=runs["MuSiQue"].setup.engine, setting="open", limit=12, methods=("SDP",), data="made")
     (line,) = table5.anatomy(table5.collect(replace(setup, datasets=("MuSiQue",)))).to_dict("records")
-    whole = figure3.shares(runs)
     ours = whole[(whole["part"] == figure3.EVIDENCE) & (whole["benchmark"] == "MuSiQue")].iloc[0]
     assert (line["evidence never shown"], line["failures"]) == (ours["numerator"], ours["denominator"])
     assert line["share, %"].startswith(f"{ours['share']:.0f} [")
