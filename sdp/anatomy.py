@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 COLUMNS = ["of", "numerator", "denominator", "share", "low", "high", "interval"]
 WILSON, OF_EPISODES, BOOTSTRAP = "Wilson", "Wilson, of episodes", "bootstrap over episodes"
 CASCADE = "k ≥ 2"
-ALL, STALLED = "all failed runs", "goal not certified"
+ALL, STALLED = "all failed episodes", "goal not certified"
 CERTIFIED, FORCED, NEITHER, AGREEMENT = "goal certified", "answer forced", "neither", "agreement"
 NOTHING = Interval(*[float("nan")] * 3)
 NO_PLAN, UNKNOWN = "no usable plan", "no kind stated"
@@ -149,7 +149,7 @@ def evidence_never_shown(scores: Mapping[str, float], shown: Mapping[str, float 
     episode is left out.
     """
     known = {task: found for task, found in shown.items() if found is not None and scores[task] < 1}
-    return _table([_share("failed runs", [found < 1 for found in known.values()], list(known))])
+    return _table([_share("failed episodes", [found < 1 for found in known.values()], list(known))])
 
 
 def _certified(trajectory: Trajectory, kind: str) -> tuple[int, int]:

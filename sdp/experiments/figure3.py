@@ -50,12 +50,12 @@ READINGS = {
         CASCADE, anatomy.CASCADE,
         {name: f"(a) cascade rate {name}" for name in ("TravelPlanner", "ScienceWorld")},
     ),
-    "certified in failed runs, % of the plan or the hops": Reading(
+    "certified in failed episodes, % of the plan or the hops": Reading(
         PROGRESS, anatomy.ALL,
         {"TravelPlanner": "(c) certified plan fraction, failed TravelPlanner runs",
          "MuSiQue": "(c) certified hop fraction, failed MuSiQue runs"},
     ),
-    "certified in failed runs without the goal certified, %": Reading(PROGRESS, anatomy.STALLED, {}),
+    "certified in failed episodes without the goal certified, %": Reading(PROGRESS, anatomy.STALLED, {}),
     "goal certified = answer right, %": Reading(
         CALIBRATION, anatomy.AGREEMENT,
         {name: f"(d) goal certification agrees with correct answer, {name}" for name in COUNTED},
@@ -66,7 +66,7 @@ READINGS = {
     ),
     "certified steps that needed a rejection, %": Reading(REJECTIONS, "certified steps", {}),
     "failures whose evidence was never all shown, %": Reading(
-        EVIDENCE, "failed runs", {"MuSiQue": "MuSiQue failures due to retrieval"}
+        EVIDENCE, "failed episodes", {"MuSiQue": "MuSiQue failures due to retrieval"}
     ),
     "predicates of the first plan / the expert's actions, %": Reading(
         COMPRESSION, anatomy.EXPERT, {"ScienceWorld": "boil water: predicates in LLM plan / oracle actions"}

@@ -1,4 +1,4 @@
-"""Pictures of trajectories: all attempts as a chart, one run plan by plan, the idea, and the anatomy of many runs."""
+"""Pictures of trajectories: all attempts as a chart, one run plan by plan, the idea, and the anatomy of many."""
 
 from sdp.plots.anatomy import draw_anatomy
 from sdp.plots.idea import draw_idea

@@ -27,7 +27,7 @@ def draw_anatomy(
     published: pd.DataFrame,
     benchmarks: Sequence[str],
 ) -> Figure:
-    """Cascade depth, score by Replans, progress of failed runs and calibration of Validate, a bar a benchmark.
+    """Cascade depth, score by Replans, progress of failed episodes and calibration of Validate, a bar a benchmark.
 
     Each frame: the columns of `sdp.anatomy` in percent, with `benchmark`, `evidence` and `backbone`. Bars of fewer than
     ten are hollow and say their n. published: rows of a results table with the benchmark as `metric`, and `of`, drawn
@@ -42,7 +42,7 @@ def draw_anatomy(
     shown = {
         "(a) cascade depth": (depth, "certifying actions, %", sorted(depth["of"].unique())),
         "(b) score by Replans": (replans, "score, %", sorted(replans["of"].unique())),
-        "(c) progress of failed runs": (progress, "certified of the plan or the hops, %", PROGRESS),
+        "(c) progress of failed episodes": (progress, "certified of the plan or the hops, %", PROGRESS),
         "(d) calibration of Validate": (calibration, "right answers, or agreement, %", CALIBRATION),
     }
     for axes, (title, (frame, label, order)) in zip(panels.flat, shown.items(), strict=True):
@@ -51,7 +51,7 @@ def draw_anatomy(
         there = there.sort_values("of", key=lambda names, order=order: names.map(order.index), kind="stable")
         axes.set(title=title, xlabel="", ylabel=label, ylim=(0, 104))
         if there.empty:  # a loop that never fails, say, has no panel (c)
-            axes.text(0.5, 0.5, "no such runs", transform=axes.transAxes, ha="center")
+            axes.text(0.5, 0.5, "no such episodes", transform=axes.transAxes, ha="center")
             axes.set(xticks=[], yticks=[])
             continue
         plots.bars_with_intervals(

@@ -87,11 +87,11 @@ def test_progress_is_that_of_failed_episodes_and_failed_is_what_the_benchmark_sa
 def test_calibration_sets_what_was_certified_against_the_benchmark_and_forced_answers_apart() -> None:
     guessed = replace(STUCK, task="guessed", forced=Forced("an answer", "heard"))
     mute = replace(STUCK, task="mute", forced=Forced(None, None, "malformed answer"))
-    scores = {STRAIGHT.task: 1.0, LEAP.task: 0.5, "guessed": 1.0, "mute": 0.0}
-    table = anatomy.calibration([STRAIGHT, LEAP, guessed, mute], scores)
-    assert counts(table) == {CERTIFIED: (1, 2), FORCED: (1, 1), NEITHER: (0, 1), anatomy.AGREEMENT: (2, 4)}
+    scores = {STRAIGHT.task: 1.0, REPAIRED.task: 1.0, LEAP.task: 0.5, "guessed": 1.0, "mute": 0.0}
+    table = anatomy.calibration([STRAIGHT, REPAIRED, LEAP, guessed, mute], scores)
+    assert counts(table) == {CERTIFIED: (2, 3), FORCED: (1, 1), NEITHER: (0, 1), anatomy.AGREEMENT: (3, 5)}
     agreement = row(table, anatomy.AGREEMENT)
-    assert (agreement["share"], agreement["low"], agreement["high"]) == wilson(2, 4)
+    assert (agreement["share"], agreement["low"], agreement["high"]) == wilson(3, 5)
 
 
 def test_a_trajectory_of_another_run_has_no_score_here() -> None:
@@ -112,7 +112,9 @@ def test_an_episode_stalls_at_the_predicate_that_was_not_certified() -> None:
 
 
 def test_a_plan_is_compressed_where_it_has_fewer_predicates_than_there_were_actions() -> None:
-    table = anatomy.compression([LEAP, REPAIRED], {LEAP.task: 16})
+    first, *later = REPAIRED.plans
+    longer = [replace(plan, predicates=(*plan.predicates, *plan.predicates)) for plan in later]
+    table = anatomy.compression([LEAP, replace(REPAIRED, plans=(first, *longer))], {LEAP.task: 16})
     assert counts(table) == {anatomy.ACTIONS: (8, 7), anatomy.TO_GOAL: (8, 7), anatomy.EXPERT: (4, 16)}
     assert row(table, anatomy.EXPERT)["share"] == 1 / 4
     assert pd.isna(row(table, anatomy.EXPERT)["high"]), "one episode has no interval"
@@ -126,7 +128,7 @@ def test_a_step_needed_a_rejection_if_its_first_attempt_was_not_certified() -> N
 def test_evidence_counts_where_someone_annotated_it() -> None:
     shown = {"found": 1.0, "half": 0.5, "right": 0.0, "unknown": None}
     scores = {"found": 0.0, "half": 0.0, "right": 1.0, "unknown": 0.0, "episode failed": 0.0}
-    assert counts(anatomy.evidence_never_shown(scores, shown)) == {"failed runs": (1, 2)}
+    assert counts(anatomy.evidence_never_shown(scores, shown)) == {"failed episodes": (1, 2)}
 
 
 @given(
@@ -217,7 +219,7 @@ def test_the_panels_have_a_bar_a_benchmark_and_a_diamond_for_each_published_valu
 @pytest.mark.usefixtures("no_figure_left")
 def test_a_panel_without_runs_says_so(whole: pd.DataFrame) -> None:
     figure = figure3.draw(whole[whole["part"] != figure3.PROGRESS])
-    assert [text.get_text() for text in figure.axes[2].texts] == ["no such runs"]
+    assert [text.get_text() for text in figure.axes[2].texts] == ["no such episodes"]
 
 
 def test_certified_goals_are_right_where_validate_makes_no_mistakes(runs: figure3.Runs) -> None:
