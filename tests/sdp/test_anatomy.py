@@ -204,6 +204,12 @@ def test_readings_stand_beside_what_the_paper_says_of_the_same(runs: figure3.Run
     assert ours["TravelPlanner"].tolist()[0].startswith("0.0 [0.0, ")
 
 
+def test_the_expert_needs_an_action_a_hop_and_the_answer_and_elsewhere_nobody_knows(runs: figure3.Runs) -> None:
+    setup = runs["MuSiQue"].setup
+    assert all(setup.expert_actions(task) == int(task[0]) + 1 for task in runs["MuSiQue"].episodes)
+    assert {runs["TravelPlanner"].setup.expert_actions(task) for task in runs["TravelPlanner"].episodes} == {None}
+
+
 @pytest.mark.usefixtures("no_figure_left")
 def test_the_panels_have_a_bar_a_benchmark_and_a_diamond_for_each_published_value(whole: pd.DataFrame) -> None:
     figure = figure3.draw(whole)
