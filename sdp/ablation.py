@@ -28,11 +28,15 @@ def action_fidelity(trajectory: Trajectory) -> float:
     A first attempt is the first at its target from its state. A trajectory without certified steps has f = 0: nothing
     in it was shown to be right.
     """
-    if not trajectory.transitions:
-        return 0.0
+    at_once = certified_at_once(trajectory)
+    return sum(at_once) / len(at_once) if at_once else 0.0
+
+
+def certified_at_once(trajectory: Trajectory) -> list[bool]:
+    """Of each certified step, whether the first attempt at its target from its state was certified."""
     rejected = {(a.state, a.target) for a in trajectory.attempts if a.k == 0}
     certifying = [trajectory.attempts[t.attempt] for t in trajectory.transitions]
-    return sum((a.state, a.target) not in rejected for a in certifying) / len(certifying)
+    return [(a.state, a.target) not in rejected for a in certifying]
 
 
 def certified_prefix_ratio(trajectory: Trajectory) -> float:

@@ -61,6 +61,10 @@ class Benchmark(Playable):
         """What a run keeps of an episode besides how it went; JSON."""
         return {"score": self.score(trajectory)}
 
+    def expert_actions(self, task: str) -> int | None:
+        """How many actions the benchmark's expert solution has, where one is known; no agent is told."""
+        return None
+
     def steps(self, trajectory: Trajectory, exchanges: Sequence[Exchange] = ()) -> Timeline:
         """A trajectory to look at, also one that is still running. exchanges: see `sdp.timeline`."""
         return timeline(trajectory, exchanges)

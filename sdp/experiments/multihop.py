@@ -51,6 +51,11 @@ class Setup(Questions, Benchmark):
             "gold_seen": recall(seen, question.gold) if question.gold else None,
         }  # fmt: skip
 
+    def expert_actions(self, task: str) -> int | None:
+        """A finding from each gold paragraph, and the answer; None where nobody annotated them."""
+        gold = self.world().hidden(self.world().named(task)).gold
+        return len(gold) + 1 if gold else None
+
     def shown(self, trajectory: Trajectory, exchanges: Sequence[Exchange] = ()) -> Timeline:
         """The steps, and the answer that would have been right."""
         question, kept = self._hidden(trajectory), self.result(trajectory)

@@ -70,6 +70,10 @@ class Setup(Benchmark):
         with rules.oracle({PLAN.name: knows.plan, ACT.name: knows.act, JUDGE.name: judge}):
             return super().episode(task, ledger, watch)
 
+    def expert_actions(self, task: str) -> int | None:
+        """The length of the gold path."""
+        return len(gold(self.data, self.simplification, task))
+
     def score(self, trajectory: Trajectory) -> float:
         """The last score of the episode over 100; of a task that failed, the one before (SwiftSage's rule)."""
         return last_score(trajectory) / FULL

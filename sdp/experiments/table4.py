@@ -16,10 +16,11 @@ from lab.machine.faults import MissingData
 from lab.machine.paths import official_data
 from lab.results import tables
 from lab.results.exports import readable
-from lab.results.statistics import bootstrap_mean, wilson
+from lab.results.statistics import bootstrap_mean
 from lab.runs import collecting, recordings
 from sdp.adapters.scienceworld.adapter import UNKNOWN
 from sdp.adapters.scienceworld.prompts import GRAINS
+from sdp.anatomy import score_by_replans
 from sdp.experiments import benchmark, table6
 from sdp.experiments.benchmark import Results
 from sdp.experiments.scienceworld import Setup, length_of
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 GROUPS = {length.capitalize(): length for length in LENGTHS} | {"Overall": ""}
-MOST_REPLANS = 3  # so many and more are counted together
 PUBLISHED = "scienceworld/swiftsage_published_scores.csv"
 
 
@@ -148,16 +148,11 @@ def by_replans(run: Results[Setup]) -> pd.DataFrame:
     """Figure 3b: the score in percent, and the share of episodes at 100, by the number of replans."""
     import pandas as pd
 
-    groups: dict[int, list[float]] = {}
-    for trajectory in run.trajectories:
-        groups.setdefault(min(trajectory.replans, MOST_REPLANS), []).append(run.scores[trajectory.task])
-    lines = []
-    for count, scores in sorted(groups.items()):
-        solved = wilson(sum(score == 1 for score in scores), len(scores))
-        label = f"{count} or more" if count == MOST_REPLANS else str(count)
-        lines.append((label, len(scores), 100 * mean(scores), *(100 * end for end in solved)))
-    columns = ["replans", "n", "score", "at 100, %", "low", "high"]
-    return pd.DataFrame(lines, columns=columns).assign(evidence=run.evidence, backbone=run.backbone)
+    solved = {task: float(score == 1) for task, score in run.scores.items()}
+    score, at_100 = (score_by_replans(run.trajectories, scores) for scores in (run.scores, solved))
+    table = pd.DataFrame({"replans": score["of"], "n": score["denominator"], "score": 100 * score["share"]})
+    table[["at 100, %", "low", "high"]] = 100 * at_100[["share", "low", "high"]]
+    return table[table["n"] > 0].assign(evidence=run.evidence, backbone=run.backbone)
 
 
 def aloud(trajectory: Trajectory) -> pd.DataFrame:

@@ -14,12 +14,13 @@ from lab.models.backbone import Ledger
 from lab.models.engines import parse
 from lab.results import tables
 from lab.results.outcomes import Judged, Score
-from lab.results.statistics import compare, holm, smallest_difference, wilson
+from lab.results.statistics import compare, holm, smallest_difference
 from lab.results.verdicts import FEWEST, direction_verdict
 from lab.runs import collecting, experiment, recordings
 from lab.runs.experiment import BadSetting, Experiment
 from lab.runs.run import Episode
 from lab.viewer.timeline import Exchange, Timeline
+from sdp.anatomy import evidence_never_shown
 from sdp.experiments import multihop
 from sdp.placebo import rejected
 from sdp.trajectory import Trajectory
@@ -256,20 +257,21 @@ def anatomy(results: Results) -> pd.DataFrame:
 
     lines = []
     for dataset, name in results.parts:
-        played = [episode.result for episode in results.of(dataset, name).values() if not episode.failed]
-        if name not in VARIANTS or not played:
+        kept = {question: one.result for question, one in results.of(dataset, name).items() if not one.failed}
+        if name not in VARIANTS or not kept:
             continue
+        played = [*kept.values()]
         attempts = [attempt for one in played for attempt in one["trajectory"]["attempts"]]
-        failures = [one for one in played if not one["em"] and one["gold_seen"] is not None]
-        unseen = sum(one["gold_seen"] < 1 for one in failures)
-        share = wilson(unseen, len(failures)) if failures else None
+        scores, shown = ({question: one[what] for question, one in kept.items()} for what in ("em", "gold_seen"))
+        (lost,) = evidence_never_shown(scores, shown).to_dict("records")
         lines.append(
             {"dataset": dataset, "method": name, "n": len(played), "calls": mean(results, dataset, name, "calls"),
              "attempts": len(attempts) / len(played),
              "rejected, %": 100 * sum(attempt["k"] == 0 for attempt in attempts) / max(len(attempts), 1),
              "replans": sum(one["replans"] for one in played), "forced": sum(one["forced"] for one in played),
-             "failures": len(failures), "evidence never shown": unseen,
-             "share, %": f"{100 * share.value:.0f} [{100 * share.low:.0f}, {100 * share.high:.0f}]" if share else ""}
+             "failures": lost["denominator"], "evidence never shown": lost["numerator"],
+             "share, %": "{:.0f} [{:.0f}, {:.0f}]".format(*(100 * lost[end] for end in ("share", "low", "high")))
+             if lost["denominator"] else ""}
         )  # fmt: skip
     return pd.DataFrame(lines).assign(evidence=results.evidence, backbone=results.backbone)
 

@@ -1,7 +1,8 @@
-"""Pictures of trajectories: all attempts as a chart, one run plan by plan, and the idea of the method."""
+"""Pictures of trajectories: all attempts as a chart, one run plan by plan, the idea, and the anatomy of many."""
 
+from sdp.plots.anatomy import draw_anatomy
 from sdp.plots.idea import draw_idea
 from sdp.plots.run import draw_run
 from sdp.plots.trajectory import draw_trajectory
 
-__all__ = ["draw_idea", "draw_run", "draw_trajectory"]
+__all__ = ["draw_anatomy", "draw_idea", "draw_run", "draw_trajectory"]

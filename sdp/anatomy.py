@@ -1,0 +1,215 @@
+"""Anatomy of trajectories (§4.2, Figure 3): what certified trajectories show beyond a score, as tables of shares.
+
+Each function takes the trajectories of some episodes and returns a table with the columns of COLUMNS, a row a share:
+`of` says what it is a share of, `share` is numerator / denominator, in [0, 1]; NaN where there is nothing to count.
+What is right is the benchmark's score of the episode, 1 for right, and not what the trajectory claims of itself.
+
+The 95 % interval is Wilson's for a proportion of episodes. Steps of one episode are not independent, and means of
+fractions are no proportions: these have a bootstrap over episodes. Where all steps agree, a bootstrap would be certain;
+such a row has the interval that it would have if each episode had one step. `interval` names which of these it is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lab.results.statistics import Interval, cluster_bootstrap, wilson
+from sdp.ablation import certified_at_once
+from sdp.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ["of", "numerator", "denominator", "share", "low", "high", "interval"]
+WILSON, OF_EPISODES, BOOTSTRAP = "Wilson", "Wilson, of episodes", "bootstrap over episodes"
+CASCADE = "k ≥ 2"
+ALL, STALLED = "all failed episodes", "goal not certified"
+CERTIFIED, FORCED, NEITHER, AGREEMENT = "goal certified", "answer forced", "neither", "agreement"
+NOTHING = Interval(*[float("nan")] * 3)
+NO_PLAN, UNKNOWN = "no usable plan", "no kind stated"
+ACTIONS, TO_GOAL, EXPERT = "actions taken", "actions taken, goal certified", "the expert's actions"
+
+
+def cascade_depth(trajectories: Iterable[Trajectory]) -> pd.DataFrame:
+    """Certifying actions by their cascade depth k, a row a depth, and last those with k ≥ 2 (Figure 3a).
+
+    A predicate that was passed by force (A.4) was not certified.
+    """
+    depths = [
+        (trajectory.task, step.k)
+        for trajectory in trajectories
+        for step in trajectory.transitions
+        if not trajectory.attempts[step.attempt].forced
+    ]
+    tasks, ks = [task for task, _ in depths], [k for _, k in depths]
+    rows = [_share(f"k = {depth}", [k == depth for k in ks], tasks) for depth in range(1, max(ks, default=1) + 1)]
+    return _table([*rows, _share(CASCADE, [k >= 2 for k in ks], tasks)])
+
+
+def score_by_replans(trajectories: Iterable[Trajectory], scores: Mapping[str, float], most: int = 3) -> pd.DataFrame:
+    """The mean score of the episodes with as many Replans, a row a number; `most` and more are one (Figure 3b).
+
+    Raises ValueError for a trajectory without a score.
+    """
+    groups: dict[int, list[tuple[Trajectory, float]]] = {}
+    for trajectory, score in _scored(trajectories, scores):
+        groups.setdefault(min(trajectory.replans, most), []).append((trajectory, score))
+    names = [*(f"{count} replan{'s' * (count != 1)}" for count in range(most)), f"{most}+ replans"]
+    return _table(_mean(of, groups.get(count, [])) for count, of in enumerate(names))
+
+
+def progress_of_failures(
+    trajectories: Iterable[Trajectory], scores: Mapping[str, float], kind: str = ""
+) -> pd.DataFrame:
+    """The certified share of the last plan, as a mean over failed episodes, whose sum is the numerator (Figure 3c).
+
+    Rows: all failed episodes; those without the goal certified, since one that is wrong with it has a share of 1; and
+    all of them by the length of the plan. kind: count predicates of this kind alone, such as hops. An episode without
+    a predicate of it has certified none. Raises ValueError for a trajectory without a score.
+    """
+    failed = [trajectory for trajectory, score in _scored(trajectories, scores) if score < 1]
+    lengths: dict[int, list[Trajectory]] = {}
+    for trajectory in failed:
+        lengths.setdefault(_certified(trajectory, kind)[1], []).append(trajectory)
+    groups = {ALL: failed, STALLED: [each for each in failed if not each.reached_goal]}
+    unit = f"{kind}s" if kind else "predicates"
+    groups |= {f"failed, {length} {unit}": lengths[length] for length in sorted(lengths)}
+    shares = {of: [(each, _fraction(*_certified(each, kind))) for each in group] for of, group in groups.items()}
+    return _table(_mean(of, values) for of, values in shares.items())
+
+
+def calibration(trajectories: Iterable[Trajectory], scores: Mapping[str, float]) -> pd.DataFrame:
+    """How often the answer is right where the goal was certified, where an answer was forced, and where neither was;
+    and how often certification and the benchmark agree, over all episodes (Figure 3d).
+
+    The numerators and what is left of the denominators are the table of certified against right.
+    Raises ValueError for a trajectory without a score.
+    """
+    judged = [(trajectory, score >= 1) for trajectory, score in _scored(trajectories, scores)]
+    groups: dict[str, list[tuple[Trajectory, bool]]] = {CERTIFIED: [], FORCED: [], NEITHER: []}
+    for trajectory, right in judged:
+        forced = trajectory.forced is not None and trajectory.forced.action is not None
+        groups[CERTIFIED if trajectory.reached_goal else FORCED if forced else NEITHER].append((trajectory, right))
+    groups[AGREEMENT] = [(trajectory, trajectory.reached_goal == right) for trajectory, right in judged]
+    return _table(_mean(of, values) for of, values in groups.items())
+
+
+def stalls(trajectories: Iterable[Trajectory], scores: Mapping[str, float], kind: str = "") -> pd.DataFrame:
+    """Failed episodes by the kind of the predicate at the head of the plan when they ended, the most frequent first.
+
+    An episode that failed with its goal certified has stalled nowhere. kind: tell predicates of this kind apart by
+    their number in the plan, such as "hop 2". Raises ValueError for a trajectory without a score.
+    """
+    failed = [(one.task, stall(one, kind)) for one, score in _scored(trajectories, scores) if score < 1]
+    tasks = [task for task, _ in failed]
+    places = [place for place, _ in Counter(sorted(place for _, place in failed)).most_common()]
+    return _table(_share(place, [place == other for _, other in failed], tasks) for place in places)
+
+
+def stall(trajectory: Trajectory, kind: str = "") -> str:
+    """The kind of the predicate that was not certified when the episode ended, or why there is none.
+
+    kind: see `stalls`.
+    """
+    if trajectory.reached_goal:
+        return CERTIFIED
+    rest = trajectory.plans[-1].predicates[trajectory.certified :]
+    if not rest or not trajectory.attempts:
+        return NO_PLAN
+    number = f" {_certified(trajectory, kind)[0] + 1}" if kind and rest[0].kind == kind else ""
+    return f"{rest[0].kind or UNKNOWN}{number}"
+
+
+def compression(trajectories: Iterable[Trajectory], expert: Mapping[str, int] | None = None) -> pd.DataFrame:
+    """Predicates of first plans, the goal included, over actions, in all episodes together: below 1 a plan is shorter.
+
+    Rows: the actions that were taken; the same where the goal was certified, since a stuck episode acts on to its cap;
+    those of the expert, where it is known how many. It is a ratio, and can exceed 1.
+    expert: task -> number of actions. Episodes without any action are left out.
+    """
+    planned = [(each, len(each.plans[0].predicates)) for each in trajectories]
+    taken = [(each, length, sum(a.action is not None for a in each.attempts)) for each, length in planned]
+    known = [(each, length, expert[each.task]) for each, length in planned if expert and each.task in expert]
+    groups = {ACTIONS: taken, TO_GOAL: [one for one in taken if one[0].reached_goal], EXPERT: known}
+    return _table(_ratio(of, counts) for of, counts in groups.items())
+
+
+def rejected_first(trajectories: Iterable[Trajectory]) -> pd.DataFrame:
+    """The share of certified steps that needed a rejection before: 1 - action fidelity of all steps together."""
+    steps = [(each.task, not at_once) for each in trajectories for at_once in certified_at_once(each)]
+    return _table([_share("certified steps", [needed for _, needed in steps], [task for task, _ in steps])])
+
+
+def evidence_never_shown(scores: Mapping[str, float], shown: Mapping[str, float | None]) -> pd.DataFrame:
+    """The share of failed episodes in which some of the gold evidence was never retrieved (§4.1: retrieval failures).
+
+    shown: task -> share of the gold evidence that the episode was shown; None where nobody annotated it, and the
+    episode is left out.
+    """
+    known = {task: found for task, found in shown.items() if found is not None and scores[task] < 1}
+    return _table([_share("failed episodes", [found < 1 for found in known.values()], list(known))])
+
+
+def _certified(trajectory: Trajectory, kind: str) -> tuple[int, int]:
+    """Predicates of a kind in the last plan that are certified, and all of them; of all kinds for ""."""
+    counted = [not kind or predicate.kind == kind for predicate in trajectory.plans[-1].predicates]
+    return sum(counted[: trajectory.certified]), sum(counted)
+
+
+def _fraction(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
+
+
+def _scored(trajectories: Iterable[Trajectory], scores: Mapping[str, float]) -> list[tuple[Trajectory, float]]:
+    played = list(trajectories)
+    if missing := [each.task for each in played if each.task not in scores]:
+        raise ValueError(f"no score of {missing[0]}; give the scores of the run that the trajectories are from")
+    return [(each, scores[each.task]) for each in played]
+
+
+def _mean(of: str, values: Sequence[tuple[Trajectory, float]]) -> dict[str, Any]:
+    return _share(of, [value for _, value in values], [trajectory.task for trajectory, _ in values])
+
+
+def _ratio(of: str, counts: Iterable[tuple[Trajectory, int, int]]) -> dict[str, Any]:
+    """Total of the first counts over that of the second. counts: (episode, first, second)."""
+    counts = [count for count in counts if count[2]]
+    # A value for each unit of the second count, so that the mean over units is the ratio of the totals.
+    units = [(each.task, first / second) for each, first, second in counts for _ in range(second)]
+    tasks, values = [task for task, _ in units], [value for _, value in units]
+    return _row(of, sum(first for _, first, _ in counts), len(units), _bootstrap(values, tasks))
+
+
+def _share(of: str, values: Sequence[float], tasks: Sequence[str]) -> dict[str, Any]:
+    """The mean of values in [0, 1]. tasks: of each value, the episode that it comes from."""
+    return _row(of, sum(values), len(values), _interval(values, tasks))
+
+
+def _row(of: str, numerator: float, denominator: int, interval: tuple[Interval, str]) -> dict[str, Any]:
+    return dict(zip(COLUMNS, (of, numerator, denominator, *interval[0], interval[1]), strict=True))
+
+
+def _interval(values: Sequence[float], tasks: Sequence[str]) -> tuple[Interval, str]:
+    episodes, distinct = len(set(tasks)), set(values)
+    if values and distinct <= {0, 1} and episodes == len(values):
+        return wilson(int(sum(values)), episodes), WILSON
+    if distinct in ({0}, {1}):
+        # Steps of an episode count as one: at worst they all go together.
+        return wilson(episodes * int(values[0]), episodes), OF_EPISODES
+    return _bootstrap(values, tasks)
+
+
+def _bootstrap(values: Sequence[float], tasks: Sequence[str]) -> tuple[Interval, str]:
+    """Without bounds where there is one episode alone, which says nothing of others."""
+    if not values:
+        return NOTHING, ""
+    found = cluster_bootstrap([float(value) for value in values], tasks)
+    return (found, BOOTSTRAP) if len(set(tasks)) > 1 else (NOTHING._replace(value=found.value), "")
+
+
+def _table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(list(rows), columns=COLUMNS)

@@ -1,0 +1,207 @@
+"""Figure 3: the anatomy of trajectories on several benchmarks, beside what the paper's text reads off its panels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lab.machine import progress
+from lab.machine.faults import MissingData
+from lab.results import tables
+from sdp import anatomy
+from sdp.adapters.multihop.adapter import HOP
+from sdp.experiments import multihop, table5, table6, travelplanner
+from sdp.experiments.benchmark import Benchmark, Results
+from sdp.plots import draw_anatomy
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+Runs = Mapping[str, Results[Any]]
+CASCADE, REPLANS, PROGRESS, CALIBRATION = "cascade depth", "score by replans", "progress of failures", "calibration"
+STALLS, COMPRESSION, REJECTIONS, EVIDENCE = "stalls", "compression", "rejections", "evidence"
+# The paper has progress as a share of the plan, and on questions of the hops.
+COUNTED = {"HotpotQA": HOP, "MuSiQue": HOP}
+# What `sdp.anatomy` says of a run.
+PARTS: dict[str, Callable[[str, Results[Any]], pd.DataFrame]] = {
+    CASCADE: lambda name, run: anatomy.cascade_depth(run.trajectories),
+    REPLANS: lambda name, run: anatomy.score_by_replans(run.trajectories, run.scores),
+    PROGRESS: lambda name, run: anatomy.progress_of_failures(run.trajectories, run.scores, COUNTED.get(name, "")),
+    CALIBRATION: lambda name, run: anatomy.calibration(run.trajectories, run.scores),
+    STALLS: lambda name, run: anatomy.stalls(run.trajectories, run.scores, COUNTED.get(name, "")),
+    COMPRESSION: lambda name, run: anatomy.compression(run.trajectories, _expert_actions(run)),
+    REJECTIONS: lambda name, run: anatomy.rejected_first(run.trajectories),
+    EVIDENCE: lambda name, run: anatomy.evidence_never_shown(run.scores, _evidence_shown(run)),
+}
+
+
+class Reading(NamedTuple):
+    """A row of a part of the anatomy that stands beside the paper's text. published: benchmark -> its metric there."""
+
+    part: str
+    of: str
+    published: Mapping[str, str]
+
+
+PRECISION = "right where the goal was certified, %"
+READINGS = {
+    "cascades: certifying actions with k ≥ 2, %": Reading(
+        CASCADE, anatomy.CASCADE,
+        {name: f"(a) cascade rate {name}" for name in ("TravelPlanner", "ScienceWorld")},
+    ),
+    "certified in failed episodes, % of the plan or the hops": Reading(
+        PROGRESS, anatomy.ALL,
+        {"TravelPlanner": "(c) certified plan fraction, failed TravelPlanner runs",
+         "MuSiQue": "(c) certified hop fraction, failed MuSiQue runs"},
+    ),
+    "certified in failed episodes without the goal certified, %": Reading(PROGRESS, anatomy.STALLED, {}),
+    "goal certified = answer right, %": Reading(
+        CALIBRATION, anatomy.AGREEMENT,
+        {name: f"(d) goal certification agrees with correct answer, {name}" for name in COUNTED},
+    ),
+    PRECISION: Reading(CALIBRATION, anatomy.CERTIFIED, {}),
+    "right where the answer was forced, %": Reading(
+        CALIBRATION, anatomy.FORCED, {name: f"(d) forced finalization precision, {name}" for name in COUNTED}
+    ),
+    "certified steps that needed a rejection, %": Reading(REJECTIONS, "certified steps", {}),
+    "failures whose evidence was never all shown, %": Reading(
+        EVIDENCE, "failed episodes", {"MuSiQue": "MuSiQue failures due to retrieval"}
+    ),
+    "predicates of the first plan / the expert's actions, %": Reading(
+        COMPRESSION, anatomy.EXPERT, {"ScienceWorld": "boil water: predicates in LLM plan / oracle actions"}
+    ),
+}  # fmt: skip
+
+
+def collect(setups: Mapping[str, Benchmark], workers: int = 0, cluster: str = "") -> Runs:
+    """Run the full loop on each benchmark, by its name in the paper; a recording gives those that it was made on.
+
+    Raises what `sdp.experiments.table6.collect` raises.
+    """
+    return {one.benchmark: one.full for one in table6.collect(setups, workers, cluster, ablations=())}
+
+
+def recorded(names: Sequence[str] = (), workers: int = 0, cluster: str = "") -> list[Runs]:
+    """The runs of real models that were recorded, by default all; those whose official data is not here are left out.
+
+    names: of recordings of SDP on TravelPlanner or of Table 5. Raises ValueError for a recording of something else.
+    """
+    found, missing = list[Runs](), dict[str, MissingData]()
+    for name in names or [*travelplanner.Setup.recorded(), *table5.Setup.recorded()]:
+        engine = f"replay:{name}"
+        setups: dict[str, Benchmark] = {
+            "TravelPlanner": travelplanner.Setup(engine=engine),
+            "HotpotQA": multihop.HotpotQA(engine=engine),
+            "MuSiQue": multihop.MuSiQue(engine=engine),
+        }
+        try:
+            found.append(collect(setups, workers, cluster))
+        except MissingData as error:
+            missing[name] = error
+    if missing:
+        progress.say(f"Left out: {', '.join(missing)}. {next(iter(missing.values()))}")
+    return found
+
+
+def by_validator(
+    setups: Mapping[str, Benchmark], engines: Sequence[str], workers: int = 0, cluster: str = ""
+) -> pd.DataFrame:
+    """The readings of calibration on the same tasks, answered by each engine: a results table as that of `rows`."""
+    import pandas as pd
+
+    several = [
+        collect({name: setup.answered_by(by) for name, setup in setups.items()}, workers, cluster) for by in engines
+    ]
+    found = [rows(shares(runs, [CALIBRATION]), runs) for runs in several]
+    return pd.concat(found, ignore_index=True) if found else tables.table([])
+
+
+def shares(runs: Runs, parts: Sequence[str] = tuple(PARTS)) -> pd.DataFrame:
+    """The anatomy: the columns of `sdp.anatomy`, shares in percent, and with them evidence and backbone.
+
+    part: of PARTS, by default all. benchmark: whose episodes; those that the agent failed have no trajectory, and are
+    in none of the shares.
+    """
+    import pandas as pd
+
+    found = [
+        made.assign(part=part, benchmark=name, evidence=run.evidence, backbone=run.backbone)
+        for part in parts
+        for name, run in runs.items()
+        if len(made := PARTS[part](name, run))
+    ]
+    whole = pd.concat(found, ignore_index=True)
+    whole[["share", "low", "high"]] *= 100
+    return whole[["part", "benchmark", *anatomy.COLUMNS, "evidence", "backbone"]]
+
+
+def table(whole: pd.DataFrame, part: str) -> pd.DataFrame:
+    """A part of the anatomy for reading, numerator and denominator in one column. part: of PARTS."""
+    found = whole[(whole["part"] == part) & (whole["denominator"] > 0)]
+    pairs = zip(found["numerator"], found["denominator"], strict=True)
+    found = found.assign(counted=[f"{round(top, 2):g} of {below:g}" for top, below in pairs])
+    return found[["benchmark", "of", "counted", "share", "low", "high", "interval", "evidence", "backbone"]]
+
+
+def rows(whole: pd.DataFrame, runs: Runs) -> pd.DataFrame:
+    """What the paper's text reads off Figure 3, as a results table: a method a reading, a metric a benchmark.
+
+    n: what a share is taken of, steps or episodes. A share of nothing has no row.
+    """
+    found = whole.set_index(["part", "of", "benchmark"]).sort_index()
+    made = []
+    for name, reading in READINGS.items():
+        for benchmark, run in runs.items():
+            key = (reading.part, reading.of, benchmark)
+            if key in found.index and (one := found.loc[key])["denominator"]:
+                made.append(
+                    tables.row(
+                        name, run.backbone, benchmark, one["share"], evidence=run.evidence,
+                        source=f"this run, {run.setup.data} data", n=int(one["denominator"]),
+                        interval=(one["low"], one["high"]), outcomes=run.outcomes(),
+                    )
+                )  # fmt: skip
+    return tables.table(made)
+
+
+def published() -> pd.DataFrame:
+    """The same as the paper's text has it, each with its part and row of the anatomy, to be drawn beside ours."""
+    import pandas as pd
+
+    text = tables.published("Figure 3 text readings", "sdp").set_index("metric")
+    return pd.DataFrame(
+        text.loc[metric].to_dict() | {"method": name, "metric": benchmark, "part": reading.part, "of": reading.of}
+        for name, reading in READINGS.items()
+        for benchmark, metric in reading.published.items()
+    )
+
+
+def layout(measured: pd.DataFrame) -> pd.DataFrame:
+    """The readings in rows and the paper's benchmarks in columns, published beside measured."""
+    import pandas as pd
+
+    both = pd.concat([published(), measured], ignore_index=True)
+    order = list(READINGS)
+    both = both.sort_values("method", key=lambda names: names.map(order.index), kind="stable")
+    columns = [name for name in table6.BENCHMARKS if name in set(both["metric"])]
+    return tables.side_by_side(both, columns).rename(columns={"method": "reading"})
+
+
+def draw(whole: pd.DataFrame) -> Figure:
+    """The four panels, with what the paper's text says of them."""
+    depth, replans, progress, calibration = (
+        whole[whole["part"] == part] for part in (CASCADE, REPLANS, PROGRESS, CALIBRATION)
+    )
+    return draw_anatomy(depth, replans, progress, calibration, published(), list(table6.BENCHMARKS))
+
+
+def _expert_actions(run: Results[Any]) -> dict[str, int]:
+    known = ((task, run.setup.expert_actions(task)) for task in run.episodes)
+    return {task: count for task, count in known if count is not None}
+
+
+def _evidence_shown(run: Results[Any]) -> dict[str, float | None]:
+    """Task -> share of the gold evidence shown, of the episodes that did not fail, on benchmarks that keep it."""
+    played = ((task, episode.result) for task, episode in run.episodes.items() if not episode.failed)
+    return {task: kept["gold_seen"] for task, kept in played if "gold_seen" in kept}
