@@ -1,7 +1,7 @@
 """AssistantBench's official `question_scorer`: a predicted text against the gold one.
 
-Every rule is followed, those that surprise too (marked as quirks): 72 input-output pairs of the official program and the
-published scores of six systems come out. What would make that program stop is an `Unscorable` here.
+Every rule is followed, those that surprise too (marked as quirks): 72 recorded scores of the official program and
+the published scores of six systems come out. What would make that program stop is an `Unscorable` here.
 Source: Yoran et al. 2024, §3.3; the evaluator of the package browsergym-assistantbench 0.14.3.
 """
 

@@ -1,7 +1,7 @@
 """The file that AssistantBench's leaderboard takes for the test split: JSON lines of `id` and `answer`.
 
-So does browsergym-assistantbench 0.14.3 write it, whose README says to upload it: one line for each task, an empty answer
-where there is none. Source: huggingface.co/spaces/AssistantBench/leaderboard.
+So does browsergym-assistantbench 0.14.3 write it, whose README says to upload it: one line for each task, an empty
+answer where there is none. Source: huggingface.co/spaces/AssistantBench/leaderboard.
 """
 
 from __future__ import annotations

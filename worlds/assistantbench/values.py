@@ -23,8 +23,9 @@ PUNCTUATION = str.maketrans("", "", string.punctuation)
 def number_of(value: Any, area: str = AREA) -> tuple[Any, bool]:
     """A value as a float where it is or says a number, else as it is; and whether it may be used as a number.
 
-    area: a unit that is dropped, too; inside objects there is none. Quirk: every comma becomes a decimal point, so "1,010" is 1.01 and "1,010,000" no number at all. Quirk: what is no
-    string and no whole number, such as a list, passes as a number.
+    area: a unit that is dropped, too; inside objects there is none. Quirk: every comma becomes a decimal point, so
+    "1,010" is 1.01 and "1,010,000" no number at all. Quirk: what is no string and no whole number, such as a list,
+    passes as a number.
     """
     if isinstance(value, str):
         text = value
@@ -124,8 +125,10 @@ def object_score(said: Mapping[str, Any], right: Mapping[str, Any]) -> float:
 
 
 def _agreement(asked: Mapping[str, Any], there: Mapping[str, Any], score: Callable[[str], float]) -> float:
-    """The mean over the keys that are asked for. Raises ValueError for an object without keys."""
-    found = [score(key) if key in there else 0.0 for key in asked.keys()]
+    """The mean over the keys that are asked for. Raises ValueError for an object without keys, TypeError for none."""
+    if not isinstance(asked, Mapping) or not isinstance(there, Mapping):
+        raise TypeError("only objects can be compared with objects")
+    found = [score(key) if key in there else 0.0 for key in asked]
     if not found:
         raise ValueError("an object without keys cannot be scored")
     return sum(found) / len(found)
