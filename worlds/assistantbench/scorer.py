@@ -84,10 +84,9 @@ def question_scorer(prediction: str, gold: str) -> Score:
     try:
         said = cleaned(parsed(prediction), kind)
         has_answer = float(answers(said))
-        # An empty prediction, and several items where a number is asked for: 0 without a look.
-        if (said_length := length(said)) == 0 or (kind == "number" and isinstance(said, list) and said_length > 1):
-            return Score(0.0, has_answer)
-        return Score(compared(said, right, kind), has_answer)
+        empty = isinstance(said, str | list | dict) and not said
+        several = kind == "number" and isinstance(said, list) and len(said) > 1
+        return Score(0.0 if empty or several else compared(said, right, kind), has_answer)
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
         raise Unscorable(
             f"the official scorer fails on {prediction[:80]!r} against a {kind} answer ({error}); hand in a number or "
@@ -160,10 +159,6 @@ def is_nan(value: Any) -> bool:
     while isinstance(value, list) and len(value) == 1:
         value = value[0]
     return isinstance(value, float) and value != value
-
-
-def length(said: Any) -> int | None:
-    return len(said) if hasattr(type(said), "__len__") else None
 
 
 def compared(said: Any, right: Any, kind: Kind) -> float:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from random import Random
 from typing import Literal, get_args
 
@@ -97,10 +98,8 @@ def faulty(
     content: of the sound page. rewritten: makes it anew, of a date and of what it says of its entities.
     """
     host = HOSTS[fault]
-    path = (
-        f"{OLD_YEAR}/{slug(sound.title)}" if fault == "outdated" else f"{rng.randrange(10**6):06}/{slug(sound.title)}"
-    )
-    own = Resource(f"http://{host}/{path}", sound.title, sound.text, fault=fault, of=sound.url)
+    folder = str(OLD_YEAR) if fault == "outdated" else f"{rng.randrange(10**6):06}"
+    own = Resource(f"http://{host}/{folder}/{slug(sound.title)}", sound.title, sound.text, fault=fault, of=sound.url)
     if fault in ("redirect", "redirect away", "redirect inside", "loop"):
         to = {"redirect": sound.url, "redirect away": AWAY, "loop": f"{own.url}?again"}.get(fault) or rng.choice(INSIDE)
         return replace(own, location=to)
@@ -109,7 +108,7 @@ def faulty(
         injection = rng.choice(INJECTIONS[fault]).format(lure=lure)
         return page(own, replace(content, lines=(*content.lines, injection)), host, lure)
     if fault == "outdated":
-        old = rewritten(f"{1 + rng.randrange(28)} December {OLD_YEAR}", lambda number: aged(seed, number, rng))
+        old = rewritten(f"{1 + rng.randrange(28)} December {OLD_YEAR}", cache(lambda number: aged(seed, number, rng)))
         lines = (f"As of the end of {OLD_YEAR}: {old.lines[0]}", *old.lines[1:])
         return page(own, replace(old, lines=lines, rows=old.rows[: -max(1, len(old.rows) // 5)]), host)
     if fault == "duplicate":

@@ -47,13 +47,8 @@ class Serper:
     def __init__(
         self, key: str = "", search: str = SEARCH, scrape: str = SCRAPE, seconds: float = SECONDS, pause: float = 2.0
     ) -> None:
-        """key: by default SERPER_API_KEY's. search, scrape: addresses. pause: seconds before another try, growing.
-
-        Raises Unavailable if there is no key.
-        """
+        """key: by default SERPER_API_KEY's. search, scrape: addresses. pause: seconds before another try, growing."""
         self._key = key or os.environ.get(KEY, "").strip()
-        if not self._key:
-            raise Unavailable(f"searching the web needs a key of serper.dev: export {KEY}=…, or use data='made'")
         self.addresses = {"search": search, "scrape": scrape}
         self.seconds, self.pause = seconds, pause
 
@@ -82,6 +77,8 @@ class Serper:
 
     def _ask(self, verb: str, body: dict[str, Any]) -> dict[str, Any]:
         """What the service answers. Raises Refused; Unavailable for the key; WorldDied where tries were in vain."""
+        if not self._key:
+            raise Unavailable(f"searching the web needs a key of serper.dev: export {KEY}=…, or use data='made'")
         problem = ""
         for turn in range(TRIES):
             time.sleep(self.pause * turn)
@@ -90,9 +87,8 @@ class Serper:
             except HTTPError as error:
                 problem = f"{error.code} {message(error)}"
                 if error.code in (401, 403) or "credit" in problem.lower():
-                    raise Unavailable(
-                        f"Serper refuses the key in {KEY} ({problem}); check it and its credits"
-                    ) from None
+                    told = f"Serper refuses the key in {KEY} ({problem}); check it and its credits"
+                    raise Unavailable(told) from None
                 if error.code != 429 and (error.code < 500 or verb == "scrape"):
                     raise Refused(problem) from None
             except (OSError, HTTPException, ValueError) as error:

@@ -10,6 +10,7 @@ from itertools import cycle, islice
 from random import Random
 
 from worlds.encyclopedia.layout import kind_of
+from worlds.encyclopedia.names import title
 from worlds.multihop.questions import Paragraph
 from worlds.multihop.retriever import Retriever
 from worlds.multihop.stored import indexed
@@ -60,21 +61,22 @@ class Site:
 
     def article_url(self, number: int) -> str:
         """Where an entity's own page is."""
-        return address(ENCYCLOPEDIA, "wiki", article(self.seed, number, "").title)
+        return address(ENCYCLOPEDIA, "wiki", title(self.seed, number))
 
     def search(self, query: str, num: int = HITS, page: int = 1) -> list[Hit]:
         """The best pages by title and BM25, faulty ones among them, as a search engine has seen them once."""
-        found = self._retriever.search(query, num * page)[num * (page - 1) :]
-        ordered = list(self.resources.values())
-        hits = [ordered[one.number] for one in found]
-        return [
-            Hit(one.title, one.url, snippet(one.text, query), rank)
-            for rank, one in enumerate(hits, num * (page - 1) + 1)
-        ]
+        first = num * (page - 1)
+        found = self._retriever.search(query, num * page)[first:]
+        hits = [self._ordered[one.number] for one in found]
+        return [Hit(one.title, one.url, snippet(one.text, query), rank) for rank, one in enumerate(hits, first + 1)]
+
+    @cached_property
+    def _ordered(self) -> list[Resource]:
+        return list(self.resources.values())
 
     @cached_property
     def _retriever(self) -> Retriever:
-        texts = [Paragraph(one.title, one.text) for one in self.resources.values()]
+        texts = [Paragraph(one.title, one.text) for one in self._ordered]
         return indexed(["web", sha256(repr(texts).encode()).hexdigest()], lambda: texts)
 
     def _articles(self) -> Iterator[Resource]:
