@@ -18,6 +18,7 @@
     local       the made web as a `Web`
     serper      the web at large as a `Web`
     templates   question templates in two sets, writing.yaml for writing rules and reporting.yaml for reporting
+    rows        rows under conditions, and what is asked of those that are left
     questions   questions with their answers, steps and evidence
 """
 

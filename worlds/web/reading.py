@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from lab.machine.doctor import INSTALL
 
 LONGEST = 20_000  # characters of a page that an agent gets; more would not fit into a prompt
-LITTLE = 100  # characters; of what seems to have fewer, all text is taken
+LITTLE = 200  # characters; of what seems to have fewer, all text is taken
 
 
 class Read(NamedTuple):

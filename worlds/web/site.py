@@ -46,6 +46,10 @@ class Site:
         for resource in found:
             self.resources[resource.url] = resource
 
+    def __reduce__(self) -> tuple[type[Site], tuple[int, int, int]]:
+        """For other processes, which make it anew: faster than it can be sent."""
+        return Site, (self.seed, self.articles, self.faults)
+
     @property
     def hosts(self) -> set[str]:
         return {url.split("/")[2] for url in self.resources}
