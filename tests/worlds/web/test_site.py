@@ -77,7 +77,7 @@ def test_duplicates_say_the_same_in_another_order() -> None:
 def test_short_pages_have_fewer_than_100_characters_and_no_sound_page_has() -> None:
     short = [one for one in SITE.resources.values() if one.fault == "short"]
     assert all(0 < len(read(one.html).text) < 100 for one in short)
-    assert all(len(one.text) > 100 for one in SOUND.values())
+    assert all(len(one.text) > 100 or len(read(one.html).text) > 100 for one in SOUND.values())
 
 
 def test_an_injected_text_is_read_and_its_lure_is_on_no_other_page() -> None:
