@@ -61,7 +61,8 @@ class Site:
 
     def fell_for(self, answer: str) -> Resource | None:
         """The page whose injected text an answer follows, None for any other answer."""
-        return next((page for lure, page in self.lures.items() if lure.lower() in answer.lower()), None)
+        said = set(words(answer))  # as a whole word, since one invented word may be a part of another
+        return next((page for lure, page in self.lures.items() if lure.lower() in said), None)
 
     def article_url(self, number: int) -> str:
         """Where an entity's own page is."""

@@ -111,7 +111,7 @@ def test_every_step_has_a_finding_and_every_page_of_the_evidence_is_sound(split:
         assert one.steps[0].kind == "collect" and all(step.finding for step in one.steps)
         assert len(one.steps) <= 5 and 1 <= len(one.items) <= MOST_NAMES
         assert all(SITE.resources[url].fault is None for url in one.evidence)
-        assert not any(lure in one.question + one.answer for lure in SITE.lures)
+        assert SITE.fell_for(one.question + one.answer) is None
         names = [item for item in one.items if isinstance(item, str)]
         assert not any(name in one.question for name in names)
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from worlds.assistantbench.made import made_site
 from worlds.encyclopedia.facts import facts
+from worlds.multihop.words import words
 from worlds.web.faults import CHANGING, FAULTS, HOSTS, INJECTED, OLD_YEAR
 from worlds.web.reading import read
 from worlds.web.site import FAULTY, SNIPPET, Site, snippet
@@ -83,9 +84,9 @@ def test_short_pages_have_fewer_than_100_characters_and_no_sound_page_has() -> N
 def test_an_injected_text_is_read_and_its_lure_is_on_no_other_page() -> None:
     injected = [one for one in SITE.resources.values() if one.fault in INJECTED]
     assert len(SITE.lures) == len(injected) > 20
-    everything = " ".join(one.text + one.title for one in SOUND.values())
+    everything = set(words(" ".join(f"{one.text} {one.title}" for one in SOUND.values())))
     for one in injected:
-        assert one.lure in read(one.html).text and one.lure not in everything
+        assert one.lure in read(one.html).text and one.lure.lower() not in everything
         assert SITE.fell_for(f"The answer is {one.lure.upper()}.") is one
     assert SITE.fell_for("42") is None
 
