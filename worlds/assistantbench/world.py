@@ -13,6 +13,11 @@ from worlds.web.protocol import Hit, Page, Web
 
 ACTION = re.compile(r"\s*(search|scrape|answer)\b[:\s]*(.*?)\s*", re.IGNORECASE | re.DOTALL)
 
+OFFER = (
+    "`search QUERY` lists pages; `scrape URL` shows one; `answer TEXT` ends the episode, with the bare name or number, "
+    "a JSON array of several names, or JSON objects where they are asked for."
+)
+
 
 class AssistantBench(ListingWorld):
     """`search QUERY` lists pages, `scrape URL` shows one, `answer TEXT` ends the episode.
@@ -126,12 +131,6 @@ class AssistantBench(ListingWorld):
 
     def _step(self, text: str, facts: Mapping[str, Any], score: float = 0.0) -> Step:
         return Step(text, score, self._over, self.valid_actions() if self.list_actions else (), facts)
-
-
-OFFER = (
-    "`search QUERY` lists pages; `scrape URL` shows one; `answer TEXT` ends the episode, with the bare name or number, "
-    "a JSON array of several names, or JSON objects where they are asked for."
-)
 
 
 def as_text(hits: Sequence[Hit]) -> str:

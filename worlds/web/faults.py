@@ -106,7 +106,9 @@ def faulty(
     if fault in INJECTED:
         lure = long_word(seed, LURES + rng.randrange(LURES // 2))
         injection = rng.choice(INJECTIONS[fault]).format(lure=lure)
-        return page(own, replace(content, lines=(*content.lines, injection)), host, lure)
+        said = replace(content, lines=(*content.lines, injection))
+        # The search engine saw the page before: with more words than the sound one it would never come first.
+        return replace(own, html=said.html(host), lure=lure)
     if fault == "outdated":
         old = rewritten(f"{1 + rng.randrange(28)} December {OLD_YEAR}", cache(lambda number: aged(seed, number, rng)))
         lines = (f"As of the end of {OLD_YEAR}: {old.lines[0]}", *old.lines[1:])
@@ -119,5 +121,5 @@ def faulty(
     return replace(own, html=content.html(host))  # dead and forbidden ones are never sent, slow ones late
 
 
-def page(own: Resource, content: Content, host: str, lure: str = "") -> Resource:
-    return replace(own, text=content.text, html=content.html(host), lure=lure)
+def page(own: Resource, content: Content, host: str) -> Resource:
+    return replace(own, text=content.text, html=content.html(host))

@@ -54,6 +54,10 @@ class Site:
     def hosts(self) -> set[str]:
         return {url.split("/")[2] for url in self.resources}
 
+    def beside(self, url: str) -> list[Resource]:
+        """The faulty pages beside a sound one."""
+        return [one for one in self.resources.values() if one.of == url]
+
     @cached_property
     def lures(self) -> Mapping[str, Resource]:
         """Answer that gives away who fell for an injected text -> the page that has it."""

@@ -6,9 +6,11 @@ import pickle
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.client import HTTPConnection
+from itertools import count
 
 import pytest
 from hypothesis import given, settings
@@ -34,7 +36,7 @@ def web() -> Iterator[LocalWeb]:
 
 
 @contextmanager
-def answering(*parts: bytes, pause: float = 0.0) -> Iterator[dict[str, Address]]:
+def answering(*parts: bytes | Callable[[], bytes], pause: float = 0.0) -> Iterator[dict[str, Address]]:
     """A host that answers every request with some bytes, with pauses between the parts."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
@@ -48,7 +50,7 @@ def answering(*parts: bytes, pause: float = 0.0) -> Iterator[dict[str, Address]]
                     try:
                         connection.recv(10_000)
                         for part in parts:
-                            connection.sendall(part)
+                            connection.sendall(part() if callable(part) else part)
                             time.sleep(pause)
                     except OSError:  # the reader has had enough
                         pass
@@ -139,25 +141,10 @@ def test_a_server_that_sends_a_byte_now_and_then_is_cut_off() -> None:
 
 
 def test_redirects_are_followed_so_often_and_no_further() -> None:
-    hops = [b"HTTP/1.1 302 Found\r\nLocation: ?"]
-    with answering(*hops) as hosts, socket.create_server(("127.0.0.1", 0)) as server:
-        del hosts
-        turns = iter(range(100))
-
-        def serve() -> None:
-            while True:
-                try:
-                    connection, _ = server.accept()
-                except OSError:
-                    return
-                with connection:
-                    connection.recv(10_000)
-                    connection.sendall(b"%s%d\r\nContent-Length: 0\r\n\r\n" % (hops[0], next(turns)))
-
-        threading.Thread(target=serve, daemon=True).start()
-        found = fetch("http://odd.example/", {"odd.example": server.getsockname()[:2]}, LIMITS)
-        assert "more than 5 times" in found.error and next(turns) == 6
-        server.shutdown(socket.SHUT_RDWR)
+    turns = count()
+    with answering(lambda: b"HTTP/1.1 302 Found\r\nLocation: ?%d\r\nContent-Length: 0\r\n\r\n" % next(turns)) as hosts:
+        assert "more than 5 times" in fetch("http://odd.example/", hosts, LIMITS).error
+    assert next(turns) == LIMITS.redirects + 1
 
 
 def test_an_encoding_that_nobody_knows_is_taken_for_utf_8() -> None:
@@ -197,6 +184,12 @@ def test_closing_does_not_wait_for_slow_pages() -> None:
     web.close()
     reader.join(5)
     assert not reader.is_alive() and time.monotonic() - began < 5 and server.closing.is_set()
+
+
+def test_threads_read_the_same_pages(web: LocalWeb) -> None:
+    urls = [url for url in SITE.lists][:24]
+    with ThreadPoolExecutor(6) as threads:
+        assert list(threads.map(web.scrape, urls)) == [web.scrape(url) for url in urls]
 
 
 def test_a_browser_finds_a_page_by_its_host_in_the_path(web: LocalWeb) -> None:

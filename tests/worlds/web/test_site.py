@@ -107,8 +107,8 @@ def test_a_list_has_all_of_its_kind_with_the_values_of_the_encyclopedia() -> Non
 def test_a_search_finds_a_list_and_what_stands_beside_it() -> None:
     url, page = next((url, page) for url, page in SITE.lists.items() if page.table is TABLES["festivals"])
     hits = SITE.search(page.title)
-    beside = {one.url for one in SITE.resources.values() if one.of == url}
-    assert {url, *beside} <= {hit.url for hit in hits}
+    assert len(SITE.beside(url)) == FAULTY
+    assert {url, *(one.url for one in SITE.beside(url))} <= {hit.url for hit in hits}
     assert [hit.position for hit in hits] == list(range(1, 11))
     assert all(0 < len(hit.snippet) <= SNIPPET + 2 for hit in hits)
     assert [hit.position for hit in SITE.search(page.title, 10, page=2)][:1] == [11]
