@@ -209,6 +209,12 @@ def test_any_text_can_be_read(html: str) -> None:
     assert len(read(html).text) <= len(html) + 20
 
 
+def test_a_page_with_too_many_elements_for_the_extractor_is_read_as_plain_text_in_time() -> None:
+    began = time.process_time()
+    assert read(f"<table><tr>{'<td>1</td>' * 90_000}</tr></table>").text.startswith("1\n1\n1")  # 22 s without the bound
+    assert time.process_time() - began < 5
+
+
 def test_a_long_page_is_cut_and_says_so() -> None:
     text = read("<html><title> A \n b</title><body>" + "<p>Many words.</p>" * 5000).text
     assert len(text) < LONGEST + 30 and text.endswith("[the page goes on]")
