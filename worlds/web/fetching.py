@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from ipaddress import ip_address
 from socket import SHUT_RDWR
-from threading import Timer
+from threading import Event, Timer
 from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
@@ -107,7 +107,8 @@ def request(url: str, address: Address, limits: Limits) -> Answer:
     except OSError as error:
         raise WorldDied(f"nobody serves {parts.netloc} at {address[0]}:{address[1]} ({error})") from error
     # A time-out of the socket is of one read, and a server that sends a byte a second would never meet it.
-    timer = Timer(limits.seconds, cut, [connection])
+    late = Event()
+    timer = Timer(limits.seconds, cut, [connection, late])
     timer.start()
     try:
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -118,19 +119,21 @@ def request(url: str, address: Address, limits: Limits) -> Answer:
         found = Answer(response.status, response.reason, header("Content-Type", ""), header("Location", ""), body)
         if len(body) > limits.size:
             return found._replace(error=f"the page has more than {limits.size:,} bytes")
-        if response.length and timer.is_alive():
+        if response.length and not late.is_set():
             return found._replace(error="the connection broke off in the middle of the page")
     except (OSError, HTTPException) as error:
         found = Answer(0, "", "", "", b"", f"the connection broke off ({type(error).__name__})")
+        if isinstance(error, TimeoutError):  # the socket's, which may come just before the timer
+            late.set()
     finally:
-        late = not timer.is_alive()
         timer.cancel()
         connection.close()
-    return found._replace(error=f"no whole answer within {limits.seconds:g} seconds") if late else found
+    return found._replace(error=f"no whole answer within {limits.seconds:g} seconds") if late.is_set() else found
 
 
-def cut(connection: HTTPConnection) -> None:
+def cut(connection: HTTPConnection, late: Event) -> None:
     """End a connection from another thread: who reads from it gets the end of the data."""
+    late.set()
     try:
         if connection.sock is not None:
             connection.sock.shutdown(SHUT_RDWR)

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 from lab.machine.doctor import INSTALL
 
 LONGEST = 20_000  # characters of a page that an agent gets; more would not fit into a prompt
-MOST_ELEMENTS = (
-    20_000  # of a page that trafilatura gets, whose time grows with their square: 1 s for one row of so many
-)
+LONGEST_TITLE = 300
+MOST_ELEMENTS = 20_000  # of a page for trafilatura, whose time grows with their square: 1 s for a row of so many cells
 LITTLE = 200  # characters; of what seems to have fewer, all text is taken
 
 
@@ -35,10 +34,10 @@ def read(html: str) -> Read:
     title = " ".join((tree.findtext(".//title") or "").split())
     # fast: without its two fallbacks, which take half a second to load and here find no more than `everything`.
     small = sum(1 for _ in tree.iter()) <= MOST_ELEMENTS
-    options = {"output_format": "markdown", "include_tables": True, "favor_recall": True, "fast": True}
+    options: dict[str, Any] = {"output_format": "markdown", "include_tables": True, "favor_recall": True, "fast": True}
     found = (trafilatura.extract(tree, **options) if small else "") or ""
     text = found if len(found) >= LITTLE else everything(whole) or found
-    return Read(title, text[:LONGEST] + ("\n[the page goes on]" if len(text) > LONGEST else ""))
+    return Read(title[:LONGEST_TITLE], text[:LONGEST] + ("\n[the page goes on]" if len(text) > LONGEST else ""))
 
 
 def parsed(html: str) -> Any:

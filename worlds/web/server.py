@@ -28,6 +28,12 @@ LONGEST_REQUEST = 100_000  # bytes
 PAGE, JSON = "text/html; charset=utf-8", "application/json"
 
 
+class Listener(ThreadingHTTPServer):
+    """Threads in dozens may ask at once: with the usual five in the queue, the others would wait a second."""
+
+    request_queue_size = 128
+
+
 class Server:
     """Serves a site in threads of this process while it is open; a context manager."""
 
@@ -35,7 +41,7 @@ class Server:
         """slow: seconds that slow pages take. limits: of the scrapes that the server does itself."""
         self.site, self.slow, self.limits = site, slow, limits or Limits()
         self.closing = Event()
-        self._http = ThreadingHTTPServer((LOOPBACK, 0), handler(self))
+        self._http = Listener((LOOPBACK, 0), handler(self))
         self._thread = Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
 
