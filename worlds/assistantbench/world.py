@@ -22,7 +22,7 @@ OFFER = (
 class AssistantBench(ListingWorld):
     """`search QUERY` lists pages, `scrape URL` shows one, `answer TEXT` ends the episode.
 
-    A scraped page is quoted, a "> " before each of its lines, so that nothing that it says can be taken for the
+    What comes from the web is quoted, a "> " before each line, so that nothing that a page says can be taken for the
     world's own words. Step.score is 0 until the answer, and then its official accuracy, at most 1; it stays 0 where the
     gold answer is not known. Step.facts has `query` and `hits` after a search, `page` after a scrape, and after the
     answer alone `answer`, `accuracy` and `has_answer` (None without a gold answer), `unscorable` (why the official
@@ -134,8 +134,9 @@ class AssistantBench(ListingWorld):
 
 
 def as_text(hits: Sequence[Hit]) -> str:
-    """The results of a search, one behind the other."""
-    return "\n".join(f"{hit.position}. {hit.title}\n   {hit.url}\n   {hit.snippet}" for hit in hits)
+    """The results of a search, three lines each, every one of which begins with "> "; "" for none."""
+    lines = [(f"{hit.position}. {' '.join(hit.title.split())}", hit.url, " ".join(hit.snippet.split())) for hit in hits]
+    return "\n".join(["The search found:", *(f"> {line}" for each in lines for line in each)]) if hits else ""
 
 
 def quoted(page: Page) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPConnection, HTTPException, responses
 from ipaddress import ip_address
 from socket import SHUT_RDWR
 from threading import Event, Timer
@@ -18,6 +18,7 @@ from urllib.parse import urljoin, urlsplit
 from worlds.base import WorldDied
 
 REDIRECTS = (301, 302, 303, 307, 308)
+MOST_TOLD = 200  # characters of an address in an error
 PRIVATE_NAMES = ("localhost", ".localhost", ".local", ".internal")
 
 Address = tuple[str, int]  # as sockets take it
@@ -44,7 +45,6 @@ class Answer(NamedTuple):
     """What a server answered to one request. error: why there is no whole body."""
 
     status: int
-    reason: str
     kind: str
     location: str
     body: bytes
@@ -57,11 +57,11 @@ def fetch(url: str, hosts: Mapping[str, Address], limits: Limits) -> Fetched:
     while True:
         error = refusal(at, hosts)
         if not error and at in seen:
-            error = f"it redirects in a circle, by way of {at}"
+            error = f"it redirects in a circle, by way of {told(at)}"
         elif not error and len(seen) > limits.redirects:
             error = f"it redirects more than {limits.redirects} times"
         if error:
-            return Fetched(at, error=f"redirected to {at}: {error}" if seen and at not in seen else error)
+            return Fetched(at, error=f"redirected to {told(at)}: {error}" if seen and at not in seen else error)
         seen.append(at)
         answer = request(at, hosts[host_of(at)], limits)
         if answer.status not in REDIRECTS or not answer.location:
@@ -69,7 +69,7 @@ def fetch(url: str, hosts: Mapping[str, Address], limits: Limits) -> Fetched:
         try:
             at = urljoin(at, answer.location).partition("#")[0]
         except ValueError:
-            return Fetched(at, error=f"redirected to {answer.location[:200]!r}, which is no address")
+            return Fetched(at, error=f"redirected to {told(answer.location)}, which is no address")
 
 
 def refusal(url: str, hosts: Mapping[str, Address]) -> str:
@@ -77,12 +77,17 @@ def refusal(url: str, hosts: Mapping[str, Address]) -> str:
     try:
         scheme, host = urlsplit(url).scheme, host_of(url)
     except ValueError:
-        return f"{url[:200]!r} is no address"
+        return f"{told(url)} is no address"
     if scheme != "http" or not host or not url.isascii() or not url.isprintable() or " " in url:
-        return f"{url[:200]!r} is no address that can be fetched; give one that a search found"
+        return f"{told(url)} is no address that can be fetched; give one that a search found"
     if host in hosts:
         return ""
     return f"{host} is a private address, which is never fetched" if is_private(url) else f"{host} is no allowed host"
+
+
+def told(text: str) -> str:
+    """What a stranger wrote, as errors show it: in quotes and short, so that it cannot pass for their own words."""
+    return repr(text[:MOST_TOLD])
 
 
 def host_of(url: str) -> str:
@@ -116,13 +121,13 @@ def request(url: str, address: Address, limits: Limits) -> Answer:
         response = connection.getresponse()
         body = response.read(limits.size + 1)
         header = response.headers.get
-        found = Answer(response.status, response.reason, header("Content-Type", ""), header("Location", ""), body)
+        found = Answer(response.status, header("Content-Type", ""), header("Location", ""), body)
         if len(body) > limits.size:
             return found._replace(error=f"the page has more than {limits.size:,} bytes")
         if response.length and not late.is_set():
             return found._replace(error="the connection broke off in the middle of the page")
     except (OSError, HTTPException) as error:
-        found = Answer(0, "", "", "", b"", f"the connection broke off ({type(error).__name__})")
+        found = Answer(0, "", "", b"", f"the connection broke off ({type(error).__name__})")
         if isinstance(error, TimeoutError):  # the socket's, which may come just before the timer
             late.set()
     finally:
@@ -146,9 +151,9 @@ def fault_of(answer: Answer) -> str:
     if answer.error:
         return answer.error
     if answer.status != 200:
-        return f"the server answered {answer.status} {answer.reason}".rstrip()
+        return f"the server answered {answer.status} {responses.get(answer.status, '')}".rstrip()
     kind = answer.kind.partition(";")[0].strip().lower()
-    return "" if kind in ("text/html", "text/plain", "application/xhtml+xml", "") else f"it is no page but {kind}"
+    return "" if kind in ("text/html", "text/plain", "application/xhtml+xml", "") else f"it is no page but {told(kind)}"
 
 
 def text_of(answer: Answer) -> str:

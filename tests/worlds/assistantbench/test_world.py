@@ -38,7 +38,7 @@ def test_a_question_is_searched_for_read_and_answered(world: AssistantBench) -> 
     step = world.reset(task)
     assert task.goal in step.text and step.score == 0 and step.actions == (f"search {task.goal}",)
     found = world.step(step.actions[0])
-    assert [hit.url for hit in found.facts["hits"]] == [line.strip() for line in found.text.splitlines()[1::3]]
+    assert [hit.url for hit in found.facts["hits"]] == [line[2:] for line in found.text.splitlines()[2::3]]
     scrape = next(action for action in found.actions if action.startswith("scrape http://guide.example/lists"))
     page = world.step(scrape)
     assert page.facts["page"].text and scrape not in page.actions
