@@ -143,5 +143,6 @@ def quoted(page: Page) -> str:
     """A page, or why there is none; every line that comes from it begins with "> "."""
     if page.error:
         return f"{page.url} could not be read: {page.error}"
-    lines = [f"> {line}" for line in f"{page.title}\n{page.text}".splitlines()]
+    titled = page.text if page.text.startswith(f"# {page.title}") else f"{page.title}\n{page.text}"
+    lines = [f"> {line}" for line in titled.splitlines()]
     return "\n".join([f"{page.address} says:", *lines])

@@ -35,6 +35,5 @@ PLACES = {
     "Site": "worlds.web.site",
     "Web": "worlds.web.protocol",
     "WebQuestion": "worlds.web.questions",
-    "questions": "worlds.web.questions",
 }
 __getattr__, __dir__ = front_door(__name__, PLACES)
