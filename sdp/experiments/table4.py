@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lab.machine.faults import MissingData
 from lab.machine.paths import official_data
+from lab.models.cache import key_of
 from lab.results import tables
 from lab.results.exports import readable
 from lab.results.statistics import bootstrap_mean
@@ -23,7 +24,7 @@ from sdp.adapters.scienceworld.prompts import GRAINS
 from sdp.anatomy import score_by_replans
 from sdp.experiments import benchmark, table6
 from sdp.experiments.benchmark import Results
-from sdp.experiments.scienceworld import Setup, length_of
+from sdp.experiments.scienceworld import Setup, gold, length_of
 from sdp.experiments.table6 import Ablated
 from sdp.placebo import rejected
 from sdp.trajectory import Attempt, Trajectory
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 GROUPS = {length.capitalize(): length for length in LENGTHS} | {"Overall": ""}
+KEPT = "sdp-scienceworld-oracle"  # whole-protocol rows of oracles, which take a quarter of an hour to play
 PUBLISHED = "scienceworld/swiftsage_published_scores.csv"
 
 
@@ -62,13 +64,14 @@ def by_type(run: Results[Setup], length: str = "") -> dict[str, list[float]]:
 
 
 def with_published(measured: pd.DataFrame) -> pd.DataFrame:
-    """The measured rows, and those of recordings, behind those that the paper and its rivals report."""
+    """The measured rows, those of recordings and those kept of oracles, behind what the paper and its rivals report."""
     import pandas as pd
 
     known = recordings.rows(Setup.method)
     if len(known):  # a recording that is being replayed is among the measured rows
         known = known[~known["backbone"].isin(measured["backbone"])]
-    return pd.concat([tables.published("Table 4 ScienceWorld", "sdp"), measured, known], ignore_index=True)
+    published = tables.published("Table 4 ScienceWorld", "sdp")
+    return pd.concat([published, measured, known, recordings.rows(KEPT)], ignore_index=True)
 
 
 def recomputed() -> pd.DataFrame:
@@ -100,6 +103,17 @@ def recomputed() -> pd.DataFrame:
 def record(run: Results[Setup]) -> None:
     """Save the run as a recording, if `python -m lab record` runs the notebook."""
     collecting.record(run, frame({"SDP": run}), collecting.costs(run))
+
+
+def keep(run: Results[Setup], name: str) -> str:
+    """Keep an oracle's rows beside the recordings, as "table4_scienceworld-NAME"; where they lie."""
+    paths = {
+        task: [one.action for one in gold(run.setup.data, run.setup.simplification, task)] for task in run.episodes
+    }
+    about = {"method": KEPT, "engine": run.setup.engine, "address": f"sha256:{key_of(paths)}",
+             "parameters": run.setup.parameters()}  # fmt: skip
+    rows = frame({f"SDP, {len(run.episodes)} episodes": run})
+    return recordings.save_rows(f"table4_scienceworld-{name}", rows, about).name
 
 
 def grains(setup: Setup, workers: int = 0, cluster: str = "") -> dict[str, Results[Setup]]:
