@@ -105,15 +105,19 @@ def record(run: Results[Setup]) -> None:
     collecting.record(run, frame({"SDP": run}), collecting.costs(run))
 
 
-def keep(run: Results[Setup], name: str) -> str:
-    """Keep an oracle's rows beside the recordings, as "table4_scienceworld-NAME"; where they lie."""
-    paths = {
-        task: [one.action for one in gold(run.setup.data, run.setup.simplification, task)] for task in run.episodes
-    }
-    about = {"method": KEPT, "engine": run.setup.engine, "address": f"sha256:{key_of(paths)}",
-             "parameters": run.setup.parameters()}  # fmt: skip
-    rows = frame({f"SDP, {len(run.episodes)} episodes": run})
-    return recordings.save_rows(f"table4_scienceworld-{name}", rows, about).name
+def keep(runs: Mapping[str, Results[Setup]], name: str) -> str:
+    """Keep an oracle's rows beside the recordings, as "table4_scienceworld-NAME"; where they lie.
+
+    runs: by condition, of one engine and the same tasks. Each row names its condition and its number of episodes.
+    """
+    run = next(iter(runs.values()))
+    paths = {task: gold(run.setup.data, run.setup.simplification, task) for task in run.episodes}
+    digest = key_of({task: [one.action for one in path] for task, path in paths.items()})
+    about = {"method": KEPT, "engine": run.setup.engine, "address": f"sha256:{digest}"}
+    rows = frame({f"{condition}, {len(one.episodes)} episodes": one for condition, one in runs.items()})
+    return recordings.save_rows(
+        f"table4_scienceworld-{name}", rows, about | {"parameters": run.setup.parameters()}
+    ).name
 
 
 def grains(setup: Setup, workers: int = 0, cluster: str = "") -> dict[str, Results[Setup]]:
