@@ -245,7 +245,7 @@ class Endpoint:
         except openai.APIStatusError as error:
             if error.status_code not in REFUSES_SCHEMA:
                 raise
-        # Either the server does not take what binds the answer, or the request is wrong in itself: the plain call tells.
+        # Either the server does not take what binds the answer or the request is wrong in itself; the plain call tells.
         reply = self._call(messages, {}, exchange)
         self._unbound.add(prompt.name)
         return reply

@@ -29,7 +29,7 @@ class AnswerModel(BaseModel):
 
 
 class FreeText(AnswerModel):
-    """The answer of a prompt that asks for no form: what the model wrote. Whoever asked reads it, and says what is wrong.
+    """The answer of a prompt that asks for no form: what the model wrote, to be read by whoever asked.
 
     Such a prompt is sent without a schema, and its answer is never repaired or asked again.
     """
