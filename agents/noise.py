@@ -6,8 +6,20 @@ import re
 from collections.abc import Sequence
 from random import Random
 
-from agents.prompts import CHAIN_OF_THOUGHT, DIRECT, QuestionFields, Reasoned, Said
+from agents.prompts import (
+    CHAIN_OF_THOUGHT,
+    DIRECT,
+    ActFields,
+    QuestionFields,
+    Reasoned,
+    Said,
+    react_prompt,
+    written,
+)
+from agents.react import read
+from agents.worlds import multihop
 from lab.models.noise import corruption
+from lab.models.prompts import AnswerModel, FreeText
 
 NAME = re.compile(r"\b[A-Z\d][\w'’-]*(?: [A-Z\d][\w'’-]*)*")
 
@@ -23,6 +35,15 @@ def misled(fields: QuestionFields, answer: Reasoned, random: Random) -> Reasoned
     """The same, with a reason that fits."""
     name = another_name(answer.answer, [fields.evidence, fields.question], random)
     return Reasoned(reasoning=f"It is {name}.", answer=name)
+
+
+@corruption(react_prompt(multihop.NAME))
+@corruption(react_prompt(multihop.NAME, by_schema=True))
+def led_astray(fields: ActFields, answer: AnswerModel, random: Random) -> AnswerModel:
+    """The same kind of action about another name of the question or of what was shown."""
+    verb, about = read(answer).action.removesuffix("]").split("[", 1)
+    name = another_name(about, [fields.task, *(turn.observation for turn in fields.turns)], random)
+    return written(f"It is about {name}.", f"{verb}[{name}]", isinstance(answer, FreeText))
 
 
 def another_name(right: str, texts: Sequence[str], random: Random) -> str:
