@@ -17,10 +17,12 @@ from agents.prompts import (
     written,
 )
 from agents.react import read
-from agents.worlds import multihop
+from agents.worlds import multihop, scienceworld
 from lab.models.noise import corruption
 from lab.models.prompts import AnswerModel, FreeText
 
+THING = re.compile(r"^\t(?:an? |the )?([a-z][\w ]*)", re.MULTILINE)  # as ScienceWorld lists what is in a room
+VERBS = ("look at {}", "open {}", "pick up {}", "activate {}", "go to {}", "move {} to inventory")
 NAME = re.compile(r"\b[A-Z\d][\w'’-]*(?: [A-Z\d][\w'’-]*)*")
 
 
@@ -44,6 +46,21 @@ def led_astray(fields: ActFields, answer: AnswerModel, random: Random) -> Answer
     verb, about = read(answer).action.removesuffix("]").split("[", 1)
     name = another_name(about, [fields.task, *(turn.observation for turn in fields.turns)], random)
     return written(f"It is about {name}.", f"{verb}[{name}]", isinstance(answer, FreeText))
+
+
+@corruption(react_prompt(scienceworld.NAME))
+@corruption(react_prompt(scienceworld.NAME, by_schema=True))
+def distracted(fields: ActFields, answer: AnswerModel, random: Random) -> AnswerModel:
+    """Something else with a thing that is seen, as SDP's Realize goes wrong."""
+    return written("Something else.", another_action(fields.view, random), isinstance(answer, FreeText))
+
+
+def another_action(room: str, random: Random) -> str:
+    """An action in ScienceWorld with a thing of a room, as often as not unknown to the world. Nothing is focused on by
+    chance, which would end the episode.
+    """
+    things = sorted(set(THING.findall(room))) or ["table"]
+    return random.choice(VERBS).format(random.choice(things).strip())
 
 
 def another_name(right: str, texts: Sequence[str], random: Random) -> str:

@@ -11,7 +11,9 @@ from agents.environment import Environment
 from agents.history import INVALID, MALFORMED, History, timeline
 from agents.prompts import ACT
 from agents.react import Settings, react
+from agents.stand_in import knowing
 from lab.models.backbone import Ledger
+from lab.models.engines import ORACLE, parse
 from lab.results.outcomes import Judged
 from lab.runs.experiment import NOT_TOLD
 from lab.runs.playable import Playable, Seen
@@ -41,6 +43,10 @@ class Acting(Playable):
     def environment(self, task: str) -> Environment:
         """The environment of one episode, with a world of its own."""
 
+    @abstractmethod
+    def solution(self, task: str) -> Sequence[str]:
+        """Actions in the environment that solve the task; for the engine `oracle` alone, no agent is told."""
+
     def operators(self) -> tuple[str, ...]:
         return (ACT,)
 
@@ -48,8 +54,12 @@ class Acting(Playable):
         self, task: str, ledger: Ledger, watch: Callable[[History], None] = lambda history: None
     ) -> tuple[History, dict[str, Any]]:
         """One episode of a resolved experiment, and what it came to. watch: see `agents.react`."""
+        known = any(part.name == ORACLE for part in parse(self.engine).parts)
+        path = self.solution(task) if known else ()  # before the episode begins, in the world that both may share
         environment = self.environment(task)
-        return AGENTS[self.agent](environment, ledger, self.settings, watch), environment.result()
+        with knowing(environment.name, path):
+            history = AGENTS[self.agent](environment, ledger, self.settings, watch)
+        return history, environment.result()
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
         """One episode: what it came to, how it ended, what could not be used, and what it took."""

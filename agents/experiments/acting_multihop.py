@@ -19,6 +19,11 @@ class Setup(Questions, Acting):
     def environment(self, task: str) -> Asking:
         return Asking(self.world().apart(), self.world().named(task))
 
+    def solution(self, task: str) -> list[str]:
+        """A search for each gold paragraph by its title, and the answer."""
+        question = self.world().hidden(self.world().named(task))
+        return [*(f"search[{paragraph.title}]" for paragraph in question.gold), f"finish[{question.answer}]"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class HotpotQA(Setup):

@@ -12,6 +12,7 @@ from dataclasses import replace
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
+from agents.experiments.scienceworld import length_of
 from lab.machine.faults import MissingData
 from lab.machine.paths import official_data
 from lab.results import tables
@@ -23,7 +24,7 @@ from sdp.adapters.scienceworld.prompts import GRAINS
 from sdp.anatomy import score_by_replans
 from sdp.experiments import benchmark, table6
 from sdp.experiments.benchmark import Results
-from sdp.experiments.scienceworld import Setup, length_of
+from sdp.experiments.scienceworld import Setup
 from sdp.experiments.table6 import Ablated
 from sdp.placebo import rejected
 from sdp.trajectory import Attempt, Trajectory
