@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from random import Random
@@ -17,9 +18,11 @@ from agents.prompts import (
     written,
 )
 from agents.react import read
-from agents.worlds import multihop, scienceworld
+from agents.worlds import multihop, scienceworld, travelplanner
 from lab.models.noise import corruption
 from lab.models.prompts import AnswerModel, FreeText
+from worlds.travelplanner.itinerary import SLOTS
+from worlds.travelplanner.world import EMPTY
 
 THING = re.compile(r"^\t(?:an? |the )?([a-z][\w ]*)", re.MULTILINE)  # as ScienceWorld lists what is in a room
 VERBS = ("look at {}", "open {}", "pick up {}", "activate {}", "go to {}", "move {} to inventory")
@@ -53,6 +56,23 @@ def led_astray(fields: ActFields, answer: AnswerModel, random: Random) -> Answer
 def distracted(fields: ActFields, answer: AnswerModel, random: Random) -> AnswerModel:
     """Something else with a thing that is seen, as SDP's Realize goes wrong."""
     return written("Something else.", another_action(fields.view, random), isinstance(answer, FreeText))
+
+
+@corruption(react_prompt(travelplanner.NAME))
+@corruption(react_prompt(travelplanner.NAME, by_schema=True))
+def misplanned(fields: ActFields, answer: AnswerModel, random: Random) -> AnswerModel:
+    """A search for another name, or a plan that lacks something of a day."""
+    verb, about = read(answer).action.removesuffix("]").split("[", 1)
+    if verb == "Submit":
+        plan = json.loads(about)
+        day = random.choice(plan)
+        day[random.choice([slot for slot in SLOTS if day[slot] != EMPTY] or SLOTS)] = EMPTY
+        about = json.dumps(plan)
+    else:
+        name, _, rest = about.partition(", ")
+        other = another_name(name, [fields.task, *(turn.observation for turn in fields.turns)], random)
+        about = f"{other}, {rest}" if rest else other
+    return written("It is as good.", f"{verb}[{about}]", isinstance(answer, FreeText))
 
 
 def another_action(room: str, random: Random) -> str:
