@@ -12,7 +12,7 @@ from lab.runs.experiment import BadSetting, Experiment, spread
 from worlds.scienceworld import ScienceTask, ScienceWorld, load
 from worlds.scienceworld.expert import Expert
 from worlds.scienceworld.made import made_paths
-from worlds.scienceworld.tasks import LENGTHS
+from worlds.scienceworld.tasks import LENGTHS, name_and_variation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,17 +38,19 @@ class Tasks(Experiment):
         return replace(self, data=self.world().data)
 
     def tasks(self) -> list[str]:
-        known = _protocol(self.data, self.simplification)
+        # Without the catalogue of the protocol where it is not needed: making that takes the simulator some seconds.
         made = made_paths(self.simplification) if self.data == "made" else {}
-        return spread(sorted(id for id in made or known if length_of(known[id].name) in self.lengths), self.limit)
+        known = made or [task.id for task in self.world().tasks("protocol")]
+        fit = (id for id in known if length_of(name_and_variation(id)[0]) in self.lengths)
+        return spread(sorted(fit), self.limit)
 
     def world(self) -> ScienceWorld:
         """The world of this thread: an episode has a Java process to itself, and leaves it to the next one."""
         return _world(self.data, self.simplification)
 
     def named(self, task: str) -> ScienceTask:
-        """The task of an id."""
-        return _protocol(self.data, self.simplification)[task]
+        """The task of an id. Raises ValueError for one that there is not."""
+        return _named(self.data, self.simplification, task)
 
     def path(self, task: str) -> tuple[str, ...]:
         """The gold path, which no agent is told."""
@@ -62,12 +64,12 @@ def length_of(type: str) -> str:
 
 @cache
 def _path(data: str, simplification: str, task: str) -> tuple[str, ...]:
-    return Expert(_world(data, simplification)).actions(_protocol(data, simplification)[task])
+    return Expert(_world(data, simplification)).actions(_named(data, simplification, task))
 
 
 @cache
-def _protocol(data: str, simplification: str) -> dict[str, ScienceTask]:
-    return {task.id: task for task in _world(data, simplification).tasks("protocol")}
+def _named(data: str, simplification: str, task: str) -> ScienceTask:
+    return _world(data, simplification).task(task)
 
 
 _of_thread = local()
