@@ -47,7 +47,8 @@ def misled(fields: QuestionFields, answer: Reasoned, random: Random) -> Reasoned
 def led_astray(fields: ActFields, answer: AnswerModel, random: Random) -> AnswerModel:
     """The same kind of action about another name of the question or of what was shown."""
     verb, about = read(answer).action.removesuffix("]").split("[", 1)
-    name = another_name(about, [fields.task, *(turn.observation for turn in fields.turns)], random)
+    question = fields.task.removeprefix(multihop.QUESTION)
+    name = another_name(about, [question, *(turn.observation for turn in fields.turns)], random)
     return written(f"It is about {name}.", f"{verb}[{name}]", isinstance(answer, FreeText))
 
 

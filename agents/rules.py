@@ -47,7 +47,7 @@ def react_by_schema(fields: ActFields) -> AnswerModel:
 
 def next_action(fields: ActFields) -> tuple[str, str]:
     """A thought and an action: search for whom the next open hop is about, then in its words, and finish in the end."""
-    question = fields.task.removeprefix("Question: ")
+    question = fields.task.removeprefix(multihop.QUESTION)
     shown = from_text("\n\n".join(turn.observation for turn in fields.turns))
     hops, found = decomposed(question), answered(question, shown)
     known = [entity for _, entity in found]

@@ -20,6 +20,7 @@ from lab.runs.playable import Playable, Seen
 from lab.runs.run import Episode
 from lab.viewer.timeline import Exchange, Timeline
 from lab.viewer.transcripts import Transcript
+from worlds.base import NoSolution
 
 AGENTS: dict[str, Callable[..., History]] = {"ReAct": react}
 
@@ -43,9 +44,9 @@ class Acting(Playable):
     def environment(self, task: str) -> Environment:
         """The environment of one episode, with a world of its own."""
 
-    @abstractmethod
     def solution(self, task: str) -> Sequence[str]:
-        """Actions in the environment that solve the task; for the engine `oracle` alone, no agent is told."""
+        """Actions in the environment that solve the task, for the engine `oracle` alone. Raises NoSolution."""
+        raise NoSolution(f"{type(self).__name__} says no way to solve {task}: define `solution`, or use another engine")
 
     def operators(self) -> tuple[str, ...]:
         return (ACT,)

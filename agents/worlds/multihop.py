@@ -14,6 +14,7 @@ from worlds.multihop.words import title_words, words
 from worlds.multihop.world import as_text
 
 NAME = "multihop"
+QUESTION = "Question: "
 FORM = (
     "in as few words as possible, such as a name, a date or a number; with yes or no only where the question asks "
     "for it"
@@ -45,7 +46,7 @@ class Asking:
     def begin(self) -> str:
         """The question; paragraphs are shown by searches alone."""
         self._paragraphs = tuple(self.world.reset(self.task).facts["paragraphs"])
-        return f"Question: {self.task.goal}"
+        return QUESTION + self.task.goal
 
     def act(self, action: str) -> Observation:
         """One of the three actions."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from agents.experiments.scienceworld import length_of
 from lab.machine.faults import MissingData
 from lab.machine.paths import official_data
+from lab.models.cache import key_of
 from lab.results import tables
 from lab.results.exports import readable
 from lab.results.statistics import bootstrap_mean
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 GROUPS = {length.capitalize(): length for length in LENGTHS} | {"Overall": ""}
+KEPT = "sdp-scienceworld-oracle"  # whole-protocol rows of oracles, which take a quarter of an hour to play
 PUBLISHED = "scienceworld/swiftsage_published_scores.csv"
 
 
@@ -63,13 +65,14 @@ def by_type(run: Results[Setup], length: str = "") -> dict[str, list[float]]:
 
 
 def with_published(measured: pd.DataFrame) -> pd.DataFrame:
-    """The measured rows, and those of recordings, behind those that the paper and its rivals report."""
+    """The measured rows, those of recordings and those kept of oracles, behind what the paper and its rivals report."""
     import pandas as pd
 
     known = recordings.rows(Setup.method)
     if len(known):  # a recording that is being replayed is among the measured rows
         known = known[~known["backbone"].isin(measured["backbone"])]
-    return pd.concat([tables.published("Table 4 ScienceWorld", "sdp"), measured, known], ignore_index=True)
+    published = tables.published("Table 4 ScienceWorld", "sdp")
+    return pd.concat([published, measured, known, recordings.rows(KEPT)], ignore_index=True)
 
 
 def recomputed() -> pd.DataFrame:
@@ -101,6 +104,15 @@ def recomputed() -> pd.DataFrame:
 def record(run: Results[Setup]) -> None:
     """Save the run as a recording, if `python -m lab record` runs the notebook."""
     collecting.record(run, frame({"SDP": run}), collecting.costs(run))
+
+
+def keep(run: Results[Setup], name: str) -> str:
+    """Keep an oracle's rows beside the recordings, as "table4_scienceworld-NAME"; where they lie."""
+    paths = {task: list(run.setup.path(task)) for task in run.episodes}
+    about = {"method": KEPT, "engine": run.setup.engine, "address": f"sha256:{key_of(paths)}",
+             "parameters": run.setup.parameters()}  # fmt: skip
+    rows = frame({f"SDP, {len(run.episodes)} episodes": run})
+    return recordings.save_rows(f"table4_scienceworld-{name}", rows, about).name
 
 
 def grains(setup: Setup, workers: int = 0, cluster: str = "") -> dict[str, Results[Setup]]:

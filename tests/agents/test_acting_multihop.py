@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import chat_server as chat
+from agents.experiments.acting import Acting
 from agents.experiments.acting_multihop import HotpotQA, MuSiQue, Setup
 from agents.react import Settings, react
 from agents.worlds.multihop import Asking, best
@@ -15,6 +16,7 @@ from chat_server import ChatServer
 from lab.models.connect import connected
 from lab.runs.collecting import collect
 from lab.viewer.transcripts import Transcript
+from worlds.base import NoSolution
 from worlds.multihop.questions import Paragraph
 from worlds.multihop.world import from_text
 
@@ -119,3 +121,14 @@ def test_an_episode_is_watched_turn_by_turn_and_shown_with_its_prompts() -> None
     shown = setup.watch(task, Transcript(connected(setup.engine)), lambda so_far: seen.append(len(so_far.steps)))
     assert seen == list(range(len(shown.steps))) and shown.score == 1.0
     assert all(len(step.exchanges) == 1 and step.cost for step in shown.steps)
+
+
+def test_an_oracle_searches_the_gold_titles_and_one_that_no_experiment_knows_is_told() -> None:
+    results = played(replace(SMALL, engine="oracle"))
+    assert {(one["em"], one["gold_seen"]) for one in results} == {(1.0, 1.0)}
+
+    class Unsolved(HotpotQA):
+        solution = Acting.solution
+
+    with pytest.raises(NoSolution, match="Unsolved says no way to solve"):
+        Unsolved(data="made", engine="oracle").solution("one")

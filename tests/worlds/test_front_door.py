@@ -34,7 +34,7 @@ def test_an_unknown_name_is_rejected_with_the_names_there_are() -> None:
 def test_the_docstring_has_a_line_for_each_world() -> None:
     assert worlds.__doc__ is not None
     folders = [module.name for module in pkgutil.iter_modules(worlds.__path__) if module.ispkg]
-    assert len(folders) == 8
+    assert len(folders) == 10
     for name in folders:
         assert f"    worlds.{name} " in worlds.__doc__
 

@@ -48,9 +48,9 @@ def paragraph(seed: int, number: int) -> Paragraph:
     return Paragraph(number, title(seed, number), text(seed, number))
 
 
-def text(seed: int, number: int) -> str:
-    """The sentences of an article."""
-    words, bits = wordings(seed, number, facts(seed, number)), draws(seed, number)
+def text(seed: int, number: int, stated: Facts | None = None) -> str:
+    """The sentences of an article. stated: what it says in place of the entity's facts, as an old page would."""
+    words, bits = wordings(seed, number, stated or facts(seed, number)), draws(seed, number)
     opening, *others = groups_of(kind_of(number), tuple(words))
     turn = bits[FIELDS["order"]] % len(others)
     chosen, said = bits[FIELDS["sentences"]], []

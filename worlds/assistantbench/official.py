@@ -1,0 +1,52 @@
+"""AssistantBench's questions: 33 with answers ("dev") and 181 whose answers its authors keep ("test").
+
+Not at hand are the difficulty of each question and the addresses of its evidence. Of "dev" 14 questions are of medium
+difficulty and 19 are hard; of "test" 9 are easy, 56 medium and 116 hard.
+Source: Yoran et al. 2024, arXiv 2407.15711; Apache-2.0.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from lab.machine.faults import DamagedData, MissingData
+from worlds.assistantbench.questions import Question, WebTask
+
+NAME = "assistantbench"  # the folder in `official_data()`
+FILES = {"dev": "dev33.jsonl", "test": "test181_questions.jsonl"}
+
+
+def present(folder: Path) -> bool:
+    """Whether the folder has both splits."""
+    return all((folder / name).exists() for name in FILES.values())
+
+
+def missing(folder: Path) -> MissingData:
+    """The error of data that is not there."""
+    return MissingData(
+        f"AssistantBench's questions are not in {folder}. They were gathered from public repositories, and nothing "
+        f"downloads them: set LAB_DATA to a folder that has {NAME}/{FILES['dev']}, or use data='made'"
+    )
+
+
+def questions(folder: Path, split: str) -> list[Question]:
+    """The questions of a split, "dev" or "test", in the official order. Raises MissingData, DamagedData."""
+    path = folder / FILES[split]
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        raise missing(folder) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DamagedData(f"{path} cannot be read: {error}. Restore it, or use data='made'") from error
+    return [question(path, number, line) for number, line in enumerate(lines, start=1)]
+
+
+def question(path: Path, number: int, line: str) -> Question:
+    try:
+        row: dict[str, Any] = json.loads(line)
+        answer = row["answer"] if path.name == FILES["dev"] else None
+        return Question(WebTask(str(row["id"]), str(row["task"])), answer)
+    except (ValueError, TypeError, KeyError) as error:
+        raise DamagedData(f"{path} is damaged in line {number}: {error!r}. Restore it, or use data='made'") from error

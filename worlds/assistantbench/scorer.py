@@ -1,0 +1,167 @@
+"""AssistantBench's official `question_scorer`: a predicted text against the gold one.
+
+Every rule is followed, those that surprise too (marked as quirks): 72 recorded scores of the official program and
+the published scores of six systems come out. What would make that program stop is an `Unscorable` here.
+Source: Yoran et al. 2024, §3.3; the evaluator of the package browsergym-assistantbench 0.14.3.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from worlds.assistantbench.values import number_of, number_score, objects_score, string_score
+
+Kind = Literal["number", "json", "string", "string list"]
+# JSON as Python prints it, {'a': 'b'}, is mended in gold answers; in this order.
+MENDED = (("{'", '{"'), ("', '", '", "'), ("': '", '": "'), ("'}", '"}'), ("': ", '": '))
+
+
+class Unscorable(ValueError):
+    """The official scorer stops with an error at this prediction; the message says what to hand in instead."""
+
+
+class Score(NamedTuple):
+    """accuracy: in [0, 1] (but for negative numbers, see `number_score`). has_answer: 0 or 1."""
+
+    accuracy: float
+    has_answer: float
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Aggregates over tasks, as shares in [0, 1].
+
+    precision: mean accuracy over the tasks that were answered, NaN where none was. exact_match: share with an accuracy
+    of exactly 1. unscorable: how many predictions the official program would not have survived; here they count as
+    answered, with an accuracy of 0.
+    """
+
+    accuracy: float
+    answer_rate: float
+    precision: float
+    exact_match: float
+    tasks: int
+    unscorable: int
+
+
+def scores(predictions: Mapping[str, str], gold: Mapping[str, str]) -> Scores:
+    """The four official metrics over all gold answers, by task id; a missing prediction is an empty one.
+
+    Raises ValueError for no gold answers, or predictions of other tasks.
+    """
+    unknown = sorted(predictions.keys() - gold.keys())
+    if unknown or not gold:
+        raise ValueError(f"predictions of tasks without a gold answer: {', '.join(unknown[:3]) or 'there is none'}")
+    found, unscorable = list[Score](), 0
+    for task, right in gold.items():
+        try:
+            found.append(question_scorer(predictions.get(task, ""), right))
+        except Unscorable:
+            found.append(Score(0.0, 1.0))
+            unscorable += 1
+    answered = sum(one.has_answer for one in found)
+    return Scores(
+        accuracy=sum(one.accuracy for one in found) / len(found),
+        answer_rate=answered / len(found),
+        precision=sum(one.accuracy for one in found if one.has_answer) / answered if answered else float("nan"),
+        exact_match=sum(one.accuracy == 1 for one in found) / len(found),
+        tasks=len(found),
+        unscorable=unscorable,
+    )
+
+
+def question_scorer(prediction: str, gold: str) -> Score:
+    """Accuracy of a prediction, and whether it is an answer at all. gold: items one a line.
+
+    Quirk: the prediction is read as JSON and only else as text. So several items are a JSON array; lines are not split
+    (the gold text of a list scores 0.08 to 0.375 against itself). Quirk: "None" is an answer.
+    Raises Unscorable where the official program raises.
+    """
+    right, kind = gold_of(gold)
+    try:
+        said = cleaned(parsed(prediction), kind)
+        has_answer = float(answers(said))
+        empty = isinstance(said, str | list | dict) and not said
+        several = kind == "number" and isinstance(said, list) and len(said) > 1
+        return Score(0.0 if empty or several else compared(said, right, kind), has_answer)
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise Unscorable(
+            f"the official scorer fails on {prediction[:80]!r} against a {kind} answer ({error}); hand in a number or "
+            "text as it is, several texts as a JSON array of strings, and objects as a JSON array of objects"
+        ) from error
+
+
+def parsed(prediction: str) -> Any:
+    try:
+        return json.loads(prediction)
+    except (ValueError, RecursionError):
+        return prediction
+
+
+def gold_of(gold: str) -> tuple[Any, Kind]:
+    """A gold text as a value, and of which kind.
+
+    Quirk: lines that are all JSON count as objects even where they are numbers, which nothing can match, and so does
+    an empty gold text, against which everything scores 0.
+    """
+    lines = [line for line in gold.split("\n") if line.strip()]
+    if len(lines) == 1 and (number := number_of(lines[0]))[1]:
+        return number[0], "number"
+    try:
+        return [json.loads(mended(line)) for line in lines], "json"
+    except (ValueError, RecursionError):
+        return (lines[0], "string") if len(lines) == 1 else (lines, "string list")
+
+
+def mended(line: str) -> str:
+    for wrong, right in MENDED:
+        line = line.replace(wrong, right)
+    return line
+
+
+def cleaned(said: Any, kind: Kind) -> Any:
+    """A prediction with numbers read, and against objects as a list.
+
+    Quirk: of a list with one whole number the official program keeps a pair (number, True), which no number matches,
+    and which is compared with a string as Python prints it.
+    """
+    if isinstance(said, list) and len(said) == 1:
+        item = said[0]
+        if type(item) is int or (isinstance(item, str) and item.isnumeric()):
+            said = number_of(item)
+    if isinstance(said, list):
+        return said
+    said, _ = number_of(said)
+    if kind != "json":
+        return said
+    try:
+        return [json.loads(line) for line in said.split("\n")]
+    except (ValueError, AttributeError, RecursionError):
+        return [said]
+
+
+def answers(said: Any) -> bool:
+    """Whether a prediction counts as an answer. Raises TypeError for true, false and null."""
+    if (not isinstance(said, float) and len(said) == 0) or is_nan(said):
+        return False
+    return not (isinstance(said, list) and all(is_empty(item) for item in said))
+
+
+def is_empty(item: Any) -> bool:
+    return (type(item) not in (float, int) and len(item) == 0) or is_nan(item)
+
+
+def is_nan(value: Any) -> bool:
+    """Quirk: a list of one NaN is NaN, too, as numpy has it."""
+    while isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return isinstance(value, float) and value != value
+
+
+def compared(said: Any, right: Any, kind: Kind) -> float:
+    if kind == "json":
+        return objects_score(said, right)
+    return number_score(said, right) if kind == "number" else string_score(said, right)

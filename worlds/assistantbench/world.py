@@ -1,0 +1,148 @@
+"""Questions to be answered from the web, as a text world: search, scrape pages, then answer once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+from worlds.assistantbench.questions import Question, WebTask
+from worlds.assistantbench.scorer import Unscorable, question_scorer
+from worlds.base import EpisodeOver, ListingWorld, Step
+from worlds.web.protocol import Hit, Page, Web
+
+ACTION = re.compile(r"\s*(search|scrape|answer)\b[:\s]*(.*?)\s*", re.IGNORECASE | re.DOTALL)
+
+OFFER = (
+    "`search QUERY` lists pages; `scrape URL` shows one; `answer TEXT` ends the episode, with the bare name or number, "
+    "a JSON array of several names, or JSON objects where they are asked for."
+)
+
+
+class AssistantBench(ListingWorld):
+    """`search QUERY` lists pages, `scrape URL` shows one, `answer TEXT` ends the episode.
+
+    What comes from the web is quoted, a "> " before each line, so that nothing that a page says can be taken for the
+    world's own words. Step.score is 0 until the answer, and then its official accuracy, at most 1; it stays 0 where the
+    gold answer is not known. Step.facts has `query` and `hits` after a search, `page` after a scrape, and after the
+    answer alone `answer`, `accuracy` and `has_answer` (None without a gold answer), `unscorable` (why the official
+    scorer would fail, or "") and `evidence_read` (share of the pages of the evidence that were read, None where they
+    are not known).
+    """
+
+    goes_on = False
+
+    def __init__(
+        self, questions: Mapping[str, Sequence[Question]], web: Web, data: str = "made", list_actions: bool = True
+    ) -> None:
+        """questions: by split. web: what is searched; closed by `close`."""
+        self._questions = questions
+        self._by_id = {question.task.id: question for some in questions.values() for question in some}
+        self.splits, self.data, self.list_actions = tuple(questions), data, list_actions
+        self.web = web
+        self._now: Question | None = None
+        self._over = False
+        self.hits: dict[str, Hit] = {}  # of the episode, by address
+        self.pages: dict[str, Page] = {}  # scraped in the episode, by the address asked for
+
+    def tasks(self, split: str) -> Sequence[WebTask]:
+        """The tasks of a split. Raises ValueError, naming the splits, for another word."""
+        if split not in self.splits:
+            raise ValueError(
+                f"AssistantBench's {self.data} data has no split {split!r}; choose one of {', '.join(self.splits)}"
+            )
+        return [question.task for question in self._questions[split]]
+
+    def hidden(self, task: WebTask) -> Question:
+        """A task with its answer and evidence: for scores, experts and tests, never for an agent.
+
+        Raises LookupError for a task of another world.
+        """
+        question = self._by_id.get(task.id)
+        if question is None or question.task != task:
+            raise LookupError(f"task {task.id!r} is not of this world ({self.data} data)")
+        return question
+
+    def apart(self) -> AssistantBench:
+        """Another world for an episode beside this one's, with the same questions and the same web."""
+        return AssistantBench(self._questions, self.web, self.data, self.list_actions)
+
+    def reset(self, task: WebTask) -> Step:
+        """Ask the question. Raises LookupError as `hidden` does."""
+        self._now, self._over, self.hits, self.pages = self.hidden(task), False, {}, {}
+        return self._step(f"Question: {task.goal}\n\n{OFFER}", {})
+
+    def step(self, action: str) -> Step:
+        """Search, scrape or answer. Raises EpisodeOver after the answer and before any `reset`, and as the web does."""
+        if self._now is None:
+            raise EpisodeOver("AssistantBench.step was called before reset")
+        if self._over:
+            raise EpisodeOver(f"{self._now.task.id} ended with the answer; call reset")
+        match = ACTION.fullmatch(action)
+        verb, words = (match[1].lower(), match[2]) if match else ("", "")
+        if verb == "answer" and words:
+            return self._judge(self._now, words)
+        if verb == "search" and words:
+            hits = self.web.search(words)
+            self.hits |= {hit.url: hit for hit in hits}
+            return self._step(as_text(hits) or "Nothing was found; use other words.", {"query": words, "hits": hits})
+        if verb == "scrape" and words:
+            page = self.pages[words] = self.web.scrape(words)
+            return self._step(quoted(page), {"page": page})
+        return self._step(f"{action.strip()[:80]!r} is nothing that can be done here. {OFFER}", {})
+
+    def valid_actions(self) -> tuple[str, ...]:
+        """Some of the possible actions: a search for the question, scrapes of what was found. An answer can be any."""
+        if self._now is None or self._over:
+            return ()
+        scrapes = {f"scrape {url}" for url in self.hits if url not in self.pages}
+        return tuple(sorted({f"search {self._now.task.goal}", *scrapes}))
+
+    def close(self) -> None:
+        """Forget the episode and close the web, which starts again if need be."""
+        self._now = None
+        self.web.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _judge(self, question: Question, answer: str) -> Step:
+        self._over = True
+        accuracy = has_answer = None
+        unscorable = ""
+        if question.answer is not None:
+            try:
+                accuracy, has_answer = question_scorer(answer, question.answer)
+            except Unscorable as error:
+                accuracy, has_answer, unscorable = 0.0, 1.0, str(error)
+        read = {page.address for page in self.pages.values() if page.text}
+        evidence = question.evidence
+        facts = {
+            "answer": answer,
+            "accuracy": accuracy,
+            "has_answer": has_answer,
+            "unscorable": unscorable,
+            "evidence_read": sum(url in read for url in evidence) / len(evidence) if evidence else None,
+        }
+        return self._step("The answer was taken.", facts, min(accuracy or 0.0, 1.0))
+
+    def _step(self, text: str, facts: Mapping[str, Any], score: float = 0.0) -> Step:
+        return Step(text, score, self._over, self.valid_actions() if self.list_actions else (), facts)
+
+
+def as_text(hits: Sequence[Hit]) -> str:
+    """The results of a search, three lines each, every one of which begins with "> "; "" for none."""
+    lines = [(f"{hit.position}. {' '.join(hit.title.split())}", hit.url, " ".join(hit.snippet.split())) for hit in hits]
+    return "\n".join(["The search found:", *(f"> {line}" for each in lines for line in each)]) if hits else ""
+
+
+def quoted(page: Page) -> str:
+    """A page, or why there is none; every line that comes from it begins with "> "."""
+    if page.error:
+        return f"{page.url} could not be read: {page.error}"
+    titled = page.text if page.text.startswith(f"# {page.title}") else f"{page.title}\n{page.text}"
+    lines = [f"> {line}" for line in titled.splitlines()]
+    return "\n".join([f"{page.address} says:", *lines])

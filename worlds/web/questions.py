@@ -1,0 +1,130 @@
+"""Questions over the made web, like AssistantBench's: collect a list, filter it, look things up, and compute.
+
+The gold answer comes from the encyclopedia's facts; the pages that hold the evidence are sound ones, so every question
+can be answered, whatever faulty pages stand beside them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Literal
+
+from worlds.encyclopedia.relations import UNITS, Value
+from worlds.encyclopedia.templates import Split
+from worlds.web.rows import Rows, answered, narrowed
+from worlds.web.site import Site
+from worlds.web.tables import ListPage
+from worlds.web.templates import Template, templates
+
+Kind = Literal["collect", "filter", "extract", "compute"]  # of steps, as SDP's Appendix A.4 has them
+MOST_PAGES = 6  # articles that have to be read
+DRAWS = 60  # of values for a template before another one is taken
+IN_VAIN = 500  # questions made in a row that were there already, or found nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step to the answer. finding: what it comes to, an item each. evidence: addresses of the pages that say so."""
+
+    kind: Kind
+    goal: str
+    finding: tuple[str, ...]
+    evidence: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WebQuestion:
+    """A question, its answer and where that stands.
+
+    answer: as AssistantBench writes gold answers: an item a line, objects as JSON, numbers without commas. items: the
+    same as values. steps: how the answer is found. evidence: addresses of all pages that the steps need. template: its
+    name, which begins with the set that it is of.
+    """
+
+    id: str
+    question: str
+    items: tuple[Any, ...]
+    steps: tuple[Step, ...]
+    template: str
+
+    @property
+    def answer(self) -> str:
+        return "\n".join(written(item) for item in self.items)
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(url for step in self.steps for url in step.evidence))
+
+
+def written(item: Any) -> str:
+    return item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
+
+
+def questions(site: Site, count: int, split: Split = "writing") -> list[WebQuestion]:
+    """Different questions over a site, from its seed; a longer list begins with the shorter one.
+
+    split: "writing" for questions that rules may be written on, "reporting" for those that none was. Raises ValueError
+    for an unknown name, and where the site has not as many.
+    """
+    choices, pages, made = templates(split), defaultdict[str, list[str]](list), dict[str, WebQuestion]()
+    for url, page in site.lists.items():
+        pages[page.table.name].append(url)
+    turn = latest = 0
+    while len(made) < count:
+        rng = Random(f"web question {site.seed} {split} {site.articles} {turn}")
+        template = rng.choice(choices)
+        one = question(site, rng, template, pages[template.table_name], f"made_web_{split}_{site.seed}_{turn:05}")
+        if one is not None and one.question not in made:
+            made[one.question], latest = one, turn
+        turn += 1
+        if turn > latest + IN_VAIN:
+            raise ValueError(f"the web of seed {site.seed} has {len(made):,} {split} questions, and not {count:,}")
+    return list(made.values())
+
+
+def question(site: Site, rng: Random, template: Template, pages: list[str], id: str) -> WebQuestion | None:
+    """A question of a template about one of its list pages; None if none was found that has one short answer."""
+    for _ in range(DRAWS if pages else 0):
+        url = rng.choice(pages)
+        page = site.lists[url]
+        rows = Rows(site, page.rows)
+        limits = {relation: rng.choice(rows.values(relation)) for relation in template.where}
+        read = narrowed(rows, template, limits, template.by_columns)
+        found = narrowed(read, template, limits, template.by_details)
+        items = answered(found, rows, template)
+        if items and (len(read.numbers) <= MOST_PAGES or not template.details):
+            shown = {relation: shown_as(relation, value) for relation, value in limits.items()}
+            text = template.question.format(place=page.place, **shown)
+            return WebQuestion(id, text, items, tuple(steps(url, page, template, read, found, items)), template.name)
+    return None
+
+
+def shown_as(relation: str, value: Value) -> str:
+    """A value in a question; its unit stands there already."""
+    return f"{value:,}" if relation in UNITS else str(value)
+
+
+def steps(
+    url: str, page: ListPage, template: Template, read: Rows, found: Rows, items: tuple[Any, ...]
+) -> Iterator[Step]:
+    """How the answer is found. read: the rows that the columns leave; found: those that all conditions leave."""
+    site = read.site
+    yield Step("collect", f"the rows of {page.title}", Rows(site, page.rows).names, (url,))
+    if template.by_columns:
+        yield Step("filter", f"by {' and '.join(template.by_columns)}", read.names, (url,))
+    if template.details:
+        said = tuple(
+            f"{name}: {relation} {value}"
+            for relation in template.details
+            for name, value in zip(read.names, read.values(relation), strict=True)
+        )
+        pages = tuple(map(site.article_url, read.numbers))
+        yield Step("extract", f"{' and '.join(template.details)} of each", said, pages)
+    if template.by_details:
+        yield Step("filter", f"by {' and '.join(template.by_details)}", found.names)
+    if template.verb not in ("names", "json"):
+        yield Step("compute", template.take, tuple(map(written, items)))
