@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from random import Random
 
-from agents.prompts import CHAIN_OF_THOUGHT, DIRECT, QuestionFields, Reasoned, Said
+from agents.prompts import (
+    CHAIN_OF_THOUGHT,
+    DIRECT,
+    ActFields,
+    QuestionFields,
+    Reasoned,
+    Said,
+    react_prompt,
+    written,
+)
+from agents.react import read
+from agents.worlds import multihop, scienceworld, travelplanner
 from lab.models.noise import corruption
+from lab.models.prompts import AnswerModel, FreeText
+from worlds.travelplanner.itinerary import SLOTS
+from worlds.travelplanner.world import EMPTY
 
+THING = re.compile(r"^\t(?:an? |the )?([a-z][\w ]*)", re.MULTILINE)  # as ScienceWorld lists what is in a room
+VERBS = ("look at {}", "open {}", "pick up {}", "activate {}", "go to {}", "move {} to inventory")
 NAME = re.compile(r"\b[A-Z\d][\w'’-]*(?: [A-Z\d][\w'’-]*)*")
 
 
@@ -23,6 +40,48 @@ def misled(fields: QuestionFields, answer: Reasoned, random: Random) -> Reasoned
     """The same, with a reason that fits."""
     name = another_name(answer.answer, [fields.evidence, fields.question], random)
     return Reasoned(reasoning=f"It is {name}.", answer=name)
+
+
+@corruption(react_prompt(multihop.NAME))
+@corruption(react_prompt(multihop.NAME, by_schema=True))
+def led_astray(fields: ActFields, answer: AnswerModel, random: Random) -> AnswerModel:
+    """The same kind of action about another name of the question or of what was shown."""
+    verb, about = read(answer).action.removesuffix("]").split("[", 1)
+    question = fields.task.removeprefix(multihop.QUESTION)
+    name = another_name(about, [question, *(turn.observation for turn in fields.turns)], random)
+    return written(f"It is about {name}.", f"{verb}[{name}]", isinstance(answer, FreeText))
+
+
+@corruption(react_prompt(scienceworld.NAME))
+@corruption(react_prompt(scienceworld.NAME, by_schema=True))
+def distracted(fields: ActFields, answer: AnswerModel, random: Random) -> AnswerModel:
+    """Something else with a thing that is seen, as SDP's Realize goes wrong."""
+    return written("Something else.", another_action(fields.view, random), isinstance(answer, FreeText))
+
+
+@corruption(react_prompt(travelplanner.NAME))
+@corruption(react_prompt(travelplanner.NAME, by_schema=True))
+def misplanned(fields: ActFields, answer: AnswerModel, random: Random) -> AnswerModel:
+    """A search for another name, or a plan that lacks something of a day."""
+    verb, about = read(answer).action.removesuffix("]").split("[", 1)
+    if verb == "Submit":
+        plan = json.loads(about)
+        day = random.choice(plan)
+        day[random.choice([slot for slot in SLOTS if day[slot] != EMPTY] or SLOTS)] = EMPTY
+        about = json.dumps(plan)
+    else:
+        name, _, rest = about.partition(", ")
+        other = another_name(name, [fields.task, *(turn.observation for turn in fields.turns)], random)
+        about = f"{other}, {rest}" if rest else other
+    return written("It is as good.", f"{verb}[{about}]", isinstance(answer, FreeText))
+
+
+def another_action(room: str, random: Random) -> str:
+    """An action in ScienceWorld with a thing of a room, as often as not unknown to the world. Nothing is focused on by
+    chance, which would end the episode.
+    """
+    things = sorted(set(THING.findall(room))) or ["table"]
+    return random.choice(VERBS).format(random.choice(things).strip())
 
 
 def another_name(right: str, texts: Sequence[str], random: Random) -> str:

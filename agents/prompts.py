@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from pydantic import Field
 
-from lab.models.prompts import AnswerModel, Fields, Prompt
+from lab.models.prompts import AnswerModel, Fields, FreeText, Prompt
 
 
 class QuestionFields(Fields):
@@ -60,3 +62,100 @@ stand before it, they hold what is needed; answer in their own words. Give an an
     fields=QuestionFields,
     answer=Reasoned,
 )
+
+
+class Past(Fields):
+    """A turn as the model is shown it. said: an answer that could not be read, in place of thought and action."""
+
+    thought: str = ""
+    action: str = ""
+    said: str = ""
+    observation: str
+
+
+class ActFields(Fields):
+    """What a reactive agent may read. tools: the actions in words. turns: oldest first. view: what can be seen now.
+
+    left_out: how many turns before these are not shown.
+    """
+
+    tools: str
+    task: str
+    turns: list[Past]
+    view: str = ""
+    left_out: int = 0
+
+
+class Act(AnswerModel):
+    """A thought and an action, where the answer is bound to a schema."""
+
+    thought: str = Field(description="what is known and what to do next, in a sentence or two")
+    action: str = Field(description="one action, written as it is listed", min_length=1)
+
+
+ACT, BY_SCHEMA = "act", "schema"
+OBSERVED = "\nObservation:"  # a model that goes on would make up what it observes
+CUT_OFF = " [cut off]"
+REACTING = """
+You work on a task in an environment, one action at a time. After each action you are shown what it brought; what you
+are shown is all that is known. Before each action think: what is known by now, and what is missing.
+"""
+FORM = """
+Answer with two lines and nothing else: the thought, and then one action.
+Thought: what is known, and what to do next
+Action: the action, written as it is listed
+"""
+TURNS = """{{ task }}
+{% if left_out %}
+({{ left_out }} earlier turns are left out)
+{% endif %}
+{% for turn in turns %}
+
+{% if turn.action %}
+Thought: {{ turn.thought }}
+Action: {{ turn.action }}
+{% else %}
+{{ turn.said }}
+{% endif %}
+Observation: {{ turn.observation }}
+{% endfor %}
+{% if view %}
+
+{{ view }}
+{% endif %}"""
+
+
+def without_oldest(fields: ActFields, characters_over: int) -> ActFields | None:
+    """Without as many of the oldest turns as it takes; where one is left, without the end of what was observed."""
+    count, freed, turns = 0, 0, fields.turns
+    while count < len(turns) - 1 and freed < characters_over:
+        freed += sum(map(len, turns[count].model_dump().values()))
+        count += 1
+    if count:
+        return fields.model_copy(update={"turns": turns[count:], "left_out": fields.left_out + count})
+    seen = turns[0].observation.removesuffix(CUT_OFF) if turns else ""
+    if not seen:
+        return None
+    kept = seen[: max(0, len(seen) - characters_over - len(CUT_OFF))] + CUT_OFF
+    return fields.model_copy(update={"turns": [turns[0].model_copy(update={"observation": kept})]})
+
+
+@cache
+def react_prompt(world: str, by_schema: bool = False) -> Prompt:
+    """ReAct's prompt (Yao et al. 2022) for a world, without examples; rules and noise are registered for each."""
+    return Prompt(
+        name=f"agents.react.{world}{f'.{BY_SCHEMA}' if by_schema else ''}",
+        version="1",
+        operator=ACT,
+        system=REACTING + ("" if by_schema else FORM) + "\n{{ tools }}",
+        template=TURNS,
+        fields=ActFields,
+        answer=Act if by_schema else FreeText,
+        shorten=without_oldest,
+        stop=() if by_schema else (OBSERVED,),
+    )
+
+
+def written(thought: str, action: str, free: bool = True) -> AnswerModel:
+    """A thought and an action as ReAct's prompt asks for them; rules and noise answer so."""
+    return FreeText(text=f"Thought: {thought}\nAction: {action}") if free else Act(thought=thought, action=action)

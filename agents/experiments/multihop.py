@@ -11,6 +11,7 @@ from agents import noise, rules  # noqa: F401  (registers what answers offline)
 from agents.chain_of_thought import chain_of_thought
 from agents.direct import direct
 from agents.prompts import DIRECT
+from agents.worlds.multihop import FORM
 from lab.models.backbone import Ledger
 from lab.models.engines import parse
 from lab.models.usage import cost_of
@@ -20,11 +21,6 @@ from lab.runs.run import Episode
 from worlds.multihop import HopTask, MultiHop, load
 from worlds.multihop.metrics import recall
 from worlds.multihop.world import as_text
-
-FORM = (
-    "in as few words as possible, such as a name, a date or a number; with yes or no only where the question asks "
-    "for it"
-)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -93,7 +93,7 @@ def request_of(
         "schema": prompt.schema,
         "sample": sample,
         "prompt": [prompt.name, prompt.version],
-    }
+    } | ({"stop": list(prompt.stop)} if prompt.stop else {})
 
 
 def options_of(prompt: Prompt, engine: engines.Engine, sample: int) -> Mapping[str, Any]:

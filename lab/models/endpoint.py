@@ -17,7 +17,7 @@ from lab.models.cache import AnswerCache, key_of
 from lab.models.client import Chat, Client, SchemaNotTaken, body_json
 from lab.models.context import Asked, asked
 from lab.models.engines import OF_THE_MACHINE, Engine
-from lab.models.parsing import CUT, MalformedAnswer, parse
+from lab.models.parsing import CUT, EMPTY, MalformedAnswer, free_text, parse
 from lab.models.prompts import AnswerModel, Prompt
 from lab.models.retries import (
     LONGEST_QUOTE,
@@ -105,7 +105,7 @@ class Endpoint:
         self._local = local
         self.address = clean_address(address)
         self.cache = cache
-        self._schemaless: set[str] = set()  # prompts whose schema the server does not take
+        self._unbound: set[str] = set()  # prompts whose schema or stop texts the server does not take
         self._client: Chat | None = None
         self._last_reply, self._pages = 0.0, 0  # when a reply came, on any thread; how many web pages came
 
@@ -195,6 +195,8 @@ class Endpoint:
         except RefusedAnswer:
             raise  # shown its own refusal, a model would be pressed to answer; it counts as refused instead
         except MalformedAnswer as error:
+            if prompt.free:
+                raise  # there is no form to correct; whoever asked tells the model in its own words
             shown = [
                 {"role": "assistant", "content": reply.text or "(nothing)"},
                 {"role": "user", "content": f"That could not be used: {error}. Give the JSON object alone, corrected."},
@@ -233,25 +235,23 @@ class Endpoint:
     def _negotiate(self, prompt: Prompt, messages: list[dict[str, str]], exchange: Exchange) -> Reply:
         import openai
 
-        if prompt.name in self._schemaless:
-            return self._call(messages, None, exchange)
-        schema = {"name": prompt.name.replace(".", "_"), "schema": prompt.schema, "strict": True}
+        bound = {} if prompt.name in self._unbound else _bound(prompt)
+        if not bound:
+            return self._call(messages, bound, exchange)
         try:
-            return self._call(messages, {"type": "json_schema", "json_schema": schema}, exchange)
+            return self._call(messages, bound, exchange)
         except SchemaNotTaken:
             pass
         except openai.APIStatusError as error:
             if error.status_code not in REFUSES_SCHEMA:
                 raise
-        # Either the server does not take this schema or the request is wrong in itself: the plain call tells which.
-        reply = self._call(messages, None, exchange)
-        self._schemaless.add(prompt.name)
+        # Either the server does not take what binds the answer or the request is wrong in itself; the plain call tells.
+        reply = self._call(messages, {}, exchange)
+        self._unbound.add(prompt.name)
         return reply
 
-    def _call(
-        self, messages: list[dict[str, str]], response_format: dict[str, Any] | None, exchange: Exchange
-    ) -> Reply:
-        arguments = _sampling(exchange) | ({"response_format": response_format} if response_format else {})
+    def _call(self, messages: list[dict[str, str]], bound: dict[str, Any], exchange: Exchange) -> Reply:
+        arguments = _sampling(exchange) | bound
 
         def once() -> Reply:
             try:
@@ -264,7 +264,7 @@ class Endpoint:
 
         began = time.monotonic()
         reply = with_retries(once, self.address, self._patience, LONGEST_WAIT, lambda: self._others(began))
-        return replace(reply, schema=bool(response_format))
+        return replace(reply, schema="response_format" in bound)
 
     def _once(self, messages: Sequence[dict[str, str]], seconds: float, **arguments: Any) -> Reply:
         request = {"model": self.engine.name, "messages": messages, **arguments}
@@ -344,6 +344,14 @@ def place_of(address: str) -> dict[str, Any]:
     }
 
 
+def _bound(prompt: Prompt) -> dict[str, Any]:
+    """What binds the answer: the JSON schema or, of free text, the texts at which it ends."""
+    if prompt.free:
+        return {"stop": list(prompt.stop)} if prompt.stop else {}
+    schema = {"name": prompt.name.replace(".", "_"), "schema": prompt.schema, "strict": True}
+    return {"response_format": {"type": "json_schema", "json_schema": schema}}
+
+
 def _sampling(exchange: Exchange) -> dict[str, Any]:
     options = {k: v for k, v in exchange.options.items() if k not in (*OF_THE_MACHINE, "context")}
     if "reasoning_effort" in options and "max_tokens" in options:
@@ -366,7 +374,7 @@ def _reply(body: bytes) -> Reply:
     # Without lone surrogates, which could not be shown to the model again.
     text = (content or "").encode("utf-8", "replace").decode()
     truncated = finish in ENDED_EARLY
-    fault = "" if text.strip() else "the answer was empty"
+    fault = "" if text.strip() else EMPTY
     if message.get("refusal") or finish == "content_filter":
         fault = "refused"
     elif truncated:
@@ -388,7 +396,16 @@ def _counts(usage: Any) -> tuple[int, int] | None:
 def _read(reply: Reply, prompt: Prompt) -> tuple[AnswerModel, str]:
     if reply.fault == "refused":
         raise RefusedAnswer(f"The model declined to answer {prompt.name}")
+    if prompt.free:
+        return _read_free(reply, prompt), "text"
     if reply.fault:
         raise MalformedAnswer(reply.fault)
     value, path = parse(reply.text, prompt.answer)
     return value, "schema" if path == "strict" and reply.schema else path
+
+
+def _read_free(reply: Reply, prompt: Prompt) -> AnswerModel:
+    text, stopped = free_text(reply.text, prompt.stop)
+    if reply.fault and not stopped:  # what was cut off behind a stop text is no part of the answer
+        raise MalformedAnswer(reply.fault)
+    return prompt.answer.model_validate({"text": text})

@@ -139,6 +139,7 @@ class Loaded:
             config.top_p = request.get("top_p", 1.0)
             # The library's own default is one seed for all questions.
             config.rng_seed = request["seed"] % SEEDS if "seed" in request else secrets.randbelow(SEEDS)
+        config.stop_strings = set(request.get("stop", ()))
         if "response_format" in request:
             schema = request["response_format"]["json_schema"]["schema"]
             config.structured_output_config = self._genai.StructuredOutputConfig(json_schema=json.dumps(schema))

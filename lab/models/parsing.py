@@ -7,6 +7,7 @@ the server says of it: half a file or the 5 of a 50 would pass for what the mode
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -16,6 +17,7 @@ from lab.models.usage import Call
 
 T = TypeVar("T", bound=AnswerModel)
 CUT = "the answer was cut off before its end"
+EMPTY = "the answer was empty"
 LONGEST_REPAIR = 20_000  # characters; beyond it the repairer can take minutes over a model that repeats itself
 
 
@@ -46,6 +48,20 @@ def parse(text: str, answer: type[T]) -> tuple[T, str]:
         raise MalformedAnswer(faults(error)) from None
     except (ValueError, RecursionError) as error:
         raise MalformedAnswer(f"not JSON ({error})") from None
+
+
+def free_text(text: str, stop: Sequence[str]) -> tuple[str, bool]:
+    """What a model wrote up to the first of these texts, without what it thought aloud; and whether one was there.
+
+    Servers that know no stop texts send what follows them as well. Raises MalformedAnswer if nothing is left.
+    """
+    said = text.rpartition("</think>")[2]
+    if "<think>" in said:
+        raise MalformedAnswer(CUT)
+    end = min((place for one in stop if (place := said.find(one)) >= 0), default=len(said))
+    if not said[:end].strip():
+        raise MalformedAnswer(EMPTY)
+    return said[:end].strip(), end < len(said)
 
 
 def _read(text: str, answer: type[T]) -> T:

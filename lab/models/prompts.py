@@ -28,6 +28,15 @@ class AnswerModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
+class FreeText(AnswerModel):
+    """The answer of a prompt that asks for no form: what the model wrote, to be read by whoever asked.
+
+    Such a prompt is sent without a schema, and its answer is never repaired or asked again.
+    """
+
+    text: str
+
+
 class WrongFields(ValueError):
     """A prompt was given unknown fields, or values of the wrong type."""
 
@@ -47,7 +56,8 @@ class Prompt:
     shorten(fields, characters_over) -> the fields truncated by a step, or None when nothing more may go, for a prompt
     that exceeds an engine's `context` (lab/models/context.py). The template must show that something was left out.
     retry_temperatures: of the samples after the first, where the engine's own is lower; the last one holds from there
-    on. Empty: the engine's for all.
+    on. Empty: the engine's for all. stop: texts at which an answer in free text ends; neither they nor what follows are
+    part of it.
     """
 
     name: str
@@ -60,6 +70,7 @@ class Prompt:
     narrow: Callable[[Any], type[AnswerModel]] | None = None
     shorten: Shorten | None = field(default=None, compare=False)  # not compared: it changes no prompt that fits
     retry_temperatures: tuple[float, ...] = ()
+    stop: tuple[str, ...] = ()
 
     def fill(self, **values: Any) -> Fields:
         """The typed fields. Raises WrongFields, naming each field that does not fit."""
@@ -75,10 +86,16 @@ class Prompt:
     def render(self, fields: Fields) -> list[dict[str, str]]:
         """The chat messages: the standing rules first, so that calls of one operator share a prefix."""
         values = {name: getattr(fields, name) for name in type(fields).model_fields}
+        rules = _written(self.system, values)
         return [
-            {"role": "system", "content": f"{_written(self.system, values)}\n\n{self._shape}"},
+            {"role": "system", "content": rules if self.free else f"{rules}\n\n{self._shape}"},
             {"role": "user", "content": _written(self.template, values)},
         ]
+
+    @property
+    def free(self) -> bool:
+        """Whether the answer is free text."""
+        return issubclass(self.answer, FreeText)
 
     @cached_property
     def schema(self) -> dict[str, Any]:

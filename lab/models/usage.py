@@ -19,11 +19,11 @@ RULES_PATHS = ("rules", "corrupted")  # of answers that rules gave, which cost n
 class Call:
     """One answered prompt.
 
-    path: how the answer was read: "rules", "corrupted", "schema", "strict", "repaired" or "reasked"; "malformed" if no
-    usable answer came, "failed" if the request did. tokens_in, tokens_out: as the server counted them, re-asks
-    included. seconds: wall time, waiting included. took: the same, but of a cache hit that of the model when it was
-    asked; 0 where nobody kept it. usd: None where the model's price or the tokens are unknown. cached: a cache hit,
-    which is free. retries: requests without a reply. cut: the prompt exceeded the engine's
+    path: how the answer was read: "rules", "corrupted", "schema", "strict", "repaired" or "reasked", "text" if it is
+    free text; "malformed" if no usable answer came, "failed" if the request did. tokens_in, tokens_out: as the server
+    counted them, re-asks included. seconds: wall time, waiting included. took: the same, but of a cache hit that of
+    the model when it was asked; 0 where nobody kept it. usd: None where the model's price or the tokens are unknown.
+    cached: a cache hit, which is free. retries: requests without a reply. cut: the prompt exceeded the engine's
     `context` and was truncated (lab/models/context.py). truncated: how many answers, first and re-ask, ended at
     `max_tokens`.
     """

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agents.experiments.travelplanner import first_failure
 from lab.results import tables
 from lab.results.exports import readable
 from lab.results.statistics import compare, smallest_difference
 from lab.results.verdicts import FEWEST
 from lab.runs import collecting, recordings
 from sdp.adapters.travelplanner.adapter import Policy
-from sdp.experiments.travelplanner import Results, Setup, collect, first_failure
+from sdp.experiments.travelplanner import Results, Setup, collect
 from worlds.travelplanner.rates import Denominators
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
+from agents.experiments.scienceworld import length_of
 from lab.machine.faults import MissingData
 from lab.machine.paths import official_data
 from lab.models.cache import key_of
@@ -24,7 +25,7 @@ from sdp.adapters.scienceworld.prompts import GRAINS
 from sdp.anatomy import score_by_replans
 from sdp.experiments import benchmark, table6
 from sdp.experiments.benchmark import Results
-from sdp.experiments.scienceworld import Setup, gold, length_of
+from sdp.experiments.scienceworld import Setup
 from sdp.experiments.table6 import Ablated
 from sdp.placebo import rejected
 from sdp.trajectory import Attempt, Trajectory
@@ -111,8 +112,7 @@ def keep(runs: Mapping[str, Results[Setup]], name: str) -> str:
     runs: by condition, of one engine and the same tasks. Each row names its condition and its number of episodes.
     """
     run = next(iter(runs.values()))
-    paths = {task: gold(run.setup.data, run.setup.simplification, task) for task in run.episodes}
-    digest = key_of({task: [one.action for one in path] for task, path in paths.items()})
+    digest = key_of({task: list(run.setup.path(task)) for task in run.episodes})
     about = {"method": KEPT, "engine": run.setup.engine, "address": f"sha256:{digest}"}
     rows = frame({f"{condition}, {len(one.episodes)} episodes": one for condition, one in runs.items()})
     return recordings.save_rows(

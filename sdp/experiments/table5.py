@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from agents.experiments import acting_multihop as acting
 from agents.experiments import multihop as one_call
 from lab.models.backbone import Ledger
 from lab.models.engines import parse
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SILVER = EVIDENCE[2]  # matched to questions by statistics, and not by annotators
-SDP, PLACEBO = "SDP", "SDP's placebo"
+SDP, PLACEBO, REACT = "SDP", "SDP's placebo", "ReAct"
 DATASETS = {"HotpotQA": multihop.HotpotQA, "MuSiQue": multihop.MuSiQue}
+ACTING = {"HotpotQA": acting.HotpotQA, "MuSiQue": acting.MuSiQue}
 ONE_CALL = {"HotpotQA": one_call.HotpotQA, "MuSiQue": one_call.MuSiQue}
 # What is changed of SDP, and what of an agent's experiment.
 VARIANTS: dict[str, Callable[[multihop.Setup, float], multihop.Setup]] = {
@@ -49,13 +51,14 @@ AGENTS: dict[str, dict[str, Any]] = {
     "chain of thought, all paragraphs": {"agent": "chain of thought", "evidence": "shown"},
 }
 METHODS = (*VARIANTS, *AGENTS)
+OFFERED = (*METHODS, REACT)  # what may be named; those in METHODS are played by default
 RECORDED = (SDP, "SDP without Validate", *AGENTS)  # what a real model is asked for by default
 CORPORA = {"HotpotQA": "12,479", "MuSiQue": "10,024"}  # paragraphs of the official data that is at hand
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setup(Experiment):
-    """Some methods on some questions of each dataset. methods: of METHODS. rejects: the share of attempts that the
+    """Some methods on some questions of each dataset. methods: of OFFERED. rejects: the share of attempts that the
     placebo rejects.
 
     data: "auto" is made questions where rules answer, which can read no others. setting, split: see
@@ -80,7 +83,7 @@ class Setup(Experiment):
     def decided(self) -> Setup:
         """With `data` and `split` decided. Raises BadSetting where there is nothing to play."""
         if not (self.datasets and self.methods):
-            raise BadSetting(f"No dataset or no method; choose from {_some(DATASETS)}, and from {_some(METHODS)}")
+            raise BadSetting(f"No dataset or no method; choose from {_some(DATASETS)}, and from {_some(OFFERED)}")
         part = self.part(self.datasets[0], self.methods[0])
         split = self.split or ("reporting" if part.decided().data == "made" else "")
         part = replace(part, split=split).decided()
@@ -88,11 +91,13 @@ class Setup(Experiment):
 
     def part(self, dataset: str, name: str) -> Any:
         """The experiment of one method on one dataset. Raises BadSetting for one that there is not."""
-        if dataset not in DATASETS or name not in METHODS:
-            raise BadSetting(f"No {name!r} on {dataset!r}; choose from {_some(METHODS)} and {_some(DATASETS)}")
+        if dataset not in DATASETS or name not in OFFERED:
+            raise BadSetting(f"No {name!r} on {dataset!r}; choose from {_some(OFFERED)} and {_some(DATASETS)}")
         shared: dict[str, Any] = {
             key: getattr(self, key) for key in ("engine", "data", "limit", "seed", "setting", "split")
         }
+        if name == REACT:
+            return ACTING[dataset](**shared)
         if name in AGENTS:
             return ONE_CALL[dataset](**shared, **AGENTS[name])
         return VARIANTS[name](DATASETS[dataset](**shared), self.rejects)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, ClassVar
 
+from agents.experiments.travelplanner import Queries, first_failure
 from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.results.outcomes import Judged
 from lab.runs import collecting
-from lab.runs.experiment import spread
 from lab.runs.run import Episode
 from lab.viewer.timeline import Exchange, Step, Timeline
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
@@ -22,51 +22,27 @@ from sdp.experiments.benchmark import Benchmark
 from sdp.loop import Settings
 from sdp.timeline import timeline
 from sdp.trajectory import Trajectory
-from worlds.travelplanner import PlanVerdict, Rates, TravelPlanner, TripTask, evaluate, load, rates, strict_faults
+from worlds.travelplanner import PlanVerdict, Rates, TripTask, evaluate, rates, strict_faults
 from worlds.travelplanner.rates import Denominators
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setup(Benchmark):
-    """SDP on some of TravelPlanner's queries.
+class Setup(Queries, Benchmark):
+    """SDP on some of TravelPlanner's queries. A trajectory has about 60 KB."""
 
-    levels: which queries of the split; `limit` spreads evenly over the sorted ids, and so over levels and lengths. A
-    trajectory has about 60 KB.
-    """
-
-    split: str = "validation"
-    levels: tuple[str, ...] = ("medium", "hard")
     policy: Policy = Policy()
 
     method: ClassVar[str] = "sdp-travelplanner"
-    selection: ClassVar[tuple[str, ...]] = ("data", "limit", "split", "levels")
-    metric: ClassVar[str] = "final pass"
+    packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "sdp")
 
     def operators(self) -> tuple[str, ...]:
         """On TravelPlanner, Validate and Replan are programs (A.2), and so is Propose where the cities are given."""
         return (CITIES.operator, SELECT.operator) if self.policy.cities == "propose" else (SELECT.operator,)
 
-    def decided(self) -> Setup:
-        """With `data` decided."""
-        return replace(self, data=_world(self.data, self.seed).data)
-
-    def queries(self) -> list[TripTask]:
-        """The chosen queries, sorted by id. Raises ValueError for a split or level that there is not."""
-        known = _world(self.data, self.seed).tasks(self.split)
-        chosen = [task for task in sorted(known, key=lambda task: task.id) if task.level in self.levels]
-        if not chosen:
-            raise ValueError(f"No {self.split} query has a level in {self.levels}; levels are easy, medium, hard")
-        return spread(chosen, self.limit)
-
-    def tasks(self) -> list[str]:
-        """Ids of the queries."""
-        return [task.id for task in self.queries()]
-
     def adapter(self, task: str, ledger: Ledger) -> TravelPlannerAdapter:
         """Raises KeyError for a task that is not there."""
-        query = _queries(self.data, self.seed, self.split)[task]
         # A desk of its own: episodes that are played side by side share the listings alone.
-        return TravelPlannerAdapter(query, _world(self.data, self.seed).apart(), ledger, self.policy)
+        return TravelPlannerAdapter(self.named(task), self.world().apart(), ledger, self.policy)
 
     def result(self, trajectory: Trajectory) -> dict[str, Any]:
         """The delivered plan; what it is worth the evaluator says."""
@@ -74,7 +50,7 @@ class Setup(Benchmark):
 
     def score(self, trajectory: Trajectory) -> float:
         """Whether the delivered plan passes."""
-        return float(self._verdict(trajectory.task, plan_of(self, trajectory)).final)
+        return float(self.verdict(trajectory.task, plan_of(self, trajectory)).final)
 
     def full(self) -> Setup:
         """Algorithm 1 with all its mechanisms; the policy on this benchmark stays."""
@@ -84,7 +60,7 @@ class Setup(Benchmark):
         """The official evaluator's word on the delivered plan."""
         if episode.failed:
             return super().judged(episode)
-        verdict = self._verdict(episode.task, episode.result["plan"])
+        verdict = self.verdict(episode.task, episode.result["plan"])
         return Judged(float(verdict.final), first_failure(verdict))
 
     def steps(self, trajectory: Trajectory, exchanges: Sequence[Exchange] = ()) -> Timeline:
@@ -95,9 +71,6 @@ class Setup(Benchmark):
         """The trajectory, and what the evaluator says of the plan."""
         return shown(self, trajectory, exchanges)
 
-    def _verdict(self, task: str, plan: Any) -> PlanVerdict:
-        return evaluate(_queries(self.data, self.seed, self.split)[task], plan, _world(self.data, self.seed).listings)
-
 
 @dataclass(frozen=True)
 class Results(benchmark.Results[Setup]):
@@ -106,8 +79,7 @@ class Results(benchmark.Results[Setup]):
     @cached_property
     def tasks(self) -> list[TripTask]:
         """The queries of the episodes that count."""
-        known = _queries(self.setup.data, self.setup.seed, self.setup.split)
-        return [known[task] for task in self.episodes]
+        return [self.setup.named(task) for task in self.episodes]
 
     @cached_property
     def plans(self) -> list[Any]:
@@ -117,13 +89,13 @@ class Results(benchmark.Results[Setup]):
     @cached_property
     def verdicts(self) -> list[PlanVerdict]:
         """The official verdict on each plan."""
-        listings = _world(self.setup.data, self.setup.seed).listings
+        listings = self.setup.world().listings
         return [evaluate(task, plan, listings) for task, plan in zip(self.tasks, self.plans, strict=True)]
 
     @cached_property
     def strict_faults(self) -> list[list[str]]:
         """What an honest reader objects to in each plan, beyond the official verdict."""
-        listings = _world(self.setup.data, self.setup.seed).listings
+        listings = self.setup.world().listings
         return [strict_faults(task, plan, listings) for task, plan in zip(self.tasks, self.plans, strict=True)]
 
     @property
@@ -157,31 +129,16 @@ def play(
 
 def plan_of(setup: Setup, trajectory: Trajectory) -> list[dict[str, Any]]:
     """The itinerary that the last certified state makes, in the benchmark's submission format."""
-    query = _queries(setup.data, setup.seed, setup.split)[trajectory.task]
+    query = setup.named(trajectory.task)
     return itinerary(state_from_json(query, trajectory.states[-1]))
 
 
 def shown(setup: Setup, trajectory: Trajectory, exchanges: Sequence[Exchange] = ()) -> Timeline:
     """A trajectory to look at, with the query and the evaluator's word on the plan. exchanges: see `sdp.timeline`."""
     plan = plan_of(setup, trajectory)
-    verdict = setup._verdict(trajectory.task, plan)
+    verdict = setup.verdict(trajectory.task, plan)
     told = "; ".join(f"{name}: {reason}" for name, reason in verdict.failures.items())
     last = Step(title="the evaluator on the plan", verdict=verdict.final, reason=told, observation=plan)
     made = setup.steps(trajectory, exchanges)
-    query = _queries(setup.data, setup.seed, setup.split)[trajectory.task].goal
+    query = setup.named(trajectory.task).goal
     return replace(made, task=query, score=float(verdict.final), steps=(*made.steps, last))
-
-
-def first_failure(verdict: PlanVerdict) -> str:
-    """The first check that a plan fails, and why; "" where it passes all."""
-    return next((f"{name}: {reason}" for name, reason in verdict.failures.items()), "")
-
-
-@cache
-def _world(data: str, seed: int) -> TravelPlanner:
-    return load(data, seed)
-
-
-@cache
-def _queries(data: str, seed: int, split: str) -> Mapping[str, TripTask]:
-    return {task.id: task for task in _world(data, seed).tasks(split)}

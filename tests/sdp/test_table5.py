@@ -8,7 +8,7 @@ import pytest
 
 from lab.runs.experiment import BadSetting
 from sdp.experiments import table5
-from sdp.experiments.table5 import METHODS, PLACEBO, SDP, Setup
+from sdp.experiments.table5 import METHODS, PLACEBO, REACT, SDP, Setup
 from sdp.placebo import rejected
 from worlds.multihop.questions import EVIDENCE
 
@@ -40,6 +40,14 @@ def test_a_question_counts_when_every_method_has_answered_it() -> None:
     setup = SMALL.resolved()
     groups = [setup.group(task) for task in setup.tasks()]
     assert groups == [one for one in dict.fromkeys(groups) for _ in METHODS]
+
+
+def test_react_can_stand_beside_on_the_same_questions_and_what_is_recorded_stays() -> None:
+    run = table5.collect(replace(SMALL, methods=(SDP, REACT)))
+    assert {len(run.of(*part)) for part in run.parts} == {3}
+    assert run.values("HotpotQA", REACT) == run.values("HotpotQA", SDP) == dict.fromkeys(run.of("HotpotQA", SDP), 1.0)
+    assert set(table5.frame(run)["method"]) == set(table5.comparisons(run)["method"]) | {SDP} == {SDP, REACT}
+    assert REACT not in (*METHODS, *table5.RECORDED)
 
 
 def test_rows_name_what_was_asked_and_searched(played: table5.Results) -> None:

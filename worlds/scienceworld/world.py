@@ -22,6 +22,8 @@ ELECTRICAL = frozenset({
 })  # fmt: skip
 
 
+# The simulator's refusals: what it cannot parse, what it does not find, and what it wants to be told more exactly.
+REFUSALS = re.compile(r"No known action matches that input|Unknown action|Ambiguous request|It's not clear how to")
 # What leads to a room, where the simplification has it: by a door, or at once.
 ROOM = re.compile(r"(?:go to|teleport to|open door to) (?:the )?(.+)")
 

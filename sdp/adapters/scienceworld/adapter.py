@@ -12,13 +12,11 @@ from sdp.adapters.scienceworld.prompts import ACT, GRAINS, JUDGE, MOST_JUDGED, P
 from sdp.operators import Adapter, Verdict
 from sdp.trajectory import Attempt, Predicate, Trajectory
 from worlds.scienceworld import ScienceTask, ScienceWorld
-from worlds.scienceworld.world import Looks
+from worlds.scienceworld.world import REFUSALS, Looks
 
 TARGET, GOAL = "condition", "goal"
 FULL = 100
 UNKNOWN = "the world does not know this action"
-# The simulator's refusals: what it cannot parse, what it does not find, and what it wants to be told more exactly.
-REFUSALS = re.compile(r"No known action matches that input|Unknown action|Ambiguous request|It's not clear how to")
 ROOM = re.compile(r"(?:This room is called|This outside location is called|You are in) the ([\w ]+)\.")
 
 

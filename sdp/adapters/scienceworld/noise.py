@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from random import Random
 
+from agents.noise import another_action
 from lab.models.noise import corruption, verdict
 from sdp.adapters.scienceworld import prompts
-
-THING = re.compile(r"^\t(?:an? |the )?([a-z][\w ]*)", re.MULTILINE)
-VERBS = ("look at {}", "open {}", "pick up {}", "activate {}", "go to {}", "move {} to inventory")
 
 
 @corruption(prompts.PLAN)
@@ -23,10 +20,8 @@ def without_one(fields: prompts.PlanFields, answer: prompts.Targets, random: Ran
 
 @corruption(prompts.ACT)
 def another(fields: prompts.ActFields, answer: prompts.Action, random: Random) -> prompts.Action:
-    """Something else with a thing that is seen, as often as not unknown to the world. Nothing is focused on by chance,
-    which would end the episode."""
-    things = sorted(set(THING.findall(fields.room))) or ["table"]
-    return prompts.Action(action=random.choice(VERBS).format(random.choice(things).strip()))
+    """Something else with a thing that is seen."""
+    return prompts.Action(action=another_action(fields.room, random))
 
 
 @corruption(prompts.JUDGE)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from sdp.adapters.scienceworld.adapter import REFUSALS
 from sdp.adapters.scienceworld.prompts import (
     GRAINS,
     WHOLE,
@@ -25,6 +24,7 @@ from sdp.adapters.scienceworld.prompts import (
     PlanFields,
     Targets,
 )
+from worlds.scienceworld.world import REFUSALS
 
 # What the simulator answers, and the condition that then holds.
 CONDITIONS = (

@@ -1,0 +1,28 @@
+"""Acting agents on ScienceWorld: the tasks and the cap of steps that SDP has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from agents import noise  # noqa: F401  (registers how answers go wrong)
+from agents.experiments.acting import Acting
+from agents.experiments.scienceworld import Tasks
+from agents.react import Settings
+from agents.worlds.scienceworld import Visiting
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup(Tasks, Acting):
+    """An agent in at most 500 steps, as SDP (A.3). An endpoint's `context` bounds what one of them reads."""
+
+    settings: Settings = Settings(steps=500)
+
+    method: ClassVar[str] = "acting-scienceworld"
+
+    def environment(self, task: str) -> Visiting:
+        return Visiting(self.world(), self.named(task))
+
+    def solution(self, task: str) -> Sequence[str]:
+        return self.path(task)

@@ -1,0 +1,94 @@
+"""The history of an episode: what an agent said and did, and what it observed, turn by turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, Self
+
+from lab.models.usage import Cost
+from lab.viewer.generic import dealt
+from lab.viewer.timeline import Exchange, Step, Timeline
+
+Fault = Literal["", "malformed", "invalid"]
+MALFORMED: Fault = "malformed"
+INVALID: Fault = "invalid"
+FINISHED, STEPS, CALLS = "finished", "out of steps", "out of calls"
+UNREAD = "an answer that could not be read"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One call of the model, and what came of it.
+
+    fault: "malformed" for an answer that could not be read, which is kept in `said` and did nothing; "invalid" for an
+    action that the environment does not have; else "". cut: the prompt was shortened to fit the engine's context.
+    """
+
+    observation: str
+    thought: str = ""
+    action: str = ""
+    said: str = ""
+    fault: Fault = ""
+    cost: Cost = Cost()
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """task: as the environment told it. end: "" while the episode goes on, then how it ended."""
+
+    task: str
+    turns: tuple[Turn, ...] = ()
+    end: str = ""
+
+    def then(self, turn: Turn) -> History:
+        """With one turn more."""
+        return replace(self, turns=(*self.turns, turn))
+
+    def ended(self, end: str) -> History:
+        """The same, at its end; "" where it goes on."""
+        return replace(self, end=end)
+
+    def count(self, fault: Fault) -> int:
+        """How many turns have this fault."""
+        return sum(turn.fault == fault for turn in self.turns)
+
+    @property
+    def steps(self) -> int:
+        """The actions that reached the environment, invalid ones included."""
+        return len(self.turns) - self.count(MALFORMED)
+
+    @property
+    def cost(self) -> Cost:
+        """Of all calls."""
+        return sum((turn.cost for turn in self.turns), Cost())
+
+    def to_json(self) -> dict[str, Any]:
+        """For a run folder."""
+        return {"task": self.task, "turns": [asdict(turn) for turn in self.turns], "end": self.end}
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Self:
+        """What `to_json` wrote."""
+        turns = (Turn(**{**turn, "cost": Cost(**turn["cost"])}) for turn in kept["turns"])
+        return cls(kept["task"], tuple(turns), kept["end"])
+
+
+def timeline(title: str, history: History, exchanges: Sequence[Exchange] = (), score: float | None = None) -> Timeline:
+    """An episode to look at. exchanges: its prompts and answers in order, where they are at hand."""
+    parts = dealt(exchanges, [turn.cost.calls for turn in history.turns])
+    outcome = f"{history.end or 'still running'}, {history.steps} steps"
+    told = [f"{count} {fault}" for fault in (MALFORMED, INVALID) if (count := history.count(fault))]
+    return Timeline(
+        title=title, task=history.task, outcome=", ".join([outcome, *told]), score=score,
+        steps=tuple(_step(turn, asked) for turn, asked in zip(history.turns, parts, strict=True)),
+    )  # fmt: skip
+
+
+def _step(turn: Turn, asked: tuple[Exchange, ...]) -> Step:
+    return Step(
+        title=turn.action or UNREAD, target=turn.action, verdict=False if turn.fault else None,
+        reason=turn.fault or turn.thought, action=turn.said or turn.action, observation=turn.observation,
+        exchanges=asked, cost=turn.cost,
+    )  # fmt: skip

@@ -1,0 +1,53 @@
+"""ScienceWorld for acting agents: free-text actions, and the room and inventory as they are, which SDP sees as well."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agents.environment import Observation
+from worlds.scienceworld import ScienceTask, ScienceWorld, protocol_score
+from worlds.scienceworld.world import REFUSALS
+
+NAME = "scienceworld"
+TOOLS = """
+You are in a text world of rooms, things and substances. The actions are:
+go to ROOM; teleport to ROOM; look around; look at THING; look in THING; inventory; wait; read THING; eat THING;
+open THING; close THING; activate THING; deactivate THING; pick up THING; put down THING; move THING to THING;
+pour THING into THING; dunk THING into THING; mix THING; use THING on THING; connect THING to THING; disconnect THING;
+flush THING; focus on THING.
+ROOM is a room that is listed. THING is a name that stands in the room or in the inventory, without "a" or "the".
+Focus on a thing only where the task asks for it: a wrong focus ends everything.
+""".strip()
+
+
+class Visiting:
+    """One task. The episode ends by the world alone: at full score, or with a failure."""
+
+    name, tools = NAME, TOOLS
+
+    def __init__(self, world: ScienceWorld, task: ScienceTask) -> None:
+        self.world, self.task = world, task
+        self._native: list[int] = []  # the score after each step, in percent
+
+    def begin(self) -> str:
+        """The task's description, and the rooms that can be reached, as SDP's Propose is told (A.3)."""
+        goal: str = self.world.reset(self.task).facts["goal"]
+        return f"{goal}\nRooms: {', '.join(self.world.rooms())}"
+
+    def act(self, action: str) -> Observation:
+        """A step of the world; with the points that it gained, which SDP's Validate reads."""
+        before = self._native[-1] if self._native else 0
+        step = self.world.step(action)
+        self._native.append(step.facts["native"])
+        gained = self._native[-1] - before
+        text = f"{step.text}\nPoints gained: {gained}" if gained > 0 else step.text
+        return Observation(text, step.done, valid=not REFUSALS.search(step.text))
+
+    def view(self) -> str:
+        """The room and the inventory, for which no step is taken."""
+        room, inventory = self.world.looks()
+        return f"You see now: {room}\n{inventory}"
+
+    def result(self) -> dict[str, Any]:
+        """The last score; of a task that failed, the one before (SwiftSage's rule)."""
+        return {"score": protocol_score(self._native), "type": self.task.name}

@@ -1,0 +1,80 @@
+"""Acting agents on TravelPlanner: the desk's tools, a plan that is handed in, and what the evaluator says of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import chat_server as chat
+from agents.experiments.acting_travelplanner import Setup
+from agents.react import Settings
+from agents.worlds.travelplanner import Planning, delivered
+from chat_server import ChatServer
+from lab.runs.collecting import collect
+from lab.runs.experiment import Results
+
+MADE = Setup(data="made", limit=4)
+
+
+def played(setup: Setup) -> Results[Setup]:
+    return collect(setup, workers=1, show_progress=False)
+
+
+def test_the_stand_in_hands_in_a_plan_that_passes() -> None:
+    run = played(MADE)
+    assert run.evidence == "simulated"
+    assert {one.result["score"] for one in run.episodes.values()} == {1.0}
+    for task, one in run.episodes.items():
+        assert run.setup.verdict(task, delivered(one.result)).final
+        assert one.result["invalid"] == 0 and one.result["steps"] > 5
+
+
+def test_noise_costs_searches_and_plans_and_the_evaluator_says_why() -> None:
+    run = played(replace(MADE, engine="oracle@0.5", limit=12))
+    failed = [run.setup.judged(one) for one in run.episodes.values() if one.result["score"] == 0]
+    assert failed and all(one.reason.startswith("finished") and ": " in one.reason for one in failed)
+
+
+@pytest.mark.parametrize("told", ["reference", "propose"])
+def test_the_cities_are_told_only_where_they_are_given(told: Any) -> None:
+    setup = replace(MADE, cities=told).resolved()
+    query = setup.queries()[-1]
+    assert (f"Cities to visit, in this order: {query.ref_cities[0]}" in setup.environment(query.id).begin()) == (
+        told == "reference"
+    )
+
+
+def planning() -> Planning:
+    setup = MADE.resolved()
+    opened = setup.environment(setup.tasks()[0])
+    opened.begin()
+    return opened
+
+
+@pytest.mark.parametrize("action", ["Submit[no plan]", "Submit[]", "Dance[now]", "FlightSearch[Rome]", "", "Submit[["])
+def test_what_the_desk_cannot_use_is_refused_and_ends_nothing(action: str) -> None:
+    desk = planning()
+    seen = desk.act(action)
+    assert (seen.valid, seen.done, desk.result()) == (False, False, {"score": 0.0, "plan": ""})
+    assert ("The plan is no JSON" in seen.text) == action.startswith("Submit")
+
+
+@pytest.mark.parametrize("plan", ["5", "[]", "{}", "null", '[{"days": 1}]', '["\\ud83d", NaN, 1e999]'])
+def test_any_json_can_be_handed_in_and_is_kept_as_it_was(plan: str) -> None:
+    desk = planning()
+    assert desk.act(f" Submit[{plan}]\n").done
+    assert desk.result() == {"score": 0.0, "plan": plan}
+    assert repr(delivered(json.loads(json.dumps(desk.result())))) == repr(json.loads(plan))
+
+
+def test_a_model_that_talks_nonsense_delivers_nothing(server: ChatServer) -> None:
+    texts = ["hm", "Thought: a\nAction: Submit[soon]", "Thought: b\nAction: CitySearch[Ohio]"]
+    server.behave(lambda request: chat.says(texts[request.number % 3]))
+    setup = replace(MADE, engine="small?patience=5", limit=1, settings=Settings(steps=4))
+    run = played(setup)
+    (one,) = run.episodes.values()
+    assert (one.result["end"], one.result["malformed"], one.result["invalid"]) == ("out of steps", 2, 2)
+    assert "out of steps, 2 malformed, 2 invalid; " in run.setup.judged(one).reason
