@@ -1,0 +1,337 @@
+"""Reader of questions over the made web: which list, which conditions on its rows, and what is asked of those left.
+
+What the stand-in for a model knows of English and of the lists of `worlds.web`. Written on the writing templates and on
+a dictionary; the reporting templates are not looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from worlds.encyclopedia.reading.questions import names_in
+from worlds.encyclopedia.relations import DAYS, GENRES, MONTHS, SERVICES, STYLES
+from worlds.web.tables import TABLES
+
+NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\d,]*\d|s\b|\w)")
+# What rows are called -> their table; the first that the question has outside of names.
+NOUNS = {
+    "museums": r"museums?|galler(?:y|ies)",
+    "festivals": r"festivals?|feasts?",
+    "businesses": "|".join(f"{one}s?" for one in SERVICES),
+    "universities": r"universit(?:y|ies)|colleges?|seats? of learning",
+    "towns": r"towns?|cit(?:y|ies)",
+    "films": r"films?|movies?|pictures?",
+    "albums": r"albums?|records?",
+    "novels": r"novels?|books?",
+}
+STEMS = {  # what the title of a list has, besides the place
+    "museums": "museum", "festivals": "festival", "businesses": "", "universities": "universit", "towns": "town",
+    "films": "film", "albums": "album", "novels": "novel",
+}  # fmt: skip
+# A relation -> the words that speak of it. Units come with them, and stand behind numbers.
+WORDS = {
+    "ticket": r"tickets?|admission|entry|entrance|dollars?|costs?|pay(?:s|ing)?|fees?|price[sd]?|charges?|spend|\$",
+    "price": r"price[sd]?|costs?|dollars?|charges?|rates?|pay(?:s|ing)?|spend|fees?|\$",
+    "walk": r"station|walk(?:s|ing)?|on foot|metres?|meters?",
+    "closed": r"clos(?:ed|es|ing)|open|shut|day off|days? of rest",
+    "visitors": r"visitors?|attend(?:ed|ance|ees?|s)?|crowds?|draws?|guests?|people|visited",
+    "students": r"students?|enrol\w*|enroll\w*|student body",
+    "population": r"inhabitants?|populations?|people|residents?|populous|populated|live",
+    "elevation": r"elevations?|altitudes?|metres?|meters?|heights?|sea level|above the sea|lies?|highest|lowest|high",
+    "founded": r"founded|foundation|founding|opened|established|since|built|started|began|begun|dates?|held|existed|years?",
+    "year": r"years?|released?|came out|made|appeared|published|from|recorded|issued|dates?",
+    "runtime": r"minutes?|run(?:s|ning)?|runtimes?|last(?:s|ing)?|long|lengths?|playing time|duration",
+    "tracks": r"tracks?|songs?|pieces?",
+    "pages": r"pages?|lengths?|long|thick",
+    "genre": r"genres?|kinds? of (?:film|novel)",
+    "style": r"styles?|kinds? of music",
+    "town": r"towns?|where",
+    "performer": r"performers?|musicians?|artists?|by whom|singers?",
+    "author": r"authors?|writers?|wrote|by whom",
+}
+BELOW = (
+    r"(?:less|fewer|lower|cheaper|shorter|smaller|younger|nearer|closer|thinner|earlier|older|no more|not more|sooner)"
+    r"(?: (?!less|more|fewer)\w+){0,2}? than|below|under|beneath|before|at most|up to|within|until|short of|prior to|not yet|<"
+)
+ABOVE = (
+    r"(?:more|greater|higher|larger|bigger|longer|dearer|pricier|later|newer|older|farther|further|thicker|over|costlier"
+    r"|more expensive|more recent\w*)(?: (?!less|more|fewer)\w+){0,2}? than|above|over|beyond|after|exceed(?:s|ing|ed)?|past|since the end of"
+    r"|upwards? of|>|top(?:s|ping)?|in excess of|surpass(?:es|ing|ed)?"
+)
+FROM = r"at least|from|since|no (?:earlier|fewer|less|later) than|not (?:before|earlier than|less than)|starting in|as of"
+FROM_BEHIND = (
+    r"\W*(?:\w+ ){0,2}?(?:or (?:later|more|above|newer|over|after|longer|higher|larger|greater|bigger|thereafter|since)"
+    r"|and (?:later|up|above|after|newer|onwards?)|onwards?|on\b(?! \w+days?)|upwards?|at (?:the )?least|at the earliest)"
+)
+CLAUSE = re.compile(
+    r"[,;?:]| and (?!later|up|above|after|newer|onward)| but | that | which (?!is|are|was|were)| with | whose | where | who "
+)
+PRONOUNS = ("I", "I'm", "I'd", "I’m", "I’d")
+NOT = re.compile(r"\bnot\b|n['’]t\b|\bexcept\b|other than|apart from|\bnever\b|\bno\b|\bbut\b|without|exclud|rather than|leaving out|\bnor\b|\bnon-?")
+# An adjective in the superlative -> the way, and the relations that it may be about, first those that the list has.
+EXTREMES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    r"cheapest|least expensive|most affordable|best value": ("least", ("ticket", "price")),
+    r"dearest|most expensive|priciest|costliest": ("most", ("ticket", "price")),
+    r"closest|nearest|shortest walk|least far|fewest metres|least walking": ("least", ("walk",)),
+    r"farthest|furthest|most distant|longest walk|most remote": ("most", ("walk",)),
+    r"oldest|earliest|first|longest[- ](?:established|running|standing)": ("least", ("founded", "year")),
+    r"newest|youngest|latest|most recent(?:ly)?|last": ("most", ("founded", "year")),
+    r"longest|lengthiest|thickest|most voluminous": ("most", ("runtime", "pages", "tracks")),
+    r"shortest|briefest|thinnest|slimmest|slightest": ("least", ("runtime", "pages", "tracks", "walk")),
+    r"most visited|most popular|busiest|best[- ]attended|most crowded|best[- ]visited": ("most", ("visitors",)),
+    r"least visited|quietest|least popular|worst[- ]attended": ("least", ("visitors",)),
+    r"most populous|most populated": ("most", ("population",)),
+    r"least populous|least populated": ("least", ("population",)),
+    r"largest|biggest|greatest|highest|maximum|tallest|top|most|topmost": (
+        "most", ("students", "population", "elevation", "visitors", "pages", "tracks", "runtime", "ticket", "price")
+    ),
+    r"smallest|lowest|fewest|least|minimum|minimal|tiniest": (
+        "least", ("students", "population", "elevation", "visitors", "pages", "tracks", "runtime", "ticket", "price",
+                  "walk")
+    ),
+}  # fmt: skip
+GAP = r"difference|gap|range|spread|apart|span(?:s|ned)?|how (?:much|many \w+) (?:\w+ )?(?:higher|more|older|larger|longer|lower|less|separates?)|separates?|differ"
+MEAN = r"on average|average|mean|averages|typical(?:ly)?|per (?:novel|film|album|book)"
+SUM = r"in total|total|altogether|in all|all together|together|sum|combined|overall|add(?:s|ed)? up|taken together|as a whole"
+SHARE = r"percentages?|per ?cent|share|fraction|proportion|%"
+COUNT = r"how many|number of|count|how often"
+SAME_NAME = r"name|title|which|who|what|called"
+
+
+class Condition(NamedTuple):
+    """relation: "" for a name of which it is not said what it is. test: as in `worlds.web.templates`."""
+
+    relation: str
+    test: str
+    value: str
+
+
+class Reading(NamedTuple):
+    """table: of `worlds.web.tables`. place: as the list's title has it. measure: a relation, or "". keys: key -> what
+    it is of, a relation or "name".
+    """
+
+    table: str
+    place: str
+    conditions: tuple[Condition, ...]
+    verb: str
+    measure: str
+    keys: Mapping[str, str]
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """The relations that lists like this have no column for."""
+        asked = (*(one.relation for one in self.conditions), self.measure, *self.keys.values())
+        return tuple(one for one in dict.fromkeys(asked) if one in TABLES[self.table].details)
+
+    @property
+    def query(self) -> str:
+        """What to look for the list with."""
+        return self.place if self.table == "businesses" else f"{self.table} {self.place}"
+
+    def lists(self, title: str) -> bool:
+        """Whether a title is that of the list."""
+        plain, place = title.lower(), self.place.lower()
+        return STEMS[self.table] in plain.replace(place, "", 1) and place in plain and plain != place
+
+
+@lru_cache(maxsize=4096)
+def read(question: str) -> Reading | None:
+    """The question as it is understood; None where not even its list is."""
+    body, _, form = re.sub(r"\s+", " ", question).partition("JSON")
+    keys = re.findall(r'"([^"]+)"', form) or re.findall(r'"([^"]+)"', body)
+    body = re.sub(r"[^.?!,;]*$", "", body) if form else body
+    names = [one for one in dict.fromkeys(names_in(body)) if one not in PRONOUNS]
+    plain = _without(body, names)
+    table = _table(plain, names)
+    if table is None:
+        return None
+    place, others = _place(table, plain, names)
+    relations = (*TABLES[table].columns, *TABLES[table].details)
+    found, rest = _conditions(table, relations, plain.replace(place, " ") if place[:1].islower() else plain)
+    found += [Condition("", "isnt" if _negated(body, one) else "is", one) for one in others]
+    verb, measure = _asked(rest, relations, table)
+    if keys and verb == "names":
+        verb = "json"
+    return Reading(table, place, tuple(found), verb, measure, {key: _of_key(key, relations, table) for key in keys})
+
+
+def _without(body: str, names: list[str]) -> str:
+    """The question in lower case, with its names taken out; days stay."""
+    for name in sorted(names, key=len, reverse=True):
+        if name.rstrip("s") not in DAYS:
+            body = body.replace(name, "_")
+    return body.lower()
+
+
+def _table(plain: str, names: list[str]) -> str | None:
+    first = [(match.start(), table) for table, noun in NOUNS.items() if (match := re.search(rf"\b(?:{noun})\b", plain))]
+    if first:
+        # "the town" of something may be said of a museum; a noun of its own counts before it.
+        return min((place, table) for place, table in first if table != "towns" or len(first) == 1)[1]
+    return None
+
+
+def _place(table: str, plain: str, names: list[str]) -> tuple[str, list[str]]:
+    """What the list's title has of the question, and the other names."""
+    names = [name for name in names if name.rstrip("s") not in DAYS]
+    if table == "museums":
+        decade = re.search(r"\b(?:the )?(\d{3}0s)\b", plain)
+        return (f"the {decade[1]}" if decade else "museums"), [one for one in names if one not in MONTHS]
+    if table == "businesses":
+        service = next((one for one in SERVICES if re.search(rf"\b{one}s?\b", plain)), "")
+        return f"{service}s", names
+    if table == "festivals":
+        return next((one for one in names if one in MONTHS), ""), [one for one in names if one not in MONTHS]
+    return (names[0] if names else ""), names[1:]
+
+
+def _conditions(table: str, relations: tuple[str, ...], plain: str) -> tuple[list[Condition], str]:
+    """Conditions on numbers, days and kinds; and the question without them."""
+    found: list[Condition] = []
+    taken: list[tuple[int, int]] = []
+    for match in NUMBER.finditer(plain):
+        before, behind = plain[: match.start()], plain[match.end() :]
+        test, start = _test(before, behind)
+        clause = CLAUSE.split(before)[-1]
+        next_one = re.split(r"[,;?]| and | but | that | which | with ", behind)[0]
+        relation = _relation(match[0], clause, next_one, relations, test, before)
+        found.append(Condition(relation, test, match[0].replace(",", "")))
+        unit = re.match(r"\W*\w+(?: from the station| from a station)?", next_one)
+        # A main clause says what is asked for, up to the limit.
+        begin = start if clause == before else min(start, len(before) - len(clause))
+        taken.append((begin, match.end() + (unit.end() if unit else 0)))
+    for day in DAYS:
+        if day_said := re.search(rf"\b{day.lower()}s?\b", plain):
+            clause = re.split(r"[,;?]| and | but | that ", plain[: day_said.start()])[-1] + plain[day_said.end() :][:20]
+            shut = bool(re.search(r"clos|shut|day off|days? of rest|\brest", clause))
+            found.append(Condition("closed", "is" if shut != bool(NOT.search(clause)) else "isnt", day))
+            taken.append((day_said.start(), day_said.end()))
+    for relation, kinds in (("genre", GENRES), ("style", STYLES)):
+        for kind in kinds if relation in relations else ():
+            if said := re.search(rf"\b{kind}\b", plain):
+                negated = NOT.search(plain[max(0, said.start() - 20) : said.start()])
+                found.append(Condition(relation, "isnt" if negated else "is", kind))
+                taken.append((said.start(), said.end()))
+    letters = [" " if any(start <= place < end for start, end in taken) else one for place, one in enumerate(plain)]
+    return found, re.sub(r"\s+", " ", "".join(letters))
+
+
+def _test(before: str, behind: str) -> tuple[str, int]:
+    """How a number limits, and where that is said: the last words before it, unless something stands behind it."""
+    near = len(before) - 45
+    said = [
+        (match.end(), match.start(), test)
+        for test, words in (("below", BELOW), ("above", ABOVE), ("from", FROM))
+        for match in re.finditer(rf"(?<!\w)(?:{words})(?!\w)", before)
+        if match.start() >= near
+    ]
+    if re.match(FROM_BEHIND, behind):
+        return "from", len(before)
+    if re.match(r"\W*(?:\w+ )?(?:or (?:less|fewer|earlier|below|under|before|shorter))", behind):
+        return "below", len(before)
+    if not said:
+        return ("is" if not NOT.search(before[-15:]) else "isnt"), len(before)
+    end, start, test = max(said, key=lambda one: (one[0], -one[1]))
+    if NOT.search(before[max(0, start - 12) : start]) and test != "from":
+        test = "from" if test == "below" else "below"
+    return test, start
+
+
+def _relation(
+    number: str, clause: str, behind: str, relations: tuple[str, ...], test: str, before: str
+) -> str:
+    """What a number is of: by the unit behind it, else by the words before it, else by its size."""
+    unit = re.match(r"\W*((?:\w+\W+){0,3}\w*)", behind)
+    words = unit[1] if unit else ""
+    year = len(number) == 4 and number.isdigit() and 1000 <= int(number) <= 2100
+    years = [one for one in ("founded", "year") if one in relations]
+    units = {
+        "runtime": r"minutes?|mins?", "walk": r"met(?:re|er)s?|m\b|steps", "elevation": r"met(?:re|er)s?|m\b",
+        "population": r"inhabitants?|people|residents?|souls", "visitors": r"visitors?|people|guests?|attendees",
+        "students": r"students?", "pages": r"pages?", "tracks": r"tracks?|songs?", "ticket": r"dollars?",
+        "price": r"dollars?",
+    }  # fmt: skip
+    for relation, pattern in units.items():
+        if relation in relations and re.match(rf"(?:\w+ )?(?:{pattern})\b", words):
+            return relation
+    if before.endswith("$"):
+        return next((one for one in ("ticket", "price") if one in relations), "")
+    if year and years and not any(
+        re.search(rf"\b(?:{WORDS[one]})\b", clause) for one in relations if one in units and one not in ("walk",)
+    ):
+        return years[0]
+    near = [
+        (match.end(), relation)
+        for relation in relations
+        for match in re.finditer(rf"\b(?:{WORDS[relation]})(?!\w)", clause)
+        if relation in units or relation in years
+    ]
+    if near:
+        return max(near)[1]
+    numeric = [one for one in relations if one in units]
+    return years[0] if year and years else numeric[0] if numeric else ""
+
+
+def _asked(rest: str, relations: tuple[str, ...], table: str) -> tuple[str, str]:
+    """What is done with the rows that are left, and with which relation."""
+    numbers = [one for one in relations if one not in ("closed", "town", "genre", "style", "performer", "author")]
+    if re.search(rf"\b(?:{GAP})\b", rest):
+        return "gap", _measure(rest, numbers, GAP)
+    if re.search(rf"\b(?:{MEAN})\b", rest):
+        return "mean", _measure(rest, numbers, MEAN)
+    if re.search(rf"(?:\b(?:{SHARE})(?!\w))|%", rest):
+        return "share", ""
+    counted = re.search(rf"\b(?:{COUNT})(?: of)?(?: the| these| those| all| its| their| different| \w+ed)* (?:_ )?(?:{NOUNS[table]})\b", rest)
+    if counted and not re.search(rf"\b(?:{SUM})\b", rest[: counted.start()] + rest[counted.end() :].partition(" of ")[0][:0]):
+        return "count", ""
+    if re.search(rf"\b(?:{SUM})\b", rest) or re.search(r"how much|how many", rest):
+        measure = _measure(rest, numbers, SUM)
+        return ("sum", measure) if measure else ("count", "")
+    for words, (verb, about) in EXTREMES.items():
+        if match := re.search(rf"\b(?:{words})\b", rest):
+            behind = re.match(r"[\s\w]{0,40}", rest[match.end() :])
+            said = _first(behind[0] if behind else "", numbers) if len(about) > 3 else ""
+            fits = [one for one in about if one in relations]
+            if said or fits:
+                return verb, said or fits[0]
+    return "names", ""
+
+
+def _measure(rest: str, numbers: list[str], cue: str) -> str:
+    """The relation that is spoken of after "how many", else nearest behind the cue, else first of all."""
+    places = [match.end() for match in re.finditer(rf"how many|how much|\b(?:{cue})\b", rest)]
+    for place in [*places, 0]:
+        if said := _first(rest[place : place + 60] if place else rest, numbers):
+            return said
+    return ""
+
+
+def _first(text: str, numbers: list[str]) -> str:
+    found = [
+        (match.start(), relation)
+        for relation in numbers
+        if (match := re.search(rf"(?<!\w)(?:{WORDS[relation]})(?!\w)", text))
+    ]
+    return min(found)[1] if found else ""
+
+
+def _negated(body: str, name: str) -> bool:
+    return bool(NOT.search(body[: body.index(name)][-25:]))
+
+
+def _of_key(key: str, relations: tuple[str, ...], table: str) -> str:
+    """What a key of the objects asked for is of."""
+    plain = key.lower().replace("_", " ")
+    if re.search(rf"\b(?:{NOUNS[table]}|{SAME_NAME})\b", plain):
+        return "name"
+    return next(iter(_relations_in(plain, relations)), "name")
+
+
+def _relations_in(text: str, relations: tuple[str, ...]) -> Iterator[str]:
+    exact = [one for one in relations if one in text]
+    yield from exact
+    yield from (one for one in relations if re.search(rf"(?<!\w)(?:{WORDS[one]})(?!\w)", text))
