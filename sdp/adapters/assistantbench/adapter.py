@@ -316,14 +316,14 @@ def _told(state: Inquiry) -> list[Told]:
 
 
 def _shown(pages: Sequence[Page]) -> list[Shown]:
-    """Pages for a prompt; the title, which a text mostly begins with, once."""
-    return [
-        Shown(
-            title=_line(one.title), host=host(one.address or one.url),
-            text="\n".join(one.text.removeprefix(f"# {one.title}").strip().splitlines()),
-        )
-        for one in pages
-    ]  # fmt: skip
+    """Pages for a prompt; the title, with which most texts begin, once."""
+    found = []
+    for page in pages:
+        title, lines = _line(page.title), page.text.strip().splitlines()
+        if lines and _line(lines[0].lstrip("#")) == title:
+            lines = lines[1:]
+        found.append(Shown(title=title, host=host(page.address or page.url), text="\n".join(lines).strip()))
+    return found
 
 
 def _line(text: str) -> str:

@@ -27,6 +27,9 @@ NOUNS = {
     "albums": r"albums?|records?",
     "novels": r"novels?|books?",
 }
+MAKERS = {  # what names of those who make things end with, where it goes without saying what they make
+    "films": r"(?:Studios?|Films?|Pictures)$", "albums": r"(?:Records|Music|Sound)$", "novels": r"(?:Press|Publishing|Books)$",
+}  # fmt: skip
 STEMS = {  # what the title of a list has, besides the place
     "museums": "museum", "festivals": "festival", "businesses": "", "universities": "universit", "towns": "town",
     "films": "film", "albums": "album", "novels": "novel",
@@ -54,14 +57,14 @@ WORDS = {
 }
 BELOW = (
     r"(?:less|fewer|lower|cheaper|shorter|smaller|younger|nearer|closer|thinner|earlier|older|no more|not more|sooner)"
-    r"(?: (?!less|more|fewer)\w+){0,2}? than|below|under|beneath|before|at most|up to|within|until|short of|prior to|not yet|<"
+    r"(?: (?!less|more|fewer)\w+){0,2}? than|below|under|beneath|before|at most|up to|within|until|short of|prior to|not yet|predat\w+|<"
 )
 ABOVE = (
     r"(?:more|greater|higher|larger|bigger|longer|dearer|pricier|later|newer|older|farther|further|thicker|over|costlier"
     r"|more expensive|more recent\w*)(?: (?!less|more|fewer)\w+){0,2}? than|above|over|beyond|after|exceed(?:s|ing|ed)?|past|since the end of"
-    r"|upwards? of|>|top(?:s|ping)?|in excess of|surpass(?:es|ing|ed)?"
+    r"|upwards? of|>|top(?:s|ping)?|in excess of|surpass(?:es|ing|ed)?|postdat\w+"
 )
-FROM = r"at least|from|since|no (?:earlier|fewer|less|later) than|not (?:before|earlier than|less than)|starting in|as of"
+FROM = r"(?:in|on) or (?:after|later than)|at least|from|since|no (?:earlier|fewer|less|later) than|not (?:before|earlier than|less than)|starting in|as of"
 FROM_BEHIND = (
     r"\W*(?:\w+ ){0,2}?(?:or (?:later|more|above|newer|over|after|longer|higher|larger|greater|bigger|thereafter|since)"
     r"|and (?:later|up|above|after|newer|onwards?)|onwards?|on\b(?! \w+days?)|upwards?|at (?:the )?least|at the earliest)"
@@ -69,7 +72,15 @@ FROM_BEHIND = (
 CLAUSE = re.compile(
     r"[,;?:]| and (?!later|up|above|after|newer|onward)| but | that | which (?!is|are|was|were)| with | whose | where | who "
 )
-PRONOUNS = ("I", "I'm", "I'd", "I’m", "I’d")
+# What may stand between a noun and the limit on it.
+LEADING = r"with|whose|that|which|is|are|was|were|be|been|has|have|had|an?|the|of|and|but|for|as|only|it|they"
+# Words with a capital letter that are no names.
+PRONOUNS = (
+    "I", "I'm", "I'd", "I’m", "I’d", "JSON", "List", "Give", "Name", "Tell", "Find", "Show", "Count", "Add", "Of",
+    "Among", "Take", "Taking", "Looking", "Out", "Across", "Counting", "Considering", "Please", "By", "With", "Suppose",
+    "Say", "Are", "There", "These", "All", "Each", "Every", "Only", "Adding", "Between", "Within", "My",
+    "Our", "Answer", "Reply", "If", "For", "When", "Write", "Return", "Use", "State", "We", "You", "Round", "How",
+)
 NOT = re.compile(r"\bnot\b|n['’]t\b|\bexcept\b|other than|apart from|\bnever\b|\bno\b|\bbut\b|without|exclud|rather than|leaving out|\bnor\b|\bnon-?")
 # An adjective in the superlative -> the way, and the relations that it may be about, first those that the list has.
 EXTREMES: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -85,19 +96,28 @@ EXTREMES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     r"least visited|quietest|least popular|worst[- ]attended": ("least", ("visitors",)),
     r"most populous|most populated": ("most", ("population",)),
     r"least populous|least populated": ("least", ("population",)),
-    r"largest|biggest|greatest|highest|maximum|tallest|top|most|topmost": (
+    r"highest|tallest|topmost": (
+        "most", ("elevation", "ticket", "price", "students", "population", "visitors", "pages", "tracks", "runtime")
+    ),
+    r"lowest": (
+        "least", ("elevation", "ticket", "price", "students", "population", "visitors", "pages", "tracks", "runtime")
+    ),
+    r"largest|biggest|greatest|maximum|top|most": (
         "most", ("students", "population", "elevation", "visitors", "pages", "tracks", "runtime", "ticket", "price")
     ),
-    r"smallest|lowest|fewest|least|minimum|minimal|tiniest": (
+    r"longest ago|around (?:the )?longest": ("least", ("founded", "year")),
+    r"longest\b": ("least", ("founded",)),
+    r"smallest|fewest|least|minimum|minimal|tiniest": (
         "least", ("students", "population", "elevation", "visitors", "pages", "tracks", "runtime", "ticket", "price",
                   "walk")
     ),
 }  # fmt: skip
-GAP = r"difference|gap|range|spread|apart|span(?:s|ned)?|how (?:much|many \w+) (?:\w+ )?(?:higher|more|older|larger|longer|lower|less|separates?)|separates?|differ"
+GAP = r"difference|how far|by how much|gap|range|spread|apart|span(?:s|ned)?|how (?:much|many \w+) (?:\w+ )?(?:higher|more|older|larger|longer|lower|less|separates?)|separates?|differ"
 MEAN = r"on average|average|mean|averages|typical(?:ly)?|per (?:novel|film|album|book)"
-SUM = r"in total|total|altogether|in all|all together|together|sum|combined|overall|add(?:s|ed)? up|taken together|as a whole"
+SUM = r"in total|total|altogether|in all|all together|together|sum|combined|overall|add(?:s|ed|ing)? up|taken together|as a whole"
 SHARE = r"percentages?|per ?cent|share|fraction|proportion|%"
 COUNT = r"how many|number of|count|how often"
+BILL = r"(?:what|how much)\b.*\b(?:pay|cost|spend|set me back).*\b(?:each|every|all|both)\b|\b(?:each|every|all|both)\b.*\b(?:pay|cost|spend)\b"
 SAME_NAME = r"name|title|which|who|what|called"
 
 
@@ -141,9 +161,8 @@ class Reading(NamedTuple):
 @lru_cache(maxsize=4096)
 def read(question: str) -> Reading | None:
     """The question as it is understood; None where not even its list is."""
-    body, _, form = re.sub(r"\s+", " ", question).partition("JSON")
-    keys = re.findall(r'"([^"]+)"', form) or re.findall(r'"([^"]+)"', body)
-    body = re.sub(r"[^.?!,;]*$", "", body) if form else body
+    keys = re.findall(r'"([^"]+)"', question) if "JSON" in question else []
+    body = _without_form(re.sub(r"\s+", " ", question))
     names = [one for one in dict.fromkeys(names_in(body)) if one not in PRONOUNS]
     plain = _without(body, names)
     table = _table(plain, names)
@@ -153,10 +172,15 @@ def read(question: str) -> Reading | None:
     relations = (*TABLES[table].columns, *TABLES[table].details)
     found, rest = _conditions(table, relations, plain.replace(place, " ") if place[:1].islower() else plain)
     found += [Condition("", "isnt" if _negated(body, one) else "is", one) for one in others]
-    verb, measure = _asked(rest, relations, table)
-    if keys and verb == "names":
-        verb = "json"
+    verb, measure = _asked(rest, relations, table, bool(keys))
     return Reading(table, place, tuple(found), verb, measure, {key: _of_key(key, relations, table) for key in keys})
+
+
+def _without_form(question: str) -> str:
+    """The question without how it is to be answered, which is mostly a sentence of its own."""
+    sentences = re.split(r"(?<=[.?!:]) ", question)
+    asked = " ".join(one for one in sentences if "JSON" not in one and '"' not in one)
+    return asked or re.sub(r'"[^"]*"|JSON', "", question)
 
 
 def _without(body: str, names: list[str]) -> str:
@@ -172,12 +196,14 @@ def _table(plain: str, names: list[str]) -> str | None:
     if first:
         # "the town" of something may be said of a museum; a noun of its own counts before it.
         return min((place, table) for place, table in first if table != "towns" or len(first) == 1)[1]
-    return None
+    if any(name in MONTHS for name in names):
+        return "festivals"
+    return next((table for table, words in MAKERS.items() if any(re.search(words, name) for name in names)), None)
 
 
 def _place(table: str, plain: str, names: list[str]) -> tuple[str, list[str]]:
     """What the list's title has of the question, and the other names."""
-    names = [name for name in names if name.rstrip("s") not in DAYS]
+    names = [name.removeprefix("The ") for name in names if name.rstrip("s") not in DAYS]
     if table == "museums":
         decade = re.search(r"\b(?:the )?(\d{3}0s)\b", plain)
         return (f"the {decade[1]}" if decade else "museums"), [one for one in names if one not in MONTHS]
@@ -201,8 +227,9 @@ def _conditions(table: str, relations: tuple[str, ...], plain: str) -> tuple[lis
         relation = _relation(match[0], clause, next_one, relations, test, before)
         found.append(Condition(relation, test, match[0].replace(",", "")))
         unit = re.match(r"\W*\w+(?: from the station| from a station)?", next_one)
-        # A main clause says what is asked for, up to the limit.
-        begin = start if clause == before else min(start, len(before) - len(clause))
+        own = WORDS.get(relation) or "value"
+        lead = re.search(rf"(?:(?<!\w)(?:{LEADING}|{own})\W+)*$", before[:start])
+        begin = lead.start() if lead else start
         taken.append((begin, match.end() + (unit.end() if unit else 0)))
     for day in DAYS:
         if day_said := re.search(rf"\b{day.lower()}s?\b", plain):
@@ -212,7 +239,7 @@ def _conditions(table: str, relations: tuple[str, ...], plain: str) -> tuple[lis
             taken.append((day_said.start(), day_said.end()))
     for relation, kinds in (("genre", GENRES), ("style", STYLES)):
         for kind in kinds if relation in relations else ():
-            if said := re.search(rf"\b{kind}\b", plain):
+            if said := re.search(rf"\b{kind.removesuffix('y')}(?:y|ies|s|es)?\b", plain):
                 negated = NOT.search(plain[max(0, said.start() - 20) : said.start()])
                 found.append(Condition(relation, "isnt" if negated else "is", kind))
                 taken.append((said.start(), said.end()))
@@ -276,29 +303,45 @@ def _relation(
     return years[0] if year and years else numeric[0] if numeric else ""
 
 
-def _asked(rest: str, relations: tuple[str, ...], table: str) -> tuple[str, str]:
+def _asked(rest: str, relations: tuple[str, ...], table: str, keys: bool) -> tuple[str, str]:
     """What is done with the rows that are left, and with which relation."""
     numbers = [one for one in relations if one not in ("closed", "town", "genre", "style", "performer", "author")]
-    if re.search(rf"\b(?:{GAP})\b", rest):
-        return "gap", _measure(rest, numbers, GAP)
+    extremes = list(_extremes(rest, relations, numbers))
+    if keys:  # objects are rows, and no numbers
+        return extremes[0] if extremes else ("json", "")
+    both = {verb for verb, _ in extremes} == {"most", "least"}
+    if both or re.search(rf"\b(?:{GAP})\b", rest):
+        return "gap", (extremes[0][1] if extremes else "") or _measure(rest, numbers, GAP)
     if re.search(rf"\b(?:{MEAN})\b", rest):
         return "mean", _measure(rest, numbers, MEAN)
     if re.search(rf"(?:\b(?:{SHARE})(?!\w))|%", rest):
         return "share", ""
-    counted = re.search(rf"\b(?:{COUNT})(?: of)?(?: the| these| those| all| its| their| different| \w+ed)* (?:_ )?(?:{NOUNS[table]})\b", rest)
-    if counted and not re.search(rf"\b(?:{SUM})\b", rest[: counted.start()] + rest[counted.end() :].partition(" of ")[0][:0]):
+    counted = re.search(
+        rf"\b(?:{COUNT})(?: of)?(?: the| these| those| all| its| their| different| them| \w+ed)* (?:_ )?"
+        rf"(?:{NOUNS[table]}|were|are|was|is|have|had|has|did|do|does|can|could|cost|run|lie)\b",
+        rest,
+    )
+    if counted:
         return "count", ""
-    if re.search(rf"\b(?:{SUM})\b", rest) or re.search(r"how much|how many", rest):
+    if re.search(rf"\b(?:{SUM})\b|{BILL}|how much|how many", rest):
         measure = _measure(rest, numbers, SUM)
         return ("sum", measure) if measure else ("count", "")
+    return extremes[0] if extremes else ("names", "")
+
+
+def _extremes(rest: str, relations: tuple[str, ...], numbers: list[str]) -> Iterator[tuple[str, str]]:
+    """The superlatives of a question, each with the relation that it is about."""
+    seen = list[tuple[int, int]]()
     for words, (verb, about) in EXTREMES.items():
-        if match := re.search(rf"\b(?:{words})\b", rest):
+        for match in re.finditer(rf"(?<!at )(?<!at the )\b(?:{words})\b", rest):
+            if any(start < match.end() and match.start() < end for start, end in seen):
+                continue
             behind = re.match(r"[\s\w]{0,40}", rest[match.end() :])
             said = _first(behind[0] if behind else "", numbers) if len(about) > 3 else ""
             fits = [one for one in about if one in relations]
             if said or fits:
-                return verb, said or fits[0]
-    return "names", ""
+                seen.append(match.span())
+                yield verb, said or fits[0]
 
 
 def _measure(rest: str, numbers: list[str], cue: str) -> str:
