@@ -92,7 +92,11 @@ def with_details(one: Row, pages: Sequence[Shown], reading: Reading, force: bool
     """A row with what its own page says of it. force: no gap is marked."""
     facts, doubtful = dict(one.facts), set(one.doubtful)
     for relation in reading.details:
-        values = {old(page): said[relation] for page in reversed(pages) if relation in (said := article(page, one.name, reading))}
+        values = {
+            old(page): said[relation]
+            for page in reversed(pages)
+            if relation in (said := article(page, one.name, reading))
+        }
         value = values.get(False) or values.get(True)
         if value is None and force:
             continue

@@ -154,5 +154,3 @@ def extracting(fields: prompts.ToolsFields, reading: Reading) -> prompts.Tools:
 
 def unread(results: Sequence[Result]) -> list[int]:
     return [one.number for one in results if one.state == "unread"][:MOST_TOOLS]
-
-

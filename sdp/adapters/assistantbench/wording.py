@@ -18,17 +18,21 @@ from worlds.web.tables import TABLES
 NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\d,]*\d|s\b|\w)")
 # What rows are called -> their table; the first that the question has outside of names.
 NOUNS = {
-    "museums": r"museums?|galler(?:y|ies)",
-    "festivals": r"festivals?|feasts?",
+    "museums": r"museums?|galler(?:y|ies)|collections?|exhibitions?",
+    "festivals": r"festivals?|feasts?|celebrations?|fairs?|festivities|events?",
     "businesses": "|".join(f"{one}s?" for one in SERVICES),
-    "universities": r"universit(?:y|ies)|colleges?|seats? of learning",
-    "towns": r"towns?|cit(?:y|ies)",
-    "films": r"films?|movies?|pictures?",
-    "albums": r"albums?|records?",
+    "universities": r"universit(?:y|ies)|colleges?|seats? of learning|alma maters?|institutions?",
+    "towns": r"towns?|cit(?:y|ies)|municipalit(?:y|ies)|settlements?|communit(?:y|ies)",
+    "films": r"films?|movies?|pictures?|features?|motion pictures?",
+    "albums": r"albums?|records?|lps?|long-players?|discs?",
     "novels": r"novels?|books?",
 }
 MAKERS = {  # what names of those who make things end with, where it goes without saying what they make
     "films": r"(?:Studios?|Films?|Pictures)$", "albums": r"(?:Records|Music|Sound)$", "novels": r"(?:Press|Publishing|Books)$",
+}  # fmt: skip
+UNITS_OF = {  # what only one kind of rows has
+    "universities": "students?", "towns": "inhabitants?", "albums": "tracks?", "novels": "pages?", "films": "minutes?",
+    "festivals": "visitors?",
 }  # fmt: skip
 STEMS = {  # what the title of a list has, besides the place
     "museums": "museum", "festivals": "festival", "businesses": "", "universities": "universit", "towns": "town",
@@ -36,13 +40,13 @@ STEMS = {  # what the title of a list has, besides the place
 }  # fmt: skip
 # A relation -> the words that speak of it. Units come with them, and stand behind numbers.
 WORDS = {
-    "ticket": r"tickets?|admission|entry|entrance|dollars?|costs?|pay(?:s|ing)?|fees?|price[sd]?|charges?|spend|\$",
+    "ticket": r"tickets?|admission|entry|entrance|dollars?|costs?|pay(?:s|ing)?|fees?|price[sd]?|charges?|spend|bill|enter|\$",
     "price": r"price[sd]?|costs?|dollars?|charges?|rates?|pay(?:s|ing)?|spend|fees?|\$",
-    "walk": r"station|walk(?:s|ing)?|on foot|metres?|meters?",
+    "walk": r"station|walk(?:s|ing)?|on foot|metres?|meters?|distances?|far",
     "closed": r"clos(?:ed|es|ing)|open|shut|day off|days? of rest",
-    "visitors": r"visitors?|attend(?:ed|ance|ees?|s)?|crowds?|draws?|guests?|people|visited",
-    "students": r"students?|enrol\w*|enroll\w*|student body",
-    "population": r"inhabitants?|populations?|people|residents?|populous|populated|live",
+    "visitors": r"visitors?|attend(?:ed|ance|ees?|s)?|crowds?|draws?|guests?|people|visited|turnouts?|audiences?",
+    "students": r"students?|enrol\w*|enroll\w*|student bod(?:y|ies)|size|big|large",
+    "population": r"inhabitants?|populations?|people|residents?|populous|populated|live|size|big|large",
     "elevation": r"elevations?|altitudes?|metres?|meters?|heights?|sea level|above the sea|lies?|highest|lowest|high",
     "founded": r"founded|foundation|founding|opened|established|since|built|started|began|begun|dates?|held|existed|years?",
     "year": r"years?|released?|came out|made|appeared|published|from|recorded|issued|dates?",
@@ -56,15 +60,16 @@ WORDS = {
     "author": r"authors?|writers?|wrote|by whom",
 }
 BELOW = (
-    r"(?:less|fewer|lower|cheaper|shorter|smaller|younger|nearer|closer|thinner|earlier|older|no more|not more|sooner)"
-    r"(?: (?!less|more|fewer)\w+){0,2}? than|below|under|beneath|before|at most|up to|within|until|short of|prior to|not yet|predat\w+|<"
+    r"(?:less|fewer|lower|cheaper|shorter|smaller|nearer|closer|thinner|earlier|older|no more|not more|sooner)"
+    r"(?: (?!less|more|fewer)\w+){0,2}? than|below|under|beneath|before|at most|up to|within|until|short of|prior to|not yet|predat\w+|maximum of|max|limit(?:ed)? (?:of|to)"
+    r"|budget (?:of|is)|(?:does|do|did)(?:n['’]t| not) (?:reach|exceed)|not reach\w*|falls? short of|no higher than|<"
 )
 ABOVE = (
-    r"(?:more|greater|higher|larger|bigger|longer|dearer|pricier|later|newer|older|farther|further|thicker|over|costlier"
+    r"(?:more|greater|higher|larger|bigger|longer|dearer|pricier|later|newer|younger|farther|further|thicker|over|costlier"
     r"|more expensive|more recent\w*)(?: (?!less|more|fewer)\w+){0,2}? than|above|over|beyond|after|exceed(?:s|ing|ed)?|past|since the end of"
-    r"|upwards? of|>|top(?:s|ping)?|in excess of|surpass(?:es|ing|ed)?|postdat\w+"
+    r"|upwards? of|>|top(?:s|ping)?|in excess of|surpass(?:es|ing|ed)?|postdat\w+|north of"
 )
-FROM = r"(?:in|on) or (?:after|later than)|at least|from|since|no (?:earlier|fewer|less|later) than|not (?:before|earlier than|less than)|starting in|as of"
+FROM = r"(?:in|on) or (?:after|later than)|at least|from|since|no (?:earlier|fewer|less|later) than|not (?:before|earlier than|less than)|(?:starting|beginning) (?:in|with|from)|as of|minimum of"
 FROM_BEHIND = (
     r"\W*(?:\w+ ){0,2}?(?:or (?:later|more|above|newer|over|after|longer|higher|larger|greater|bigger|thereafter|since)"
     r"|and (?:later|up|above|after|newer|onwards?)|onwards?|on\b(?! \w+days?)|upwards?|at (?:the )?least|at the earliest)"
@@ -76,12 +81,80 @@ CLAUSE = re.compile(
 LEADING = r"with|whose|that|which|is|are|was|were|be|been|has|have|had|an?|the|of|and|but|for|as|only|it|they"
 # Words with a capital letter that are no names.
 PRONOUNS = (
-    "I", "I'm", "I'd", "I’m", "I’d", "JSON", "List", "Give", "Name", "Tell", "Find", "Show", "Count", "Add", "Of",
-    "Among", "Take", "Taking", "Looking", "Out", "Across", "Counting", "Considering", "Please", "By", "With", "Suppose",
-    "Say", "Are", "There", "These", "All", "Each", "Every", "Only", "Adding", "Between", "Within", "My",
-    "Our", "Answer", "Reply", "If", "For", "When", "Write", "Return", "Use", "State", "We", "You", "Round", "How",
+    "I",
+    "I'm",
+    "I'd",
+    "I’m",
+    "I’d",
+    "JSON",
+    "List",
+    "Give",
+    "Name",
+    "Tell",
+    "Find",
+    "Show",
+    "Count",
+    "Add",
+    "Of",
+    "Among",
+    "Take",
+    "Taking",
+    "Looking",
+    "Out",
+    "Across",
+    "Counting",
+    "Considering",
+    "Please",
+    "By",
+    "With",
+    "Suppose",
+    "Say",
+    "Are",
+    "There",
+    "These",
+    "All",
+    "Each",
+    "Every",
+    "Only",
+    "Adding",
+    "Between",
+    "Within",
+    "My",
+    "Can",
+    "Could",
+    "Does",
+    "Do",
+    "Did",
+    "Has",
+    "Have",
+    "From",
+    "Which",
+    "What",
+    "Who",
+    "Where",
+    "Whose",
+    "Is",
+    "Was",
+    "Were",
+    "Our",
+    "Answer",
+    "Reply",
+    "If",
+    "For",
+    "When",
+    "Write",
+    "Return",
+    "Use",
+    "State",
+    "We",
+    "You",
+    "Round",
+    "How",
 )
-NOT = re.compile(r"\bnot\b|n['’]t\b|\bexcept\b|other than|apart from|\bnever\b|\bno\b|\bbut\b|without|exclud|rather than|leaving out|\bnor\b|\bnon-?")
+QUOTED = r"(?<!\w)[\"“'‘`](\w[^\"”'’`]{0,30})[\"”'’`](?!\w)"
+NOT = re.compile(
+    r"\bnot\b|n['’]t\b|\bexcept\b|other than|apart from|\bnever\b|\bno\b|\bbut\b|without|exclud|rather than|leaving out|\bnor\b|\bnon-?"
+)
 # An adjective in the superlative -> the way, and the relations that it may be about, first those that the list has.
 EXTREMES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     r"cheapest|least expensive|most affordable|best value": ("least", ("ticket", "price")),
@@ -116,6 +189,7 @@ GAP = r"difference|how far|by how much|gap|range|spread|apart|span(?:s|ned)?|how
 MEAN = r"on average|average|mean|averages|typical(?:ly)?|per (?:novel|film|album|book)"
 SUM = r"in total|total|altogether|in all|all together|together|sum|combined|overall|add(?:s|ed|ing)? up|taken together|as a whole"
 SHARE = r"percentages?|per ?cent|share|fraction|proportion|%"
+MEASURES = ("students", "population", "ticket", "price", "runtime", "tracks", "pages")  # where none is named
 COUNT = r"how many|number of|count|how often"
 BILL = r"(?:what|how much)\b.*\b(?:pay|cost|spend|set me back).*\b(?:each|every|all|both)\b|\b(?:each|every|all|both)\b.*\b(?:pay|cost|spend)\b"
 SAME_NAME = r"name|title|which|who|what|called"
@@ -130,10 +204,11 @@ class Condition(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """table: of `worlds.web.tables`. place: as the list's title has it. measure: a relation, or "". keys: key -> what
+    """table: of `worlds.web.tables`. place: what its rows share, as the question has it. measure: a relation, or "". keys: key -> what
     it is of, a relation or "name".
     """
 
+    question: str
     table: str
     place: str
     conditions: tuple[Condition, ...]
@@ -154,14 +229,20 @@ class Reading(NamedTuple):
 
     def lists(self, title: str) -> bool:
         """Whether a title is that of the list."""
-        plain, place = title.lower(), self.place.lower()
-        return STEMS[self.table] in plain.replace(place, "", 1) and place in plain and plain != place
+        rest = title.partition(" ")[2]
+        if self.table == "businesses":
+            return self.place in rest.split(" ")[-2:] or rest.endswith(self.place)
+        # All that a title names has to stand in the question, however the reader took its names apart.
+        named = [word.lower() for word in rest.split() if word[0].isupper() or word[0].isdigit()]
+        said = set(re.findall(r"[\w-]+", self.question.lower()))
+        return STEMS[self.table] in title.lower() and bool(named) and all(word in said for word in named)
 
 
 @lru_cache(maxsize=4096)
 def read(question: str) -> Reading | None:
     """The question as it is understood; None where not even its list is."""
-    keys = re.findall(r'"([^"]+)"', question) if "JSON" in question else []
+    form = " ".join(one for one in re.split(r"(?<=[.?!:]) ", question) if re.search("json", one, re.IGNORECASE))
+    keys = [one.strip() for one in re.findall(QUOTED, form)]
     body = _without_form(re.sub(r"\s+", " ", question))
     names = [one for one in dict.fromkeys(names_in(body)) if one not in PRONOUNS]
     plain = _without(body, names)
@@ -173,14 +254,16 @@ def read(question: str) -> Reading | None:
     found, rest = _conditions(table, relations, plain.replace(place, " ") if place[:1].islower() else plain)
     found += [Condition("", "isnt" if _negated(body, one) else "is", one) for one in others]
     verb, measure = _asked(rest, relations, table, bool(keys))
-    return Reading(table, place, tuple(found), verb, measure, {key: _of_key(key, relations, table) for key in keys})
+    return Reading(
+        question, table, place, tuple(found), verb, measure, {key: _of_key(key, relations, table) for key in keys}
+    )
 
 
 def _without_form(question: str) -> str:
     """The question without how it is to be answered, which is mostly a sentence of its own."""
     sentences = re.split(r"(?<=[.?!:]) ", question)
-    asked = " ".join(one for one in sentences if "JSON" not in one and '"' not in one)
-    return asked or re.sub(r'"[^"]*"|JSON', "", question)
+    asked = " ".join(one for one in sentences if "json" not in one.lower() and not re.search(QUOTED, one))
+    return asked or re.sub(rf"{QUOTED}|json", "", question, flags=re.IGNORECASE)
 
 
 def _without(body: str, names: list[str]) -> str:
@@ -198,7 +281,8 @@ def _table(plain: str, names: list[str]) -> str | None:
         return min((place, table) for place, table in first if table != "towns" or len(first) == 1)[1]
     if any(name in MONTHS for name in names):
         return "festivals"
-    return next((table for table, words in MAKERS.items() if any(re.search(words, name) for name in names)), None)
+    made = next((table for table, words in MAKERS.items() if any(re.search(words, name) for name in names)), None)
+    return made or next((table for table, word in UNITS_OF.items() if re.search(rf"\b{word}\b", plain)), None)
 
 
 def _place(table: str, plain: str, names: list[str]) -> tuple[str, list[str]]:
@@ -221,10 +305,14 @@ def _conditions(table: str, relations: tuple[str, ...], plain: str) -> tuple[lis
     taken: list[tuple[int, int]] = []
     for match in NUMBER.finditer(plain):
         before, behind = plain[: match.start()], plain[match.end() :]
+        if re.match(r"\W*(?:decimal|digit|place)", behind):  # how the answer is to be written
+            continue
         test, start = _test(before, behind)
         clause = CLAUSE.split(before)[-1]
         next_one = re.split(r"[,;?]| and | but | that | which | with ", behind)[0]
         relation = _relation(match[0], clause, next_one, relations, test, before)
+        if test == "is" and relation not in ("year", "founded"):  # nobody asks for an amount to the dollar
+            test = "below" if relation in ("ticket", "price", "walk") else "above"
         found.append(Condition(relation, test, match[0].replace(",", "")))
         unit = re.match(r"\W*\w+(?: from the station| from a station)?", next_one)
         own = WORDS.get(relation) or "value"
@@ -261,16 +349,14 @@ def _test(before: str, behind: str) -> tuple[str, int]:
     if re.match(r"\W*(?:\w+ )?(?:or (?:less|fewer|earlier|below|under|before|shorter))", behind):
         return "below", len(before)
     if not said:
-        return ("is" if not NOT.search(before[-15:]) else "isnt"), len(before)
+        return ("isnt" if NOT.search(before[-15:]) else "is"), len(before)
     end, start, test = max(said, key=lambda one: (one[0], -one[1]))
     if NOT.search(before[max(0, start - 12) : start]) and test != "from":
         test = "from" if test == "below" else "below"
     return test, start
 
 
-def _relation(
-    number: str, clause: str, behind: str, relations: tuple[str, ...], test: str, before: str
-) -> str:
+def _relation(number: str, clause: str, behind: str, relations: tuple[str, ...], test: str, before: str) -> str:
     """What a number is of: by the unit behind it, else by the words before it, else by its size."""
     unit = re.match(r"\W*((?:\w+\W+){0,3}\w*)", behind)
     words = unit[1] if unit else ""
@@ -287,8 +373,12 @@ def _relation(
             return relation
     if before.endswith("$"):
         return next((one for one in ("ticket", "price") if one in relations), "")
-    if year and years and not any(
-        re.search(rf"\b(?:{WORDS[one]})\b", clause) for one in relations if one in units and one not in ("walk",)
+    if (
+        year
+        and years
+        and not any(
+            re.search(rf"\b(?:{WORDS[one]})\b", clause) for one in relations if one in units and one not in ("walk",)
+        )
     ):
         return years[0]
     near = [
@@ -310,22 +400,22 @@ def _asked(rest: str, relations: tuple[str, ...], table: str, keys: bool) -> tup
     if keys:  # objects are rows, and no numbers
         return extremes[0] if extremes else ("json", "")
     both = {verb for verb, _ in extremes} == {"most", "least"}
-    if both or re.search(rf"\b(?:{GAP})\b", rest):
+    average = re.search(rf"\b(?:{MEAN})\b", rest)
+    if not average and (both or re.search(rf"\b(?:{GAP})\b", rest)):
         return "gap", (extremes[0][1] if extremes else "") or _measure(rest, numbers, GAP)
-    if re.search(rf"\b(?:{MEAN})\b", rest):
+    if average:
         return "mean", _measure(rest, numbers, MEAN)
     if re.search(rf"(?:\b(?:{SHARE})(?!\w))|%", rest):
         return "share", ""
     counted = re.search(
-        rf"\b(?:{COUNT})(?: of)?(?: the| these| those| all| its| their| different| them| \w+ed)* (?:_ )?"
+        rf"\b(?:{COUNT})(?: of)?(?: the| these| those| all| its| their| different| them| such| other| \w+ed)* (?:_\S* )?"
         rf"(?:{NOUNS[table]}|were|are|was|is|have|had|has|did|do|does|can|could|cost|run|lie)\b",
         rest,
     )
     if counted:
         return "count", ""
     if re.search(rf"\b(?:{SUM})\b|{BILL}|how much|how many", rest):
-        measure = _measure(rest, numbers, SUM)
-        return ("sum", measure) if measure else ("count", "")
+        return "sum", _measure(rest, numbers, SUM)
     return extremes[0] if extremes else ("names", "")
 
 
@@ -350,7 +440,7 @@ def _measure(rest: str, numbers: list[str], cue: str) -> str:
     for place in [*places, 0]:
         if said := _first(rest[place : place + 60] if place else rest, numbers):
             return said
-    return ""
+    return next((one for one in MEASURES if one in numbers), "")
 
 
 def _first(text: str, numbers: list[str]) -> str:
