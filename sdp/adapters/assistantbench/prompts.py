@@ -1,5 +1,5 @@
-"""What the operators for AssistantBench ask a model (A.4). What does not change stands first: the question, then what is
-certified, then the step.
+"""What the operators for AssistantBench ask a model (A.4). What does not change stands first: the question, then what
+is certified, then the step.
 
 Whatever comes from the web is data: every line of it begins with "> ", so that no page can end its quotation, and the
 rules that say so stand before it.
@@ -228,7 +228,7 @@ class Found(AnswerModel):
     items: list[str] = Field(description="lines, one an item; empty where nothing was found", max_length=MOST_ITEMS)
 
 
-P = TypeVar("P", bound="FindingFields | JudgeFields")
+P = TypeVar("P", "FindingFields", "JudgeFields")
 
 
 def cut_pages(fields: P, over: int) -> P | None:

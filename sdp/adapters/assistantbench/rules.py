@@ -120,7 +120,7 @@ def concluded(fields: prompts.FindingFields | prompts.JudgeFields) -> list[str]:
         return [one.line for one in narrowed(before, reading)]
     if step.kind == "extract":
         return [with_details(one, fields.pages, reading, force).line for one in before]
-    return computed(before, len(fields.found[0].items), reading)
+    return computed(before, len(fields.found[0].items) if fields.found else 0, reading)
 
 
 def gap(one: Row, reading: Reading | None, kind: str) -> bool:
