@@ -205,6 +205,10 @@ SUM = (
 )
 SHARE = r"percentages?|per ?cent|share|fraction|proportion|%"
 MEASURES = ("students", "population", "ticket", "price", "runtime", "tracks", "pages")  # where none is named
+AMOUNTS = (  # what "how many" asks for where it does not ask for rows
+    r"dollars?|minutes?|hours?|tracks?|songs?|pages?|inhabitants?|people|residents?|visitors?|guests?|students?|met(?:re|er)s?"
+    r"|years?"
+)
 COUNT = r"how many|number of|count|how often"
 BILL = (
     r"(?:what|how much)\b.*\b(?:pay|cost|spend|set me back).*\b(?:each|every|all|both)\b|\b(?:each"

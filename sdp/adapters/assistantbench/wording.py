@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from sdp.adapters.assistantbench.lexicon import (
     ABOVE,
+    AMOUNTS,
     BELOW,
     BILL,
     CLAUSE,
@@ -170,7 +171,7 @@ def _conditions(table: str, relations: tuple[str, ...], plain: str) -> tuple[lis
     for day in DAYS:
         if day_said := re.search(rf"\b{day.lower()}s?\b", plain):
             clause = re.split(r"[,;?]| and | but | that ", plain[: day_said.start()])[-1] + plain[day_said.end() :][:20]
-            shut = bool(re.search(r"clos|shut|day off|days? of rest|\brest", clause))
+            shut = bool(re.search(r"clos|shut|\boff\b|\brest", clause))
             found.append(Condition("closed", "is" if shut != bool(NOT.search(clause)) else "isnt", day))
             taken.append((day_said.start(), day_said.end()))
     for relation, kinds in (("genre", GENRES), ("style", STYLES)):
@@ -255,13 +256,8 @@ def _asked(rest: str, relations: tuple[str, ...], table: str, keys: bool) -> tup
         return "mean", _measure(rest, numbers, MEAN)
     if re.search(rf"(?:\b(?:{SHARE})(?!\w))|%", rest):
         return "share", ""
-    counted = re.search(
-        rf"\b(?:{COUNT})(?: of)?(?: the| these| those| all| its| their| different| them| such| other| \w+ed)* "
-        r"(?:_\S* )?"
-        rf"(?:{NOUNS[table]}|were|are|was|is|have|had|has|did|do|does|can|could|cost|run|lie)\b",
-        rest,
-    )
-    if counted:
+    counted = re.search(rf"\b(?:{COUNT})\b", rest)
+    if counted and not re.match(rf"(?: \w+){{0,3}}? (?:{AMOUNTS})\b", rest[counted.end() :]):
         return "count", ""
     if re.search(rf"\b(?:{SUM})\b|{BILL}|how much|how many", rest):
         return "sum", _measure(rest, numbers, SUM)
