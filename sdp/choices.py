@@ -105,6 +105,44 @@ CHOICES = (
         "a score of 100 alone; a wrong focus ends a task as well, at -100",
     ),
     Choice(
+        "Partial findings on AssistantBench?",
+        "§4.1: with uncertainty markers they beat forced completeness",
+        "marked; forced by parameter",
+        "Policy.uncertainty",
+    ),
+    Choice(
+        "The second source of evidence on AssistantBench?",
+        "A.4: GPT-4o with web search",
+        "a search in the step's own words, and up to three further results: no second model is at hand",
+        "Policy.second",
+    ),
+    Choice(
+        "How many results of a search are shown on AssistantBench?",
+        "A.4: ranked results with snippets",
+        "the first five of each search for the step at hand",
+        "Policy.results",
+    ),
+    Choice(
+        "Who writes AssistantBench's findings?",
+        "A.4: the second phase of validation; Definition 1: Validate reads observations",
+        "a call of its own before the verdict, so that findings are also there where Validate is switched off",
+    ),
+    Choice(
+        "Which evidence does a finding on AssistantBench read?",
+        "A.4: the fresh evidence and prior findings",
+        "all pages that were read since the last certified step, so that a retry adds to what was read",
+    ),
+    Choice(
+        "Does a dead link put its site on the blacklist?",
+        "A.4: timeouts, denied access and fewer than 100 characters do",
+        "no; every other failure does",
+    ),
+    Choice(
+        "What may be scraped on AssistantBench?",
+        "A.4: what the planning call asks for",
+        "results of searches for the step at hand, so that no page decides what is read next",
+    ),
+    Choice(
         "Fidelity of a run that certified nothing?",
         "Appendix C: a share of the certified steps",
         "0: nothing was shown",

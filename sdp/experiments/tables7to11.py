@@ -14,10 +14,13 @@ from lab.models import endpoint
 from lab.results import tables
 from lab.results.exports import EMPTY
 from sdp import choices
+from sdp.adapters.assistantbench import adapter as web_adapter
+from sdp.adapters.assistantbench import browser
+from sdp.adapters.assistantbench import prompts as web_prompts
 from sdp.adapters.multihop import adapter, filters, prompts
 from sdp.adapters.scienceworld.prompts import PLAN
 from sdp.adapters.travelplanner import options
-from sdp.experiments import multihop, scienceworld
+from sdp.experiments import assistantbench, multihop, scienceworld
 from sdp.experiments.benchmark import Benchmark
 from sdp.experiments.table5 import CORPORA
 from sdp.experiments.travelplanner import Setup, play
@@ -36,7 +39,7 @@ TABLES = {
     "HotpotQA": "Table 10 config HotpotQA",
     "MuSiQue": "Table 11 config MuSiQue",
 }
-NOT_YET, NOT_RECOVERED, NOT_SAID = "not in the suite yet", "not recovered", "not said"
+NOT_RECOVERED, NOT_SAID = "not recovered", "not said"
 PAPER = "the paper"
 LENGTHS = "predicates 3d/1c, 5d/2c, 7d/3c"
 
@@ -153,6 +156,36 @@ def science_experiments(setup: scienceworld.Setup) -> list[Setting]:
     ]
 
 
+def web_questions(setup: assistantbench.Setup) -> list[Setting]:
+    """What is set for AssistantBench."""
+    loop, policy, forced = setup.settings, setup.policy, web_adapter.FORCED_AFTER
+    open_ended = "our choice: five steps with three attempts each, and three answers, fit"
+    return [
+        Setting("attempt budget b", "", "Settings.budget", loop.budget, "our choice: TravelPlanner's"),
+        Setting("global step cap", "attempt budget / global step cap", "Settings.step_cap", loop.step_cap, open_ended),
+        *looped(loop),
+        Setting("max narrowing steps", "max narrowing steps", "", web_prompts.MOST_STEPS, PAPER),
+        Setting(
+            "forced pass after rejections in a row", "force-pass after consecutive rejections", "", forced, PAPER
+        ),
+        Setting(
+            "second source of evidence after rejections in a row",
+            "fallback web-search after consecutive validation failures", "", forced, PAPER,
+        ),
+        Setting("weak answers, the last of which is accepted", "force-accept after weak answers", "",
+                web_adapter.WEAK_ANSWERS, PAPER),
+        Setting("characters of a page, at least", "min scraped characters", "", browser.SHORTEST, PAPER),
+        Setting("temperature of a retried answer", "finalize retry temperature", "", web_prompts.RETRIED[0], PAPER),
+        _chosen("partial findings", "Policy.uncertainty", policy.uncertainty),
+        _chosen("second source of evidence", "Policy.second", policy.second),
+        _chosen("results of a search shown, at most", "Policy.results", policy.results),
+        Setting("who validates", "validation", "", "finding and verdict by a model", PAPER),
+        Setting("questions", "tasks", "Setup.split", setup.split or "the first split", "our choice: what has answers"),
+        Setting("faulty pages beside each list of the made web", "", "Setup.faults", setup.faults, "our choice"),
+        *asked(setup),
+    ]  # fmt: skip
+
+
 def plan_lengths(setup: Setup) -> dict[int, int]:
     """Days of a trip -> predicates of its first plan, counted in the plan of a query of each length as it is played."""
     of_days = {query.days: query.id for query in setup.resolved().queries()}
@@ -172,16 +205,16 @@ def table(setup: Setup, lengths: Mapping[int, int]) -> pd.DataFrame:
     lines[-1]["evidence"] += "; measured, rules"
     set_here = {
         "ScienceWorld": science_experiments(scienceworld.Setup()),
+        "AssistantBench": web_questions(assistantbench.Setup()),
         "HotpotQA": multihop_questions("HotpotQA", multihop.HotpotQA()),
         "MuSiQue": multihop_questions("MuSiQue", multihop.MuSiQue()),
     }
     for benchmark in list(TABLES)[1:]:
-        settings = set_here.get(benchmark, [])
+        settings = set_here[benchmark]
         lines += [_line(benchmark, setting) for setting in settings]
         known = {setting.published for setting in settings}
         rest = {name: said for name, said in _said(benchmark).items() if name not in known}
-        ours = {} if settings else {"ours": NOT_YET}
-        lines += [_row(benchmark, name, *said) | ours for name, said in rest.items()]
+        lines += [_row(benchmark, name, *said) for name, said in rest.items()]
     return pd.DataFrame(lines)
 
 

@@ -6,10 +6,11 @@ from dataclasses import fields, replace
 
 import pytest
 
+from sdp.adapters.assistantbench.adapter import Policy as WebPolicy
 from sdp.adapters.multihop.adapter import Policy as HopPolicy
 from sdp.adapters.scienceworld.adapter import Policy as SciencePolicy
 from sdp.adapters.travelplanner.adapter import Policy
-from sdp.experiments import multihop, scienceworld, tables7to11
+from sdp.experiments import assistantbench, multihop, scienceworld, tables7to11
 from sdp.experiments.travelplanner import Setup
 from sdp.loop import Settings
 
@@ -21,10 +22,11 @@ SETUP = Setup(data="made", levels=("easy", "medium", "hard"))
     [
         (tables7to11.travelplanner(SETUP), Policy),
         (tables7to11.science_experiments(scienceworld.Setup()), SciencePolicy),
+        (tables7to11.web_questions(assistantbench.Setup()), WebPolicy),
         (tables7to11.multihop_questions("HotpotQA", multihop.HotpotQA()), HopPolicy),
         (tables7to11.multihop_questions("MuSiQue", multihop.MuSiQue()), HopPolicy),
     ],
-    ids=["TravelPlanner", "ScienceWorld", "HotpotQA", "MuSiQue"],
+    ids=["TravelPlanner", "ScienceWorld", "AssistantBench", "HotpotQA", "MuSiQue"],
 )
 def test_every_field_of_the_loop_and_of_the_policy_is_listed_once(
     listed: list[tables7to11.Setting], policy: type
@@ -45,9 +47,6 @@ def test_values_are_the_codes_and_the_papers_stand_beside_them() -> None:
     assert table.loc[("TravelPlanner", "global step cap"), ["paper", "ours"]].tolist() == ["not recovered", "100"]
     assert table.loc[("MuSiQue", "global step cap"), ["paper", "ours"]].tolist() == ["25", "25"]
     assert table.loc[("ScienceWorld", "global step cap"), ["paper", "ours"]].tolist() == ["500", "500"]
-    assert table.loc[("AssistantBench", "max narrowing steps"), ["paper", "ours"]].tolist() == [
-        "5",
-        tables7to11.NOT_YET,
-    ]
+    assert table.loc[("AssistantBench", "max narrowing steps"), ["paper", "ours"]].tolist() == ["5", "5"]
     assert set(table.index.get_level_values(0)) == set(tables7to11.TABLES)
     assert (table["evidence"].str.startswith("published") == table["place in the paper"].ne("–")).all()

@@ -1,0 +1,339 @@
+"""SDP's operators for AssistantBench (A.4): a narrowing pipeline over search and scrape."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from lab.models.backbone import Backbone
+from sdp.adapters.assistantbench.browser import Browser, Desk, host
+from sdp.adapters.assistantbench.prompts import (
+    DECOMPOSE,
+    FINALIZE,
+    FINDING,
+    JUDGE,
+    REPLAN,
+    TOOLS,
+    UNCERTAIN,
+    Kind,
+    Refused,
+    Result,
+    Shown,
+    Told,
+    Tools,
+    Uncertainty,
+)
+from sdp.adapters.multihop.filters import unfounded, unusable
+from sdp.operators import Adapter, Verdict
+from sdp.trajectory import Attempt, Predicate, Trajectory
+from worlds.assistantbench import WebTask, as_prediction
+from worlds.web.protocol import Page
+
+FINAL, GOAL = "finalize", "goal"
+BLANK = "step"  # the kind of a placebo's steps, which tells nothing
+FORCED_AFTER = 2  # rejections in a row, after which a step with content is passed, and other evidence is looked for
+WEAK_ANSWERS = 3  # the last of which is accepted
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What a user may change.
+
+    uncertainty: "marked" passes partial findings on with markers, "forced" asks for complete ones (§4.1). second: the
+    second source of evidence; "wider" searches in the step's own words and reads further results, "none" is without.
+    results: of each search, how many Realize and Replan are shown.
+    """
+
+    uncertainty: Uncertainty = "marked"
+    second: Literal["wider", "none"] = "wider"
+    results: int = 5
+
+    def __post_init__(self) -> None:
+        if self.uncertainty not in get_args(Uncertainty):
+            raise ValueError(f"uncertainty={self.uncertainty!r}; choose 'marked' or 'forced'")
+        if self.second not in ("wider", "none"):
+            raise ValueError(f"second={self.second!r}; choose 'wider' or 'none'")
+        if self.results < 1:
+            raise ValueError(f"results={self.results}: a search needs a result to be read")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a step came to. sources: addresses of the pages that it was written from. forced: passed by force (A.4)."""
+
+    goal: str
+    items: tuple[str, ...]
+    sources: tuple[str, ...] = ()
+    forced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """The certified state. queries, uses: searches and pages when it was certified; later ones are of the step at hand.
+
+    The caches and the blacklist, which A.4 counts among the state, follow every attempt and are the view.
+    """
+
+    question: str
+    findings: tuple[Finding, ...] = ()
+    answer: tuple[str, ...] = ()
+    queries: int = 0
+    uses: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """An action at a step: what to search for and to read, and what Finding has to know besides."""
+
+    search: tuple[str, ...]
+    scrape: tuple[str, ...]
+    wider: bool
+    state: Inquiry
+    step: Predicate
+    refused: tuple[Refused, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"search": list(self.search), "scrape": list(self.scrape), "wider": self.wider}
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the tools and Finding brought. queries, uses: as an Inquiry has them, now. As JSON, without the texts."""
+
+    gather: Gather
+    finding: Finding
+    pages: tuple[Page, ...]
+    wider: bool
+    queries: int
+    uses: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {"items": list(self.finding.items), "pages": list(self.finding.sources), "wider": self.wider}
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An action that is its own observation: an answer. closest: what is accepted in place of a weak one."""
+
+    items: tuple[str, ...]
+    closest: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"items": list(self.items)}
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """The last action: the answer as the scorer reads it; "" hands in nothing."""
+
+    answer: str
+
+
+@dataclass(frozen=True)
+class AssistantBenchAdapter(Adapter[Inquiry, Any, Any]):
+    """One question. Frozen; during an episode only the browser and the accounts change."""
+
+    task: WebTask
+    browser: Browser
+    backbone: Backbone
+    policy: Policy = Policy()
+
+    def start(self) -> tuple[Inquiry, Predicate]:
+        self.browser.start(self.task)
+        return Inquiry(self.task.goal), Predicate(f"The question is answered: {self.task.goal}", GOAL)
+
+    def propose(self, state: Inquiry, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
+        """All steps in one call, then the answer and the goal; of one predicate a call (Eq. 1), what comes next."""
+        steps = self.backbone.ask(DECOMPOSE, question=state.question).value.steps
+        return [*(Predicate(one.goal, one.kind) for one in steps), _final(), goal][len(planned) :]
+
+    def view(self) -> Desk:
+        return self.browser.desk()
+
+    def realize(self, state: Inquiry, target: Predicate, failures: Sequence[Attempt], view: Desk) -> Any:
+        """Tools for a step, which Replan may have named already; or an answer; or its submission."""
+        if target.kind == GOAL:
+            return Submission(submitted(state.answer))
+        if target.kind == FINAL:
+            return self._draft(state, failures)
+        planned = target.about if not any(_did(one, target.about) for one in failures) else {}
+        if planned:
+            search, scrape = tuple(planned["search"]), tuple(planned["scrape"])
+        else:
+            search, scrape = self._tools(TOOLS, state, target, failures)
+        return Gather(search, scrape, len(failures) >= FORCED_AFTER, state, target, tuple(_refused(failures)))
+
+    def act(self, action: Gather | Draft | Submission) -> Evidence | Draft | Submission:
+        """A.4's first two phases: run the tools, and write down what they come to. An answer is its own observation."""
+        if isinstance(action, Submission) and action.answer:
+            self.browser.world.step(f"answer {action.answer}")
+        if not isinstance(action, Gather):
+            return action
+        state, browser = action.state, self.browser
+        fresh = browser.gather(action.search, action.scrape)
+        only_cached = bool(action.search or action.scrape) and not fresh
+        wider = self.policy.second == "wider" and (action.wider or only_cached)
+        if wider:
+            browser.widen(action.step.text, state.queries)
+        pages = browser.read(state.uses)
+        said = self.backbone.ask(
+            FINDING, pages=_shown(pages), refused=list(action.refused), uncertainty=self.policy.uncertainty,
+            **_about(state, action.step),
+        ).value  # fmt: skip
+        finding = Finding(action.step.text, tuple(said.items), tuple(one.address or one.url for one in pages))
+        return Evidence(action, finding, pages, wider, len(browser.queries), len(browser.uses))
+
+    def validate(self, tail: Sequence[Predicate], observation: Any, failures: Sequence[Attempt]) -> Verdict:
+        """The third phase. A step with content passes by force after two rejections, a weak answer after two others."""
+        if isinstance(observation, Submission):
+            return Verdict(1, "handed in" if observation.answer else "there is no answer to hand in")
+        if isinstance(observation, Draft):
+            return _accepted(observation, len(failures))
+        finding = observation.finding
+        if not substantive(finding.items):
+            return Verdict(0, "nothing was found")
+        judged = self.backbone.ask(
+            JUDGE, pages=_shown(observation.pages), items=list(finding.items), tries=len(failures),
+            uncertainty=self.policy.uncertainty, **_about(observation.gather.state, observation.gather.step),
+        ).value  # fmt: skip
+        if judged.passed:
+            return Verdict(1, judged.reason)
+        if len(failures) < FORCED_AFTER:
+            return Verdict(0, judged.reason)
+        return Verdict(1, judged.reason, forced=True, read=replace(observation, finding=replace(finding, forced=True)))
+
+    def advance(self, state: Inquiry, certified: Sequence[Predicate], observation: Any) -> Inquiry:
+        if isinstance(observation, Evidence):
+            findings = (*state.findings, observation.finding)
+            return replace(state, findings=findings, queries=observation.queries, uses=observation.uses)
+        return replace(state, answer=observation.items) if isinstance(observation, Draft) else state
+
+    def replan(self, state: Inquiry, goal: Predicate, trajectory: Trajectory, view: Desk) -> Sequence[Predicate]:
+        """The same steps again, the first with other queries and unread pages; a stuck answer is tried again."""
+        stuck = trajectory.attempts[-1]
+        head, *rest = trajectory.plans[-1].predicates[stuck.position :]
+        if head.kind in (FINAL, GOAL):
+            return [head, *rest]
+        here = [one for one in trajectory.attempts if one.target == head.text and one.state == stuck.state]
+        search, scrape = self._tools(REPLAN, state, head, here, trajectory.malformed)
+        return [replace(head, about={"search": list(search), "scrape": list(scrape)}), *rest]
+
+    def finalize(self, state: Inquiry, goal: Predicate, trajectory: Trajectory, view: Desk) -> Submission:
+        """The certified answer, else one from what is certified and from the last finding, certified or not."""
+        if state.answer:
+            return Submission(submitted(state.answer))
+        last = trajectory.attempts[-1].observation if trajectory.attempts else None
+        if last and trajectory.attempts[-1].k == 0 and substantive(last["items"]):
+            target = trajectory.attempts[-1].target
+            uncertain = Finding(target, tuple(last["items"]), forced=True)
+            state = replace(state, findings=(*state.findings, uncertain))
+        draft = self._draft(state, ())
+        return Submission(submitted(draft.closest if weak(draft.items) else draft.items))
+
+    def blank(self, predicate: Predicate, words: str) -> Predicate:
+        return Predicate(words, predicate.kind if predicate.kind not in get_args(Kind) else BLANK)
+
+    def _tools(
+        self, prompt: Any, state: Inquiry, step: Predicate, failures: Sequence[Attempt], sample: int = 0
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Queries and addresses, of results that a search for this step has listed."""
+        listed = self.browser.listed(state.queries, self.policy.results)
+        results = [
+            Result(
+                number=number, query=_line(one.query), title=_line(one.hit.title), host=host(one.hit.url),
+                snippet=_line(one.hit.snippet), state=one.state,
+            )
+            for number, one in enumerate(listed, start=1)
+        ]  # fmt: skip
+        tried = list(dict.fromkeys(self.browser.queries[state.queries :]))
+        said: Tools = self.backbone.ask(
+            prompt, sample=sample, results=results, tried=tried, refused=_refused(failures), **_about(state, step)
+        ).value
+        return tuple(map(_line, said.search)), tuple(listed[number - 1].hit.url for number in said.scrape)
+
+    def _draft(self, state: Inquiry, failures: Sequence[Attempt]) -> Draft:
+        said = self.backbone.ask(
+            FINALIZE, question=state.question, found=_told(state), refused=_refused(failures), sample=len(failures)
+        ).value
+        last = next((one.items for one in reversed(state.findings) if substantive(one.items)), ())
+        return Draft(tuple(said.items), tuple(name_of(item) for item in last))
+
+
+def name_of(item: str) -> str:
+    """What an item of a finding is about; its facts stand behind a colon, a bare result too."""
+    name, _, facts = item.replace(UNCERTAIN, "").partition(":")
+    return (name.strip() or facts).strip()
+
+
+def substantive(items: Sequence[str]) -> bool:
+    """Whether a finding says anything (A.4): an item that is no report of nothing found."""
+    return any(not unfounded(item) and not unusable(item) for item in items)
+
+
+def weak(items: Sequence[str]) -> bool:
+    """Whether an answer is empty, null or a refusal (A.4)."""
+    return not any(item.strip().lower() != "null" and not unusable(item) for item in items)
+
+
+def submitted(items: Sequence[str]) -> str:
+    """Items as the official scorer reads them: JSON objects as such, numbers without thousands separators."""
+    values = [_value(item) for item in items if not weak([item])]
+    return as_prediction(values) if values else ""
+
+
+def _value(item: str) -> Any:
+    try:
+        read = json.loads(item)
+    except (ValueError, RecursionError):
+        read = None
+    if isinstance(read, dict):
+        return read
+    plain = item.strip().replace(",", "")
+    return plain if plain.replace(".", "", 1).lstrip("-").isdigit() else item.strip()
+
+
+def _accepted(draft: Draft, rejections: int) -> Verdict:
+    if not weak(draft.items):
+        return Verdict(1, "an answer to the question")
+    if rejections + 1 < WEAK_ANSWERS:
+        return Verdict(0, "the answer says nothing")
+    return Verdict(1, "the closest to an answer", forced=True, read=replace(draft, items=draft.closest))
+
+
+def _final() -> Predicate:
+    return Predicate("The answer follows from the findings", FINAL)
+
+
+def _about(state: Inquiry, step: Predicate) -> dict[str, Any]:
+    """What every prompt about a step begins with."""
+    return {"question": state.question, "found": _told(state), "kind": step.kind, "goal": step.text}
+
+
+def _told(state: Inquiry) -> list[Told]:
+    return [Told(goal=one.goal, items=list(one.items), forced=one.forced) for one in state.findings]
+
+
+def _shown(pages: Sequence[Page]) -> list[Shown]:
+    """Pages for a prompt; the title, with which most texts begin, once."""
+    found = []
+    for page in pages:
+        title, lines = _line(page.title), page.text.strip().splitlines()
+        if lines and _line(lines[0].lstrip("#")) == title:
+            lines = lines[1:]
+        found.append(Shown(title=title, host=host(page.address or page.url), text="\n".join(lines).strip()))
+    return found
+
+
+def _line(text: str) -> str:
+    """Text in one line, so that none of it passes for another part of a prompt."""
+    return " ".join(text.split())
+
+
+def _refused(failures: Sequence[Attempt]) -> list[Refused]:
+    return [Refused(items=list((one.observation or {}).get("items", ())), reason=one.reason) for one in failures]
+
+
+def _did(attempt: Attempt, about: Any) -> bool:
+    return bool(attempt.action) and all(attempt.action.get(name) == value for name, value in about.items())

@@ -1,0 +1,135 @@
+"""Search and scrape with what stands around them in A.4: caches, the first hit read at once, a blacklist of sites."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from worlds.assistantbench import AssistantBench, WebTask
+from worlds.web.protocol import Hit, Page
+
+SHORTEST = 100  # characters; a page with fewer is a failure (A.4)
+WIDER = 3  # pages that the second source of evidence reads
+GONE = ("answered 404", "answered 410")  # the fault of a link, which says nothing of the site
+
+
+class Listed(NamedTuple):
+    """A result of a search, with the query that found it and what became of its page."""
+
+    query: str
+    hit: Hit
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """The view: what was searched for and read so far, for rejected attempts, too. As JSON, without the texts."""
+
+    queries: tuple[str, ...]
+    pages: tuple[Page, ...]
+    blacklist: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        read = [{"url": one.url, "error": fault(one)} if fault(one) else {"url": one.url} for one in self.pages]
+        return {"queries": list(self.queries), "pages": read, "blacklist": list(self.blacklist)}
+
+
+@dataclass
+class Browser:
+    """The world of an episode, with A.4's caches. Only `act` changes it.
+
+    queries, uses: in order, with repetitions; the pages of `uses` are the evidence of whoever asked for them.
+    """
+
+    world: AssistantBench
+    searches: dict[str, Sequence[Hit]] = field(default_factory=dict)
+    pages: dict[str, Page] = field(default_factory=dict)
+    blacklist: dict[str, str] = field(default_factory=dict)
+    queries: list[str] = field(default_factory=list)
+    uses: list[str] = field(default_factory=list)
+
+    def start(self, task: WebTask) -> None:
+        self.world.reset(task)
+        for kept in (self.searches, self.pages, self.blacklist, self.queries, self.uses):
+            kept.clear()
+
+    def gather(self, queries: Iterable[str], urls: Iterable[str]) -> bool:
+        """Run the tools of one attempt; whether any of them brought what was not in the caches."""
+        fresh = [self.scrape(url) for url in urls]
+        for query in queries:
+            fresh.append(self.search(query))
+            first = next((hit.url for hit in self.searches.get(query, ()) if host(hit.url) not in self.blacklist), "")
+            fresh.append(self.scrape(first))
+        return any(fresh)
+
+    def widen(self, words: str, since: int) -> None:
+        """The second source of evidence: a search in the step's own words, and the next unread results.
+
+        In the paper this is a model with a search of its own (A.4). since: of the queries, where the step's begin.
+        """
+        self.search(words)
+        unread = [one.hit.url for one in reversed(self.listed(since, len(self.searches))) if one.state == "unread"]
+        first = [hit.url for hit in self.searches.get(words, ()) if hit.url in unread]
+        for url in list(dict.fromkeys([*first, *unread]))[:WIDER]:
+            self.scrape(url)
+
+    def search(self, query: str) -> bool:
+        """Search, if it has not been searched for; whether the results are new."""
+        if not query.strip():
+            return False
+        self.queries.append(query)
+        if query in self.searches:
+            return False
+        self.searches[query] = self.world.step(f"search {query}").facts.get("hits", ())
+        return True
+
+    def scrape(self, url: str) -> bool:
+        """Read a page, unless it was read or its site is on the blacklist; whether there is a new text.
+
+        A failure puts the site on the blacklist, but for a page that is gone.
+        """
+        if not url or host(url) in self.blacklist:
+            return False
+        new = url not in self.pages
+        if new:
+            page = self.pages[url] = self.world.step(f"scrape {url}").facts["page"]
+            if (error := fault(page)) and not any(words in error for words in GONE):
+                self.blacklist[host(url)] = error
+        readable = not fault(self.pages[url])
+        if readable:
+            self.uses.append(url)
+        return new and readable
+
+    def read(self, since: int) -> tuple[Page, ...]:
+        """The pages of the uses from `since` on, each once, in order."""
+        return tuple(self.pages[url] for url in dict.fromkeys(self.uses[since:]))
+
+    def listed(self, since: int, top: int) -> list[Listed]:
+        """The first results of each query from `since` on, no address twice."""
+        found: dict[str, Listed] = {}
+        for query in dict.fromkeys(self.queries[since:]):
+            for hit in self.searches[query][:top]:
+                found.setdefault(hit.url, Listed(query, hit, self._state(hit.url)))
+        return list(found.values())
+
+    def desk(self) -> Desk:
+        return Desk(tuple(self.searches), tuple(self.pages.values()), tuple(self.blacklist))
+
+    def _state(self, url: str) -> str:
+        if url in self.pages:
+            return "failed" if fault(self.pages[url]) else "read"
+        return "blocked" if host(url) in self.blacklist else "unread"
+
+
+def fault(page: Page) -> str:
+    """Why a page is no evidence, "" if it is."""
+    return page.error or (f"fewer than {SHORTEST} characters" if len(page.text.strip()) < SHORTEST else "")
+
+
+def host(url: str) -> str:
+    try:
+        return urlsplit(url).netloc.lower()
+    except ValueError:  # no address at all
+        return ""

@@ -1,0 +1,83 @@
+"""SDP on AssistantBench as an experiment (A.4, B.3), by the official accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from agents.experiments.assistantbench import Questions, graded
+from lab.models.backbone import Ledger
+from lab.viewer.timeline import Exchange, Step, Timeline
+from sdp.adapters.assistantbench import noise, rules  # noqa: F401  (registers what answers offline)
+from sdp.adapters.assistantbench.adapter import AssistantBenchAdapter, Policy
+from sdp.adapters.assistantbench.browser import Browser
+from sdp.adapters.assistantbench.prompts import DECOMPOSE, FINALIZE, FINDING, JUDGE, REPLAN, TOOLS
+from sdp.experiments.benchmark import Benchmark
+from sdp.loop import Settings
+from sdp.trajectory import Trajectory
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup(Questions, Benchmark):
+    """SDP on some questions."""
+
+    policy: Policy = Policy()
+    settings: Settings = Settings(step_cap=20)  # Table 9's were not recovered; five steps with three attempts fit
+
+    packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "sdp")
+    method: ClassVar[str] = "sdp-assistantbench"
+
+    def operators(self) -> tuple[str, ...]:
+        asked = [DECOMPOSE, TOOLS, FINDING, JUDGE, FINALIZE, REPLAN]
+        return tuple(dict.fromkeys(prompt.operator for prompt in asked))
+
+    def adapter(self, task: str, ledger: Ledger) -> AssistantBenchAdapter:
+        return AssistantBenchAdapter(self.task(task), Browser(self.world().apart()), ledger, self.policy)
+
+    def score(self, trajectory: Trajectory) -> float:
+        """The official accuracy of the answer that was handed in."""
+        return self.result(trajectory)["score"]
+
+    def result(self, trajectory: Trajectory) -> dict[str, Any]:
+        """The answer with its official scores, whose injected text it follows, and what of the loop A.4 speaks of.
+
+        rejected: certified steps with a rejection before. forced_steps: passed by force. blocked: sites on the
+        blacklist. pages: scrapes, and unreadable: those that failed.
+        """
+        steps = [trajectory.attempts[one.attempt] for one in trajectory.transitions]
+        before = {(one.state, one.target) for one in trajectory.attempts if one.k == 0}
+        view = trajectory.views[-1]
+        return {
+            **graded(self, trajectory.task, answer_of(trajectory)),
+            "forced": trajectory.forced is not None,
+            "certified": len(steps),
+            "rejected": sum((one.state, one.target) in before for one in steps),
+            "forced_steps": sum(one.forced for one in steps),
+            "blocked": len(view["blacklist"]),
+            "pages": len(view["pages"]),
+            "unreadable": sum("error" in one for one in view["pages"]),
+        }
+
+    def expert_actions(self, task: str) -> int | None:
+        """Each page of the evidence, and the answer; None where the evidence is not known."""
+        evidence = self.world().hidden(self.task(task)).evidence
+        return len(evidence) + 1 if evidence else None
+
+    def shown(self, trajectory: Trajectory, exchanges: Sequence[Exchange] = ()) -> Timeline:
+        """The steps, and the answer that would have been right, where it is known."""
+        question, kept = self.world().hidden(self.task(trajectory.task)), self.result(trajectory)
+        right = "is not published" if question.answer is None else repr(question.answer)
+        last = Step(
+            title="the official accuracy of the answer", verdict=kept["score"] == 1, observation=kept["answer"],
+            reason=f"accuracy {kept['score']:.2f}; the right answer {right}",
+        )  # fmt: skip
+        made = self.steps(trajectory, exchanges)
+        return replace(made, task=question.task.goal, score=kept["score"], steps=(*made.steps, last))
+
+
+def answer_of(trajectory: Trajectory) -> str:
+    """What was handed in, certified or forced; "" for nothing."""
+    forced: Mapping[str, Any] = (trajectory.forced.action if trajectory.forced else None) or {}
+    certified = [one.action["answer"] for one in trajectory.attempts if one.kind == "goal" and one.action]
+    return str(certified[-1] if certified else forced.get("answer", ""))
