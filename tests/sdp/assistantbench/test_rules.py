@@ -72,6 +72,14 @@ def test_questions_of_the_writing_set_are_answered_from_the_faulty_web() -> None
     assert 0 < sum(one["rejected"] for one in played) < sum(one["certified"] for one in played)
 
 
+def test_most_questions_in_unseen_words_are_answered_on_an_unseen_web() -> None:
+    # 88 of 100 are, on the web of seed 7: two reporting templates say their limits in words that the rules do not know.
+    unseen = setup(split="reporting", limit=24, seed=7)
+    played = list(results(unseen, 24))
+    unseen.world().close()
+    assert sum(one["score"] for one in played) >= 0.8 * len(played) and not any(one["fell_for"] for one in played)
+
+
 def test_every_writing_template_is_read_as_it_was_made() -> None:
     limits = {
         "ticket": "20", "closed": "Monday", "walk": "1,500", "price": "80", "founded": "1850", "population": "20,000",
