@@ -116,7 +116,7 @@ def save(run: Path, rows: pd.DataFrame, usage: pd.DataFrame, tasks: list[str], n
     }
     held = Manifest.read(run)
     about = {key: getattr(held, key) for key in ("method", "engine", "address", "parameters", "code", "surroundings")}
-    seconds = round(sum(answer.get("seconds", 0.0) for answer in answers.values()), 1)
+    seconds = round(sum(answer.get("seconds", 0.0) for answer in answers.values()), 3)
     return _save(name, files, about | {"tasks": tasks, "planned": len(held.tasks), "seconds": seconds})
 
 

@@ -155,7 +155,8 @@ def pace(campaign: Campaign, name: str) -> tuple[float, float]:
     recipe = replace(campaign.recipe, pairs=0, pairs_a_step=1, epochs=1.0, save_every=10**6)
     with tempfile.TemporaryDirectory() as scratch:
         card = train(name, some, recipe, Path(scratch), show_progress=False).card
-    return card["tokens"] / card["seconds"], min(1.0, card["cpu_seconds"] / card["seconds"] / campaign.threads)
+    seconds = max(card["seconds"], 0.1)  # a card's are to a tenth
+    return card["tokens"] / seconds, min(1.0, card["cpu_seconds"] / seconds / campaign.threads)
 
 
 def wall(estimates: Sequence[Estimate], workers: int) -> float:

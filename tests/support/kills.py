@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
@@ -197,11 +198,13 @@ def accounts(run: Path) -> dict[str, Any]:
 
 
 def cache_of(folder: Path) -> list[tuple[str, str]]:
-    """What the cache holds; it must be sound."""
+    """What the cache holds, but for seconds; it must be sound."""
     path = folder / "cache" / "answers.sqlite"
     if not path.exists():
         return []
     with sqlite3.connect(path) as connection:
         (verdict,) = connection.execute("PRAGMA integrity_check").fetchone()
         assert verdict == "ok", f"{path}: {verdict}"
-        return connection.execute("SELECT key, value FROM answers ORDER BY key").fetchall()
+        rows = connection.execute("SELECT key, value FROM answers ORDER BY key").fetchall()
+    # The seconds that an answer took are its own.
+    return [(key, json.dumps(json.loads(value) | {"seconds": 0.0}, sort_keys=True)) for key, value in rows]

@@ -146,6 +146,7 @@ def test_a_budget_that_allows_nothing_says_so(wanted: Path, tmp_path: Path, monk
     allow(monkeypatch, Budget(minutes=0.0))
     with pytest.raises(BudgetSpent, match="0 minutes is spent"):
         run(tmp_path, "played", "model-f")
+    assert len(run(tmp_path, "by rules", "rules").tasks) == 3, "what rules answer costs nothing of a budget"
 
 
 def test_one_damaged_recording_loses_its_own_rows_alone_and_is_named_once(

@@ -124,7 +124,12 @@ def a_host() -> Iterator[Host]:
             "beside": str(folder / "beside"),
             "disk": "/dev/" + (next(iter(os.listdir("/sys/block")), "sda") if Path("/sys/block").is_dir() else "sda"),
             "open file": held.fileno(),
-            "packages": sorted({sysconfig.get_path("purelib"), sysconfig.get_path("stdlib") + "/site-packages"}),
+            # Debian's own Python has no such folder in its library.
+            "packages": sorted(
+                folder
+                for folder in {sysconfig.get_path("purelib"), sysconfig.get_path("stdlib") + "/site-packages"}
+                if os.path.isdir(folder)
+            ),
             "parent": os.getpid(),
             "group": os.getpgrp(),
             "victim": victim.pid,
