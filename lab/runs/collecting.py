@@ -107,7 +107,7 @@ def manifest_of(setup: Experiment) -> Manifest:
 
 
 def play_booked(setup: Experiment, record: bool, task: str) -> Played:
-    """Play one episode with a ledger of its own, within the budget of `lab record`; what rules answer costs nothing of it.
+    """Play one episode with a ledger of its own, within the budget of `lab record`, of which rules take nothing.
 
     record: keep the answers. Raises BudgetSpent before the work, and what the work raises, with its accounts attached
     (see `lab.runs.execution`).
