@@ -149,13 +149,16 @@ class Endpoint:
 
     def _from_cache(self, question: Asked, request: str, known: dict[str, Any], started: float) -> Answer:
         prompt = question.prompt
-        value = prompt.answer.model_validate_json(known["text"])
         tokens = known["tokens_in"], known["tokens_out"]
         call = Call(
             prompt.operator, prompt.name, known["path"], *tokens,
             seconds=time.perf_counter() - started, took=known.get("seconds", 0.0), cached=True, cut=question.cut,
         )  # fmt: skip
-        return Answer(value, call, request, known["text"])
+        if known["path"] == "malformed":  # of a recording that goes on; no other malformed answer is cached
+            error = MalformedAnswer(known["text"])
+            error.call, error.request, error.text = call, request, known["said"]
+            raise error
+        return Answer(prompt.answer.model_validate_json(known["text"]), call, request, known["text"])
 
     def _from_server(self, question: Asked, request: str, sample: int, started: float) -> Answer:
         self.try_out()

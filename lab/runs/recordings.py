@@ -75,8 +75,8 @@ class Recording:
 def resume(name: str) -> str:
     """Put the answers of an unfinished recording into the cache, so that its run goes on from there.
 
-    What is said of it; "" where there is nothing to go on from. An answer that could not be used is asked for again.
-    Raises DamagedFile.
+    What is said of it; "" where there is nothing to go on from. What could not be used then cannot be used now: a model
+    takes longest over answers that are cut. Raises DamagedFile.
     """
     folder = recordings_folder() / name
     if not (folder / MANIFEST).exists() or not (folder / PACKED).exists():
@@ -86,9 +86,8 @@ def resume(name: str) -> str:
         return ""
     cache, served = AnswerCache(), Replay.at(folder, PACKED)
     for answer in served.answers.values():
-        if answer.path != "malformed":
-            kept = ("text", "path", "tokens_in", "tokens_out", "seconds")
-            cache.put(answer.request, {name: getattr(answer, name) for name in kept})
+        kept = ("text", "path", "tokens_in", "tokens_out", "seconds", "said")
+        cache.put(answer.request, {name: getattr(answer, name) for name in kept})
     return f"the recording {name} goes on from {about.played} tasks, of {about.date}"
 
 
