@@ -259,10 +259,11 @@ def test_answers_from_the_cache_cost_nothing(server: ChatServer, allowed: Budget
     assert allowed.made == server.count == 9
 
 
-def test_minutes_are_held_too(allowed: Budget) -> None:
+def test_minutes_are_held_too(allowed: Budget, server: ChatServer) -> None:
     allowed.minutes = 0.0
+    server.behave(lambda request: answer(SHELF))
     with pytest.raises(BudgetSpent, match="0 minutes is spent"):
-        collect(Asking(), workers=1, show_progress=False)
+        collect(Asking(engine="timed-a"), workers=1, show_progress=False)
 
 
 # --- recordings ---------------------------------------------------------------------------------------------------
