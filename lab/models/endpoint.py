@@ -14,13 +14,13 @@ from lab.machine.faults import Unavailable
 from lab.machine.secrets import clean_address
 from lab.models.backbone import Answer, options_of, request_of
 from lab.models.cache import AnswerCache, key_of
-from lab.models.client import Chat, Client, SchemaNotTaken, body_json
+from lab.models.client import Chat, Client, SchemaNotTaken
 from lab.models.context import Asked, asked
 from lab.models.engines import OF_THE_MACHINE, Engine
-from lab.models.parsing import CUT, EMPTY, MalformedAnswer, free_text, parse
+from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import AnswerModel, Prompt
+from lab.models.replies import RefusedAnswer, Reply, TruncatedAnswer, read, reply_in
 from lab.models.retries import (
-    LONGEST_QUOTE,
     BadBody,
     EndpointError,
     WebPage,
@@ -38,10 +38,7 @@ TIMEOUT = 120.0  # seconds for one try; engine option `timeout`
 PATIENCE = 600.0  # seconds of retrying before giving up; engine option `patience`
 LONGEST_WAIT = 60.0  # seconds between two tries when the server does not say
 REFUSES_SCHEMA = (400, 422, 501)  # what servers say that take no schema, or not this one
-ENDED_EARLY = ("length", "max_tokens", "model_length")  # finish reasons of an answer that ran into a limit
-BROKE_OFF = ("error", "abort", "aborted", "cancelled")  # of one that the server did not finish
 SEVERAL = 3  # web pages from a server that has answered nothing yet; one may be a gateway's, which is starting
-MOST_TOKENS = 10**8  # of an answer or its prompt; a count beyond it is none
 _DEFAULT_CACHE: Any = object()
 
 
@@ -51,31 +48,6 @@ class MissingKey(Unavailable):
 
 class BadAddress(ValueError):
     """OPENAI_BASE_URL is no address of a server."""
-
-
-class RefusedAnswer(MalformedAnswer):
-    """The model declined to answer."""
-
-
-class TruncatedAnswer(MalformedAnswer):
-    """The answer was truncated at the token limit; the message names the setting that raises it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """One completion. fault: why its text cannot be an answer (empty, truncated, refused), else "".
-
-    counted: the server reported token counts. schema: the request had the JSON schema. truncated: it ended at the token
-    limit.
-    """
-
-    text: str
-    tokens_in: int
-    tokens_out: int
-    counted: bool
-    fault: str = ""
-    schema: bool = False
-    truncated: bool = False
 
 
 @dataclass(slots=True)
@@ -194,7 +166,7 @@ class Endpoint:
         """Ask; if the text is no answer, show the model its text and the error, and ask once more."""
         reply = self._complete(prompt, messages, exchange)
         try:
-            return _read(reply, prompt)
+            return read(reply, prompt)
         except RefusedAnswer:
             raise  # shown its own refusal, a model would be pressed to answer; it counts as refused instead
         except MalformedAnswer as error:
@@ -204,7 +176,7 @@ class Endpoint:
                 {"role": "assistant", "content": reply.text or "(nothing)"},
                 {"role": "user", "content": f"That could not be used: {error}. Give the JSON object alone, corrected."},
             ]
-            return _read(self._complete(prompt, messages + shown, exchange), prompt)[0], "reasked"
+            return read(self._complete(prompt, messages + shown, exchange), prompt)[0], "reasked"
 
     def _book(self, question: Asked, path: str, exchange: Exchange, started: float) -> Call:
         replies = exchange.replies
@@ -271,7 +243,7 @@ class Endpoint:
 
     def _once(self, messages: Sequence[dict[str, str]], seconds: float, **arguments: Any) -> Reply:
         request = {"model": self.engine.name, "messages": messages, **arguments}
-        reply = _reply(self._sending().chat(request, seconds))
+        reply = reply_in(self._sending().chat(request, seconds))
         self._last_reply = time.monotonic()
         return reply
 
@@ -362,53 +334,3 @@ def _sampling(exchange: Exchange) -> dict[str, Any]:
     if "seed" in options:  # with one seed, every sample would be the same answer
         options["seed"] += exchange.sample
     return {"temperature": TEMPERATURE} | options
-
-
-def _reply(body: bytes) -> Reply:
-    """Raises BadBody if the body is no chat completion, or one that the server did not finish."""
-    match body_json(body):
-        case {"choices": [{"message": {"content": str() | None as content, **message}, **choice}, *_], **more}:
-            pass
-        case _:
-            raise BadBody(f"no chat completion: {body[:LONGEST_QUOTE].decode(errors='replace')}")
-    finish = choice.get("finish_reason")
-    if finish in BROKE_OFF or not isinstance(finish, str | None):
-        raise BadBody(f"the server ended the answer with finish_reason {finish!r}")
-    # Without lone surrogates, which could not be shown to the model again.
-    text = (content or "").encode("utf-8", "replace").decode()
-    truncated = finish in ENDED_EARLY
-    fault = "" if text.strip() else EMPTY
-    if message.get("refusal") or finish == "content_filter":
-        fault = "refused"
-    elif truncated:
-        fault = CUT
-    counts = _counts(more.get("usage"))
-    return Reply(text, *(counts or (0, 0)), counted=counts is not None, fault=fault, truncated=truncated)
-
-
-def _counts(usage: Any) -> tuple[int, int] | None:
-    """Tokens in and out; None where the server does not count them, or writes what is no count."""
-    match usage:
-        case {"prompt_tokens": int(tokens_in), "completion_tokens": int(tokens_out)}:
-            counts = tokens_in, tokens_out
-            plausible = all(0 <= count <= MOST_TOKENS and not isinstance(count, bool) for count in counts)
-            return counts if plausible else None
-    return None
-
-
-def _read(reply: Reply, prompt: Prompt) -> tuple[AnswerModel, str]:
-    if reply.fault == "refused":
-        raise RefusedAnswer(f"The model declined to answer {prompt.name}")
-    if prompt.free:
-        return _read_free(reply, prompt), "text"
-    if reply.fault:
-        raise MalformedAnswer(reply.fault)
-    value, path = parse(reply.text, prompt.answer)
-    return value, "schema" if path == "strict" and reply.schema else path
-
-
-def _read_free(reply: Reply, prompt: Prompt) -> AnswerModel:
-    text, stopped = free_text(reply.text, prompt.stop)
-    if reply.fault and not stopped:  # what was cut off behind a stop text is no part of the answer
-        raise MalformedAnswer(reply.fault)
-    return prompt.answer.model_validate({"text": text})

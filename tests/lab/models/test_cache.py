@@ -26,7 +26,7 @@ from chat_server import ChatServer
 from flights import fly
 from lab.models.cache import AnswerCache, CacheUnusable, canonical, key_of, tell_damaged
 from lab.models.connect import connect
-from lab.models.endpoint import RefusedAnswer
+from lab.models.replies import RefusedAnswer
 
 KEYS = 60
 KEY, OTHER = "a" * 64, "b" * 64

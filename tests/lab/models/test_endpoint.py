@@ -23,9 +23,10 @@ from lab.models.backbone import Ledger
 from lab.models.cache import AnswerCache
 from lab.models.connect import connect
 from lab.models.context import PromptTooLong
-from lab.models.endpoint import Endpoint, RefusedAnswer
+from lab.models.endpoint import Endpoint
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import Prompt
+from lab.models.replies import RefusedAnswer
 from lab.models.retries import EndpointError, GaveUp, retry_after
 from lab.models.usage import by_operator, prices
 

@@ -23,11 +23,12 @@ from lab.models.backbone import Backbone, Ledger
 from lab.models.cache import AnswerCache
 from lab.models.connect import connect
 from lab.models.context import PromptTooLong
-from lab.models.endpoint import Endpoint, TruncatedAnswer
+from lab.models.endpoint import Endpoint
 from lab.models.engines import LOCAL_MODEL, LOCAL_OPTIONS, BadEngine, parse
 from lab.models.local import MissingLocal
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from lab.models.replay import Replay
+from lab.models.replies import TruncatedAnswer
 from lab.models.retries import EndpointError
 from lab.models.usage import by_operator
 from lab.models.weights import UnknownModel
