@@ -15,7 +15,7 @@ from lab.models.backbone import Ledger
 from lab.models.engines import parse
 from lab.results import tables
 from lab.results.outcomes import Judged, Score
-from lab.results.statistics import compare, holm, smallest_difference
+from lab.results.statistics import Comparison, compare, holm, smallest_difference
 from lab.results.verdicts import FEWEST, direction_verdict
 from lab.runs import collecting, experiment, recordings
 from lab.runs.experiment import BadSetting, Experiment
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SILVER = EVIDENCE[2]  # matched to questions by statistics, and not by annotators
-SDP, PLACEBO, REACT = "SDP", "SDP's placebo", "ReAct"
+SDP, PLACEBO, DIRECT, REACT = "SDP", "SDP's placebo", "direct, all paragraphs", "ReAct"
 DATASETS = {"HotpotQA": multihop.HotpotQA, "MuSiQue": multihop.MuSiQue}
 ACTING = {"HotpotQA": acting.HotpotQA, "MuSiQue": acting.MuSiQue}
 ONE_CALL = {"HotpotQA": one_call.HotpotQA, "MuSiQue": one_call.MuSiQue}
@@ -46,7 +46,7 @@ VARIANTS: dict[str, Callable[[multihop.Setup, float], multihop.Setup]] = {
 }
 AGENTS: dict[str, dict[str, Any]] = {
     "direct, closed book": {"agent": "direct", "evidence": "none"},
-    "direct, all paragraphs": {"agent": "direct", "evidence": "shown"},
+    DIRECT: {"agent": "direct", "evidence": "shown"},
     "direct, gold paragraphs (privileged)": {"agent": "direct", "evidence": "gold"},
     "chain of thought, all paragraphs": {"agent": "chain of thought", "evidence": "shown"},
 }
@@ -246,12 +246,34 @@ def comparisons(results: Results, against: str = SDP) -> pd.DataFrame:
             lines.append(
                 {"dataset": dataset, "method": name, "n": c.n, f"less {against}": difference, "low": low, "high": high,
                  "gained": c.wins, "lost": c.losses, "p (McNemar)": c.mcnemar, "p (Holm)": p,
-                 "smallest": 100 * max(smallest_difference(c.difference), FEWEST / c.n),
+                 "smallest": _smallest(c),
                  "calls": mean(results, dataset, name, "calls"),
                  "tokens in": mean(results, dataset, name, "tokens_in"),
                  "verdict": str(direction_verdict(c, -1, p)) if claimed else ""}
             )  # fmt: skip
     return pd.DataFrame(lines).assign(evidence=results.evidence, backbone=results.backbone)
+
+
+def primary(runs: Sequence[Results]) -> pd.DataFrame:
+    """The protocol's comparison in each run: SDP's exact match less that of direct answers from the same paragraphs, in
+    points; exact McNemar, Holm over the rows of a backbone. Runs without both methods are left out.
+    """
+    import pandas as pd
+
+    lines: list[dict[str, Any]] = []
+    for run in (run for run in runs if {SDP, DIRECT} <= {*run.setup.methods}):
+        for dataset in run.setup.datasets:
+            c = compare(run.values(dataset, SDP), run.values(dataset, DIRECT))
+            difference, low, high = (100 * end for end in c.difference)
+            lines.append(
+                {"backbone": run.backbone, "dataset": dataset, "n": c.n, SDP: 100 * c.mean_a, DIRECT: 100 * c.mean_b,
+                 "difference": difference, "low": low, "high": high, "gained": c.wins, "lost": c.losses,
+                 "smallest": _smallest(c), "p (McNemar)": c.mcnemar, "evidence": run.evidence}
+            )  # fmt: skip
+    found = pd.DataFrame(lines)
+    if len(found):
+        found["p (Holm)"] = found.groupby("backbone")["p (McNemar)"].transform(holm)
+    return found
 
 
 def anatomy(results: Results) -> pd.DataFrame:
@@ -338,6 +360,11 @@ def retrieval(data: str = "auto", seed: int = 0, k: int = 10) -> pd.DataFrame:
              "p (McNemar)": c.mcnemar, "paragraphs": len(retriever), "data": world.data}
         )  # fmt: skip
     return pd.DataFrame(lines).assign(evidence="measured", backbone="BM25")
+
+
+def _smallest(c: Comparison) -> float:
+    """The difference in points that would have been shown."""
+    return 100 * max(smallest_difference(c.difference), FEWEST / c.n)
 
 
 def _some(names: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from lab.results.statistics import holm
 from lab.runs.experiment import BadSetting
 from sdp.experiments import table5
 from sdp.experiments.table5 import METHODS, PLACEBO, REACT, SDP, Setup
@@ -64,6 +65,17 @@ def test_only_a_real_models_rows_have_a_verdict(played: table5.Results) -> None:
     assert set(compared["verdict"]) == {""}
     assert (compared["p (Holm)"] >= compared["p (McNemar)"]).all()
     assert set(compared["smallest"]) == {600 / 3}  # three questions show nothing: McNemar's test needs six that differ
+
+
+def test_the_primary_comparison_is_corrected_over_both_datasets() -> None:
+    run = table5.collect(replace(SMALL, engine="rules@0.6", limit=8, methods=(SDP, table5.DIRECT)))
+    alone = replace(run, setup=replace(run.setup, methods=(SDP,)))
+    lines = table5.primary([run, alone])
+    every = table5.comparisons(run)
+    assert lines["difference"].tolist() == (-every[f"less {SDP}"]).tolist() and lines["difference"].any()
+    assert lines["gained"].tolist() == every["lost"].tolist()
+    assert lines["p (Holm)"].tolist() == holm(lines["p (McNemar)"].tolist())
+    assert table5.primary([alone]).empty
 
 
 def test_the_placebo_is_rejected_as_often_as_sdp(noisy: table5.Results) -> None:
