@@ -101,17 +101,24 @@ class Results(experiment.Results[C], Generic[C]):
         found = ((entry(name), episode) for name, episode in self.episodes.items())
         return {each.task: episode for each, episode in found if each[:2] == (dataset, method)}
 
-    def values(self, dataset: str, method: str, what: str = "score") -> dict[str, float]:
-        """Task -> what an episode came to: "score", "calls" and so on; 0 where it failed."""
+    def scores(self, dataset: str, method: str) -> dict[str, float]:
+        """Task -> the score by the method's own experiment; 0 where the episode failed."""
+        return {task: self._score(dataset, method, episode) for task, episode in self.of(dataset, method).items()}
+
+    def values(self, dataset: str, method: str, what: str) -> dict[str, float]:
+        """Task -> what an episode came to: "calls", "steps" and so on; 0 where it failed."""
         return {
             task: 0.0 if episode.failed else float(episode.result[what])
             for task, episode in self.of(dataset, method).items()
         }
 
-    def mean(self, dataset: str, method: str, what: str = "score") -> float:
+    def mean(self, dataset: str, method: str, what: str) -> float:
         """Of `values`; NaN of none."""
         values = self.values(dataset, method, what).values()
         return sum(values) / len(values) if values else float("nan")
+
+    def _score(self, dataset: str, method: str, episode: Episode) -> float:
+        return self.setup.part(dataset, method).judged(replace(episode, task=entry(episode.task).task)).score
 
     @property
     def parts(self) -> Iterator[tuple[str, str]]:
@@ -119,9 +126,7 @@ class Results(experiment.Results[C], Generic[C]):
         return ((dataset, method) for dataset in self.setup.datasets for method in self.setup.methods)
 
 
-def comparisons(
-    results: Results[Any], against: str, what: str = "score", unclaimed: Sequence[str] = ()
-) -> pd.DataFrame:
+def comparisons(results: Results[Any], against: str, unclaimed: Sequence[str] = ()) -> pd.DataFrame:
     """Each method less one of them on the same tasks, in points: Holm's correction within each dataset.
 
     p is exact McNemar's where every score is 0 or 1, else that of paired sign flips. smallest: the difference that so
@@ -132,9 +137,9 @@ def comparisons(
 
     lines: list[dict[str, Any]] = []
     for dataset in results.setup.datasets:
-        base = results.values(dataset, against, what)
+        base = results.scores(dataset, against)
         others = [method for method in results.setup.methods if method != against]
-        found = {method: compare(results.values(dataset, method, what), base) for method in others}
+        found = {method: compare(results.scores(dataset, method), base) for method in others}
         adjusted = holm([c.p for c in found.values()])
         for (method, c), p in zip(found.items(), adjusted, strict=True):
             difference, low, high = (100 * end for end in c.difference)

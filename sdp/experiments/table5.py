@@ -160,7 +160,7 @@ def comparisons(results: Results) -> pd.DataFrame:
     """`lab.runs.contest.comparisons` with SDP by exact match; the paper claims that SDP is better than all but the
     privileged one.
     """
-    return contest.comparisons(results, SDP, "em", [name for name in AGENTS if "privileged" in name])
+    return contest.comparisons(results, SDP, [name for name in AGENTS if "privileged" in name])
 
 
 def primary(runs: Sequence[Results]) -> pd.DataFrame:
@@ -172,7 +172,7 @@ def primary(runs: Sequence[Results]) -> pd.DataFrame:
     lines: list[dict[str, Any]] = []
     for run in (run for run in runs if {SDP, DIRECT} <= {*run.setup.methods}):
         for dataset in run.setup.datasets:
-            c = compare(run.values(dataset, SDP, "em"), run.values(dataset, DIRECT, "em"))
+            c = compare(run.scores(dataset, SDP), run.scores(dataset, DIRECT))
             difference, low, high = (100 * end for end in c.difference)
             lines.append(
                 {"backbone": run.backbone, "dataset": dataset, "n": c.n, SDP: 100 * c.mean_a, DIRECT: 100 * c.mean_b,
@@ -228,7 +228,7 @@ def between(first: Results, second: Results, name: str = SDP) -> pd.DataFrame:
 
     lines: list[dict[str, Any]] = []
     for dataset in first.setup.datasets:
-        of = [run.values(dataset, name, "em") for run in (first, second)]
+        of = [run.scores(dataset, name) for run in (first, second)]
         shared = of[0].keys() & of[1].keys()  # the open setting also has questions that come without paragraphs
         one, other = ({question: values[question] for question in sorted(shared)} for values in of)
         c = compare(one, other)
