@@ -46,7 +46,7 @@ class Environment(Protocol):
         ...
 
     def valid_actions(self) -> Sequence[str]:
-        """What can be done now, as actions are written: not all of it where that has no end, () where none is listed."""
+        """What can be done now, as actions are written; some of it where that has no end, () where none is listed."""
         ...
 
     def result(self) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from lab.models.engines import ORACLE
 
 @dataclass(frozen=True, kw_only=True)
 class Setup(Tasks, Acting):
-    """An agent on a world. listed: show it the valid actions before each turn, as StateFactory's ReAct has them (C.6)."""
+    """An agent on a world. listed: show it the valid actions before each turn, as StateFactory's ReAct is (C.6)."""
 
     engine: str = ORACLE
     settings: Settings = Settings(steps=50)

@@ -26,12 +26,16 @@ class Browsing(InWorld):
     def __init__(self, world: AssistantBench, task: WebTask) -> None:
         """world: one of this episode's own."""
         super().__init__(world, task, NAME, TOOLS, refused)
-        self.valid_actions = world.valid_actions  # answers apart, of which there is no list
+        self.listing = world
 
     def begin(self) -> str:
         """The question alone: the world's first words are of actions, which `tools` has."""
         super().begin()
         return QUESTION + self.task.goal
+
+    def valid_actions(self) -> tuple[str, ...]:
+        """A search for the question, and what was found and not read; an answer can be any text."""
+        return self.listing.valid_actions()
 
     def result(self) -> dict[str, Any]:
         """The accuracy, the answer, and the share of the evidence that was read, None if unknown or not answered."""

@@ -55,7 +55,7 @@ class Known(NamedTuple):
     errors: Mapping[str, Corruption] = NONE
 
 
-_of_episode: ContextVar[Known] = ContextVar("_of_episode", default=Known())
+_of_episode: ContextVar[Known] = ContextVar("_of_episode")
 
 
 @contextmanager
@@ -104,7 +104,7 @@ class Rules:
 
     @property
     def _known(self) -> Known:
-        return _of_episode.get() if self.engine.name == ORACLE else Known(_rules)
+        return _of_episode.get(Known()) if self.engine.name == ORACLE else Known(_rules)
 
     def _noisy(self, prompt: Prompt, fields: Fields, value: AnswerModel, sample: int) -> tuple[AnswerModel, str]:
         random = Random(key_of([self._seed, prompt.name, fields.model_dump(mode="json"), sample]))
