@@ -24,11 +24,11 @@ REFUSALS = re.compile(
     That's\ not\ (?:a\ verb|something)|I\ (?:beg\ your|didn't\ understand|only\ understood)|You\ seem\ to\ have\ said|
     What\ do\ you\ want|Which\ do\ you\ mean|You\ (?:must|may\ not)\ |You\ have\ to\ be\ more|You'll\ have\ to\ say|
     You\ (?:can't\ (?:see\ any|go|use|reach|put|wear|get)|cannot\ )|You're\ carrying\ too|
-    You\ (?:need|have)\ to\ (?:take|open|close|unlock|specify)|You\ should\ cook|You\ still\ miss|First\ you\ would|
+    You\ (?:need|have)\ to\ (?:take|open|close|unlock|specify)|You\ should\ cook|First\ you\ would|
     You\ (?:aren't|haven't|already\ have|lack|are\ unable)|You\ (?:would\ )?achieve\ nothing|But\ (?:it|they)\ |
     (?:That's|They're|It's|That|It|Those)\ (?:are\ |is\ )?(?:already|locked|seems?\ to|doesn't|isn't|aren't|don't)|
-    Can\ only|Cooking\ requires|Cutting\ |Something\ still|There\ is\ no\ more\ room|
-    .*(?:fixed\ in\ place|hardly\ portable|plainly\ inedible|can't\ contain\ things|achieve\ nothing)
+    Can\ only|Cooking\ requires|Cutting\ |There\ is\ no\ more\ room|
+    .*(?:fixed\ in\ place|hardly\ portable|plainly\ inedible|can't\ contain\ things|achieve\ nothing|already\ here|welded\ shut)
     )""",
     re.VERBOSE,
 )
