@@ -28,7 +28,8 @@ REFUSALS = re.compile(
     You\ (?:aren't|haven't|already\ have|lack|are\ unable)|You\ (?:would\ )?achieve\ nothing|But\ (?:it|they)\ |
     (?:That's|They're|It's|That|It|Those)\ (?:are\ |is\ )?(?:already|locked|seems?\ to|doesn't|isn't|aren't|don't)|
     Can\ only|Cooking\ requires|Cutting\ |There\ is\ no\ more\ room|
-    .*(?:fixed\ in\ place|hardly\ portable|plainly\ inedible|can't\ contain\ things|achieve\ nothing|already\ here|welded\ shut)
+    .*(?:fixed\ in\ place|hardly\ portable|plainly\ inedible|can't\ contain\ things|achieve\ nothing|
+    already\ here|welded\ shut)
     )""",
     re.VERBOSE,
 )
