@@ -1,0 +1,241 @@
+"""Validate against people: our Validate prompts, and published judges, on steps that people labelled.
+
+Two errors: a wrong step that is certified, and a right one that is rejected. Steps of one question are not independent
+(five trajectories each), so every interval resamples the 50 questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_args
+
+from lab.models import judged_steps, judges
+from lab.models.backbone import Ledger
+from lab.models.judged_steps import NEUTRAL, RIGHT, WRONG, Step
+from lab.results import tables
+from lab.results.statistics import Interval, cluster_bootstrap, cluster_contrast
+from lab.runs import collecting, experiment, recordings
+from lab.runs.experiment import BadSetting, Experiment, spread
+from sdp.adapters.multihop import labelled
+from sdp.adapters.multihop.prompts import CONSISTENT, VERIFY
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+VALIDATE = "Validate (A.5, A.6)"
+SLICE = "AgentProcessBench's labels (arXiv 2603.14465), HotpotQA slice"
+RESAMPLES = 2_000
+CERTIFY, REJECT, WORTH, INFORMED = (
+    "false certification, %", "false rejection, %", "wrong among certified, %", "informedness, points"
+)  # fmt: skip
+METRICS = (CERTIFY, REJECT, WORTH, INFORMED)
+
+Neutral = Literal["left out", "wrong", "right"]
+Labels = Mapping[str, int | None]  # step id -> RIGHT, NEUTRAL or WRONG; None where no verdict could be read
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup(Experiment):
+    """Our Validate prompts on the labelled steps, each asked once; there are no made ones."""
+
+    method: ClassVar[str] = "sdp-validate-audit"
+    packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "sdp")
+
+    def decided(self) -> Self:
+        """Raises MissingData without the slice, BadSetting for made data, which nobody labelled."""
+        if self.data == "made":
+            raise BadSetting("data='made': nobody labelled made steps; use 'official' or 'auto', and set LAB_DATA")
+        judged_steps.steps()
+        return replace(self, data="official")
+
+    def tasks(self) -> list[str]:
+        return spread([*judged_steps.steps()], self.limit)
+
+    def group(self, task: str) -> str:
+        """A question: of a run that was stopped, whole ones are shown."""
+        return judged_steps.steps()[task].task
+
+    def operators(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(prompt.operator for prompt in (VERIFY, CONSISTENT)))
+
+    def calls(self, task: str) -> dict[str, int]:
+        return {VERIFY.operator: 1}
+
+    def play(self, task: str, ledger: Ledger) -> dict[str, bool]:
+        """The verdict alone."""
+        return {"certified": labelled.certified(judged_steps.steps()[task], ledger)}
+
+
+class Results(experiment.Results[Setup]):
+    """The verdicts of a run."""
+
+    @property
+    def labels(self) -> dict[str, int | None]:
+        """Step id -> RIGHT where Validate certified it, WRONG where it did not; None where its answer was malformed."""
+        return {
+            step: None if one.failed else RIGHT if one.result["certified"] else WRONG
+            for step, one in self.episodes.items()
+        }
+
+
+class Counted(NamedTuple):
+    """Steps as an audit counts them, each of shape (steps,). task: the question that a step is of."""
+
+    task: list[str]
+    right: np.ndarray
+    wrong: np.ndarray
+    certified: np.ndarray
+    rejected: np.ndarray
+
+    @property
+    def labelled(self) -> np.ndarray:
+        return self.right | self.wrong
+
+
+# What each number is: an interval of these counts.
+RATES: dict[str, Callable[[Counted, Mapping[str, Any]], Interval]] = {
+    CERTIFY: lambda of, how: cluster_bootstrap(of.certified, of.task, among=of.wrong, **how),
+    REJECT: lambda of, how: cluster_bootstrap(of.rejected, of.task, among=of.right, **how),
+    WORTH: lambda of, how: cluster_bootstrap(of.wrong, of.task, among=of.certified & of.labelled, **how),
+    INFORMED: lambda of, how: cluster_contrast(of.certified, of.task, of.right, of.wrong, **how),
+}
+AMONG: dict[str, Callable[[Counted], np.ndarray]] = {
+    CERTIFY: lambda of: of.wrong,
+    REJECT: lambda of: of.right,
+    WORTH: lambda of: of.certified & of.labelled,
+    INFORMED: lambda of: of.labelled,
+}
+
+
+def collect(setup: Setup, workers: int = 0, cluster: str = "", **options: Any) -> Results:
+    """`lab.runs.collecting.collect` of the audit. Raises MissingData without the slice."""
+    return collecting.collect(setup, Results, workers, cluster, **options)
+
+
+def counted(said: Labels, neutral: Neutral = "left out") -> Counted:
+    """The labels of people and of a judge, side by side on the judge's steps.
+
+    neutral: what a neutral label counts as, of people and judge alike. "left out": a neutral step is in no rate, and a
+    neutral verdict is neither error, as in `data/published/judge_errors.csv`. "wrong": SDP's own reading of a verdict,
+    since a step that Validate does not certify is not taken. "right": as if it were. A verdict that could not be read
+    is neither error, and stays in the denominator. Raises BadSetting for another word.
+    """
+    import numpy as np
+
+    if neutral not in get_args(Neutral):
+        raise BadSetting(f"neutral={neutral!r}; choose one of {', '.join(map(repr, get_args(Neutral)))}")
+    counts_as = {"left out": NEUTRAL, "wrong": WRONG, "right": RIGHT}[neutral]
+    steps = [judged_steps.steps()[step] for step in said]
+    people, judge = (
+        np.array([counts_as if label == NEUTRAL else label or NEUTRAL for label in labels])
+        for labels in ([step.label for step in steps], said.values())
+    )
+    return Counted(
+        [step.task for step in steps], people == RIGHT, people == WRONG, judge == RIGHT, judge == WRONG
+    )  # fmt: skip
+
+
+def rows(
+    method: str, backbone: str, said: Labels, neutral: Neutral = "left out", seed: int = 0, **about: Any
+) -> list[tables.Row]:
+    """The rows of METRICS of one judge, with 95 % intervals over questions. about: as `tables.row` takes it.
+
+    Those of which there is no step are left out. INFORMED is Youden's J, the share of right steps that are certified
+    less that of wrong ones: 0 for verdicts by chance, 100 for people's own.
+    """
+    of, how = counted(said, neutral), {"seed": seed, "resamples": RESAMPLES}
+    made = []
+    for metric in METRICS:
+        n = int(AMONG[metric](of).sum())
+        if not n or (metric == INFORMED and not (of.right.any() and of.wrong.any())):
+            continue
+        rate = [100 * end for end in RATES[metric](of, how)]
+        made.append(tables.row(method, backbone, metric, rate[0], n=n, interval=(rate[1], rate[2]), **about))
+    return made
+
+
+def frame(results: Results, neutral: Neutral = "left out", seed: int = 0) -> pd.DataFrame:
+    """Our Validate's rows."""
+    about = {"evidence": results.evidence, "source": f"this run on {SLICE}", "outcomes": results.outcomes()}
+    return tables.table(rows(VALIDATE, results.backbone, results.labels, neutral, seed, **about))
+
+
+def of_judges(steps: Labels, neutral: Neutral = "left out", seed: int = 0) -> pd.DataFrame:
+    """The rows of every published judge on the same steps: their own verdicts, counted as ours are."""
+    about = {"evidence": "published", "source": f"published verdicts, counted on {SLICE}"}
+    said = {judge: {step: labels[step] for step in steps} for judge, labels in judged_steps.judged().items()}
+    found = [rows("judge", name, labels, neutral, seed, **about) for name, labels in said.items()]
+    return tables.table(sum(found, []))
+
+
+def stated() -> pd.DataFrame:
+    """The two rates of every published judge without the slice, and so without intervals."""
+    about = {"evidence": "published", "source": f"counted on {SLICE}"}
+    return tables.table(
+        tables.row("judge", name, metric, 100 * rate, **about)
+        for name, errors in judges.published().items()
+        for metric, rate in zip((CERTIFY, REJECT), errors, strict=True)
+    )
+
+
+def with_recorded(measured: pd.DataFrame) -> pd.DataFrame:
+    """The rows, before them those of recordings, of which one that is replayed now is among them."""
+    import pandas as pd
+
+    known = recordings.rows(Setup.method)
+    known = known[~known["backbone"].isin(measured["backbone"])] if len(known) else known
+    return pd.concat([each for each in (known, measured) if len(each)], ignore_index=True)
+
+
+def agreement(said: Mapping[str, Labels]) -> pd.DataFrame:
+    """Shares of steps with the same verdict, certified or not, in percent: with people, and with the other judges.
+
+    said: judge -> its labels, all of the same steps. A neutral label certifies nothing. Columns: judge, with people,
+    with other judges (the mean of them), the most alike and its share.
+    """
+    import numpy as np
+    import pandas as pd
+
+    names, steps = [*said], judged_steps.steps()
+    verdicts = np.array([[label == RIGHT for label in labels.values()] for labels in said.values()])
+    people = np.array([steps[step].label == RIGHT for step in next(iter(said.values()))])
+    same = 100 * (verdicts[:, None] == verdicts[None]).mean(axis=2)
+    np.fill_diagonal(same, np.nan)
+    closest = np.nanargmax(same, axis=1)
+    return pd.DataFrame(
+        {
+            "judge": names, "with people": 100 * (verdicts == people).mean(axis=1),
+            "with other judges": np.nanmean(same, axis=1), "most alike": [names[place] for place in closest],
+            "with it": same[range(len(names)), closest], "steps": len(people),
+        }
+    ).sort_values("with people", ascending=False, ignore_index=True)  # fmt: skip
+
+
+def by_kind(results: Results, neutral: Neutral = "left out", seed: int = 0) -> pd.DataFrame:
+    """Our Validate's rows by kind of step: searches, answers, and turns that are neither."""
+    import pandas as pd
+
+    steps, found = judged_steps.steps(), []
+    for kind in dict.fromkeys(kind_of(step) for step in steps.values()):
+        said = {step: label for step, label in results.labels.items() if kind_of(steps[step]) == kind}
+        about = {"evidence": results.evidence, "source": f"this run on {SLICE}"}
+        found += rows(kind, results.backbone, said, neutral, seed, **about) if said else []
+    return tables.table(found) if found else pd.DataFrame()
+
+
+def kind_of(step: Step) -> str:
+    """The kind of a step, as `sdp.adapters.multihop.labelled` reads it."""
+    return "answer" if step.answer is not None else "search" if step.queries else "neither"
+
+
+def errors_of(rows: pd.DataFrame) -> dict[str, judges.Errors]:
+    """Backbone -> its two rates as shares, from rows with both."""
+    rates = rows[rows["metric"].isin((CERTIFY, REJECT))].pivot_table("value", "backbone", "metric", sort=False)
+    return {str(name): judges.Errors(row[CERTIFY] / 100, row[REJECT] / 100) for name, row in rates.iterrows()}
+
+
+def record(results: Results) -> None:
+    """Save the run as a recording, if `python -m lab record` runs the notebook: hashes and verdicts, and no text."""
+    collecting.record(results, frame(results), collecting.costs(results))
