@@ -7,7 +7,8 @@ several times, its samples are resampled together. Where many pairs are tested, 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -175,14 +176,29 @@ def _resampled(
     places = {name: place for place, name in enumerate(dict.fromkeys(clusters))}
     member = np.array([places[name] for name in clusters])
     sums, sizes = np.bincount(member, data * counted), np.bincount(member, counted)
-    random, means = np.random.default_rng(seed), np.empty(resamples)
-    batch = max(1, DRAWN_AT_ONCE // len(places))
+    with np.errstate(invalid="ignore"):
+        means = [drawn @ sums / (drawn @ sizes) for drawn in _draws(len(places), seed, resamples)]
+    return float(data[counted].mean()), np.concatenate(means)
+
+
+def _draws(clusters: int, seed: int, resamples: int) -> Iterator[np.ndarray]:
+    """How often each cluster is drawn in each resample, as many resamples at a time as memory allows."""
+    import numpy as np
+
+    batch = max(1, DRAWN_AT_ONCE // clusters)
+    if resamples <= batch:
+        yield _drawn(clusters, seed, resamples)
+        return
+    random = np.random.default_rng(seed)
     for start in range(0, resamples, batch):
-        count = min(batch, resamples - start)
-        drawn = random.multinomial(len(places), np.full(len(places), 1 / len(places)), size=count)
-        with np.errstate(invalid="ignore"):
-            means[start : start + count] = drawn @ sums / (drawn @ sizes)
-    return float(data[counted].mean()), means
+        yield random.multinomial(clusters, np.full(clusters, 1 / clusters), size=min(batch, resamples - start))
+
+
+@lru_cache(maxsize=4)  # drawing takes longer than all else, and many numbers are often of the same clusters
+def _drawn(clusters: int, seed: int, resamples: int) -> np.ndarray:
+    import numpy as np
+
+    return np.random.default_rng(seed).multinomial(clusters, np.full(clusters, 1 / clusters), size=resamples)
 
 
 def _percentiles(value: float, means: np.ndarray, level: float) -> Interval:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 from lab.models import judged_steps, judges
 from lab.models.backbone import Ledger
@@ -32,8 +32,25 @@ CERTIFY, REJECT, WORTH, INFORMED = (
 )  # fmt: skip
 METRICS = (CERTIFY, REJECT, WORTH, INFORMED)
 
-Neutral = Literal["left out", "wrong", "right"]
 Labels = Mapping[str, int | None]  # step id -> RIGHT, NEUTRAL or WRONG; None where no verdict could be read
+
+
+class Reading(NamedTuple):
+    """What neutral labels count as.
+
+    steps: what a step that people call neutral is; "left out" is in no rate. verdicts: what a judge's neutral verdict
+    is; "neither" is no error, whatever the step. "rejection" holds for all that a judge does not certify, also for an
+    answer that cannot be read, which else is neither.
+    """
+
+    steps: Literal["left out", "wrong", "right"] = "left out"
+    verdicts: Literal["neither", "rejection", "certification"] = "neither"
+
+
+STEPS = {"left out": NEUTRAL, "wrong": WRONG, "right": RIGHT}
+VERDICTS = {"neither": NEUTRAL, "rejection": WRONG, "certification": RIGHT}
+PUBLISHED = Reading()  # that of data/published/judge_errors.csv
+OF_SDP = Reading(verdicts="rejection")  # a step that Validate does not certify is not taken
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,38 +131,32 @@ def collect(setup: Setup, workers: int = 0, cluster: str = "", **options: Any) -
     return collecting.collect(setup, Results, workers, cluster, **options)
 
 
-def counted(said: Labels, neutral: Neutral = "left out") -> Counted:
-    """The labels of people and of a judge, side by side on the judge's steps.
-
-    neutral: what a neutral label counts as, of people and judge alike. "left out": a neutral step is in no rate, and a
-    neutral verdict is neither error, as in `data/published/judge_errors.csv`. "wrong": SDP's own reading of a verdict,
-    since a step that Validate does not certify is not taken. "right": as if it were. A verdict that could not be read
-    is neither error, and stays in the denominator. Raises BadSetting for another word.
-    """
+def counted(said: Labels, reading: Reading = PUBLISHED) -> Counted:
+    """The labels of people and of a judge, side by side on the judge's steps. Raises BadSetting for another word."""
     import numpy as np
 
-    if neutral not in get_args(Neutral):
-        raise BadSetting(f"neutral={neutral!r}; choose one of {', '.join(map(repr, get_args(Neutral)))}")
-    counts_as = {"left out": NEUTRAL, "wrong": WRONG, "right": RIGHT}[neutral]
+    for name, words in (("steps", STEPS), ("verdicts", VERDICTS)):
+        if (word := getattr(reading, name)) not in words:
+            raise BadSetting(f"neutral {name}={word!r}; choose one of {', '.join(map(repr, words))}")
     steps = [judged_steps.steps()[step] for step in said]
-    people, judge = (
-        np.array([counts_as if label == NEUTRAL else label or NEUTRAL for label in labels])
-        for labels in ([step.label for step in steps], said.values())
-    )
+    unread = WRONG if reading.verdicts == "rejection" else NEUTRAL
+    verdicts = {None: unread, NEUTRAL: VERDICTS[reading.verdicts], RIGHT: RIGHT, WRONG: WRONG}
+    people = np.array([STEPS[reading.steps] if step.label == NEUTRAL else step.label for step in steps])
+    judge = np.array([verdicts[label] for label in said.values()])
     return Counted(
         [step.task for step in steps], people == RIGHT, people == WRONG, judge == RIGHT, judge == WRONG
     )  # fmt: skip
 
 
 def rows(
-    method: str, backbone: str, said: Labels, neutral: Neutral = "left out", seed: int = 0, **about: Any
+    method: str, backbone: str, said: Labels, reading: Reading = PUBLISHED, seed: int = 0, **about: Any
 ) -> list[tables.Row]:
     """The rows of METRICS of one judge, with 95 % intervals over questions. about: as `tables.row` takes it.
 
     Those of which there is no step are left out. INFORMED is Youden's J, the share of right steps that are certified
     less that of wrong ones: 0 for verdicts by chance, 100 for people's own.
     """
-    of, how = counted(said, neutral), {"seed": seed, "resamples": RESAMPLES}
+    of, how = counted(said, reading), {"seed": seed, "resamples": RESAMPLES}
     made = []
     for metric in METRICS:
         n = int(AMONG[metric](of).sum())
@@ -156,17 +167,17 @@ def rows(
     return made
 
 
-def frame(results: Results, neutral: Neutral = "left out", seed: int = 0) -> pd.DataFrame:
+def frame(results: Results, reading: Reading = PUBLISHED, seed: int = 0) -> pd.DataFrame:
     """Our Validate's rows."""
     about = {"evidence": results.evidence, "source": f"this run on {SLICE}", "outcomes": results.outcomes()}
-    return tables.table(rows(VALIDATE, results.backbone, results.labels, neutral, seed, **about))
+    return tables.table(rows(VALIDATE, results.backbone, results.labels, reading, seed, **about))
 
 
-def of_judges(steps: Labels, neutral: Neutral = "left out", seed: int = 0) -> pd.DataFrame:
+def of_judges(steps: Labels, reading: Reading = PUBLISHED, seed: int = 0) -> pd.DataFrame:
     """The rows of every published judge on the same steps: their own verdicts, counted as ours are."""
     about = {"evidence": "published", "source": f"published verdicts, counted on {SLICE}"}
     said = {judge: {step: labels[step] for step in steps} for judge, labels in judged_steps.judged().items()}
-    found = [rows("judge", name, labels, neutral, seed, **about) for name, labels in said.items()]
+    found = [rows("judge", name, labels, reading, seed, **about) for name, labels in said.items()]
     return tables.table(sum(found, []))
 
 
@@ -192,15 +203,15 @@ def with_recorded(measured: pd.DataFrame) -> pd.DataFrame:
 def agreement(said: Mapping[str, Labels]) -> pd.DataFrame:
     """Shares of steps with the same verdict, certified or not, in percent: with people, and with the other judges.
 
-    said: judge -> its labels, all of the same steps. A neutral label certifies nothing. Columns: judge, with people,
-    with other judges (the mean of them), the most alike and its share.
+    said: judge -> its labels, all of the steps of the first. A neutral label certifies nothing. Columns: judge, with
+    people, with other judges (the mean of them), the most alike and its share.
     """
     import numpy as np
     import pandas as pd
 
-    names, steps = [*said], judged_steps.steps()
-    verdicts = np.array([[label == RIGHT for label in labels.values()] for labels in said.values()])
-    people = np.array([steps[step].label == RIGHT for step in next(iter(said.values()))])
+    names, steps = [*said], [*next(iter(said.values()))]
+    verdicts = np.array([[labels[step] == RIGHT for step in steps] for labels in said.values()])
+    people = np.array([judged_steps.steps()[step].label == RIGHT for step in steps])
     same = 100 * (verdicts[:, None] == verdicts[None]).mean(axis=2)
     np.fill_diagonal(same, np.nan)
     closest = np.nanargmax(same, axis=1)
@@ -213,7 +224,7 @@ def agreement(said: Mapping[str, Labels]) -> pd.DataFrame:
     ).sort_values("with people", ascending=False, ignore_index=True)  # fmt: skip
 
 
-def by_kind(results: Results, neutral: Neutral = "left out", seed: int = 0) -> pd.DataFrame:
+def by_kind(results: Results, reading: Reading = PUBLISHED, seed: int = 0) -> pd.DataFrame:
     """Our Validate's rows by kind of step: searches, answers, and turns that are neither."""
     import pandas as pd
 
@@ -221,7 +232,7 @@ def by_kind(results: Results, neutral: Neutral = "left out", seed: int = 0) -> p
     for kind in dict.fromkeys(kind_of(step) for step in steps.values()):
         said = {step: label for step, label in results.labels.items() if kind_of(steps[step]) == kind}
         about = {"evidence": results.evidence, "source": f"this run on {SLICE}"}
-        found += rows(kind, results.backbone, said, neutral, seed, **about) if said else []
+        found += rows(kind, results.backbone, said, reading, seed, **about) if said else []
     return tables.table(found) if found else pd.DataFrame()
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lab.models.judges import Errors
 from lab.results import plots
+from sdp.experiments.validate_surface import DATASETS, VERDICTS, between
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FINE = 101  # points of an axis between which a colour is interpolated
+MARKS = ("x", "+", "^", "s")
 
 
 def draw_rates(rows: pd.DataFrame, metrics: Sequence[str], ours: str) -> Figure:
@@ -25,7 +27,7 @@ def draw_rates(rows: pd.DataFrame, metrics: Sequence[str], ours: str) -> Figure:
 
     first = rows[rows["metric"] == metrics[0]].sort_values("value", ascending=False)
     order = {key: place for place, key in enumerate(zip(first["method"], first["backbone"], strict=True))}
-    size = (4.2 * len(metrics), 1.2 + 0.27 * len(order))
+    size = (2.6 + 3.2 * len(metrics), 1.4 + 0.27 * len(order))
     figure, panels = plt.subplots(1, len(metrics), figsize=size, sharey=True, squeeze=False)
     for axes, metric in zip(panels[0], metrics, strict=True):
         for row in rows[rows["metric"] == metric].itertuples():
@@ -36,51 +38,57 @@ def draw_rates(rows: pd.DataFrame, metrics: Sequence[str], ours: str) -> Figure:
         axes.grid(axis="y", visible=False)
     names = [f"{ours}: {backbone}" if method == ours else backbone for method, backbone in order]
     panels[0][0].set_yticks(range(len(order)), names, fontsize="small")
-    plots.label_evidence(figure, rows)
+    judges = rows["method"] != ours
+    plots.label_evidence(figure, rows.assign(backbone=rows["backbone"].mask(judges, "published judges")))
     return figure
 
 
-def draw_surface(surface: pd.DataFrame, errors: Mapping[str, Errors], named: Sequence[str] = ()) -> Figure:
-    """SDP's score over both error rates, a panel a dataset: dots were played, colours between them are interpolated.
+def draw_surface(
+    surface: pd.DataFrame, errors: Mapping[str, Mapping[str, Errors]], named: Sequence[str] = ()
+) -> Figure:
+    """SDP's score over both error rates, a column a dataset and a row a kind of verdicts.
 
-    errors: judges, drawn as crosses; those outside of the grid are left out. named: those that are labelled.
+    Dots were played; colours between them are interpolated. errors: what a group of judges is -> their rates, drawn as
+    one kind of mark; those outside of the grid are left out. named: judges of the first group that are labelled.
     """
     import matplotlib.pyplot as plt
     import numpy as np
 
-    datasets = list(dict.fromkeys(surface["dataset"]))
-    figure, panels = plt.subplots(1, len(datasets), figsize=(5.6 * len(datasets), 4.6), sharey=True, squeeze=False)
+    shape = (len(VERDICTS), len(DATASETS))
+    figure, panels = plt.subplots(*shape, figsize=(10.5, 8.6), sharex=True, sharey=True, squeeze=False)
     levels = np.linspace(0, 100, 21)
-    for axes, dataset in zip(panels[0], datasets, strict=True):
-        played = surface[surface["dataset"] == dataset]
-        colors = _filled(axes, played, levels)
-        axes.plot(played["certify"], played["reject"], "o", color="white", markeredgecolor="0.2", label="played")
-        _judges(axes, errors, played["reject"].max(), named)
-        axes.set(title=dataset, xlabel="false certification (wrong steps certified)")
-    panels[0][0].set_ylabel("false rejection (right steps rejected)")
-    figure.colorbar(colors, ax=panels[0].tolist(), label="exact match, %, interpolated between played points")
+    for line, verdicts in zip(panels, VERDICTS, strict=True):
+        for axes, dataset in zip(line, DATASETS, strict=True):
+            rows = surface[(surface["dataset"] == dataset) & (surface["verdicts"] == verdicts)]
+            colors = _filled(axes, rows, levels)
+            axes.plot(rows["certify"], rows["reject"], "o", color="white", markeredgecolor="0.2", label="played",
+                      clip_on=False)  # fmt: skip
+            _mark(axes, errors, float(rows["reject"].max()), named)
+            axes.set_title(f"{dataset}, {verdicts}")
+    for axes in panels[-1]:
+        axes.set_xlabel("false certification (of wrong steps)")
+    for line in panels:
+        line[0].set_ylabel("false rejection (of right steps)")
+    figure.colorbar(colors, ax=panels.ravel().tolist(), label="exact match, %, interpolated")
     figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
     plots.label_evidence(figure, surface)
     return figure
 
 
-def _filled(axes: Axes, played: pd.DataFrame, levels: Sequence[float]) -> object:
+def _filled(axes: Axes, rows: pd.DataFrame, levels: Sequence[float]) -> object:
     """Bands of equal score, bilinear between the played points."""
     import numpy as np
-    from scipy.interpolate import RegularGridInterpolator
 
-    grid = played.pivot(index="certify", columns="reject", values="score")
-    ends = [axis.to_numpy(float) for axis in (grid.index, grid.columns)]
-    fine = np.meshgrid(*(np.linspace(each.min(), each.max(), FINE) for each in ends), indexing="ij")
-    scores = RegularGridInterpolator(tuple(ends), grid.to_numpy(float))(np.stack(fine, axis=-1))
-    return axes.contourf(*fine, scores, levels=levels, cmap="viridis")
+    ends = [rows[name].agg(["min", "max"]) for name in ("certify", "reject")]
+    certify, reject = np.meshgrid(*(np.linspace(*each, FINE) for each in ends), indexing="ij")
+    return axes.contourf(certify, reject, between(rows)(np.stack([certify, reject], axis=-1)), levels, cmap="viridis")
 
 
-def _judges(axes: Axes, errors: Mapping[str, Errors], most: float, named: Sequence[str]) -> None:
-    inside = {name: one for name, one in errors.items() if one.reject <= most}
-    rates = [*zip(*inside.values(), strict=True)] or [(), ()]
-    axes.plot(*rates, "x", color="red", markersize=6, label="rates of published judges and of recorded models")
-    for name in named:
-        if name in inside:
-            axes.annotate(name, inside[name], (3, 7), textcoords="offset points", fontsize=8, color="white",
-                          rotation=28)  # fmt: skip
+def _mark(axes: Axes, errors: Mapping[str, Mapping[str, Errors]], most: float, named: Sequence[str]) -> None:
+    for mark, (group, judges) in zip(MARKS, errors.items(), strict=False):
+        inside = {name: one for name, one in judges.items() if one.reject <= most}
+        rates = [*zip(*inside.values(), strict=True)] or [(), ()]
+        axes.plot(*rates, mark, color="red" if mark == MARKS[0] else "white", markersize=6, label=group)
+    for name, one in next(iter(errors.values()), {}).items():
+        if name in named and one.reject <= most:
+            axes.annotate(name, one, (3, 7), textcoords="offset points", fontsize=8, color="white", rotation=28)

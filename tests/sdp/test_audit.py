@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,14 +16,15 @@ import chat_server as chat
 import judged_slice
 from chat_server import ChatServer
 from lab.machine import datasets
-from lab.models.judged_steps import RIGHT, WRONG, judged, steps
+from lab.models.judged_steps import NEUTRAL, RIGHT, WRONG, judged, steps
 from lab.models.judges import Errors, published
 from lab.runs import recordings
 from lab.runs.experiment import BadSetting
 from sdp.adapters.multihop import labelled
 from sdp.adapters.multihop.prompts import CONSISTENT, VERIFY
-from sdp.experiments import audit, table5, validate_surface
-from sdp.experiments.audit import CERTIFY, INFORMED, REJECT, WORTH, Setup
+from sdp.experiments import audit, validate_surface
+from sdp.experiments.audit import CERTIFY, INFORMED, REJECT, WORTH, Reading, Setup
+from sdp.experiments.validate_surface import REDRAWN, REPEATED, VERDICTS
 
 
 @pytest.fixture(autouse=True)
@@ -93,16 +93,30 @@ def test_errors_are_counted_as_the_benchmark_counts_them() -> None:
     assert (rows["ci_low"] == rows["ci_high"]).all()
 
 
-@pytest.mark.parametrize(("neutral", "wrong", "right"), [("left out", 16, 8), ("wrong", 20, 8), ("right", 16, 12)])
-def test_neutral_labels_count_as_the_setting_says(neutral: audit.Neutral, wrong: int, right: int) -> None:
-    of = audit.counted({step: one.label for step, one in steps().items()}, neutral)
+@pytest.mark.parametrize(
+    ("reading", "wrong", "right"),
+    [
+        (Reading(), 16, 8),
+        (Reading("wrong", "rejection"), 20, 8),
+        (Reading("right", "certification"), 16, 12),
+    ],
+)
+def test_neutral_labels_count_as_the_setting_says(reading: Reading, wrong: int, right: int) -> None:
+    of = audit.counted({step: one.label for step, one in steps().items()}, reading)
     assert (of.wrong.sum(), of.right.sum()) == (wrong, right)
     assert (of.certified == of.right).all() and (of.rejected == of.wrong).all(), "people agree with themselves"
 
 
+def test_what_sdp_does_not_certify_it_rejects() -> None:
+    unsure = {step: NEUTRAL if one.label == RIGHT else None for step, one in steps().items()}
+    rates = [values(pd.DataFrame(audit.rows("judge", "unsure", unsure, reading, evidence="simulated", source="here")))
+             for reading in (audit.PUBLISHED, audit.OF_SDP)]  # fmt: skip
+    assert [rate[REJECT] for rate in rates] == [0, 100] and [rate[CERTIFY] for rate in rates] == [0, 0]
+
+
 def test_a_setting_that_means_nothing_is_refused() -> None:
     with pytest.raises(BadSetting, match="choose one of 'left out', 'wrong', 'right'"):
-        audit.counted({}, "maybe")  # type: ignore[arg-type]
+        audit.counted({}, Reading("maybe"))  # type: ignore[arg-type]
     with pytest.raises(BadSetting, match="nobody labelled made steps"):
         Setup(data="made").resolved()
 
@@ -117,30 +131,32 @@ def test_informedness_is_what_the_two_errors_leave(said: list[int]) -> None:
 
 def test_judges_that_say_the_same_agree_wholly() -> None:
     people = {step: one.label for step, one in steps().items()}
-    never = dict.fromkeys(people, WRONG)
+    never = dict.fromkeys(reversed(people), WRONG)
     table = audit.agreement({"people": people, "same": people, "never": never}).set_index("judge")
     assert table.loc["same", "with people"] == 100 and table.loc["same", "most alike"] == "people"
     assert table.loc["never", "with people"] == pytest.approx(100 * 20 / 28)
 
 
 def test_the_surface_falls_from_a_perfect_validate_and_holds_its_points() -> None:
-    base = table5.Setup(limit=12, data="made")
-    surface = validate_surface.play(base, "rules@0.7", [0, 1], [0, 0.5], workers=1)
-    scores = surface.set_index(["dataset", "certify", "reject"])["score"]
-    assert scores["MuSiQue", 0, 0] > scores["MuSiQue", 1, 0] and set(surface["evidence"]) == {"simulated"}
-    corners = {f"{c}/{r}": Errors(c, r) for c in (0.0, 1.0) for r in (0.0, 0.5)} | {"far": Errors(0.5, 0.9)}
-    table = validate_surface.interpolated(surface, corners).set_index("judge")
-    for name, (certify, reject) in list(corners.items())[:4]:
-        assert table.loc[name, "MuSiQue"] == pytest.approx(scores["MuSiQue", certify, reject])
-    assert np.isnan(table.loc["far", "MuSiQue"])
-    alone = validate_surface.at(replace(base, datasets=("MuSiQue",)), "rules@0.7", [Errors(1, 0.5)], workers=1)
-    assert alone["score"].tolist() == [scores["MuSiQue", 1, 0.5]]
-    assert list(validate_surface.grid(surface).columns[:4]) == ["dataset", "certify", "reject 0", "reject 0.5"]
+    surface = validate_surface.play("rules@0.7", [0, 1], [0, 0.5], limit=12, workers=1)
+    scores = surface.set_index(["dataset", "verdicts", "certify", "reject"])["score"]
+    for verdicts in VERDICTS:
+        assert scores["MuSiQue", verdicts, 0, 0] > scores["MuSiQue", verdicts, 1, 0]
+    # A verdict that is drawn anew takes back what was wrongly rejected.
+    assert scores["MuSiQue", REDRAWN, 0, 0.5] > scores["MuSiQue", REPEATED, 0, 0.5]
+    assert scores["MuSiQue", REDRAWN, 0, 0] == scores["MuSiQue", REPEATED, 0, 0]
+    corners = {f"{c}/{r}": Errors(c, r) for c in (0.0, 1.0) for r in (0.0, 0.5)}
+    table = validate_surface.interpolated(surface, corners | {"far": Errors(0.5, 0.9)}).set_index("judge")
+    for name, (certify, reject) in corners.items():
+        assert table.loc[name, f"MuSiQue, {REPEATED}"] == scores["MuSiQue", REPEATED, certify, reject]
+    assert np.isnan(table.loc["far", f"MuSiQue, {REPEATED}"])
+    again = validate_surface.gaps(surface, "rules@0.7", {"0.0/0.5": corners["0.0/0.5"]}, limit=12, workers=1)
+    assert again["off"].tolist() == [0, 0, 0, 0]
+    assert list(validate_surface.grid(surface).columns[:4]) == ["dataset", "verdicts", "certify", "reject 0"]
 
 
 def test_slopes_are_those_of_a_plane() -> None:
-    pairs = [(c, r) for c in (0.0, 0.5, 1.0) for r in (0.0, 0.2)]
-    plane = pd.DataFrame([{"dataset": "made", "certify": c, "reject": r, "score": 90 - 40 * c - 100 * r, "backbone": ""}
-                          for c, r in pairs])  # fmt: skip
+    plane = pd.DataFrame([{"dataset": "made", "verdicts": REPEATED, "certify": c, "reject": r, "backbone": "",
+                           "score": 90 - 40 * c - 100 * r} for c in (0.0, 0.5, 1.0) for r in (0.0, 0.2)])  # fmt: skip
     row = validate_surface.slopes(plane).iloc[0]
     assert (row["false certification"], row["false rejection"]) == (pytest.approx(4), pytest.approx(10))
