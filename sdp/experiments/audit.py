@@ -174,7 +174,12 @@ def frame(results: Results, reading: Reading = PUBLISHED, seed: int = 0) -> pd.D
 
 
 def of_judges(steps: Labels, reading: Reading = PUBLISHED, seed: int = 0) -> pd.DataFrame:
-    """The rows of every published judge on the same steps: their own verdicts, counted as ours are."""
+    """The rows of every published judge on the same steps: their own verdicts, counted as ours are.
+
+    Of no steps, `stated`, which knows one reading alone.
+    """
+    if not steps:
+        return stated() if reading == PUBLISHED else tables.table([])
     about = {"evidence": "published", "source": f"published verdicts, counted on {SLICE}"}
     said = {judge: {step: labels[step] for step in steps} for judge, labels in judged_steps.judged().items()}
     found = [rows("judge", name, labels, reading, seed, **about) for name, labels in said.items()]
@@ -183,7 +188,7 @@ def of_judges(steps: Labels, reading: Reading = PUBLISHED, seed: int = 0) -> pd.
 
 def stated() -> pd.DataFrame:
     """The two rates of every published judge without the slice, and so without intervals."""
-    about = {"evidence": "published", "source": f"counted on {SLICE}"}
+    about: dict[str, Any] = {"evidence": "published", "source": f"counted on {SLICE}"}
     return tables.table(
         tables.row("judge", name, metric, 100 * rate, **about)
         for name, errors in judges.published().items()
@@ -191,13 +196,13 @@ def stated() -> pd.DataFrame:
     )
 
 
-def with_recorded(measured: pd.DataFrame) -> pd.DataFrame:
-    """The rows, before them those of recordings, of which one that is replayed now is among them."""
+def with_recorded(ours: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
+    """Our Validate's rows behind those of its recordings, but for one that is replayed now, and the judges' last."""
     import pandas as pd
 
     known = recordings.rows(Setup.method)
-    known = known[~known["backbone"].isin(measured["backbone"])] if len(known) else known
-    return pd.concat([each for each in (known, measured) if len(each)], ignore_index=True)
+    known = known[~known["backbone"].isin(ours["backbone"])]
+    return pd.concat([each for each in (known, ours, others) if len(each)], ignore_index=True)
 
 
 def agreement(said: Mapping[str, Labels]) -> pd.DataFrame:

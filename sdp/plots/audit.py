@@ -12,10 +12,11 @@ from sdp.experiments.validate_surface import DATASETS, VERDICTS, between
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from matplotlib.contour import QuadContourSet
     from matplotlib.figure import Figure
 
 FINE = 101  # points of an axis between which a colour is interpolated
-MARKS = ("x", "+", "^", "s")
+MARKS = ("X", "P", "^", "s")
 
 
 def draw_rates(rows: pd.DataFrame, metrics: Sequence[str], ours: str) -> Figure:
@@ -56,7 +57,7 @@ def draw_surface(
 
     shape = (len(VERDICTS), len(DATASETS))
     figure, panels = plt.subplots(*shape, figsize=(10.5, 8.6), sharex=True, sharey=True, squeeze=False)
-    levels = np.linspace(0, 100, 21)
+    levels = np.linspace(0, 100, 21).tolist()
     for line, verdicts in zip(panels, VERDICTS, strict=True):
         for axes, dataset in zip(line, DATASETS, strict=True):
             rows = surface[(surface["dataset"] == dataset) & (surface["verdicts"] == verdicts)]
@@ -75,12 +76,12 @@ def draw_surface(
     return figure
 
 
-def _filled(axes: Axes, rows: pd.DataFrame, levels: Sequence[float]) -> object:
+def _filled(axes: Axes, rows: pd.DataFrame, levels: Sequence[float]) -> QuadContourSet:
     """Bands of equal score, bilinear between the played points."""
     import numpy as np
 
-    ends = [rows[name].agg(["min", "max"]) for name in ("certify", "reject")]
-    certify, reject = np.meshgrid(*(np.linspace(*each, FINE) for each in ends), indexing="ij")
+    ends = [(float(rows[name].min()), float(rows[name].max())) for name in ("certify", "reject")]
+    certify, reject = np.meshgrid(*(np.linspace(low, high, FINE) for low, high in ends), indexing="ij")
     return axes.contourf(certify, reject, between(rows)(np.stack([certify, reject], axis=-1)), levels, cmap="viridis")
 
 
@@ -88,7 +89,8 @@ def _mark(axes: Axes, errors: Mapping[str, Mapping[str, Errors]], most: float, n
     for mark, (group, judges) in zip(MARKS, errors.items(), strict=False):
         inside = {name: one for name, one in judges.items() if one.reject <= most}
         rates = [*zip(*inside.values(), strict=True)] or [(), ()]
-        axes.plot(*rates, mark, color="red" if mark == MARKS[0] else "white", markersize=6, label=group)
+        color = "red" if mark == MARKS[0] else "white"
+        axes.plot(*rates, mark, color=color, markeredgecolor="0.1", markeredgewidth=0.6, markersize=7, label=group)
     for name, one in next(iter(errors.values()), {}).items():
         if name in named and one.reject <= most:
             axes.annotate(name, one, (3, 7), textcoords="offset points", fontsize=8, color="white", rotation=28)

@@ -35,7 +35,7 @@ TRAJECTORIES = [
     ([search("Amber Heron painter", "Odalys Verrin birthplace"), found(FOUND, OTHER),
       says("She was. <answer> Tarn Mellow </answer>")], {"2": 1, "4": 1}),
     ([search("Quiet Harbour boats"), found(OTHER), says("<answer>Quiet Harbour</answer>")], {"2": -1, "4": -1}),
-    ([says("I think of a valley."), {"role": "user", "content": "No effective tool call detected."},
+    ([says("I think of a valley."), {"role": "user", "content": "Nothing was called."},
       search(arguments='{"query_list": ["Amber Heron"'), {"role": "tool", "content": '{"error": "missing query"}'},
       says("<answer>Upper Lorn</answer>")], {"2": 0, "4": -1, "6": -1}),
 ]  # fmt: skip

@@ -60,7 +60,7 @@ def test_turns_are_read_with_what_came_back() -> None:
     assert search.pages[0].title == "Odalys Verrin" and 'the "Amber Heron"' in search.pages[0].text
     assert search.pages[1] == Page("Quiet Harbour", "Quiet Harbour is a fishing village.")
     assert (answer.answer, answer.pages, judged_steps.before(answer)) == ("Tarn Mellow", (), [search])
-    assert steps["made:0:2/2"].reply == "No effective tool call detected."
+    assert steps["made:0:2/2"].reply == "Nothing was called."
     broken = steps["made:0:2/4"]
     assert broken.queries == ('{"query_list": ["Amber Heron"',) and "missing query" in broken.reply
 
