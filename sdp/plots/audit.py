@@ -22,10 +22,11 @@ MARKS = ("X", "P", "^", "s")
 def draw_rates(rows: pd.DataFrame, metrics: Sequence[str], ours: str) -> Figure:
     """A dot and its interval for each judge, a panel a metric, in the order of the first metric.
 
-    rows: a results table. ours: the method whose dots are coloured.
+    rows: a results table; a metric that it lacks has no panel. ours: the method whose dots are coloured.
     """
     import matplotlib.pyplot as plt
 
+    metrics = [metric for metric in metrics if (rows["metric"] == metric).any()]
     first = rows[rows["metric"] == metrics[0]].sort_values("value", ascending=False)
     order = {key: place for place, key in enumerate(zip(first["method"], first["backbone"], strict=True))}
     size = (2.6 + 3.2 * len(metrics), 1.4 + 0.27 * len(order))
