@@ -74,6 +74,13 @@ class Prompt:
     stop: tuple[str, ...] = ()
     unkept: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Raises ValueError for an unkept text that the answer does not have: under a wrong name it would be kept."""
+        if unknown := set(self.unkept) - self.answer.model_fields.keys():
+            raise ValueError(
+                f"Prompt {self.name}: unkept={sorted(unknown)}; the answer has {[*self.answer.model_fields]}"
+            )
+
     def fill(self, **values: Any) -> Fields:
         """The typed fields. Raises WrongFields, naming each field that does not fit."""
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +55,11 @@ def test_a_model_is_asked_in_the_words_of_our_validate() -> None:
     assert labelled.ANSWER.render(labelled.ANSWER.fill(**final)) == CONSISTENT.render(CONSISTENT.fill(**final))
     assert [one.entity for one in final["found"]] == ["Odalys Verrin"], "once, though two queries found it"
     assert hop["asked"] == "Amber Heron painter; Odalys Verrin birthplace" and "[Quiet Harbour]" in hop["text"]
+
+
+def test_a_text_that_the_answer_does_not_have_cannot_be_dropped() -> None:
+    with pytest.raises(ValueError, match=r"unkept=\['reasons'\]; the answer has \['reason', 'supported'\]"):
+        replace(VERIFY, unkept=("reasons",))
 
 
 def test_the_floor_goes_by_words_in_common() -> None:
