@@ -34,7 +34,7 @@ class Environment(Protocol):
     def tools(self) -> str: ...
 
     def begin(self) -> str:
-        """Start; the task in words, with what is there to see at first."""
+        """Start, or start again from the beginning; the task in words, with what is there to see at first."""
         ...
 
     def act(self, action: str) -> Observation:
@@ -66,6 +66,7 @@ class InWorld:
 
     def begin(self) -> str:
         """The goal and the world's first words."""
+        self.score = 0.0
         return f"Task: {self.task.goal}\n\n{self.world.reset(self.task).text}"
 
     def act(self, action: str) -> Observation:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from random import Random
 
+from agents.answers import Act, read
 from agents.prompts import (
     CHAIN_OF_THOUGHT,
     DIRECT,
@@ -17,7 +18,6 @@ from agents.prompts import (
     react_prompt,
     written,
 )
-from agents.react import read
 from agents.worlds import multihop, scienceworld, travelplanner
 from lab.models.noise import corruption
 from lab.models.prompts import AnswerModel, FreeText
@@ -46,7 +46,7 @@ def misled(fields: QuestionFields, answer: Reasoned, random: Random) -> Reasoned
 @corruption(react_prompt(multihop.NAME, by_schema=True))
 def led_astray(fields: ActFields, answer: AnswerModel, random: Random) -> AnswerModel:
     """The same kind of action about another name of the question or of what was shown."""
-    verb, about = read(answer).action.removesuffix("]").split("[", 1)
+    verb, about = read(answer, Act).action.removesuffix("]").split("[", 1)
     question = fields.task.removeprefix(multihop.QUESTION)
     name = another_name(about, [question, *(turn.observation for turn in fields.turns)], random)
     return written(f"It is about {name}.", f"{verb}[{name}]", isinstance(answer, FreeText))
@@ -63,7 +63,7 @@ def distracted(fields: ActFields, answer: AnswerModel, random: Random) -> Answer
 @corruption(react_prompt(travelplanner.NAME, by_schema=True))
 def misplanned(fields: ActFields, answer: AnswerModel, random: Random) -> AnswerModel:
     """A search for another name, or a plan that lacks something of a day."""
-    verb, about = read(answer).action.removesuffix("]").split("[", 1)
+    verb, about = read(answer, Act).action.removesuffix("]").split("[", 1)
     if verb == "Submit":
         plan = json.loads(about)
         day = random.choice(plan)

@@ -6,6 +6,8 @@ from functools import cache
 
 from pydantic import Field
 
+from agents.answers import Act, in_form
+from agents.history import ACT
 from lab.models.prompts import AnswerModel, Fields, FreeText, Prompt
 
 
@@ -74,9 +76,10 @@ class Past(Fields):
 
 
 class ActFields(Fields):
-    """What a reactive agent may read. tools: the actions in words. turns: oldest first. view: what can be seen now.
+    """What an acting agent may read. tools: the actions in words. turns: oldest first. view: what can be seen now.
 
-    left_out: how many turns before these are not shown.
+    left_out: how many turns before these are not shown. What ReAct is not shown: plan, lessons of earlier trials, and
+    now, the one thing to do.
     """
 
     tools: str
@@ -84,16 +87,12 @@ class ActFields(Fields):
     turns: list[Past]
     view: str = ""
     left_out: int = 0
+    plan: list[str] = []
+    lessons: list[str] = []
+    now: str = ""
 
 
-class Act(AnswerModel):
-    """A thought and an action, where the answer is bound to a schema."""
-
-    thought: str = Field(description="what is known and what to do next, in a sentence or two")
-    action: str = Field(description="one action, written as it is listed", min_length=1)
-
-
-ACT, BY_SCHEMA = "act", "schema"
+BY_SCHEMA = "schema"
 OBSERVED = "\nObservation:"  # a model that goes on would make up what it observes
 CUT_OFF = " [cut off]"
 REACTING = """
@@ -122,6 +121,24 @@ Observation: {{ turn.observation }}
 {% if view %}
 
 {{ view }}
+{% endif %}
+{% if lessons %}
+
+What earlier trials at this task taught:
+{% for lesson in lessons %}
+- {{ lesson }}
+{% endfor %}
+{% endif %}
+{% if plan %}
+
+The plan:
+{% for step in plan %}
+{{ loop.index }}. {{ step }}
+{% endfor %}
+{% endif %}
+{% if now %}
+
+Carry out now, and nothing else: {{ now }}
 {% endif %}"""
 
 
@@ -142,7 +159,11 @@ def without_oldest(fields: ActFields, characters_over: int) -> ActFields | None:
 
 @cache
 def react_prompt(world: str, by_schema: bool = False) -> Prompt:
-    """ReAct's prompt (Yao et al. 2022) for a world, without examples; rules and noise are registered for each."""
+    """ReAct's prompt (Yao et al. 2022) for a world, without examples; rules and noise are registered for each.
+
+    Agents that plan or reflect are asked for actions by the same prompt, with the plan or the lessons beside the
+    history: so no rule, and no noise, knows which method asks.
+    """
     return Prompt(
         name=f"agents.react.{world}{f'.{BY_SCHEMA}' if by_schema else ''}",
         version="1",
@@ -158,4 +179,4 @@ def react_prompt(world: str, by_schema: bool = False) -> Prompt:
 
 def written(thought: str, action: str, free: bool = True) -> AnswerModel:
     """A thought and an action as ReAct's prompt asks for them; rules and noise answer so."""
-    return FreeText(text=f"Thought: {thought}\nAction: {action}") if free else Act(thought=thought, action=action)
+    return in_form(Act(thought=thought, action=action), free)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from agents.environment import Environment
-from agents.history import INVALID, MALFORMED, History, timeline
-from agents.prompts import ACT
-from agents.react import Settings, react
+from agents.history import ACT, INVALID, MALFORMED, History, timeline
+from agents.play import Settings
+from agents.react import react
 from agents.stand_in import knowing
 from lab.models.backbone import Ledger
 from lab.models.engines import ORACLE, parse

@@ -8,7 +8,7 @@ from typing import ClassVar
 from agents import noise, rules  # noqa: F401  (registers what answers offline)
 from agents.experiments.acting import Acting
 from agents.experiments.multihop import Questions
-from agents.react import Settings
+from agents.play import Settings
 from agents.worlds.multihop import Asking
 
 

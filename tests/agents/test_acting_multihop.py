@@ -10,7 +10,8 @@ import pytest
 import chat_server as chat
 from agents.experiments.acting import Acting
 from agents.experiments.acting_multihop import HotpotQA, MuSiQue, Setup
-from agents.react import Settings, react
+from agents.play import Settings
+from agents.react import react
 from agents.worlds.multihop import Asking, best
 from chat_server import ChatServer
 from lab.models.connect import connected

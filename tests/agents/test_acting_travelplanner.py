@@ -10,7 +10,7 @@ import pytest
 
 import chat_server as chat
 from agents.experiments.acting_travelplanner import Setup
-from agents.react import Settings
+from agents.play import Settings
 from agents.worlds.travelplanner import Planning, delivered
 from chat_server import ChatServer
 from lab.runs.collecting import collect

@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import chat_server as chat
+from agents.answers import Act, read
 from agents.environment import InWorld
 from agents.history import CALLS, FINISHED, INVALID, MALFORMED, STEPS, History, timeline
+from agents.play import SHOWN, Settings
 from agents.prompts import CUT_OFF, ActFields, Past, react_prompt, without_oldest, written
-from agents.react import SHOWN, Settings, react, read
+from agents.react import react
 from chat_server import ChatServer
 from lab.models.backbone import Ledger
 from lab.models.connect import connect
@@ -134,11 +136,11 @@ def test_shortening_frees_what_it_can_keeps_the_newest_turn_and_ends(seen: list[
 @given(st.text())
 def test_any_text_is_read_or_refused_in_words(text: str) -> None:
     try:
-        said = read(FreeText(text=text))
+        said = read(FreeText(text=text), Act)
     except MalformedAnswer as error:
         assert str(error)
     else:
-        assert said.action and read(written(*said)) == said
+        assert said.action and read(written(said.thought, said.action), Act) == said
 
 
 @pytest.mark.parametrize(
@@ -150,7 +152,7 @@ def test_any_text_is_read_or_refused_in_words(text: str) -> None:
 )  # fmt: skip
 def test_only_one_thought_and_one_action_in_their_order_are_read(text: str) -> None:
     with pytest.raises(MalformedAnswer):
-        read(FreeText(text=text))
+        read(FreeText(text=text), Act)
 
 
 def test_a_history_is_kept_and_shown_whole(climb: Any) -> None:
