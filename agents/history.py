@@ -14,6 +14,7 @@ Fault = Literal["", "malformed", "invalid"]
 MALFORMED: Fault = "malformed"
 INVALID: Fault = "invalid"
 FINISHED, STEPS, CALLS, TOKENS = "finished", "out of steps", "out of calls", "out of tokens"
+NO_ANSWER = "no answer"  # of an agent that asks for one once
 ACT = "act"  # the operator that answers with actions
 UNREAD = "an answer that could not be read"
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal, TypeVar
 
-from agents.answers import Act, read
+from agents.answers import Act, as_text, read
 from agents.environment import Environment
 from agents.history import CALLS, FINISHED, INVALID, MALFORMED, STEPS, TOKENS, Fault, History, Turn
 from agents.prompts import ACT, ActFields, Past, react_prompt
 from lab.models.backbone import Backbone
 from lab.models.parsing import MalformedAnswer
-from lab.models.prompts import FreeText, Prompt
+from lab.models.prompts import Prompt
 from lab.models.usage import Call, cost_of
 
 A = TypeVar("A", bound=Any)
@@ -100,7 +101,8 @@ class Play:
         prompt: ReAct's by default. kept: what the agent itself tells of an action, which then does not reach the
         environment; "" for one that does. shown: further fields of the prompt.
         """
-        asked = self._asked(prompt or react_prompt(self.environment.name, self.settings.schema), Act, shown)
+        prompt = prompt or react_prompt(self.environment.name, self.settings.schema)
+        asked = self._asked(prompt, partial(read, kind=Act), shown)
         if asked is None:
             return None
         act, turn = asked
@@ -110,13 +112,16 @@ class Play:
             self._carry_out(act, replace(turn, said=""))
         return act
 
-    def ask(self, prompt: Prompt, kind: type[A], **shown: Any) -> A | None:
+    def ask(self, prompt: Prompt, reading: Callable[[Any], A], **shown: Any) -> A | None:
         """Ask something else than an action, at most TRIES times; None where no answer could be read.
 
-        kind: of the answer. shown: fields of the prompt, beside those that all prompts over an episode have.
+        reading: makes the answer of a value, or raises MalformedAnswer. shown: fields of the prompt, beside those that
+        all prompts over an episode have.
         """
-        for _ in range(TRIES):
-            asked = self._asked(prompt, kind, shown)
+        told = issubclass(prompt.fields, ActFields)
+        for sample in range(TRIES):
+            # A prompt without turns cannot tell what was wrong: there another answer to the same question is wanted.
+            asked = self._asked(prompt, reading, shown, 0 if told else sample)
             if asked is not None:
                 self._add(asked[1])
                 return asked[0]
@@ -126,8 +131,14 @@ class Play:
         """Carry out an action that no model was asked for; what was observed."""
         if self.over:
             return ""
+        self.watch(self.history)
         self._carry_out(Act(thought="", action=action), Turn(""))
         return self.history.turns[-1].observation
+
+    def again(self) -> None:
+        """Begin the task again; what was done and asked stays in the history, and is no longer shown."""
+        self.history = replace(self.history, task=self.environment.begin())
+        self.forget()
 
     def forget(self) -> None:
         """Show the model none of the turns so far."""
@@ -137,21 +148,24 @@ class Play:
         """End the episode, or with "" let it go on."""
         self.history = self.history.ended(how)
 
-    def _asked(self, prompt: Prompt, kind: type[A], shown: dict[str, Any]) -> tuple[A, Turn] | None:
+    def _asked(
+        self, prompt: Prompt, reading: Callable[[Any], A], shown: dict[str, Any], sample: int = 0
+    ) -> tuple[A, Turn] | None:
         """An answer and the turn to complete; None after a malformed one, which is told and counted."""
         if self.over:
             return None
         self.watch(self.history)
         try:
-            answer = self.backbone.ask(prompt, **self._fields(prompt), **shown)
+            answer = self.backbone.ask(prompt, sample, **self._fields(prompt), **shown)
         except MalformedAnswer as error:
-            return self._malformed(prompt, error.text, error, error.call)
-        said = answer.value.text if isinstance(answer.value, FreeText) else answer.value.model_dump_json()
+            self._malformed(prompt, error.text, error, error.call)
+            return None
         try:
-            value = read(answer.value, kind)
+            value = reading(answer.value)
         except MalformedAnswer as error:
-            return self._malformed(prompt, said, error, answer.call)
-        return value, _turn(prompt, answer.call, said=said)
+            self._malformed(prompt, as_text(answer.value), error, answer.call)
+            return None
+        return value, _turn(prompt, answer.call, said=as_text(value))
 
     def _fields(self, prompt: Prompt) -> dict[str, Any]:
         if not issubclass(prompt.fields, ActFields):

@@ -6,9 +6,11 @@ from functools import cache
 
 from pydantic import Field
 
-from agents.answers import Act, in_form
+from agents.answers import Act, Sentence, in_form
 from agents.history import ACT
 from lab.models.prompts import AnswerModel, Fields, FreeText, Prompt
+
+BY_SCHEMA = "schema"
 
 
 class QuestionFields(Fields):
@@ -66,6 +68,45 @@ stand before it, they hold what is needed; answer in their own words. Give an an
 )
 
 
+class ThinkFields(QuestionFields):
+    """thoughts: the sentences so far, in order."""
+
+    thoughts: list[str]
+
+
+ENDING = "So the answer is:"
+
+
+@cache
+def think_prompt(by_schema: bool = False) -> Prompt:
+    """The next sentence of a chain of thought, which is searched for next (IRCoT, Trivedi et al. 2023)."""
+    return Prompt(
+        name=f"agents.interleave{f'.{BY_SCHEMA}' if by_schema else ''}",
+        version="1",
+        operator="think",
+        system=f"""
+You reason towards the answer to a question that takes several texts, one sentence at a time. After each sentence you
+are shown the texts that fit it. Say in one line what follows next from the texts, with full names; where they do not
+say, say what has to be found. Once the answer is known, the sentence is: {ENDING} the answer.
+""",
+        template=ASKING
+        + """
+{% if thoughts %}
+
+Reasoned so far:
+{% for thought in thoughts %}
+{{ thought }}
+{% endfor %}
+{% endif %}
+
+The next sentence:""",
+        fields=ThinkFields,
+        answer=Sentence if by_schema else FreeText,
+        retry_temperatures=(0.3, 0.6),
+        stop=() if by_schema else ("\n\n",),
+    )
+
+
 class Past(Fields):
     """A turn as the model is shown it. said: an answer that could not be read, in place of thought and action."""
 
@@ -92,7 +133,6 @@ class ActFields(Fields):
     now: str = ""
 
 
-BY_SCHEMA = "schema"
 OBSERVED = "\nObservation:"  # a model that goes on would make up what it observes
 CUT_OFF = " [cut off]"
 REACTING = """
