@@ -16,6 +16,8 @@ from agents.worlds.multihop import Asking
 class Setup(Questions, Acting):
     """An agent that searches and answers; in the distractor setting, a question's own paragraphs are searched."""
 
+    searched: ClassVar[bool] = True
+
     def environment(self, task: str) -> Asking:
         return Asking(self.world().apart(), self.world().named(task))
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import chat_server as chat
-from agents.answers import Act, read
 from agents.experiments.acting_scienceworld import Setup
 from agents.play import Settings
 from agents.prompts import ActFields, Past
@@ -62,6 +61,6 @@ def test_a_model_that_talks_nonsense_ends_by_its_caps(server: ChatServer) -> Non
 def test_the_stand_in_goes_on_where_it_was_and_begins_again_at_the_end() -> None:
     def asked(*done: str) -> str:
         turns = [Past(action=action, observation="") for action in done]
-        return read(next_of(["a", "b"], True, ActFields(tools="", task="", turns=turns)), Act).action
+        return next_of(["a", "b"], ActFields(tools="", task="", turns=turns)).action
 
     assert [asked(), asked("x"), asked("a"), asked("a", "x"), asked("a", "b"), asked("a", "b", "a")] == [*"aabbab"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 
 import chat_server as chat
 from agents.answers import Act, read
-from agents.environment import InWorld
 from agents.history import CALLS, FINISHED, INVALID, MALFORMED, STEPS, History, timeline
 from agents.play import SHOWN, Settings
 from agents.prompts import CUT_OFF, ActFields, Past, react_prompt, without_oldest, written
@@ -22,35 +20,7 @@ from lab.models.backbone import Ledger
 from lab.models.connect import connect
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import FreeText
-from worlds.base import Step, World
-
-
-@dataclass(frozen=True)
-class Climb:
-    id: str = "climb"
-    goal: str = "Stand on stair 2."
-
-
-class Staircase(World):
-    """`up` climbs a stair; on stair 2 the episode is over."""
-
-    stair = 0
-
-    def tasks(self, split: str) -> list[Climb]:
-        return [Climb()]
-
-    def reset(self, task: Any) -> Step:
-        self.stair = 0
-        return Step("You stand on stair 0.")
-
-    def step(self, action: str) -> Step:
-        if action != "up":
-            return Step("You cannot do that here.", facts={"refused": action})
-        self.stair += 1
-        return Step(f"You stand on stair {self.stair}.", self.stair / 2, done=self.stair == 2)
-
-    def close(self) -> None: ...
-
+from staircase import staircase
 
 UP, DANCE, BABBLE = "Thought: On.\nAction: up", "Thought: Why not?\nAction: dance", "I am a stair."
 
@@ -62,9 +32,7 @@ def climb(server: ChatServer) -> Callable[..., tuple[History, dict[str, Any]]]:
     def play(*answers: str, engine: str = "small?patience=5", **settings: Any) -> tuple[History, dict[str, Any]]:
         server.script(*map(chat.says, answers))
         server.behave(lambda request: chat.says(answers[-1]))
-        environment = InWorld(
-            Staircase(), Climb(), "staircase", "The only action is: up", lambda step: "refused" in step.facts
-        )
+        environment = staircase()
         played = react(environment, Ledger(connect(engine, cache=None)), Settings(**settings))
         return played, environment.result()
 
