@@ -41,10 +41,7 @@ actions below, with the names that it needs, and makes sense to somebody who rea
 done already, and leave out nothing else; the last step is the one that ends the task.
 """
 PLAN_FORM = f"""
-Answer with numbered lines and nothing else, one step each, at most {MOST_STEPS}:
-1. the first step
-2. the next one
-"""
+Answer with numbered lines and nothing else, one step each, at most {MOST_STEPS}; the first begins with `1. `."""
 SUPERVISING = """
 You break a task in an environment into sub-goals. For each of them somebody acts who sees the task, this sub-goal and
 the results of those that it comes after, and nothing else. So say with each sub-goal what is to be found or done, with
@@ -52,11 +49,8 @@ all names that it needs, and refer to the result of sub-goal 1 as #1. It comes a
 after no others. One that failed is planned anew, in another way. The last sub-goal ends the task.
 """
 GRAPH_FORM = f"""
-Answer with numbered lines and nothing else, a sub-goal each, at most {MOST_STEPS}, numbered on as you are asked:
-1. a sub-goal that needs no result
-2. another one
-3. one that needs the results of both (after 1, 2)
-"""
+Answer with numbered lines and nothing else, one sub-goal each, at most {MOST_STEPS}; the first begins with
+`{{{{ first }}}}. `. A line about a sub-goal that needs results ends with whose they are, such as: (after 1, 2)"""
 REPORTING = """
 You are responsible for one sub-goal of the task alone, and others for the rest of it. Two more actions end your part:
 done[RESULT] once the sub-goal is reached, with what was found or done, in a few words.
@@ -76,28 +70,28 @@ was done against each thing that the task asks for, and say yes only where all o
 was observed.
 """
 JUDGE_FORM = """
-Answer with two lines and nothing else:
-Reason: what the task asks for, and whether it was done
-Solved: yes or no
-"""
-REFLECTING = f"""
+Answer with two lines and nothing else. The first begins with `Reason:` and says what the task asks for, and whether it
+was done. The second is `Solved: yes` or `Solved: no`."""
+REFLECTING = """
 An attempt at a task in an environment did not solve it, and there will be another one from the beginning. Say what went
 wrong first, and what the next attempt is to do in its place, with the names of things: a lesson for whom the attempt
-itself is not shown. Answer with one line of at most {MOST_WORDS} characters.
+itself is not shown.
 """
+LESSON_FORM = f"""
+Answer with one line of at most {MOST_WORDS} characters, and nothing else."""
 
 
 @cache
 def plan_prompt(world: str, by_schema: bool = False) -> Prompt:
     """The steps that are still to be taken; the plan so far is shown, where there is one."""
-    ask = "\n\nThe plan of what is still to be done:"
+    ask = "\n\nWrite the plan of what is still to be done."
     return _prompt("plan", "plan", PLANNING, PLAN_FORM, ask, ActFields, Plan, world, by_schema)
 
 
 @cache
 def graph_prompt(world: str, by_schema: bool = False) -> Prompt:
     """TDP's supervisor: the sub-goals that are still to be reached, after reports of those that were worked on."""
-    ask = f"{REPORTS}\n\nThe sub-goals that are still to be reached, numbered on from {{{{ first }}}}:"
+    ask = f"{REPORTS}\n\nWrite the sub-goals that are still to be reached, numbered on from {{{{ first }}}}."
     return _prompt("tdp_graph", "supervise", SUPERVISING, GRAPH_FORM, ask, SubGoalFields, Graph, world, by_schema)
 
 
@@ -118,8 +112,8 @@ def judge_prompt(world: str, by_schema: bool = False) -> Prompt:
 @cache
 def lesson_prompt(world: str, by_schema: bool = False) -> Prompt:
     """Reflexion's verbal reflection on a trial that failed."""
-    ask = "\n\nThe lesson for the next attempt:"
-    return _prompt("reflect", "reflect", REFLECTING, "", ask, ActFields, Sentence, world, by_schema)
+    ask = "\n\nWrite the lesson for the next attempt."
+    return _prompt("reflect", "reflect", REFLECTING, LESSON_FORM, ask, ActFields, Sentence, world, by_schema)
 
 
 def _prompt(
@@ -130,5 +124,5 @@ def _prompt(
     about: dict[str, Any] = {"shorten": without_oldest, "stop": () if by_schema else stop}
     return Prompt(
         f"agents.{name}.{world}{f'.{BY_SCHEMA}' if by_schema else ''}", "1", operator,
-        f"{system}{form}\n{{{{ tools }}}}", TURNS + ask, fields, answer if by_schema else FreeText, **about,
+        system + "\n{{ tools }}", TURNS + ask + form, fields, answer if by_schema else FreeText, **about,
     )  # fmt: skip

@@ -139,11 +139,11 @@ REACTING = """
 You work on a task in an environment, one action at a time. After each action you are shown what it brought; what you
 are shown is all that is known. Before each action think: what is known by now, and what is missing.
 """
+# At the end, since small models forget a form that stands before a long history; in prose, since they copy samples.
 FORM = """
-Answer with two lines and nothing else: the thought, and then one action.
-Thought: what is known, and what to do next
-Action: the action, written as it is listed
-"""
+
+Answer with two lines and nothing else. The first begins with `Thought:` and says what is known and what to do next. The
+second begins with `Action:` and is one action, written as it is listed."""
 TURNS = """{{ task }}
 {% if left_out %}
 ({{ left_out }} earlier turns are left out)
@@ -206,10 +206,10 @@ def react_prompt(world: str, by_schema: bool = False) -> Prompt:
     """
     return Prompt(
         name=f"agents.react.{world}{f'.{BY_SCHEMA}' if by_schema else ''}",
-        version="1",
+        version="2",
         operator=ACT,
-        system=REACTING + ("" if by_schema else FORM) + "\n{{ tools }}",
-        template=TURNS,
+        system=REACTING + "\n{{ tools }}",
+        template=TURNS + ("" if by_schema else FORM),
         fields=ActFields,
         answer=Act if by_schema else FreeText,
         shorten=without_oldest,

@@ -83,11 +83,12 @@ def next_action(fields: ActFields) -> Act:
     The hops are those of the plan where it can be followed, else the question's own.
     """
     question, hops, known = _so_far(fields)
-    steps = [step for step in fields.plan if asked(step)]
-    if fields.plan and len(steps) == len(fields.plan) - fields.plan[-1].startswith(FINISH):
+    steps = [step for step in fields.plan if not step.startswith(FINISH)]
+    told = ""
+    if fields.plan and all(map(asked, steps)):
         hops, known = steps, [entity for _, entity in answered(steps, _shown(fields))]
+        told = fields.plan[-1].removeprefix(FINISH).strip() if not steps else ""
     if len(known) == len(hops):
-        told = fields.plan[-1].removeprefix(FINISH).strip() if fields.plan and not hops else ""
         return Act(thought="All is known.", action=f"finish[{told or concluded(question, known)}]")
     return _searched(filled(hops[len(known)], known), fields) or Act(thought=GIVEN_UP, action=f"finish[{UNKNOWN}]")
 

@@ -10,8 +10,11 @@ import pytest
 import chat_server as chat
 from agents.experiments.acting import AGENTS, Acting
 from agents.experiments.acting_multihop import HotpotQA, MuSiQue, Setup
+from agents.plans import BLANK
 from agents.play import Settings
+from agents.prompts import ActFields
 from agents.react import react
+from agents.rules import FINISH, next_action
 from agents.tdp import tdp
 from agents.worlds.multihop import Asking, best
 from chat_server import ChatServer
@@ -94,6 +97,20 @@ def test_a_wrong_plan_is_followed_and_a_blank_one_is_not() -> None:
     )
     assert sum(one["em"] for one in wrong) < 8 == sum(one["em"] for one in blank)
     assert {one["calls"] - one["steps"] for one in [*wrong, *blank]} == {1}
+
+
+@pytest.mark.parametrize(
+    ("plan", "action"),
+    [
+        ([BLANK], "finish[unknown]"),
+        ([f"{FINISH} Rome"], "finish[Rome]"),
+        ([FINISH], "finish[unknown]"),
+        ([], "finish[unknown]"),
+    ],
+)
+def test_a_question_that_cannot_be_read_is_answered_by_its_plan_alone(plan: list[str], action: str) -> None:
+    fields = ActFields(tools="", task="Question: Hm?", turns=[], plan=plan)
+    assert next_action(fields).action == action
 
 
 def test_tdp_plans_anew_where_a_sub_goal_finds_nothing() -> None:

@@ -53,7 +53,7 @@ def test_a_plan_is_asked_for_once_and_shown_with_each_action(server: ChatServer,
         ["plan", "act", "act"],
     )
     shown = asked(server)
-    assert shown[0].endswith("The plan of what is still to be done:") and "The plan:" not in shown[0]
+    assert "Write the plan of what is still to be done." in shown[0] and "The plan:" not in shown[0]
     assert all(f"The plan:\n{PLAN}" in each for each in shown[1:])
     assert "Observation: You stand on stair 1." in shown[2] and "Observation: \n" not in shown[2]
 
@@ -138,8 +138,8 @@ def test_tdp_plans_the_rest_anew_after_a_failure_and_where_the_graph_is_used_up(
         "act",
     ]
     shown = asked(server)
-    assert "1. Dance.: failed, no stair" in shown[2] and "numbered on from 2:" in shown[2]
-    assert "2. Climb.: failed, not reached in time" in shown[4] and "numbered on from 3:" in shown[4]
+    assert "1. Dance.: failed, no stair" in shown[2] and "numbered on from 2." in shown[2]
+    assert "2. Climb.: failed, not reached in time" in shown[4] and "numbered on from 3." in shown[4]
     assert (history.end, history.steps) == (FINISHED, 2)
 
 

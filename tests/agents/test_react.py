@@ -13,7 +13,7 @@ import chat_server as chat
 from agents.answers import Act, read
 from agents.history import CALLS, FINISHED, INVALID, MALFORMED, STEPS, History, timeline
 from agents.play import SHOWN, Settings
-from agents.prompts import CUT_OFF, ActFields, Past, react_prompt, without_oldest, written
+from agents.prompts import CUT_OFF, FORM, ActFields, Past, react_prompt, without_oldest, written
 from agents.react import react
 from chat_server import ChatServer
 from lab.models.backbone import Ledger
@@ -47,7 +47,7 @@ def test_it_thinks_acts_and_observes_until_the_world_ends(server: ChatServer, cl
     assert "The only action is: up" in shown[0]["content"] and "JSON" not in shown[0]["content"]
     assert shown[1]["content"] == (
         "Task: Stand on stair 2.\n\nYou stand on stair 0.\n\nThought: I am at the bottom.\nAction: up\n"
-        "Observation: You stand on stair 1.\n"
+        f"Observation: You stand on stair 1.{FORM}"
     )
 
 
@@ -80,7 +80,7 @@ def test_answers_can_be_bound_to_a_schema(server: ChatServer, climb: Any) -> Non
 
 
 def test_what_does_not_fit_the_context_is_left_out_oldest_first_and_counted(server: ChatServer, climb: Any) -> None:
-    history, _ = climb("Thought: " + "Hm. " * 50 + "\nAction: dance", steps=6, engine="small?context=400")
+    history, _ = climb("Thought: " + "Hm. " * 50 + "\nAction: dance", steps=6, engine="small?context=420")
     assert [turn.cut for turn in history.turns] == [False] * 3 + [True] * 3
     assert "(3 earlier turns are left out)" in server.requests[-1].text
 
