@@ -34,7 +34,7 @@ class Environment(Protocol):
     def tools(self) -> str: ...
 
     def begin(self) -> str:
-        """Start; the task in words, with what is there to see at first."""
+        """Start, or start again from the beginning; the task in words, with what is there to see at first."""
         ...
 
     def act(self, action: str) -> Observation:

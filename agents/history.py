@@ -13,16 +13,20 @@ from lab.viewer.timeline import Exchange, Step, Timeline
 Fault = Literal["", "malformed", "invalid"]
 MALFORMED: Fault = "malformed"
 INVALID: Fault = "invalid"
-FINISHED, STEPS, CALLS = "finished", "out of steps", "out of calls"
+FINISHED, STEPS, CALLS, TOKENS = "finished", "out of steps", "out of calls", "out of tokens"
+NO_ANSWER = "no answer"  # of an agent that asks for one once
+ACT = "act"  # the operator that answers with actions
 UNREAD = "an answer that could not be read"
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One call of the model, and what came of it.
+    """One call of the model, and what came of it; or an action that an agent took without asking.
 
-    fault: "malformed" for an answer that could not be read, which is kept in `said` and did nothing; "invalid" for an
-    action that the environment does not have; else "". cut: the prompt was shortened to fit the engine's context.
+    action: what reached the environment, "" where nothing did. said: an answer that was no such action: one that could
+    not be read, a plan, an action that the agent kept to itself. fault: "malformed" for an answer that could not be
+    read; "invalid" for an action that the environment does not have; else "". operator: what the model was asked for.
+    cut: the prompt was shortened to fit the engine's context.
     """
 
     observation: str
@@ -32,6 +36,7 @@ class Turn:
     fault: Fault = ""
     cost: Cost = Cost()
     cut: bool = False
+    operator: str = ACT
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +62,7 @@ class History:
     @property
     def steps(self) -> int:
         """The actions that reached the environment, invalid ones included."""
-        return len(self.turns) - self.count(MALFORMED)
+        return sum(bool(turn.action) for turn in self.turns)
 
     @property
     def cost(self) -> Cost:
@@ -88,7 +93,7 @@ def timeline(title: str, history: History, exchanges: Sequence[Exchange] = (), s
 
 def _step(turn: Turn, asked: tuple[Exchange, ...]) -> Step:
     return Step(
-        title=turn.action or UNREAD, target=turn.action, verdict=False if turn.fault else None,
-        reason=turn.fault or turn.thought, action=turn.said or turn.action, observation=turn.observation,
-        exchanges=asked, cost=turn.cost,
+        title=turn.action or (UNREAD if turn.fault else turn.operator), target=turn.action,
+        verdict=False if turn.fault else None, reason=turn.fault or turn.thought, action=turn.said or turn.action,
+        observation=turn.observation, exchanges=asked, cost=turn.cost,
     )  # fmt: skip

@@ -6,7 +6,11 @@ from functools import cache
 
 from pydantic import Field
 
+from agents.answers import Act, Sentence, in_form
+from agents.history import ACT
 from lab.models.prompts import AnswerModel, Fields, FreeText, Prompt
+
+BY_SCHEMA = "schema"
 
 
 class QuestionFields(Fields):
@@ -64,6 +68,45 @@ stand before it, they hold what is needed; answer in their own words. Give an an
 )
 
 
+class ThinkFields(QuestionFields):
+    """thoughts: the sentences so far, in order."""
+
+    thoughts: list[str]
+
+
+ENDING = "So the answer is:"
+
+
+@cache
+def think_prompt(by_schema: bool = False) -> Prompt:
+    """The next sentence of a chain of thought, which is searched for next (IRCoT, Trivedi et al. 2023)."""
+    return Prompt(
+        name=f"agents.interleave{f'.{BY_SCHEMA}' if by_schema else ''}",
+        version="1",
+        operator="think",
+        system=f"""
+You reason towards the answer to a question that takes several texts, one sentence at a time. After each sentence you
+are shown the texts that fit it. Say in one line what follows next from the texts, with full names; where they do not
+say, say what has to be found. Once the answer is known, the sentence is: {ENDING} the answer.
+""",
+        template=ASKING
+        + """
+{% if thoughts %}
+
+Reasoned so far:
+{% for thought in thoughts %}
+{{ thought }}
+{% endfor %}
+{% endif %}
+
+The next sentence:""",
+        fields=ThinkFields,
+        answer=Sentence if by_schema else FreeText,
+        retry_temperatures=(0.3, 0.6),
+        stop=() if by_schema else ("\n\n",),
+    )
+
+
 class Past(Fields):
     """A turn as the model is shown it. said: an answer that could not be read, in place of thought and action."""
 
@@ -74,9 +117,10 @@ class Past(Fields):
 
 
 class ActFields(Fields):
-    """What a reactive agent may read. tools: the actions in words. turns: oldest first. view: what can be seen now.
+    """What an acting agent may read. tools: the actions in words. turns: oldest first. view: what can be seen now.
 
-    left_out: how many turns before these are not shown.
+    left_out: how many turns before these are not shown. What ReAct is not shown: plan, lessons of earlier trials, and
+    now, the one thing to do.
     """
 
     tools: str
@@ -84,27 +128,22 @@ class ActFields(Fields):
     turns: list[Past]
     view: str = ""
     left_out: int = 0
+    plan: list[str] = []
+    lessons: list[str] = []
+    now: str = ""
 
 
-class Act(AnswerModel):
-    """A thought and an action, where the answer is bound to a schema."""
-
-    thought: str = Field(description="what is known and what to do next, in a sentence or two")
-    action: str = Field(description="one action, written as it is listed", min_length=1)
-
-
-ACT, BY_SCHEMA = "act", "schema"
 OBSERVED = "\nObservation:"  # a model that goes on would make up what it observes
 CUT_OFF = " [cut off]"
 REACTING = """
 You work on a task in an environment, one action at a time. After each action you are shown what it brought; what you
 are shown is all that is known. Before each action think: what is known by now, and what is missing.
 """
+# At the end, since small models forget a form that stands before a long history; in prose, since they copy samples.
 FORM = """
-Answer with two lines and nothing else: the thought, and then one action.
-Thought: what is known, and what to do next
-Action: the action, written as it is listed
-"""
+
+Answer with two lines and nothing else. The first begins with `Thought:` and says what is known and what to do next. The
+second begins with `Action:` and is one action, written as it is listed."""
 TURNS = """{{ task }}
 {% if left_out %}
 ({{ left_out }} earlier turns are left out)
@@ -122,6 +161,24 @@ Observation: {{ turn.observation }}
 {% if view %}
 
 {{ view }}
+{% endif %}
+{% if lessons %}
+
+What earlier trials at this task taught:
+{% for lesson in lessons %}
+- {{ lesson }}
+{% endfor %}
+{% endif %}
+{% if plan %}
+
+The plan:
+{% for step in plan %}
+{{ loop.index }}. {{ step }}
+{% endfor %}
+{% endif %}
+{% if now %}
+
+Carry out now, and nothing else: {{ now }}
 {% endif %}"""
 
 
@@ -142,13 +199,17 @@ def without_oldest(fields: ActFields, characters_over: int) -> ActFields | None:
 
 @cache
 def react_prompt(world: str, by_schema: bool = False) -> Prompt:
-    """ReAct's prompt (Yao et al. 2022) for a world, without examples; rules and noise are registered for each."""
+    """ReAct's prompt (Yao et al. 2022) for a world, without examples; rules and noise are registered for each.
+
+    Agents that plan or reflect are asked for actions by the same prompt, with the plan or the lessons beside the
+    history: so no rule, and no noise, knows which method asks.
+    """
     return Prompt(
         name=f"agents.react.{world}{f'.{BY_SCHEMA}' if by_schema else ''}",
-        version="1",
+        version="2",
         operator=ACT,
-        system=REACTING + ("" if by_schema else FORM) + "\n{{ tools }}",
-        template=TURNS,
+        system=REACTING + "\n{{ tools }}",
+        template=TURNS + ("" if by_schema else FORM),
         fields=ActFields,
         answer=Act if by_schema else FreeText,
         shorten=without_oldest,
@@ -158,4 +219,4 @@ def react_prompt(world: str, by_schema: bool = False) -> Prompt:
 
 def written(thought: str, action: str, free: bool = True) -> AnswerModel:
     """A thought and an action as ReAct's prompt asks for them; rules and noise answer so."""
-    return FreeText(text=f"Thought: {thought}\nAction: {action}") if free else Act(thought=thought, action=action)
+    return in_form(Act(thought=thought, action=action), free)

@@ -6,40 +6,80 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, NamedTuple
 
 from agents.environment import Environment
-from agents.history import INVALID, MALFORMED, History, timeline
-from agents.prompts import ACT
-from agents.react import Settings, react
+from agents.goalact import goalact
+from agents.history import ACT, INVALID, MALFORMED, History, timeline
+from agents.plan_and_act import plan_and_act
+from agents.plan_and_solve import plan_and_solve
+from agents.play import Settings
+from agents.react import react
+from agents.reflexion import reflexion
+from agents.search import interleave, retrieve_once
 from agents.stand_in import Expert, along, knowing
+from agents.tdp import tdp
 from lab.models.backbone import Ledger
 from lab.models.engines import ORACLE, parse
 from lab.results.outcomes import Judged
-from lab.runs.experiment import NOT_TOLD
+from lab.runs.experiment import NOT_TOLD, BadSetting
 from lab.runs.playable import Playable, Seen
 from lab.runs.run import Episode
 from lab.viewer.timeline import Exchange, Timeline
 from lab.viewer.transcripts import Transcript
 from worlds.base import NoSolution
 
-AGENTS: dict[str, Callable[..., History]] = {"ReAct": react}
+
+class Agent(NamedTuple):
+    """loop: plays one task. operators: that it asks. blanks: whether it plans or reflects, and so has a placebo.
+
+    searches: whether it is for environments that search and finish alone.
+    """
+
+    loop: Callable[..., History]
+    operators: tuple[str, ...]
+    blanks: bool = False
+    searches: bool = False
+
+
+REACT = "ReAct"
+AGENTS = {
+    REACT: Agent(react, (ACT,)),
+    "Reflexion": Agent(reflexion, (ACT, "judge", "reflect"), blanks=True),
+    "Plan-and-Solve": Agent(plan_and_solve, ("plan", ACT), blanks=True),
+    "GoalAct": Agent(goalact, ("plan", ACT), blanks=True),
+    "Plan-and-Act": Agent(plan_and_act, ("plan", ACT), blanks=True),
+    "TDP": Agent(tdp, ("supervise", ACT), blanks=True),
+    "retrieve once": Agent(retrieve_once, ("answer",), searches=True),
+    "interleave": Agent(interleave, ("think", "answer"), searches=True),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Acting(Playable):
     """An agent on some tasks: played, scored, watched, resumed, recorded and shown alike on every benchmark.
 
-    settings: the caps, and how answers are read. histories: keep them in the run folder, which timelines need.
+    agent: of AGENTS. settings: the caps, and how answers are read. histories: keep them in the run folder, which
+    timelines need.
     """
 
-    agent: Literal["ReAct"] = "ReAct"
+    agent: str = REACT
     settings: Settings = Settings()
     histories: bool = field(default=True, metadata=NOT_TOLD)
 
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents")
     processes: ClassVar[int] = 1
     metric: ClassVar[str] = "score"
+    searched: ClassVar[bool] = False  # whether its environment searches and finishes, for agents that do no more
+
+    def __post_init__(self) -> None:
+        """Raises BadSetting for an agent that there is not, that does not fit, or that has nothing to be blanked."""
+        fit = [name for name, one in AGENTS.items() if self.searched or not one.searches]
+        if self.settings.blank:
+            fit = [name for name in fit if AGENTS[name].blanks]
+        if self.agent not in fit:
+            blank = " with blank plans" if self.settings.blank else ""
+            raise BadSetting(f"agent={self.agent!r} of {type(self).__name__}{blank}: choose one of {', '.join(fit)}")
 
     @abstractmethod
     def environment(self, task: str) -> Environment:
@@ -54,18 +94,20 @@ class Acting(Playable):
         return along(self.solution(task))
 
     def operators(self) -> tuple[str, ...]:
-        return (ACT,)
+        operators = AGENTS[self.agent].operators
+        judges = self.settings.success == "model"  # else the environment's score says what a judge would
+        return tuple(name for name in operators if judges or name != "judge")
 
     def episode(
         self, task: str, ledger: Ledger, watch: Callable[[History], None] = lambda history: None
     ) -> tuple[History, dict[str, Any]]:
-        """One episode of a resolved experiment, and what it came to. watch: see `agents.react`."""
+        """One episode of a resolved experiment, and what it came to. watch: see `agents.play`."""
         known = any(part.name == ORACLE for part in parse(self.engine).parts)
         # Before the episode begins, in the world that both may share.
         expert = self.expert(task) if known else None
         environment = self.environment(task)
         with knowing(environment, expert) if expert else nullcontext():
-            history = AGENTS[self.agent](environment, ledger, self.settings, watch)
+            history = AGENTS[self.agent].loop(environment, ledger, self.settings, watch)
         return history, environment.result()
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:

@@ -8,13 +8,15 @@ from typing import ClassVar
 from agents import noise, rules  # noqa: F401  (registers what answers offline)
 from agents.experiments.acting import Acting
 from agents.experiments.multihop import Questions
-from agents.react import Settings
+from agents.play import Settings
 from agents.worlds.multihop import Asking
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setup(Questions, Acting):
     """An agent that searches and answers; in the distractor setting, a question's own paragraphs are searched."""
+
+    searched: ClassVar[bool] = True
 
     def environment(self, task: str) -> Asking:
         return Asking(self.world().apart(), self.world().named(task))

@@ -9,7 +9,7 @@ from typing import ClassVar
 from agents import noise  # noqa: F401  (registers how answers go wrong)
 from agents.experiments.acting import Acting
 from agents.experiments.scienceworld import Tasks
-from agents.react import Settings
+from agents.play import Settings
 from agents.worlds.scienceworld import Visiting
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from agents import noise  # noqa: F401  (registers how answers go wrong)
 from agents.experiments.acting import Acting
 from agents.experiments.travelplanner import Queries, first_failure
-from agents.react import Settings
+from agents.play import Settings
 from agents.worlds.travelplanner import Planning, delivered
 from lab.models.engines import ORACLE
 from lab.results.outcomes import Judged

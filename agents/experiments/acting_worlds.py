@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 from agents.environment import Environment
 from agents.experiments.acting import Acting
 from agents.experiments.worlds import Tasks
-from agents.prompts import Past
-from agents.react import Settings
+from agents.play import Settings
 from agents.stand_in import Expert, from_the_beginning
 from agents.worlds.alfworld import household
 from agents.worlds.blocksworld import stacking
@@ -66,12 +65,12 @@ class BlocksWorld(Setup):
 
         given, planner = self.named(task), Planner(self.world(), "planner")
 
-        def expert(turns: Sequence[Past]) -> str:
+        def expert(actions: Sequence[str]) -> Sequence[str]:
             state = given.problem.start
-            for turn in turns:
-                action = read_action(turn.action, state.blocks)
+            for text in actions:
+                action = read_action(text, state.blocks)
                 state = state.after(action) if action in state.actions() else state
-            return planner.actions(replace(given, problem=replace(given.problem, start=state)))[0]
+            return planner.actions(replace(given, problem=replace(given.problem, start=state)))
 
         return expert
 

@@ -28,6 +28,7 @@ finish[ANSWER] ends the task with the answer, {FORM}.
 ACTION = re.compile(r"(search|lookup|finish)\[(.*)\]", re.IGNORECASE | re.DOTALL)
 SENTENCE = re.compile(r"(?<=[.!?])\s+")
 MOST_SENTENCES = 10  # that one lookup shows
+NO_ANSWER: dict[str, Any] = {"answer": "", "em": 0.0, "f1": 0.0}
 NOTHING = "Nothing was found; use other words."
 
 
@@ -41,10 +42,11 @@ class Asking:
         self.world, self.task = world, task
         self._paragraphs: tuple[Paragraph, ...] = ()  # what is searched in the distractor setting
         self._shown: dict[Paragraph, None] = {}
-        self._answer: dict[str, Any] = {"answer": "", "em": 0.0, "f1": 0.0}
+        self._answer: dict[str, Any] = dict(NO_ANSWER)
 
     def begin(self) -> str:
         """The question; paragraphs are shown by searches alone."""
+        self._shown, self._answer = {}, dict(NO_ANSWER)
         self._paragraphs = tuple(self.world.reset(self.task).facts["paragraphs"])
         return QUESTION + self.task.goal
 

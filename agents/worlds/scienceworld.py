@@ -31,6 +31,7 @@ class Visiting:
 
     def begin(self) -> str:
         """The task's description, and the rooms that can be reached, as SDP's Propose is told (A.3)."""
+        self._native = []
         goal: str = self.world.reset(self.task).facts["goal"]
         return f"{goal}\nRooms: {', '.join(self.world.rooms())}"
 

@@ -40,6 +40,7 @@ class Planning:
 
     def begin(self) -> str:
         """The query, and the cities where they are given."""
+        self._plan, self._score = "", 0.0
         query = self.world.reset(self.task).text
         return f"{query}\nCities to visit, in this order: {', '.join(self.cities)}" if self.cities else query
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from agents.experiments import acting_multihop as acting
 from agents.experiments import multihop as one_call
+from agents.experiments.acting import AGENTS as ACTING_AGENTS
 from lab.models.engines import parse
 from lab.results import tables
 from lab.results.statistics import compare, holm
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SILVER = EVIDENCE[2]  # matched to questions by statistics, and not by annotators
-SDP, PLACEBO, DIRECT, REACT = "SDP", "SDP's placebo", "direct, all paragraphs", "ReAct"
+SDP, PLACEBO, DIRECT = "SDP", "SDP's placebo", "direct, all paragraphs"
 DATASETS = {"HotpotQA": multihop.HotpotQA, "MuSiQue": multihop.MuSiQue}
 ACTING = {"HotpotQA": acting.HotpotQA, "MuSiQue": acting.MuSiQue}
 ONE_CALL = {"HotpotQA": one_call.HotpotQA, "MuSiQue": one_call.MuSiQue}
@@ -46,8 +47,12 @@ AGENTS: dict[str, dict[str, Any]] = {
     "direct, gold paragraphs (privileged)": {"agent": "direct", "evidence": "gold"},
     "chain of thought, all paragraphs": {"agent": "chain of thought", "evidence": "shown"},
 }
+# Agents that act, and of those that plan or reflect the placebo: whose experiment, and whether its plans are blank.
+ACTED = {name: (name, False) for name in ACTING_AGENTS} | {
+    f"{name}, blank plans": (name, True) for name, agent in ACTING_AGENTS.items() if agent.blanks
+}
 METHODS = (*VARIANTS, *AGENTS)
-OFFERED = (*METHODS, REACT)  # what may be named; those in METHODS are played by default
+OFFERED = (*METHODS, *ACTED)  # what may be named; those in METHODS are played by default
 RECORDED = (SDP, "SDP without Validate", *AGENTS)  # what a real model is asked for by default
 CORPORA = {"HotpotQA": "12,479", "MuSiQue": "10,024"}  # paragraphs of the official data that is at hand
 
@@ -88,8 +93,10 @@ class Setup(Contest):
         shared: dict[str, Any] = {
             key: getattr(self, key) for key in ("engine", "data", "limit", "seed", "setting", "split")
         }
-        if name == REACT:
-            return ACTING[dataset](**shared)
+        if name in ACTED:
+            agent, blank = ACTED[name]
+            played = ACTING[dataset](**shared, agent=agent)
+            return replace(played, settings=replace(played.settings, blank=blank))
         if name in AGENTS:
             return ONE_CALL[dataset](**shared, **AGENTS[name])
         return VARIANTS[name](DATASETS[dataset](**shared), self.rejects)

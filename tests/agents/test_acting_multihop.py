@@ -8,13 +8,19 @@ from typing import Any
 import pytest
 
 import chat_server as chat
-from agents.experiments.acting import Acting
+from agents.experiments.acting import AGENTS, Acting
 from agents.experiments.acting_multihop import HotpotQA, MuSiQue, Setup
-from agents.react import Settings, react
+from agents.plans import BLANK
+from agents.play import Settings
+from agents.prompts import ActFields
+from agents.react import react
+from agents.rules import FINISH, next_action
+from agents.tdp import tdp
 from agents.worlds.multihop import Asking, best
 from chat_server import ChatServer
 from lab.models.connect import connected
 from lab.runs.collecting import collect
+from lab.runs.experiment import BadSetting
 from lab.viewer.transcripts import Transcript
 from worlds.base import NoSolution
 from worlds.multihop.questions import Paragraph
@@ -66,6 +72,73 @@ def test_noise_costs_steps_and_answers_and_never_the_form() -> None:
 def test_bound_to_a_schema_the_same_rules_do_the_same() -> None:
     free, bound = (played(replace(SMALL, settings=Settings(schema=each))) for each in (False, True))
     assert free == bound
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_every_agent_plays_to_the_end_by_rules_and_alike_in_both_forms(agent: str) -> None:
+    free, bound = (played(replace(SMALL, agent=agent, settings=Settings(schema=each))) for each in (False, True))
+    assert free == bound
+    assert {(one["end"], one["malformed"], one["invalid"]) for one in free} == {("finished", 0, 0)}
+    assert [one["em"] for one in free] == [1.0] * 4 or agent == "retrieve once"
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_noise_reaches_every_agent_and_a_wrong_form_none(agent: str) -> None:
+    results = played(replace(SMALL, limit=20, engine="rules@0.5", agent=agent))
+    assert sum(one["em"] for one in results) < 20
+    assert {one["malformed"] + one["invalid"] for one in results} == {0}
+
+
+def test_a_wrong_plan_is_followed_and_a_blank_one_is_not() -> None:
+    engine = "rules, Plan: rules@0"
+    wrong, blank = (
+        played(replace(SMALL, limit=8, engine=engine, agent="Plan-and-Solve", settings=Settings(blank=each)))
+        for each in (False, True)
+    )
+    assert sum(one["em"] for one in wrong) < 8 == sum(one["em"] for one in blank)
+    assert {one["calls"] - one["steps"] for one in [*wrong, *blank]} == {1}
+
+
+@pytest.mark.parametrize(
+    ("plan", "action"),
+    [
+        ([BLANK], "finish[unknown]"),
+        ([f"{FINISH} Rome"], "finish[Rome]"),
+        ([FINISH], "finish[unknown]"),
+        ([], "finish[unknown]"),
+    ],
+)
+def test_a_question_that_cannot_be_read_is_answered_by_its_plan_alone(plan: list[str], action: str) -> None:
+    fields = ActFields(tools="", task="Question: Hm?", turns=[], plan=plan)
+    assert next_action(fields).action == action
+
+
+def test_tdp_plans_anew_where_a_sub_goal_finds_nothing() -> None:
+    class Elsewhere(Asking):
+        def _search(self, query: str) -> str:
+            return ""
+
+    setup = SMALL.resolved()
+    asking = Elsewhere(setup.world().apart(), setup.world().named(setup.tasks()[0]))
+    history = tdp(asking, connected("rules"))
+    assert [turn.operator for turn in history.turns] == ["supervise", "act", "act", "act", "supervise", "act"]
+    assert history.turns[3].said.endswith("failed[nothing was found]") and asking.result()["answer"] == "unknown"
+
+
+@pytest.mark.parametrize("agent", ["retrieve once", "interleave"])
+def test_search_agents_without_an_answer_hand_in_none(server: ChatServer, agent: str) -> None:
+    server.behave(lambda request: chat.says("b\nc" if request.number % 2 else ""))
+    results = played(replace(SMALL, limit=2, engine="small?patience=5", agent=agent))
+    assert {(one["end"], one["answer"], one["steps"]) for one in results} == {("no answer", "", 1)}
+    assert all(0 < one["malformed"] <= one["calls"] < 12 for one in results)
+
+
+@pytest.mark.parametrize(
+    ("agent", "settings"), [("TDB", Settings()), ("ReAct", Settings(blank=True)), ("interleave", Settings(blank=True))]
+)
+def test_an_agent_that_there_is_not_or_that_has_no_placebo_is_rejected(agent: str, settings: Settings) -> None:
+    with pytest.raises(BadSetting, match="choose one of .*TDP"):
+        replace(SMALL, agent=agent, settings=settings)
 
 
 def test_a_search_in_the_distractor_setting_shows_named_titles_first_and_only_what_has_its_words() -> None:
@@ -121,6 +194,13 @@ def test_an_episode_is_watched_turn_by_turn_and_shown_with_its_prompts() -> None
     shown = setup.watch(task, Transcript(connected(setup.engine)), lambda so_far: seen.append(len(so_far.steps)))
     assert seen == list(range(len(shown.steps))) and shown.score == 1.0
     assert all(len(step.exchanges) == 1 and step.cost for step in shown.steps)
+
+
+@pytest.mark.parametrize("agent", [name for name, one in AGENTS.items() if not one.searches])
+def test_an_oracle_plays_every_agent_that_chooses_actions(agent: str) -> None:
+    results = played(replace(SMALL, engine="oracle", agent=agent))
+    assert {(one["em"], one["end"]) for one in results} == {(1.0, "finished")}
+    assert len(played(replace(SMALL, engine="oracle@0.5", agent=agent))) == 4
 
 
 def test_an_oracle_searches_the_gold_titles_and_one_that_no_experiment_knows_is_told() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import chat_server as chat
 from agents.experiments.acting_scienceworld import Setup
-from agents.react import Settings
+from agents.play import Settings
 from chat_server import ChatServer
 from lab.models.backbone import Ledger
 from lab.models.connect import connected

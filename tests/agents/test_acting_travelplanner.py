@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 import chat_server as chat
+from agents.experiments.acting import AGENTS
 from agents.experiments.acting_travelplanner import Setup
-from agents.react import Settings
+from agents.play import Settings
 from agents.worlds.travelplanner import Planning, delivered
 from chat_server import ChatServer
 from lab.runs.collecting import collect
-from lab.runs.experiment import Results
+from lab.runs.experiment import BadSetting, Results
 
 MADE = Setup(data="made", limit=4)
 
@@ -36,6 +37,24 @@ def test_noise_costs_searches_and_plans_and_the_evaluator_says_why() -> None:
     run = played(replace(MADE, engine="oracle@0.5", limit=12))
     failed = [run.setup.judged(one) for one in run.episodes.values() if one.result["score"] == 0]
     assert failed and all(one.reason.startswith("finished") and ": " in one.reason for one in failed)
+
+
+PLANNERS = [name for name, one in AGENTS.items() if one.blanks]
+
+
+@pytest.mark.parametrize("agent", PLANNERS)
+def test_the_stand_in_plays_every_planning_agent_and_noise_reaches_it(agent: str) -> None:
+    plain, noisy = (
+        [one.result for one in played(replace(MADE, limit=3, engine=engine, agent=agent)).episodes.values()]
+        for engine in ("oracle", "oracle@0.4")
+    )
+    assert [one["score"] for one in plain] == [1.0] * 3 and all(one["calls"] > one["steps"] for one in plain)
+    assert [one["calls"] for one in noisy] != [one["calls"] for one in plain]
+
+
+def test_search_agents_do_not_fit() -> None:
+    with pytest.raises(BadSetting, match="choose one of ReAct"):
+        replace(MADE, agent="interleave")
 
 
 @pytest.mark.parametrize("told", ["reference", "propose"])

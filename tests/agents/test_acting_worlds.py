@@ -15,7 +15,7 @@ from agents.environment import Environment
 from agents.experiments import acting_assistantbench as assistantbench
 from agents.experiments.acting import Acting
 from agents.experiments.acting_worlds import AlfWorld, BlocksWorld, Setup, TextWorld, WebShop
-from agents.react import Settings
+from agents.play import Settings
 from chat_server import ChatServer
 from lab.machine.paths import ROOT
 from lab.models.backbone import Ledger

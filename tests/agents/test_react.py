@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -11,44 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import chat_server as chat
-from agents.environment import InWorld
+from agents.answers import Act, read
 from agents.history import CALLS, FINISHED, INVALID, MALFORMED, STEPS, History, timeline
-from agents.prompts import CUT_OFF, ActFields, Past, react_prompt, without_oldest, written
-from agents.react import SHOWN, Settings, react, read
+from agents.play import SHOWN, Settings
+from agents.prompts import CUT_OFF, FORM, ActFields, Past, react_prompt, without_oldest, written
+from agents.react import react
 from chat_server import ChatServer
 from lab.models.backbone import Ledger
 from lab.models.connect import connect
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import FreeText
-from worlds.base import Step, World
-
-
-@dataclass(frozen=True)
-class Climb:
-    id: str = "climb"
-    goal: str = "Stand on stair 2."
-
-
-class Staircase(World):
-    """`up` climbs a stair; on stair 2 the episode is over."""
-
-    stair = 0
-
-    def tasks(self, split: str) -> list[Climb]:
-        return [Climb()]
-
-    def reset(self, task: Any) -> Step:
-        self.stair = 0
-        return Step("You stand on stair 0.")
-
-    def step(self, action: str) -> Step:
-        if action != "up":
-            return Step("You cannot do that here.", facts={"refused": action})
-        self.stair += 1
-        return Step(f"You stand on stair {self.stair}.", self.stair / 2, done=self.stair == 2)
-
-    def close(self) -> None: ...
-
+from staircase import staircase
 
 UP, DANCE, BABBLE = "Thought: On.\nAction: up", "Thought: Why not?\nAction: dance", "I am a stair."
 
@@ -60,9 +32,7 @@ def climb(server: ChatServer) -> Callable[..., tuple[History, dict[str, Any]]]:
     def play(*answers: str, engine: str = "small?patience=5", **settings: Any) -> tuple[History, dict[str, Any]]:
         server.script(*map(chat.says, answers))
         server.behave(lambda request: chat.says(answers[-1]))
-        environment = InWorld(
-            Staircase(), Climb(), "staircase", "The only action is: up", lambda step: "refused" in step.facts
-        )
+        environment = staircase()
         played = react(environment, Ledger(connect(engine, cache=None)), Settings(**settings))
         return played, environment.result()
 
@@ -77,7 +47,7 @@ def test_it_thinks_acts_and_observes_until_the_world_ends(server: ChatServer, cl
     assert "The only action is: up" in shown[0]["content"] and "JSON" not in shown[0]["content"]
     assert shown[1]["content"] == (
         "Task: Stand on stair 2.\n\nYou stand on stair 0.\n\nThought: I am at the bottom.\nAction: up\n"
-        "Observation: You stand on stair 1.\n"
+        f"Observation: You stand on stair 1.{FORM}"
     )
 
 
@@ -110,7 +80,7 @@ def test_answers_can_be_bound_to_a_schema(server: ChatServer, climb: Any) -> Non
 
 
 def test_what_does_not_fit_the_context_is_left_out_oldest_first_and_counted(server: ChatServer, climb: Any) -> None:
-    history, _ = climb("Thought: " + "Hm. " * 50 + "\nAction: dance", steps=6, engine="small?context=400")
+    history, _ = climb("Thought: " + "Hm. " * 50 + "\nAction: dance", steps=6, engine="small?context=420")
     assert [turn.cut for turn in history.turns] == [False] * 3 + [True] * 3
     assert "(3 earlier turns are left out)" in server.requests[-1].text
 
@@ -134,11 +104,11 @@ def test_shortening_frees_what_it_can_keeps_the_newest_turn_and_ends(seen: list[
 @given(st.text())
 def test_any_text_is_read_or_refused_in_words(text: str) -> None:
     try:
-        said = read(FreeText(text=text))
+        said = read(FreeText(text=text), Act)
     except MalformedAnswer as error:
         assert str(error)
     else:
-        assert said.action and read(written(*said)) == said
+        assert said.action and read(written(said.thought, said.action), Act) == said
 
 
 @pytest.mark.parametrize(
@@ -150,7 +120,7 @@ def test_any_text_is_read_or_refused_in_words(text: str) -> None:
 )  # fmt: skip
 def test_only_one_thought_and_one_action_in_their_order_are_read(text: str) -> None:
     with pytest.raises(MalformedAnswer):
-        read(FreeText(text=text))
+        read(FreeText(text=text), Act)
 
 
 def test_a_history_is_kept_and_shown_whole(climb: Any) -> None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.prompts import Past
-from agents.stand_in import Expert, along, from_the_beginning
+from agents.prompts import ActFields, Past
+from agents.stand_in import Expert, along, from_the_beginning, next_of
 
 
 def asked(expert: Expert, *done: str) -> str:
-    return expert([Past(action=action, observation="") for action in done])
+    turns = [Past(action=action, observation="") for action in done]
+    return next_of(expert, ActFields(tools="", task="", turns=turns)).action
 
 
 def test_it_goes_on_where_it_was_and_begins_again_at_the_end() -> None:
     path = along(["a", "b"])
+    assert path(["a", "b"]) == () and path(["a"]) == ["b"]
     done: list[tuple[str, ...]] = [(), ("x",), ("a",), ("a", "x"), ("a", "b"), ("a", "b", "a")]
     assert [asked(path, *each) for each in done] == [*"aabbab"]
 

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from agents.experiments.acting import REACT
 from lab.results.statistics import holm
 from lab.runs.experiment import BadSetting
 from sdp.experiments import table5
-from sdp.experiments.table5 import METHODS, PLACEBO, REACT, SDP, Setup
+from sdp.experiments.table5 import METHODS, PLACEBO, SDP, Setup
 from sdp.placebo import rejected
 from worlds.multihop.questions import EVIDENCE
 
@@ -53,6 +54,14 @@ def test_react_can_stand_beside_on_the_same_questions_and_what_is_recorded_stays
     )
     assert set(table5.frame(run)["method"]) == set(table5.comparisons(run)["method"]) | {SDP} == {SDP, REACT}
     assert REACT not in (*METHODS, *table5.RECORDED)
+
+
+def test_agents_that_plan_can_stand_beside_and_their_placebos_ask_as_often() -> None:
+    names = ("Plan-and-Solve", "Plan-and-Solve, blank plans", "interleave")
+    run = table5.collect(replace(SMALL, methods=(SDP, *names)))
+    planned, blank, _ = (sum(run.values("MuSiQue", name, "calls").values()) for name in names)
+    assert planned == blank > 0
+    assert [run.setup.part("MuSiQue", name).settings.blank for name in names] == [False, True, False]
 
 
 def test_rows_name_what_was_asked_and_searched(played: table5.Results) -> None:
