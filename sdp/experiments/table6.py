@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from lab.models.connect import connected
@@ -15,7 +16,7 @@ from lab.results.statistics import compare, holm, wilson
 from lab.results.verdicts import direction_verdict
 from lab.runs.manifest import Manifest
 from sdp.ablation import ABLATIONS, Ablation, replayed
-from sdp.experiments import benchmark, table5, travelplanner
+from sdp.experiments import benchmark, table3, table5, travelplanner
 from sdp.experiments.benchmark import Benchmark, Results
 from sdp.experiments.travelplanner import Setup
 
@@ -31,10 +32,11 @@ class Column(NamedTuple):
     of: str = "score"
 
 
+ASSISTANTBENCH = "AssistantBench"
 # In the paper's order.
 BENCHMARKS = {
     "TravelPlanner": Column("Final Pass Rate"),
-    "AssistantBench": Column("Accuracy"),
+    ASSISTANTBENCH: Column("Accuracy"),
     "ScienceWorld": Column("ScienceWorld score"),
     "HotpotQA": Column("HotpotQA F1", "f1"),
     "MuSiQue": Column("MuSiQue F1", "f1"),
@@ -84,8 +86,8 @@ def collect(
 ) -> list[Ablated]:
     """Run the full loop and each ablation on the same tasks. setups: by their column of Table 6.
 
-    A recording answers the columns that it was made on, and has the runs that are in it: that of Table 5 several, any
-    other that of its own loop alone, which is all that the replay needs.
+    A recording answers the columns that it was made on, and has the runs that are in it: that of Table 3 or 5 several,
+    any other that of its own loop alone, which is all that the replay needs.
     Raises ValueError for recordings of none of these columns, and what `lab.runs.collecting.collect` raises.
     """
     found = []
@@ -95,6 +97,9 @@ def collect(
         if recorded == table5.Setup.method:
             several = _of_table5(table5.collect(table5.Setup(engine=setup.engine), workers, cluster))
             found += [one for one in several if one.benchmark == name]
+        elif recorded == table3.Setup.method:
+            if name == ASSISTANTBENCH:
+                found += _of_table3(table3.collect(table3.Setup(engine=setup.engine), workers, cluster))
         elif recorded in ("", setup.method):
             tried = [] if recorded else ablations
             without = {a.name: replace(setup, settings=a.without(setup.settings)) for a in tried}
@@ -158,6 +163,35 @@ def bounds(*families: Sequence[Ablated]) -> pd.DataFrame:
     moved, told = table["higher"] + table["lower"] > 0, table["p (Holm)"] <= 0.05
     found = table["difference"].gt(0).map({True: ABOVE, False: BELOW}).where(told, UNTOLD).where(moved, SAME)
     return table.assign(found=found)
+
+
+def orders(ablated: Sequence[Ablated]) -> pd.DataFrame:
+    """The benchmarks in the order of what a removal costs, with the points, by both ways: a row a mechanism.
+
+    Appendix C says that the replay tells this order. tau: Kendall's, of both; NaN where one finds all of them alike.
+    """
+    import pandas as pd
+    from scipy.stats import kendalltau
+
+    lines = []
+    for ablation in ABLATIONS:
+        there = [one for one in ablated if ablation.name in one.without]
+        costs = {way: {one.benchmark: _cost(one, way, ablation) for one in there} for way in (REPLAY, AGAIN)}
+        told = {
+            way: ", ".join(f"{n} {c:.1f}" for n, c in sorted(of.items(), key=_falling)) for way, of in costs.items()
+        }
+        tau = kendalltau(*([*of.values()] for of in costs.values())).statistic
+        lines.append({"condition": ablation.name} | told | {"tau": float(tau)})
+    return pd.DataFrame(lines)
+
+
+def _cost(one: Ablated, way: str, ablation: Ablation) -> float:
+    full, without = (one.scores(each, ablation).values() for each in (FULL, way))
+    return 100 * (fmean(full) - fmean(without))
+
+
+def _falling(cost: tuple[str, float]) -> float:
+    return -cost[1]
 
 
 def in_words(bounds: pd.DataFrame) -> str:
@@ -255,6 +289,17 @@ def draw_validators(sweep: pd.DataFrame) -> Figure:
     return figure
 
 
+def _of_table3(results: table3.Results) -> list[Ablated]:
+    """What Table 3 has of SDP, with and without a mechanism."""
+    held = results.setup.methods
+
+    def run(name: str) -> Results[Any]:
+        return Results(results.setup.part(name), results.backbone, results.of(name), {}, {}, results.folder)
+
+    without = {mechanism: run(name) for mechanism, name in _names().items() if name in held}
+    return [Ablated(ASSISTANTBENCH, run(table3.SDP), without)] if table3.SDP in held else []
+
+
 def _of_table5(results: table5.Results) -> list[Ablated]:
     """What Table 5 has of SDP, with and without a mechanism."""
 
@@ -262,12 +307,16 @@ def _of_table5(results: table5.Results) -> list[Ablated]:
         setup = results.setup.part(dataset, name)
         return Results(setup, results.backbone, results.of(dataset, name), {}, {}, results.folder)
 
-    names = {ablation.name: f"SDP without {ablation.name[1:]}" for ablation in ABLATIONS}
     return [
-        Ablated(dataset, run(dataset, table5.SDP), {m: run(dataset, n) for m, n in names.items() if n in held})
+        Ablated(dataset, run(dataset, table5.SDP), {m: run(dataset, n) for m, n in _names().items() if n in held})
         for dataset in results.setup.datasets
         if table5.SDP in (held := results.setup.methods)
     ]
+
+
+def _names() -> dict[str, str]:
+    """Mechanism -> what Tables 3 and 5 call SDP without it."""
+    return {ablation.name: f"SDP without {ablation.name[1:]}" for ablation in ABLATIONS}
 
 
 def _contrasts(families: Iterable[Sequence[Ablated]], first: str, second: str, claimed: Literal[1, -1]) -> pd.DataFrame:
