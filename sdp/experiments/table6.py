@@ -182,7 +182,7 @@ def orders(ablated: Sequence[Ablated]) -> pd.DataFrame:
         }
         tau = kendalltau(*([*of.values()] for of in costs.values())).statistic
         lines.append({"condition": ablation.name} | told | {"tau": float(tau)})
-    return pd.DataFrame(lines)
+    return pd.DataFrame(lines).assign(evidence=" and ".join(sorted({one.full.evidence for one in ablated})))
 
 
 def _cost(one: Ablated, way: str, ablation: Ablation) -> float:
