@@ -69,7 +69,7 @@ class Planting:
             lure = lure or (self._lure(page.text for page in fields.pages) if follows else "")
             self._kind = FOLLOWED if lure else OWN
         if lure:
-            return prompt.answer(items=[lure])
+            return prompt.answer.model_validate({"items": [lure]})
         wrong = corrupted(prompt, fields, right, random) if false and prompt.name == FINDING.name else right
         self._kind = FALSE if wrong != right else self._kind
         return wrong
