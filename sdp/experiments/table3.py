@@ -229,7 +229,8 @@ def comparisons(results: Results, against: str = SDP) -> pd.DataFrame:
     """
     import pandas as pd
 
-    others = [name for name in results.setup.methods if name != against] if _gold(results) else []
+    played = results.setup.methods
+    others = [name for name in played if name != against] if against in played and _gold(results) else []
     base = results.values(against)
     found = {name: compare(results.values(name), base) for name in others}
     adjusted = holm([c.p_value for c in found.values()])
@@ -314,8 +315,11 @@ def webs(setup: Setup, faults: Sequence[int], workers: int = 0, cluster: str = "
     return pd.DataFrame(lines).assign(evidence=first.evidence, backbone=first.backbone)
 
 
-def submit(results: Results, name: str = SDP) -> str:
-    """Write a method's answers as the file that the official leaderboard takes; where it lies, in words."""
+def submit(results: Results, name: str = "") -> str:
+    """Write a method's answers, by default the first one's, as the file that the official leaderboard takes; where it
+    lies, in words.
+    """
+    name = name or results.setup.methods[0]
     answers = {question: "" if one.failed else str(one.result["answer"]) for question, one in results.of(name).items()}
     path, tasks = results.folder / "submission.jsonl", results.setup.world().tasks(results.setup.split)
     given = write_submission(path, answers, tasks)
