@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -11,7 +12,7 @@ from agents.environment import Environment
 from agents.history import INVALID, MALFORMED, History, timeline
 from agents.prompts import ACT
 from agents.react import Settings, react
-from agents.stand_in import knowing
+from agents.stand_in import Expert, along, knowing
 from lab.models.backbone import Ledger
 from lab.models.engines import ORACLE, parse
 from lab.results.outcomes import Judged
@@ -48,6 +49,10 @@ class Acting(Playable):
         """Actions in the environment that solve the task, for the engine `oracle` alone. Raises NoSolution."""
         raise NoSolution(f"{type(self).__name__} says no way to solve {task}: define `solution`, or use another engine")
 
+    def expert(self, task: str) -> Expert:
+        """Who knows the next action, for the engine `oracle` alone; by default it keeps to the solution."""
+        return along(self.solution(task))
+
     def operators(self) -> tuple[str, ...]:
         return (ACT,)
 
@@ -56,9 +61,10 @@ class Acting(Playable):
     ) -> tuple[History, dict[str, Any]]:
         """One episode of a resolved experiment, and what it came to. watch: see `agents.react`."""
         known = any(part.name == ORACLE for part in parse(self.engine).parts)
-        path = self.solution(task) if known else ()  # before the episode begins, in the world that both may share
+        # Before the episode begins, in the world that both may share.
+        expert = self.expert(task) if known else None
         environment = self.environment(task)
-        with knowing(environment.name, path):
+        with knowing(environment, expert) if expert else nullcontext():
             history = AGENTS[self.agent](environment, ledger, self.settings, watch)
         return history, environment.result()
 
