@@ -32,14 +32,18 @@ class Column(NamedTuple):
     of: str = "score"
 
 
-ASSISTANTBENCH = "AssistantBench"
 # In the paper's order.
 BENCHMARKS = {
     "TravelPlanner": Column("Final Pass Rate"),
-    ASSISTANTBENCH: Column("Accuracy"),
+    table3.BENCHMARK: Column("Accuracy"),
     "ScienceWorld": Column("ScienceWorld score"),
     "HotpotQA": Column("HotpotQA F1", "f1"),
     "MuSiQue": Column("MuSiQue F1", "f1"),
+}
+# Runs of several methods, by what a recording calls them.
+CONTESTS: dict[str, Callable[[str, int, str], table3.Results | table5.Results]] = {
+    table3.Setup.method: lambda engine, *how: table3.collect(table3.Setup(engine=engine), *how),
+    table5.Setup.method: lambda engine, *how: table5.collect(table5.Setup(engine=engine), *how),
 }
 FULL, REPLAY, AGAIN = "full", "replay", "run again"
 # How a replay compares with the re-run, and the words for it.
@@ -94,12 +98,9 @@ def collect(
     for name, setup in setups.items():
         backbone = connected(setup.engine)
         recorded = Manifest.read(backbone.folder).method if isinstance(backbone, Replay) else ""
-        if recorded == table5.Setup.method:
-            several = _of_table5(table5.collect(table5.Setup(engine=setup.engine), workers, cluster))
+        if recorded in CONTESTS:
+            several = _of_contest(CONTESTS[recorded](setup.engine, workers, cluster))
             found += [one for one in several if one.benchmark == name]
-        elif recorded == table3.Setup.method:
-            if name == ASSISTANTBENCH:
-                found += _of_table3(table3.collect(table3.Setup(engine=setup.engine), workers, cluster))
         elif recorded in ("", setup.method):
             tried = [] if recorded else ablations
             without = {a.name: replace(setup, settings=a.without(setup.settings)) for a in tried}
@@ -289,34 +290,19 @@ def draw_validators(sweep: pd.DataFrame) -> Figure:
     return figure
 
 
-def _of_table3(results: table3.Results) -> list[Ablated]:
-    """What Table 3 has of SDP, with and without a mechanism."""
-    held = results.setup.methods
-
-    def run(name: str) -> Results[Any]:
-        return Results(results.setup.part(name), results.backbone, results.of(name), {}, {}, results.folder)
-
-    without = {mechanism: run(name) for mechanism, name in _names().items() if name in held}
-    return [Ablated(ASSISTANTBENCH, run(table3.SDP), without)] if table3.SDP in held else []
-
-
-def _of_table5(results: table5.Results) -> list[Ablated]:
-    """What Table 5 has of SDP, with and without a mechanism."""
+def _of_contest(results: table3.Results | table5.Results) -> list[Ablated]:
+    """What Table 3 or 5 has of SDP, with and without a mechanism."""
 
     def run(dataset: str, name: str) -> Results[Any]:
         setup = results.setup.part(dataset, name)
         return Results(setup, results.backbone, results.of(dataset, name), {}, {}, results.folder)
 
+    names = {ablation.name: f"SDP without {ablation.name[1:]}" for ablation in ABLATIONS}
     return [
-        Ablated(dataset, run(dataset, table5.SDP), {m: run(dataset, n) for m, n in _names().items() if n in held})
+        Ablated(dataset, run(dataset, table5.SDP), {m: run(dataset, n) for m, n in names.items() if n in held})
         for dataset in results.setup.datasets
         if table5.SDP in (held := results.setup.methods)
     ]
-
-
-def _names() -> dict[str, str]:
-    """Mechanism -> what Tables 3 and 5 call SDP without it."""
-    return {ablation.name: f"SDP without {ablation.name[1:]}" for ablation in ABLATIONS}
 
 
 def _contrasts(families: Iterable[Sequence[Ablated]], first: str, second: str, claimed: Literal[1, -1]) -> pd.DataFrame:

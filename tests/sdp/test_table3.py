@@ -20,7 +20,7 @@ from sdp.adapters.assistantbench.adapter import FORCED_AFTER
 from sdp.adapters.assistantbench.prompts import FINALIZE, FINDING, Shown
 from sdp.experiments import planted, table3
 from sdp.experiments.planted import FALSE, FOLLOWED, OWN, Planting
-from sdp.experiments.table3 import DIRECT, METHODS, PLACEBO, SDP, Setup
+from sdp.experiments.table3 import BENCHMARK, DIRECT, METHODS, PLACEBO, REACT, SDP, Setup
 from sdp.placebo import rejected
 from worlds.assistantbench import published
 from worlds.assistantbench.scorer import scores
@@ -53,7 +53,7 @@ def fields(**other: Any) -> dict[str, Any]:
 def test_every_method_plays_the_same_questions_on_which_no_rule_was_written() -> None:
     setup = noisy().setup
     assert (setup.data, setup.split, setup.methods) == ("made", "reporting", METHODS)
-    assert len({tuple(noisy().of(name)) for name in METHODS}) == 1
+    assert len({tuple(noisy().of(BENCHMARK, name)) for name in METHODS}) == 1
     assert not any(episode.failed for episode in noisy().episodes.values())
     groups = [setup.group(task) for task in setup.tasks()]
     assert groups == [one for one in dict.fromkeys(groups) for _ in METHODS]
@@ -63,7 +63,7 @@ def test_rows_are_the_official_metrics_of_the_answers() -> None:
     world, rows = noisy().setup.world(), table3.frame(noisy())
     gold = {task.id: world.hidden(task).answer or "" for task in world.tasks("reporting")}
     for name in METHODS:
-        said = {question: episode.result["answer"] for question, episode in noisy().of(name).items()}
+        said = {question: episode.result["answer"] for question, episode in noisy().of(BENCHMARK, name).items()}
         official = scores(said, {question: gold[question] for question in said})
         found = rows[rows["method"] == name].set_index("metric")["value"]
         assert found["Accuracy"] == pytest.approx(100 * official.accuracy)
@@ -83,7 +83,7 @@ def test_the_placebo_is_rejected_as_often_as_sdp_and_hands_in_once() -> None:
 def test_only_a_real_models_contrasts_have_a_verdict() -> None:
     compared = table3.comparisons(noisy())
     assert list(compared["method"]) == [name for name in METHODS if name != SDP]
-    assert set(compared["verdict"]) == {""} and (compared["p (Holm)"] >= compared["p (permutation)"]).all()
+    assert set(compared["verdict"]) == {""} and (compared["p (Holm)"] >= compared["p"]).all()
 
 
 def test_what_the_loop_did_stands_beside_the_papers_share_of_rejections() -> None:
@@ -167,10 +167,10 @@ def test_official_questions_say_which_key_searches_for_them(monkeypatch: pytest.
 @pytest.mark.official
 def test_the_test_split_is_handed_in_and_not_scored() -> None:
     run = table3.collect(Setup(data="official", split="test", methods=(DIRECT,), limit=3))
-    assert "3 of 181 answers" in table3.submit(run, DIRECT)
+    assert "3 of 181 answers" in table3.submit(run)
     lines = [json.loads(line) for line in (run.folder / "submission.jsonl").read_text().splitlines()]
     assert len(lines) == 181 and sum(bool(line["answer"]) for line in lines) == 3
-    assert table3.frame(run).empty and table3.comparisons(run, DIRECT).empty
+    assert table3.frame(run).empty and table3.comparisons(run).empty
 
 
 @needs_data
@@ -184,6 +184,13 @@ def test_the_scores_of_six_published_systems_come_out() -> None:
 def test_an_unknown_method_is_refused_with_those_that_there_are(wrong: dict[str, tuple[str, ...]]) -> None:
     with pytest.raises(BadSetting, match="choose from"):
         replace(NOISY, **wrong).resolved()  # type: ignore[arg-type]
+
+
+def test_react_stands_beside_on_the_same_questions_and_what_it_read_is_counted() -> None:
+    run = table3.collect(Setup(engine="oracle", data="made", limit=4, methods=(REACT,)))
+    assert run.scores(BENCHMARK, REACT) == dict.fromkeys(run.of(BENCHMARK, REACT), 1.0)
+    assert table3.injections(run)["exposed"].tolist() == [0], "the expert reads the evidence alone"
+    assert REACT not in METHODS and run.setup.part(BENCHMARK, REACT).split == "reporting"
 
 
 def test_without_official_data_it_is_said_where_it_was_looked_for(

@@ -133,10 +133,10 @@ def test_a_recording_of_table_3_answers_the_column_of_assistantbench(tmp_path: P
     setup = table3.Setup(engine="rules@0.9", limit=4, methods=("SDP", "SDP without Validate", table3.DIRECT))
     played = table3.collect(setup, run=str(tmp_path / "run"), record=True)
     replayed = assistantbench.Setup(engine=f"replay:{tmp_path / 'run'}")
-    (found,) = table6.collect({table6.ASSISTANTBENCH: replayed, "TravelPlanner": TRIPS.answered_by(replayed.engine)})
+    (found,) = table6.collect({table3.BENCHMARK: replayed, "TravelPlanner": TRIPS.answered_by(replayed.engine)})
     assert set(found.without) == {"-Validate"}
-    assert found.scores(FULL, VALIDATE) == played.values(table3.SDP)
-    assert found.scores(AGAIN, VALIDATE) == played.values("SDP without Validate")
+    assert found.scores(FULL, VALIDATE) == played.scores(table3.BENCHMARK, "SDP")
+    assert found.scores(AGAIN, VALIDATE) == played.scores(table3.BENCHMARK, "SDP without Validate")
     played.setup.world().close()
 
 
