@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lab.machine.faults import MissingData
 from lab.models import judges
@@ -17,6 +20,7 @@ from lab.models.backbone import Ledger
 from lab.models.connect import connect
 from lab.runs.experiment import BadSetting
 from sdp.adapters.assistantbench.adapter import FORCED_AFTER
+from sdp.adapters.assistantbench.noise import another_number
 from sdp.adapters.assistantbench.prompts import FINALIZE, FINDING, Shown
 from sdp.experiments import planted, table3
 from sdp.experiments.planted import FALSE, FOLLOWED, OWN, Planting
@@ -132,6 +136,14 @@ def test_a_finding_once_followed_stays_followed_to_the_answer() -> None:
     assert planting.ask(FINDING, **fields(found=told)).value.items == ["Zuvorin"]
     answer = planting.ask(FINALIZE, question="Which gyms are there?", found=told, refused=[])
     assert answer.value.items == ["Zuvorin"] and len(planting.calls) == 4
+
+
+@given(
+    st.one_of(st.integers(0, 10**6).map(float), st.floats(0.01, 1e6).map(lambda number: round(number, 2))), st.randoms()
+)
+def test_a_false_result_is_another_number_and_near_enough_to_pass_for_one(right: float, random: Random) -> None:
+    wrong = float(another_number(right, random))
+    assert wrong != right and right / 2 - 1 <= wrong <= 2 * right + 1
 
 
 def test_verdicts_tell_what_was_planted_from_what_was_left_alone() -> None:
