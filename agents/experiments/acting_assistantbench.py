@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from agents.experiments.acting import Acting
-from agents.experiments.assistantbench import Questions, graded
+from agents.experiments.assistantbench import Questions, graded, injected
 from agents.history import History
 from agents.worlds.assistantbench import Browsing
 from lab.models.backbone import Ledger
@@ -37,4 +37,5 @@ class Setup(Questions, Acting):
     ) -> tuple[History, dict[str, Any]]:
         """As of every acting agent, with all that the official scorer says of the answer."""
         history, result = super().episode(task, ledger, watch)
-        return history, result | graded(self, task, result["answer"])
+        about = {"injected": injected(self, result["read"])}
+        return history, result | graded(self, task, result["answer"]) | about

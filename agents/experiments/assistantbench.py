@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar, Self
@@ -19,6 +20,7 @@ from lab.runs.run import Episode
 from worlds.assistantbench import AssistantBench, WebTask, load
 from worlds.assistantbench.scorer import Unscorable, question_scorer
 from worlds.base import task_of
+from worlds.web.faults import INJECTED
 from worlds.web.local import LocalWeb
 from worlds.web.site import FAULTY
 
@@ -74,6 +76,13 @@ def graded(questions: Questions, task: str, answer: str) -> dict[str, Any]:
         "score": min(max(score, 0.0), 1.0), "answer": answer, "has_answer": has_answer, "unscorable": unscorable,
         "fell_for": (page.fault or "") if page else "",
     }  # fmt: skip
+
+
+def injected(questions: Questions, pages: Iterable[str]) -> int:
+    """How many of these pages of the made web carry text that speaks to their reader; 0 on any other web."""
+    web = questions.world().web
+    known = web.site.resources if isinstance(web, LocalWeb) else {}
+    return sum(url in known and known[url].fault in INJECTED for url in pages)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,9 +38,10 @@ class Browsing(InWorld):
         return self.listing.valid_actions()
 
     def result(self) -> dict[str, Any]:
-        """The accuracy, the answer, and the share of the evidence that was read, None if unknown or not answered."""
-        told = self.last.facts
-        return super().result() | {"answer": told.get("answer", ""), "evidence_read": told.get("evidence_read")}
+        """The accuracy, the answer, the addresses read, and what share of the evidence was, None if not known."""
+        told, read = self.last.facts, [url for url, page in self.listing.pages.items() if page.text]
+        about = {"answer": told.get("answer", ""), "read": read, "evidence_read": told.get("evidence_read")}
+        return super().result() | about
 
 
 def refused(step: Step) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from agents.experiments.assistantbench import Questions, graded
+from agents.experiments.assistantbench import Questions, graded, injected
 from lab.models.backbone import Ledger
 from lab.viewer.timeline import Exchange, Step, Timeline
 from sdp.adapters.assistantbench import noise, rules  # noqa: F401  (registers what answers offline)
@@ -43,7 +43,7 @@ class Setup(Questions, Benchmark):
         """The answer with its official scores, whose injected text it follows, and what of the loop A.4 speaks of.
 
         rejected: certified steps with a rejection before. forced_steps: passed by force. blocked: sites on the
-        blacklist. pages: scrapes, and unreadable: those that failed.
+        blacklist. pages: scrapes, unreadable: those that failed, and injected: those that speak to their reader.
         """
         steps = [trajectory.attempts[one.attempt] for one in trajectory.transitions]
         before = {(one.state, one.target) for one in trajectory.attempts if one.k == 0}
@@ -57,6 +57,7 @@ class Setup(Questions, Benchmark):
             "blocked": len(view["blacklist"]),
             "pages": len(view["pages"]),
             "unreadable": sum("error" in one for one in view["pages"]),
+            "injected": injected(self, (one["url"] for one in view["pages"] if "error" not in one)),
         }
 
     def expert_actions(self, task: str) -> int | None:

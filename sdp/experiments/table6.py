@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from lab.models.connect import connected
@@ -15,7 +16,7 @@ from lab.results.statistics import compare, holm, wilson
 from lab.results.verdicts import direction_verdict
 from lab.runs.manifest import Manifest
 from sdp.ablation import ABLATIONS, Ablation, replayed
-from sdp.experiments import benchmark, table5, travelplanner
+from sdp.experiments import benchmark, table3, table5, travelplanner
 from sdp.experiments.benchmark import Benchmark, Results
 from sdp.experiments.travelplanner import Setup
 
@@ -34,10 +35,15 @@ class Column(NamedTuple):
 # In the paper's order.
 BENCHMARKS = {
     "TravelPlanner": Column("Final Pass Rate"),
-    "AssistantBench": Column("Accuracy"),
+    table3.BENCHMARK: Column("Accuracy"),
     "ScienceWorld": Column("ScienceWorld score"),
     "HotpotQA": Column("HotpotQA F1", "f1"),
     "MuSiQue": Column("MuSiQue F1", "f1"),
+}
+# Runs of several methods, by what a recording calls them.
+CONTESTS: dict[str, Callable[[str, int, str], table3.Results | table5.Results]] = {
+    table3.Setup.method: lambda engine, *how: table3.collect(table3.Setup(engine=engine), *how),
+    table5.Setup.method: lambda engine, *how: table5.collect(table5.Setup(engine=engine), *how),
 }
 FULL, REPLAY, AGAIN = "full", "replay", "run again"
 # How a replay compares with the re-run, and the words for it.
@@ -84,16 +90,16 @@ def collect(
 ) -> list[Ablated]:
     """Run the full loop and each ablation on the same tasks. setups: by their column of Table 6.
 
-    A recording answers the columns that it was made on, and has the runs that are in it: that of Table 5 several, any
-    other that of its own loop alone, which is all that the replay needs.
+    A recording answers the columns that it was made on, and has the runs that are in it: that of Table 3 or 5 several,
+    any other that of its own loop alone, which is all that the replay needs.
     Raises ValueError for recordings of none of these columns, and what `lab.runs.collecting.collect` raises.
     """
     found = []
     for name, setup in setups.items():
         backbone = connected(setup.engine)
         recorded = Manifest.read(backbone.folder).method if isinstance(backbone, Replay) else ""
-        if recorded == table5.Setup.method:
-            several = _of_table5(table5.collect(table5.Setup(engine=setup.engine), workers, cluster))
+        if recorded in CONTESTS:
+            several = _of_contest(CONTESTS[recorded](setup.engine, workers, cluster))
             found += [one for one in several if one.benchmark == name]
         elif recorded in ("", setup.method):
             tried = [] if recorded else ablations
@@ -158,6 +164,35 @@ def bounds(*families: Sequence[Ablated]) -> pd.DataFrame:
     moved, told = table["higher"] + table["lower"] > 0, table["p (Holm)"] <= 0.05
     found = table["difference"].gt(0).map({True: ABOVE, False: BELOW}).where(told, UNTOLD).where(moved, SAME)
     return table.assign(found=found)
+
+
+def orders(ablated: Sequence[Ablated]) -> pd.DataFrame:
+    """The benchmarks in the order of what a removal costs, with the points, by both ways: a row a mechanism.
+
+    Appendix C says that the replay tells this order. tau: Kendall's, of both; NaN where one finds all of them alike.
+    """
+    import pandas as pd
+    from scipy.stats import kendalltau
+
+    lines = []
+    for ablation in ABLATIONS:
+        there = [one for one in ablated if ablation.name in one.without]
+        costs = {way: {one.benchmark: _cost(one, way, ablation) for one in there} for way in (REPLAY, AGAIN)}
+        told = {
+            way: ", ".join(f"{n} {c:.1f}" for n, c in sorted(of.items(), key=_falling)) for way, of in costs.items()
+        }
+        tau = kendalltau(*([*of.values()] for of in costs.values())).statistic
+        lines.append({"condition": ablation.name} | told | {"tau": float(tau)})
+    return pd.DataFrame(lines).assign(evidence=" and ".join(sorted({one.full.evidence for one in ablated})))
+
+
+def _cost(one: Ablated, way: str, ablation: Ablation) -> float:
+    full, without = (one.scores(each, ablation).values() for each in (FULL, way))
+    return 100 * (fmean(full) - fmean(without))
+
+
+def _falling(cost: tuple[str, float]) -> float:
+    return -cost[1]
 
 
 def in_words(bounds: pd.DataFrame) -> str:
@@ -255,8 +290,8 @@ def draw_validators(sweep: pd.DataFrame) -> Figure:
     return figure
 
 
-def _of_table5(results: table5.Results) -> list[Ablated]:
-    """What Table 5 has of SDP, with and without a mechanism."""
+def _of_contest(results: table3.Results | table5.Results) -> list[Ablated]:
+    """What Table 3 or 5 has of SDP, with and without a mechanism."""
 
     def run(dataset: str, name: str) -> Results[Any]:
         setup = results.setup.part(dataset, name)

@@ -13,7 +13,7 @@ from lab.results import tables
 from lab.results.statistics import holm, wilson
 from lab.runs.run import Episode
 from sdp.ablation import ABLATIONS
-from sdp.experiments import benchmark, table5, table6
+from sdp.experiments import assistantbench, benchmark, table3, table5, table6
 from sdp.experiments.multihop import HotpotQA, MuSiQue
 from sdp.experiments.table6 import ABOVE, AGAIN, BELOW, FULL, REPLAY, SAME, UNTOLD, Ablated
 from sdp.experiments.travelplanner import Setup
@@ -127,6 +127,30 @@ def test_a_recording_of_table_5_has_the_runs_without_a_mechanism_that_it_played(
     assert set(found.without) == {"-Validate"}
     pd.testing.assert_frame_equal(table6.bounds([found]), table6.bounds([played]))
     assert found.full.setup.data == "made"
+
+
+def test_a_recording_of_table_3_answers_the_column_of_assistantbench(tmp_path: Path) -> None:
+    setup = table3.Setup(engine="rules@0.9", limit=4, methods=("SDP", "SDP without Validate", table3.DIRECT))
+    played = table3.collect(setup, run=str(tmp_path / "run"), record=True)
+    replayed = assistantbench.Setup(engine=f"replay:{tmp_path / 'run'}")
+    (found,) = table6.collect({table3.BENCHMARK: replayed, "TravelPlanner": TRIPS.answered_by(replayed.engine)})
+    assert set(found.without) == {"-Validate"}
+    assert found.scores(FULL, VALIDATE) == played.scores(table3.BENCHMARK, "SDP")
+    assert found.scores(AGAIN, VALIDATE) == played.scores(table3.BENCHMARK, "SDP without Validate")
+    played.setup.world().close()
+
+
+def test_benchmarks_are_ordered_by_what_a_removal_costs(ablated: list[Ablated]) -> None:
+    ordered = table6.orders(ablated).set_index("condition")
+    for name in (VALIDATE, REPLAN):
+        for way in (REPLAY, AGAIN):
+            costs = {one.benchmark: fmean(one.scores(FULL, name).values()) - fmean(one.scores(way, name).values())
+                     for one in ablated}  # fmt: skip
+            told = [each.rpartition(" ") for each in ordered.loc[name.name, way].split(", ")]
+            assert [float(cost) for _, _, cost in told] == sorted((float(c) for _, _, c in told), reverse=True)
+            assert {n: float(c) for n, _, c in told} == pytest.approx({n: 100 * c for n, c in costs.items()}, abs=0.051)
+    assert pd.isna(ordered.loc["-Cascade", "tau"]), "the same everywhere"
+    assert -1 <= ordered.loc["-Validate", "tau"] <= 1
 
 
 def test_the_noise_sweep_is_monotone_enough_and_labelled() -> None:

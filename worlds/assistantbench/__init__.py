@@ -20,6 +20,8 @@ from worlds.web.protocol import Web
 from worlds.web.serper import KEY, Serper
 from worlds.web.site import FAULTY
 
+SLOW_WAIT = 0.2  # seconds; see LocalWeb
+
 __all__ = ["AssistantBench", "Question", "WebTask", "as_prediction", "load"]
 
 
@@ -49,4 +51,4 @@ def load(
         questions = {split: official.questions(folder, split) for split in official.FILES}
         return AssistantBench(questions, web or Serper(), chosen, list_actions)
     site = made_site(seed, faults)
-    return AssistantBench(made_questions(site, count), web or LocalWeb(site), chosen, list_actions)
+    return AssistantBench(made_questions(site, count), web or LocalWeb(site, waits=SLOW_WAIT), chosen, list_actions)

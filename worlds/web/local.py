@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Lock
 from typing import Any, Self
 
@@ -23,9 +24,13 @@ class LocalWeb:
     stands in no address, so that prompts do not change from run to run.
     """
 
-    def __init__(self, site: Site, limits: Limits | None = None, slow: float = SLOW) -> None:
-        """limits: of each scrape. slow: seconds that slow pages take to come."""
-        self.site, self.limits, self.slow = site, limits or Limits(), slow
+    def __init__(
+        self, site: Site, limits: Limits | None = None, slow: float = SLOW, waits: float | None = None
+    ) -> None:
+        """limits: of each scrape. slow: seconds that slow pages take to come. waits: seconds after which these
+        are given up, by default the limits': they come too late anyway, and a third of all episodes meets one.
+        """
+        self.site, self.limits, self.slow, self.waits = site, limits or Limits(), slow, waits
         self._lock = Lock()
         self._server: Server | None = None
 
@@ -45,8 +50,11 @@ class LocalWeb:
 
     def scrape(self, url: str) -> Page:
         """Fetch a page of the made web, and read it. Raises WorldDied; the next call starts anew."""
+        resource, limits = self.site.resources.get(url), self.limits
+        if self.waits is not None and resource is not None and resource.fault == "slow":
+            limits = replace(limits, seconds=self.waits)
         with self._dying():
-            fetched = fetch(url, self.server.hosts, self.limits)
+            fetched = fetch(url, self.server.hosts, limits)
         if fetched.error:
             return Page(url, fetched.address, error=fetched.error)
         title, text = read(fetched.html)
@@ -69,7 +77,7 @@ class LocalWeb:
 
     def __getstate__(self) -> dict[str, Any]:
         """For other processes, each of which starts a server of its own."""
-        return {"site": self.site, "limits": self.limits, "slow": self.slow}
+        return {"site": self.site, "limits": self.limits, "slow": self.slow, "waits": self.waits}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)  # type: ignore[misc]

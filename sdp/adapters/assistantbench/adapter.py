@@ -167,8 +167,8 @@ class AssistantBenchAdapter(Adapter[Inquiry, Any, Any]):
 
     def act(self, action: Gather | Draft | Submission) -> Evidence | Draft | Submission:
         """A.4's first two phases: run the tools, and write down what they come to. An answer is its own observation."""
-        if isinstance(action, Submission) and action.answer:
-            self.browser.world.step(f"answer {action.answer}")
+        if isinstance(action, Submission):
+            self.browser.answer(action.answer)
         if not isinstance(action, Gather):
             return action
         state, browser = action.state, self.browser

@@ -40,7 +40,8 @@ class Desk:
 class Browser:
     """The world of an episode, with A.4's caches. Only `act` changes it.
 
-    queries, uses: in order, with repetitions; the pages of `uses` are the evidence of whoever asked for them.
+    queries, uses: in order, with repetitions; the pages of `uses` are the evidence of whoever asked for them. answered:
+    what was handed in, "" for nothing.
     """
 
     world: AssistantBench
@@ -49,9 +50,11 @@ class Browser:
     blacklist: dict[str, str] = field(default_factory=dict)
     queries: list[str] = field(default_factory=list)
     uses: list[str] = field(default_factory=list)
+    answered: str = ""
 
     def start(self, task: WebTask) -> None:
         self.world.reset(task)
+        self.answered = ""
         for kept in (self.searches, self.pages, self.blacklist, self.queries, self.uses):
             kept.clear()
 
@@ -101,6 +104,12 @@ class Browser:
         if readable:
             self.uses.append(url)
         return new and readable
+
+    def answer(self, text: str) -> None:
+        """Hand in an answer. The first one stands, though a placebo may reject it and hand in again."""
+        if text and not self.answered:
+            self.answered = text
+            self.world.step(f"answer {text}")
 
     def read(self, since: int) -> tuple[Page, ...]:
         """The pages of the uses from `since` on, each once, in order."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 from agents.noise import another_name
@@ -31,7 +32,7 @@ corruption(prompts.REPLAN)(elsewhere)
 
 @corruption(prompts.FINDING)
 def misread(fields: prompts.FindingFields, answer: prompts.Found, random: Random) -> prompts.Found:
-    """An item is left out, or stands for another one; a name of the pages where nothing was found."""
+    """An item is left out, has another name or another result; where nothing was found, a name of the pages."""
     if not answer.items:
         texts = [page.text for page in fields.pages]
         return prompts.Found(items=[f"{another_name('', [*texts, fields.question], random)}:"])
@@ -39,9 +40,19 @@ def misread(fields: prompts.FindingFields, answer: prompts.Found, random: Random
     if len(answer.items) > 1 and random.random() < 0.5:
         return prompts.Found(items=[*answer.items[:place], *answer.items[place + 1 :]])
     name, _, facts = answer.items[place].partition(": ")
+    if re.fullmatch(r"-?\d+(\.\d+)?", facts):  # what a calculation came to
+        result = another_number(float(facts), random)
+        return prompts.Found(items=[*answer.items[:place], f"{name}: {result}", *answer.items[place + 1 :]])
     texts = [*(page.text for page in fields.pages), *(item for one in fields.found for item in one.items)]
     wrong = f"{another_name(name, [*texts, fields.question], random)}: {facts}"
     return prompts.Found(items=[*answer.items[:place], wrong, *answer.items[place + 1 :]])
+
+
+def another_number(right: float, random: Random) -> str:
+    """A result that is off by a fifth to the double, and never the same."""
+    wrong = right * random.choice((0.5, 0.8, 1.25, 2))
+    wrong = float(round(wrong)) if right == int(right) else round(wrong, 2)
+    return f"{wrong if wrong != right else right + 1:.10g}"
 
 
 @corruption(prompts.JUDGE)

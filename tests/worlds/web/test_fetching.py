@@ -178,6 +178,13 @@ def test_a_web_is_the_same_in_another_process_and_has_a_server_of_its_own(web: L
         assert str(web.server.address[1]) not in repr(web.search("museums")) + repr(web.scrape(url))
 
 
+def test_a_slow_page_can_be_given_up_early_and_no_other_is() -> None:
+    slow, sound = (next(one for one in SITE.resources.values() if one.fault == fault) for fault in ("slow", None))
+    with pickle.loads(pickle.dumps(LocalWeb(SITE, Limits(seconds=20), waits=0.05))) as web:
+        assert "within 0.05 seconds" in web.scrape(slow.url).error
+        assert web.limits.seconds == 20 and not web.scrape(sound.url).error
+
+
 def test_closing_does_not_wait_for_slow_pages() -> None:
     slow = next(one for one in SITE.resources.values() if one.fault == "slow")
     web = LocalWeb(SITE, Limits(seconds=20), slow=20)

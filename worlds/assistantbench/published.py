@@ -1,0 +1,49 @@
+"""What six published systems answered to the 33 dev questions, scored anew by the scorer here."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING
+
+from lab.machine.faults import MissingData
+from lab.machine.paths import official_data
+from worlds.assistantbench import official
+from worlds.assistantbench.scorer import scores
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PREDICTIONS, SCORES = "dev33_reference_predictions.jsonl", "dev33_reference_scores.csv"
+OF_FILE = {"accuracy": "accuracy", "precision": "precision", "exact match": "exact_match", "answer rate": "answer_rate"}
+
+
+def present() -> bool:
+    """Whether the predictions are at hand."""
+    return (official_data() / official.NAME / PREDICTIONS).exists()
+
+
+def recomputed() -> pd.DataFrame:
+    """Six systems' published scores on the 33 dev questions, beside those of the scorer here from their predictions.
+
+    apart: the largest difference of the four metrics, in points. Raises MissingData without the official data.
+    """
+    import pandas as pd
+
+    folder = official_data() / official.NAME
+    if not present():
+        raise MissingData(f"The published predictions are not at {folder}; set LAB_DATA to the official data")
+    gold = {one.task.id: one.answer or "" for one in official.questions(folder, "dev")}
+    said: dict[str, dict[str, str]] = {}
+    for line in (folder / PREDICTIONS).read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        said.setdefault(row["system"], {})[row["id"]] = str(row["prediction"])
+    lines = []
+    with (folder / SCORES).open(encoding="utf-8", newline="") as file:
+        for stated in csv.DictReader(file):
+            found = scores(said[stated["system"]], gold)
+            ours = {name: 100 * getattr(found, key) for name, key in OF_FILE.items()}
+            apart = max(abs(ours[name] - float(stated[key])) for name, key in OF_FILE.items())
+            published = {f"{name}, published": float(stated[key]) for name, key in OF_FILE.items()}
+            lines.append({"system": stated["system"], "n": found.tasks} | published | ours | {"apart": apart})
+    return pd.DataFrame(lines).assign(evidence="published")
