@@ -5,7 +5,7 @@ Agents know worlds by this protocol alone, so that every agent plays every world
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -45,40 +45,55 @@ class Environment(Protocol):
         """What can be seen now without acting, "" for nothing; shown beside the history, and not kept in it."""
         ...
 
+    def valid_actions(self) -> Sequence[str]:
+        """What can be done now, as actions are written; some of it where that has no end, () where none is listed."""
+        ...
+
     def result(self) -> dict[str, Any]:
         """What the episode came to so far: `score` in [0, 1] and what else the benchmark reports; JSON."""
         ...
+
+
+def nothing_refused(step: Step) -> bool:
+    """For worlds whose steps do not tell that they turned an action down."""
+    return False
 
 
 @dataclass
 class InWorld:
     """Any world as it is: its actions are those of `World.step`, its score is the world's own.
 
-    tools: the actions in words. refused: whether a step of the world turned an action down.
+    tools: the actions in words. refused: whether a step of the world turned an action down. listed: show the valid
+    actions before each turn, where the world lists them in its steps.
     """
 
     world: World
     task: Task
     name: str
     tools: str
-    refused: Callable[[Step], bool] = lambda step: False
-    score: float = 0.0
+    refused: Callable[[Step], bool] = nothing_refused
+    listed: bool = False
+    last: Step = Step("")
 
     def begin(self) -> str:
-        """The goal and the world's first words."""
-        self.score = 0.0
-        return f"Task: {self.task.goal}\n\n{self.world.reset(self.task).text}"
+        """The world's first words, behind the goal unless they have it."""
+        self.last = self.world.reset(self.task)
+        goal, first = self.task.goal, self.last.text
+        return first if goal in first else f"Task: {goal}\n\n{first}"
 
     def act(self, action: str) -> Observation:
         """A step of the world."""
-        step = self.world.step(action)
-        self.score = step.score
-        return Observation(step.text, step.done, not self.refused(step))
+        self.last = self.world.step(action)
+        return Observation(self.last.text, self.last.done, not self.refused(self.last))
 
     def view(self) -> str:
-        """Nothing but what the actions show."""
-        return ""
+        """Nothing but what the actions show, or the valid ones."""
+        return f"Valid actions: {'; '.join(self.last.actions)}" if self.listed and self.last.actions else ""
+
+    def valid_actions(self) -> Sequence[str]:
+        """Those that the last step listed."""
+        return self.last.actions
 
     def result(self) -> dict[str, Any]:
         """The score after the last step."""
-        return {"score": self.score}
+        return {"score": self.last.score}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,7 +17,7 @@ from agents.play import Settings
 from agents.react import react
 from agents.reflexion import reflexion
 from agents.search import interleave, retrieve_once
-from agents.stand_in import knowing
+from agents.stand_in import Expert, along, knowing
 from agents.tdp import tdp
 from lab.models.backbone import Ledger
 from lab.models.engines import ORACLE, parse
@@ -88,6 +89,10 @@ class Acting(Playable):
         """Actions in the environment that solve the task, for the engine `oracle` alone. Raises NoSolution."""
         raise NoSolution(f"{type(self).__name__} says no way to solve {task}: define `solution`, or use another engine")
 
+    def expert(self, task: str) -> Expert:
+        """Who knows the next action, for the engine `oracle` alone; by default it keeps to the solution."""
+        return along(self.solution(task))
+
     def operators(self) -> tuple[str, ...]:
         operators = AGENTS[self.agent].operators
         judges = self.settings.success == "model"  # else the environment's score says what a judge would
@@ -98,9 +103,10 @@ class Acting(Playable):
     ) -> tuple[History, dict[str, Any]]:
         """One episode of a resolved experiment, and what it came to. watch: see `agents.play`."""
         known = any(part.name == ORACLE for part in parse(self.engine).parts)
-        path = self.solution(task) if known else ()  # before the episode begins, in the world that both may share
+        # Before the episode begins, in the world that both may share.
+        expert = self.expert(task) if known else None
         environment = self.environment(task)
-        with knowing(environment.name, path):
+        with knowing(environment, expert) if expert else nullcontext():
             history = AGENTS[self.agent].loop(environment, ledger, self.settings, watch)
         return history, environment.result()
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 from agents import noise, rules  # noqa: F401  (registers what answers offline)
 from agents.direct import direct
 from agents.prompts import DIRECT
+from agents.worlds.assistantbench import FORM
 from lab.models.backbone import Ledger
 from lab.models.engines import parse
 from lab.models.usage import cost_of
@@ -20,8 +21,6 @@ from worlds.assistantbench.scorer import Unscorable, question_scorer
 from worlds.base import task_of
 from worlds.web.local import LocalWeb
 from worlds.web.site import FAULTY
-
-FORM = "with the bare name or number; with a JSON array of several names; with JSON objects where they are asked for"
 
 
 @dataclass(frozen=True, kw_only=True)

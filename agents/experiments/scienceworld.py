@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
-from threading import local
+from functools import cache, partial
 from typing import ClassVar, Self
 
+from agents.experiments.worlds import of_thread
 from lab.models.engines import ORACLE
 from lab.runs.experiment import BadSetting, Experiment, spread
 from worlds.scienceworld import ScienceTask, ScienceWorld, load
@@ -72,11 +72,6 @@ def _named(data: str, simplification: str, task: str) -> ScienceTask:
     return _world(data, simplification).task(task)
 
 
-_of_thread = local()
-
-
 def _world(data: str, simplification: str) -> ScienceWorld:
-    worlds: dict[tuple[str, str], ScienceWorld] = _of_thread.__dict__.setdefault("worlds", {})
-    if (data, simplification) not in worlds:
-        worlds[data, simplification] = load(data, simplification=simplification, list_actions=False)
-    return worlds[data, simplification]
+    load_it = partial(load, data, simplification=simplification, list_actions=False)
+    return of_thread(("scienceworld", data, simplification), load_it)

@@ -67,6 +67,10 @@ class Asking:
         """Nothing: what searches show stands in the history."""
         return ""
 
+    def valid_actions(self) -> list[str]:
+        """A search for the question, and for each title that was shown."""
+        return [f"search[{words}]" for words in dict.fromkeys([self.task.goal, *(one.title for one in self._shown)])]
+
     def result(self) -> dict[str, Any]:
         """Exact match as the score, the answer, EM and F1, and the share of gold paragraphs shown, None if unknown."""
         gold = self.world.hidden(self.task).gold

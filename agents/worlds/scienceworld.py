@@ -49,6 +49,10 @@ class Visiting:
         room, inventory = self.world.looks()
         return f"You see now: {room}\n{inventory}"
 
+    def valid_actions(self) -> tuple[str, ...]:
+        """The simulator's list, which takes it some 30 ms."""
+        return self.world.valid_actions()
+
     def result(self) -> dict[str, Any]:
         """The last score; of a task that failed, the one before (SwiftSage's rule)."""
         return {"score": protocol_score(self._native), "type": self.task.name}

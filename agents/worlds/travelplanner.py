@@ -57,6 +57,10 @@ class Planning:
         """Nothing: what was searched stands in the history."""
         return ""
 
+    def valid_actions(self) -> tuple[str, ...]:
+        """None: the listings have too many to name."""
+        return ()
+
     def result(self) -> dict[str, Any]:
         """Whether the plan passes, and the plan as it was handed in, JSON text; "" where none was."""
         return {"score": self._score, "plan": self._plan}

@@ -22,6 +22,9 @@ class Answer:
     text: str = ""
 
 
+UNKEPT = "malformed, in words that are not kept"
+
+
 class Backbone(Protocol):
     """Answers prompts. sample: which of several independent answers to the same question is wanted, from 0."""
 
@@ -51,8 +54,9 @@ class Ledger:
         try:
             answer = self.backbone.ask(prompt, sample=sample, **fields)
         except MalformedAnswer as error:
-            # A replay has to fail where the model failed, and in the same words.
-            self._book(prompt, error.call, error.request, str(error), **({"said": error.text} if error.text else {}))
+            # A replay has to fail where the model failed, and in the same words where these may be kept.
+            said = {"said": error.text} if error.text and not prompt.unkept else {}
+            self._book(prompt, error.call, error.request, UNKEPT if prompt.unkept else str(error), **said)
             raise
         except Exception as error:
             if isinstance(call := getattr(error, "call", None), Call):
@@ -62,7 +66,7 @@ class Ledger:
         if self.record and not answer.request:
             request = self.backbone.request(prompt, sample=sample, **fields)
             answer = replace(answer, request=request, text=answer.value.model_dump_json())
-        self._book(prompt, answer.call, answer.request, answer.text)
+        self._book(prompt, answer.call, answer.request, _kept(prompt, answer))
         return answer
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
@@ -76,6 +80,12 @@ class Ledger:
             counts: dict[str, float] = {"tokens_in": call.tokens_in, "tokens_out": call.tokens_out}
             counts |= {"seconds": call.took} if call.took else {}  # rules take none that would be told
             self.recorded.append(about | {"path": call.path, "text": text} | said | counts)
+
+
+def _kept(prompt: Prompt, answer: Answer) -> str:
+    """The answer's JSON as it may be kept."""
+    blank = dict.fromkeys(prompt.unkept, "")
+    return answer.value.model_copy(update=blank).model_dump_json() if blank else answer.text
 
 
 def request_of(

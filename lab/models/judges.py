@@ -3,6 +3,8 @@
 `data/published/judge_errors.csv` has 20 judges on 734 steps of a search agent that people labelled as right, neutral or
 wrong. The rates are computed from the labels that the benchmark publishes, which `LAB_DATA/agentprocessbench` holds; a
 test computes them anew. Steps of one agent on one benchmark: a rate is a preset, not a judge's property everywhere.
+A judge's neutral verdict counts as neither error here; where what is not certified is rejected, false rejection is 5 to
+60 % and not 0.4 to 7 (notebook 1_sdp/validate_audit).
 Source: AgentProcessBench, arXiv 2603.14465, HotpotQA slice.
 """
 

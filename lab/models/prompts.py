@@ -57,7 +57,8 @@ class Prompt:
     that exceeds an engine's `context` (lab/models/context.py). The template must show that something was left out.
     retry_temperatures: of the samples after the first, where the engine's own is lower; the last one holds from there
     on. Empty: the engine's for all. stop: texts at which an answer in free text ends; neither they nor what follows are
-    part of it.
+    part of it. unkept: texts of the answer that runs and recordings leave empty, where they may quote data that nobody
+    may pass on; of an answer that cannot be read, nothing is kept then.
     """
 
     name: str
@@ -71,6 +72,14 @@ class Prompt:
     shorten: Shorten | None = field(default=None, compare=False)  # not compared: it changes no prompt that fits
     retry_temperatures: tuple[float, ...] = ()
     stop: tuple[str, ...] = ()
+    unkept: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for an unkept text that the answer does not have: under a wrong name it would be kept."""
+        if unknown := set(self.unkept) - self.answer.model_fields.keys():
+            raise ValueError(
+                f"Prompt {self.name}: unkept={sorted(unknown)}; the answer has {[*self.answer.model_fields]}"
+            )
 
     def fill(self, **values: Any) -> Fields:
         """The typed fields. Raises WrongFields, naming each field that does not fit."""

@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from random import Random
-from typing import Any, TypeVar
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
 
 from lab.models.backbone import Answer, request_of
 from lab.models.cache import key_of
 from lab.models.engines import ORACLE, Engine
-from lab.models.noise import Corruption, certifies, corrupted, within_schema
+from lab.models.noise import Corruption, certifies, corrupted, corruption_of, within_schema
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from lab.models.usage import Call
 
@@ -44,13 +45,26 @@ def rule_of(prompt: Prompt) -> Rule | None:
     return _rules.get(prompt.name)
 
 
-_of_episode: ContextVar[Mapping[str, Rule]] = ContextVar("_of_episode")
+NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+class Known(NamedTuple):
+    """What rules answer with, and how that goes wrong where no noise is registered; by prompt name."""
+
+    answers: Mapping[str, Rule] = NONE
+    errors: Mapping[str, Corruption] = NONE
+
+
+_of_episode: ContextVar[Known] = ContextVar("_of_episode")
 
 
 @contextmanager
-def oracle(known: Mapping[str, Rule]) -> Iterator[None]:
-    """Within, these functions answer for the engine `oracle`, by prompt name; they know how the episode is solved."""
-    token = _of_episode.set(known)
+def oracle(known: Mapping[str, Rule], errors: Mapping[str, Corruption] = NONE) -> Iterator[None]:
+    """Within, these functions answer for the engine `oracle`, by prompt name; they know how the episode is solved.
+
+    errors: the noise of prompts for which none is registered, where it takes knowledge of the episode as well.
+    """
+    token = _of_episode.set(Known(known, errors))
     try:
         yield
     finally:
@@ -78,8 +92,7 @@ class Rules:
         Raises OutsideSchema if the corruption makes what no model could answer.
         """
         filled = prompt.fill(**fields)
-        known = _of_episode.get({}) if self.engine.name == ORACLE else _rules
-        value, path = _answer(prompt, filled, known), "rules"
+        value, path = _answer(prompt, filled, self._known.answers), "rules"
         if self._errs:
             value, path = self._noisy(prompt, filled, value, sample)
         return Answer(value, Call(prompt.operator, prompt.name, path))
@@ -89,12 +102,17 @@ class Rules:
         filled = prompt.fill(**fields)
         return key_of(request_of(prompt.narrowed(filled), prompt.render(filled), self.engine, "rules", sample))
 
+    @property
+    def _known(self) -> Known:
+        return _of_episode.get(Known()) if self.engine.name == ORACLE else Known(_rules)
+
     def _noisy(self, prompt: Prompt, fields: Fields, value: AnswerModel, sample: int) -> tuple[AnswerModel, str]:
         random = Random(key_of([self._seed, prompt.name, fields.model_dump(mode="json"), sample]))
         # Drawn before anything else, and whatever the rate is: only so are corrupted answers nested across rates.
         if random.random() < self.engine.kept(certifies(prompt, value)):
             return value, "rules"
-        wrong = self._corruptions.get(prompt.name, partial(corrupted, prompt))(fields, value, random)
+        noise = self._corruptions.get(prompt.name) or corruption_of(prompt) or self._known.errors.get(prompt.name)
+        wrong = (noise or partial(corrupted, prompt))(fields, value, random)
         # Where the schema leaves one answer only, a model has to give it as well.
         return (value, "rules") if wrong == value else (within_schema(prompt, fields, wrong), "corrupted")
 

@@ -7,7 +7,8 @@ several times, its samples are resampled together. Where many pairs are tested, 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -126,29 +127,84 @@ def cluster_bootstrap(
     seed: int = 0,
     level: float = 0.95,
     resamples: int = RESAMPLES,
+    among: Sequence[bool] | np.ndarray | None = None,
 ) -> Interval:
     """The mean of `values`, shape (n,), with a percentile bootstrap interval that resamples whole clusters.
 
     clusters: shape (n,), what each value belongs to, such as its task: samples of one task are no independent tasks.
-    Raises ValueError if the two differ in length, or if `values` is empty or holds a NaN.
+    among: shape (n,), the values that the mean is of, all by default; the clusters of the others are still drawn from.
+    Raises ValueError if they differ in length, or if `values` is empty or holds a NaN, or none is counted.
     Source: Field and Welsh 2007, Bootstrapping clustered data.
     """
+    return _percentiles(*_resampled(values, clusters, among, seed, resamples), level)
+
+
+def cluster_contrast(
+    values: Sequence[float] | np.ndarray,
+    clusters: Sequence[object],
+    first: Sequence[bool] | np.ndarray,
+    second: Sequence[bool] | np.ndarray,
+    seed: int = 0,
+    level: float = 0.95,
+    resamples: int = RESAMPLES,
+) -> Interval:
+    """The mean of `values` among the first less that among the second, both from the same resamples of clusters.
+
+    first, second: shape (n,). Otherwise as `cluster_bootstrap`.
+    """
+    # One seed draws the same clusters for both, so that what a cluster's values share is not counted twice.
+    (one, ones), (other, others) = (_resampled(values, clusters, among, seed, resamples) for among in (first, second))
+    return _percentiles(one - other, ones - others, level)
+
+
+def _resampled(
+    values: Sequence[float] | np.ndarray,
+    clusters: Sequence[object],
+    among: Sequence[bool] | np.ndarray | None,
+    seed: int,
+    resamples: int,
+) -> tuple[float, np.ndarray]:
+    """The mean, and that of each resample of clusters, shape (resamples,); NaN where none of the counted was drawn."""
     import numpy as np
 
     data = np.asarray(values, dtype=float)
+    counted = np.ones(data.shape, bool) if among is None else np.asarray(among, bool)
     if data.ndim != 1 or not data.size or np.isnan(data).any() or len(clusters) != data.size:
         raise ValueError(f"{data.size} values, {len(clusters)} clusters: give each value its cluster, and no NaN")
+    if counted.shape != data.shape or not counted.any():
+        raise ValueError(f"{counted.sum()} of {data.size} values are to be counted: count at least one of them")
     places = {name: place for place, name in enumerate(dict.fromkeys(clusters))}
     member = np.array([places[name] for name in clusters])
-    sums, sizes = np.bincount(member, data), np.bincount(member)
-    random, means = np.random.default_rng(seed), np.empty(resamples)
-    batch = max(1, DRAWN_AT_ONCE // len(places))
+    sums, sizes = np.bincount(member, data * counted), np.bincount(member, counted)
+    with np.errstate(invalid="ignore"):
+        means = [drawn @ sums / (drawn @ sizes) for drawn in _draws(len(places), seed, resamples)]
+    return float(data[counted].mean()), np.concatenate(means)
+
+
+def _draws(clusters: int, seed: int, resamples: int) -> Iterator[np.ndarray]:
+    """How often each cluster is drawn in each resample, as many resamples at a time as memory allows."""
+    import numpy as np
+
+    batch = max(1, DRAWN_AT_ONCE // clusters)
+    if resamples <= batch:
+        yield _drawn(clusters, seed, resamples)
+        return
+    random = np.random.default_rng(seed)
     for start in range(0, resamples, batch):
-        count = min(batch, resamples - start)
-        drawn = random.multinomial(len(places), np.full(len(places), 1 / len(places)), size=count)
-        means[start : start + count] = drawn @ sums / (drawn @ sizes)
-    value = float(data.mean())
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+        yield random.multinomial(clusters, np.full(clusters, 1 / clusters), size=min(batch, resamples - start))
+
+
+@lru_cache(maxsize=4)  # drawing takes longer than all else, and many numbers are often of the same clusters
+def _drawn(clusters: int, seed: int, resamples: int) -> np.ndarray:
+    import numpy as np
+
+    return np.random.default_rng(seed).multinomial(clusters, np.full(clusters, 1 / clusters), size=resamples)
+
+
+def _percentiles(value: float, means: np.ndarray, level: float) -> Interval:
+    import numpy as np
+
+    low, high = np.nanquantile(means, [(1 - level) / 2, (1 + level) / 2])
     return Interval(value, min(float(low), value), max(float(high), value))
 
 

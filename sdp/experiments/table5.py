@@ -5,23 +5,19 @@ All methods answer the same questions, so that one run holds a whole comparison.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from agents.experiments import acting_multihop as acting
 from agents.experiments import multihop as one_call
 from agents.experiments.acting import AGENTS as ACTING_AGENTS
-from lab.models.backbone import Ledger
 from lab.models.engines import parse
 from lab.results import tables
-from lab.results.outcomes import Judged, Score
-from lab.results.statistics import compare, holm, smallest_difference
-from lab.results.verdicts import FEWEST, direction_verdict
-from lab.runs import collecting, experiment, recordings
-from lab.runs.experiment import BadSetting, Experiment
-from lab.runs.run import Episode
-from lab.viewer.timeline import Exchange, Timeline
+from lab.results.statistics import compare, holm
+from lab.runs import collecting, contest, recordings
+from lab.runs.contest import Contest, Entry, entry, smallest
+from lab.runs.experiment import BadSetting
 from sdp.anatomy import evidence_never_shown
 from sdp.experiments import multihop
 from sdp.placebo import rejected
@@ -33,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SILVER = EVIDENCE[2]  # matched to questions by statistics, and not by annotators
-SDP, PLACEBO = "SDP", "SDP's placebo"
+SDP, PLACEBO, DIRECT = "SDP", "SDP's placebo", "direct, all paragraphs"
 DATASETS = {"HotpotQA": multihop.HotpotQA, "MuSiQue": multihop.MuSiQue}
 ACTING = {"HotpotQA": acting.HotpotQA, "MuSiQue": acting.MuSiQue}
 ONE_CALL = {"HotpotQA": one_call.HotpotQA, "MuSiQue": one_call.MuSiQue}
@@ -47,7 +43,7 @@ VARIANTS: dict[str, Callable[[multihop.Setup, float], multihop.Setup]] = {
 }
 AGENTS: dict[str, dict[str, Any]] = {
     "direct, closed book": {"agent": "direct", "evidence": "none"},
-    "direct, all paragraphs": {"agent": "direct", "evidence": "shown"},
+    DIRECT: {"agent": "direct", "evidence": "shown"},
     "direct, gold paragraphs (privileged)": {"agent": "direct", "evidence": "gold"},
     "chain of thought, all paragraphs": {"agent": "chain of thought", "evidence": "shown"},
 }
@@ -62,7 +58,7 @@ CORPORA = {"HotpotQA": "12,479", "MuSiQue": "10,024"}  # paragraphs of the offic
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setup(Experiment):
+class Setup(Contest):
     """Some methods on some questions of each dataset. methods: of OFFERED. rejects: the share of attempts that the
     placebo rejects.
 
@@ -80,10 +76,6 @@ class Setup(Experiment):
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "sdp")
     selection: ClassVar[tuple[str, ...]] = ("data", "limit", "setting", "split", "datasets", "methods")
     metric: ClassVar[str] = "exact match"
-
-    def operators(self) -> tuple[str, ...]:
-        each = (self.part(dataset, name).operators() for dataset in self.datasets for name in self.methods)
-        return tuple(dict.fromkeys(operator for operators in each for operator in operators))
 
     def decided(self) -> Setup:
         """With `data` and `split` decided. Raises BadSetting where there is nothing to play."""
@@ -109,81 +101,20 @@ class Setup(Experiment):
             return ONE_CALL[dataset](**shared, **AGENTS[name])
         return VARIANTS[name](DATASETS[dataset](**shared), self.rejects)
 
-    def tasks(self) -> list[str]:
-        """A method beside the others on each question, so that a stopped run has some of all."""
-        return [
-            f"{dataset}/{name}/{question}"
-            for dataset in self.datasets
-            for question in self.part(dataset, self.methods[0]).tasks()
-            for name in self.methods
-        ]
-
-    def group(self, task: str) -> str:
-        """A question: only those that every method has answered are compared."""
-        dataset, _, question = split(task)
-        return f"{dataset}/{question}"
-
-    def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
-        dataset, name, question = split(task)
-        return self.part(dataset, name).play(question, ledger)
-
-    def judged(self, episode: Episode) -> Judged:
-        """Exact match."""
-        return self._of(episode).judged(episode)
-
-    def scores(self, episodes: Mapping[str, Episode]) -> list[Score]:
-        """By dataset and method, so that methods stand beside each other on the same questions."""
-        return [
-            score._replace(of=split(score.of)[2], part=score.of.rpartition("/")[0], episodes=(score.of,))
-            for score in super().scores(episodes)
-        ]
-
-    def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
-        """As the method's own experiment shows it."""
-        shown = self._of(episode).timeline(replace(episode, task=split(episode.task)[2]), exchanges)
-        return replace(shown, title=episode.task)
-
-    def _of(self, episode: Episode) -> Any:
-        dataset, name, _ = split(episode.task)
-        return self.part(dataset, name)
-
 
 @dataclass(frozen=True)
-class Results(experiment.Results[Setup]):
-    """The episodes of a run, by dataset and method."""
-
-    def of(self, dataset: str, name: str) -> dict[str, Episode]:
-        """Question id -> episode, of those that count."""
-        found = ((split(task), episode) for task, episode in self.episodes.items())
-        return {question: episode for (one, other, question), episode in found if (one, other) == (dataset, name)}
-
-    def values(self, dataset: str, name: str, what: str = "em") -> dict[str, float]:
-        """Question id -> "em", "f1", "calls", "steps" and so on; 0 where the episode failed."""
-        return {
-            question: 0.0 if episode.failed else float(episode.result[what])
-            for question, episode in self.of(dataset, name).items()
-        }
+class Results(contest.Results[Setup]):
+    """The episodes of a run, by dataset and method; what a method came to is "em", "f1", "calls" and so on."""
 
     def trajectories(self, name: str) -> list[Trajectory]:
         """Of a variant of SDP, on all datasets; those that failed have none."""
         played = (episode for dataset in self.setup.datasets for episode in self.of(dataset, name).values())
         return [Trajectory.from_json(one.result["trajectory"]) for one in played if not one.failed]
 
-    @property
-    def parts(self) -> Iterator[tuple[str, str]]:
-        """Datasets with methods, in order."""
-        return ((dataset, name) for dataset in self.setup.datasets for name in self.setup.methods)
-
 
 def methods_for(engine: str) -> tuple[str, ...]:
     """All methods where rules answer, else those that the protocol of recordings names."""
     return METHODS if parse(engine).by_rules else RECORDED
-
-
-def split(task: str) -> tuple[str, str, str]:
-    """Dataset, method and question id of a task."""
-    dataset, name, question = task.split("/", 2)
-    return dataset, name, question
 
 
 def collect(setup: Setup, workers: int = 0, cluster: str = "", **options: Any) -> Results:
@@ -205,7 +136,7 @@ def frame(results: Results) -> pd.DataFrame:
 
 
 def _rows(results: Results, dataset: str, name: str) -> Iterator[tables.Row]:
-    of = [f"{dataset}/{name}/{question}" for question in results.of(dataset, name)]
+    of = [str(Entry(dataset, name, question)) for question in results.of(dataset, name)]
     about = (results.evidence, f"this run, {corpus(results.setup, dataset)}")
     em, f1 = (list(results.values(dataset, name, what).values()) for what in ("em", "f1"))
     outcomes = results.outcomes(of)
@@ -232,33 +163,33 @@ def with_published(measured: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([tables.published("Table 5 multi-hop QA", "sdp"), measured, known], ignore_index=True)
 
 
-def comparisons(results: Results, against: str = SDP) -> pd.DataFrame:
-    """Each method less SDP on the same questions, exact match in points: exact McNemar, Holm within each dataset.
+def comparisons(results: Results) -> pd.DataFrame:
+    """`lab.runs.contest.comparisons` with SDP by exact match; the paper claims that SDP is better than all but the
+    privileged one.
+    """
+    return contest.comparisons(results, SDP, [name for name in AGENTS if "privileged" in name])
 
-    smallest: the difference in points that would have been shown: by the spread of these differences, and by the fewest
-    questions that McNemar's test needs to differ. verdict: of a real model; the paper's
-    claim is that SDP is better than all but the privileged one.
+
+def primary(runs: Sequence[Results]) -> pd.DataFrame:
+    """The protocol's comparison in each run: SDP's exact match less that of direct answers from the same paragraphs, in
+    points; p is exact McNemar's, Holm's over the rows of a backbone. Runs without both methods are left out.
     """
     import pandas as pd
 
     lines: list[dict[str, Any]] = []
-    for dataset in results.setup.datasets:
-        base = results.values(dataset, against)
-        others = [name for name in results.setup.methods if name != against]
-        found = {name: compare(results.values(dataset, name), base) for name in others}
-        adjusted = holm([c.p for c in found.values()])
-        for (name, c), p in zip(found.items(), adjusted, strict=True):
+    for run in (run for run in runs if {SDP, DIRECT} <= {*run.setup.methods}):
+        for dataset in run.setup.datasets:
+            c = compare(run.scores(dataset, SDP), run.scores(dataset, DIRECT))
             difference, low, high = (100 * end for end in c.difference)
-            claimed = results.by_a_model and "privileged" not in name
             lines.append(
-                {"dataset": dataset, "method": name, "n": c.n, f"less {against}": difference, "low": low, "high": high,
-                 "gained": c.wins, "lost": c.losses, "p (McNemar)": c.mcnemar, "p (Holm)": p,
-                 "smallest": 100 * max(smallest_difference(c.difference), FEWEST / c.n),
-                 "calls": mean(results, dataset, name, "calls"),
-                 "tokens in": mean(results, dataset, name, "tokens_in"),
-                 "verdict": str(direction_verdict(c, -1, p)) if claimed else ""}
+                {"backbone": run.backbone, "dataset": dataset, "n": c.n, SDP: 100 * c.mean_a, DIRECT: 100 * c.mean_b,
+                 "difference": difference, "low": low, "high": high, "gained": c.wins, "lost": c.losses,
+                 "smallest": smallest(c), "p": c.p, "evidence": run.evidence}
             )  # fmt: skip
-    return pd.DataFrame(lines).assign(evidence=results.evidence, backbone=results.backbone)
+    found = pd.DataFrame(lines)
+    if len(found):
+        found["p (Holm)"] = found.groupby("backbone")["p"].transform(holm)
+    return found
 
 
 def anatomy(results: Results) -> pd.DataFrame:
@@ -277,7 +208,7 @@ def anatomy(results: Results) -> pd.DataFrame:
         scores, shown = ({question: one[what] for question, one in kept.items()} for what in ("em", "gold_seen"))
         (lost,) = evidence_never_shown(scores, shown).to_dict("records")
         lines.append(
-            {"dataset": dataset, "method": name, "n": len(played), "calls": mean(results, dataset, name, "calls"),
+            {"dataset": dataset, "method": name, "n": len(played), "calls": results.mean(dataset, name, "calls"),
              "attempts": len(attempts) / len(played),
              "rejected, %": 100 * sum(attempt["k"] == 0 for attempt in attempts) / max(len(attempts), 1),
              "replans": sum(one["replans"] for one in played), "forced": sum(one["forced"] for one in played),
@@ -290,18 +221,12 @@ def anatomy(results: Results) -> pd.DataFrame:
 
 def costs(results: Results) -> pd.DataFrame:
     """Calls, tokens and seconds by dataset, method and operator."""
-    return collecting.costs(results, lambda task: dict(zip(("dataset", "method"), split(task), strict=False)))
+    return collecting.costs(results, lambda task: {"dataset": entry(task).dataset, "method": entry(task).method})
 
 
 def record(results: Results) -> None:
     """Save the run as a recording, if `python -m lab record` runs the notebook."""
     collecting.record(results, frame(results), costs(results))
-
-
-def mean(results: Results, dataset: str, name: str, what: str = "em") -> float:
-    """The mean over a method's questions of what `Results.values` gives; NaN of none."""
-    values = results.values(dataset, name, what).values()
-    return sum(values) / len(values) if values else float("nan")
 
 
 def between(first: Results, second: Results, name: str = SDP) -> pd.DataFrame:
@@ -310,7 +235,7 @@ def between(first: Results, second: Results, name: str = SDP) -> pd.DataFrame:
 
     lines: list[dict[str, Any]] = []
     for dataset in first.setup.datasets:
-        of = [run.values(dataset, name) for run in (first, second)]
+        of = [run.scores(dataset, name) for run in (first, second)]
         shared = of[0].keys() & of[1].keys()  # the open setting also has questions that come without paragraphs
         one, other = ({question: values[question] for question in sorted(shared)} for values in of)
         c = compare(one, other)

@@ -10,8 +10,6 @@ import pytest
 import chat_server as chat
 from agents.experiments.acting_scienceworld import Setup
 from agents.play import Settings
-from agents.prompts import ActFields, Past
-from agents.stand_in import next_of
 from chat_server import ChatServer
 from lab.models.backbone import Ledger
 from lab.models.connect import connected
@@ -56,11 +54,3 @@ def test_a_model_that_talks_nonsense_ends_by_its_caps(server: ChatServer) -> Non
     server.behave(lambda request: chat.says(texts[request.number % 3]))
     result = played(replace(SHORT, engine="small?patience=5", settings=Settings(steps=4)))
     assert (result["end"], result["steps"], result["malformed"], result["invalid"]) == ("out of steps", 4, 2, 2)
-
-
-def test_the_stand_in_goes_on_where_it_was_and_begins_again_at_the_end() -> None:
-    def asked(*done: str) -> str:
-        turns = [Past(action=action, observation="") for action in done]
-        return next_of(["a", "b"], ActFields(tools="", task="", turns=turns)).action
-
-    assert [asked(), asked("x"), asked("a"), asked("a", "x"), asked("a", "b"), asked("a", "b", "a")] == [*"aabbab"]

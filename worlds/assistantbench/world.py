@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 from worlds.assistantbench.questions import Question, WebTask
 from worlds.assistantbench.scorer import Unscorable, question_scorer
-from worlds.base import EpisodeOver, ListingWorld, Step
+from worlds.base import EpisodeOver, Step
+from worlds.questions import QuestionWorld
 from worlds.web.protocol import Hit, Page, Web
 
 ACTION = re.compile(r"\s*(search|scrape|answer)\b[:\s]*(.*?)\s*", re.IGNORECASE | re.DOTALL)
@@ -19,7 +20,7 @@ OFFER = (
 )
 
 
-class AssistantBench(ListingWorld):
+class AssistantBench(QuestionWorld[WebTask, Question]):
     """`search QUERY` lists pages, `scrape URL` shows one, `answer TEXT` ends the episode.
 
     What comes from the web is quoted, a "> " before each line, so that nothing that a page says can be taken for the
@@ -30,38 +31,17 @@ class AssistantBench(ListingWorld):
     are not known).
     """
 
-    goes_on = False
-
     def __init__(
         self, questions: Mapping[str, Sequence[Question]], web: Web, data: str = "made", list_actions: bool = True
     ) -> None:
         """questions: by split. web: what is searched; closed by `close`."""
-        self._questions = questions
-        self._by_id = {question.task.id: question for some in questions.values() for question in some}
-        self.splits, self.data, self.list_actions = tuple(questions), data, list_actions
+        super().__init__(questions, data, f"AssistantBench's {data} data")
+        self.list_actions = list_actions
         self.web = web
         self._now: Question | None = None
         self._over = False
         self.hits: dict[str, Hit] = {}  # of the episode, by address
         self.pages: dict[str, Page] = {}  # scraped in the episode, by the address asked for
-
-    def tasks(self, split: str) -> Sequence[WebTask]:
-        """The tasks of a split. Raises ValueError, naming the splits, for another word."""
-        if split not in self.splits:
-            raise ValueError(
-                f"AssistantBench's {self.data} data has no split {split!r}; choose one of {', '.join(self.splits)}"
-            )
-        return [question.task for question in self._questions[split]]
-
-    def hidden(self, task: WebTask) -> Question:
-        """A task with its answer and evidence: for scores, experts and tests, never for an agent.
-
-        Raises LookupError for a task of another world.
-        """
-        question = self._by_id.get(task.id)
-        if question is None or question.task != task:
-            raise LookupError(f"task {task.id!r} is not of this world ({self.data} data)")
-        return question
 
     def apart(self) -> AssistantBench:
         """Another world for an episode beside this one's, with the same questions and the same web."""
@@ -102,12 +82,6 @@ class AssistantBench(ListingWorld):
         """Forget the episode and close the web, which starts again if need be."""
         self._now = None
         self.web.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def _judge(self, question: Question, answer: str) -> Step:
         self._over = True

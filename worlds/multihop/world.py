@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
-from worlds.base import EpisodeOver, ListingWorld, Step
+from worlds.base import EpisodeOver, Step
 from worlds.multihop.metrics import judged, recall
 from worlds.multihop.questions import HopTask, Paragraph, Question
 from worlds.multihop.retriever import Retriever
+from worlds.questions import QuestionWorld
 
 SETTINGS = ("distractor", "open")
 ACTION = re.compile(r"\s*(search|answer)\b[:\s]*(.*?)\s*", re.IGNORECASE | re.DOTALL)
@@ -17,7 +18,7 @@ WRITTEN = re.compile(r"^\[(.+)\]\n(.+)$", re.MULTILINE)
 TOP = 5  # paragraphs that a search shows; the paper does not say how many
 
 
-class MultiHop(ListingWorld):
+class MultiHop(QuestionWorld[HopTask, Question]):
     """`search QUERY` shows paragraphs, `answer TEXT` ends the episode. Case does not matter in the verb.
 
     setting: "distractor", where the question comes with its ten or twenty paragraphs and nothing is searched, for
@@ -26,8 +27,6 @@ class MultiHop(ListingWorld):
     `paragraphs`, and after the answer alone `answer`, `em`, `f1` and `gold_seen`: the share of the gold paragraphs
     that were shown, None where they are not known.
     """
-
-    goes_on = False
 
     def __init__(
         self,
@@ -48,40 +47,14 @@ class MultiHop(ListingWorld):
         if setting == "open" and retriever is None:
             raise ValueError("the open setting searches a corpus; give its retriever (worlds.multihop.indexed)")
         fit = {name: [one for one in some if setting == "open" or one.paragraphs] for name, some in questions.items()}
-        self._questions = {split: found for split, found in fit.items() if found}
-        self._by_id = {question.task.id: question for some in self._questions.values() for question in some}
-        self.splits = tuple(self._questions)
-        self.setting, self.data, self.top, self.titles = setting, data, top, titles
+        known = {split: found for split, found in fit.items() if found}
+        super().__init__(known, data, f"the {setting} setting of {data} questions")
+        self.setting, self.top, self.titles = setting, top, titles
         self.list_actions, self.retriever = list_actions, retriever
         self._now: Question | None = None
         self._over = False
         self._seen: dict[Paragraph, None] = {}
         self.queries: tuple[str, ...] = ()  # the episode's searches
-
-    def tasks(self, split: str) -> Sequence[HopTask]:
-        """The tasks of a split. Raises ValueError, naming the splits that the setting has, for another word."""
-        if split not in self.splits:
-            raise ValueError(
-                f"the {self.setting} setting of {self.data} questions has no split {split!r}; choose one of "
-                f"{', '.join(self.splits)}"
-            )
-        return [question.task for question in self._questions[split]]
-
-    def hidden(self, task: HopTask) -> Question:
-        """A task with its answer and evidence: for scores, experts and tests, never for an agent.
-
-        Raises LookupError for a task of another world.
-        """
-        question = self._by_id.get(task.id)
-        if question is None or question.task != task:
-            raise LookupError(f"task {task.id!r} is not of this world ({self.data} data, {self.setting} setting)")
-        return question
-
-    def named(self, id: str) -> HopTask:
-        """The task of an id. Raises LookupError for one that is not of this world."""
-        if id not in self._by_id:
-            raise LookupError(f"task {id!r} is not of this world ({self.data} data, {self.setting} setting)")
-        return self._by_id[id].task
 
     def apart(self) -> MultiHop:
         """Another world for an episode beside this one's, with the same questions and the same search."""
@@ -128,12 +101,6 @@ class MultiHop(ListingWorld):
         self._now = None
         if self.retriever is not None:
             self.retriever.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def _search(self, query: str) -> Step:
         assert self.retriever is not None, "the open setting has one"

@@ -14,14 +14,14 @@ from typing import Any, Literal
 
 import pytest
 
-from asking import ASK, CHECK, SHELVES, Placing, place
+from asking import ASK, CHECK, SHELVES, BoxFields, Placing, place
 from lab.machine.paths import ROOT
 from lab.models import judges
 from lab.models.backbone import Backbone
 from lab.models.connect import connect
 from lab.models.noise import NoNoise, OutsideSchema
 from lab.models.prompts import Choice, Prompt, choice
-from lab.models.rules import NoRule, rule
+from lab.models.rules import NoRule, oracle, rule
 from lab.results.statistics import wilson
 
 BOXES = range(2000)
@@ -163,3 +163,16 @@ def test_the_stated_rates_of_judges_are_those_of_the_published_labels() -> None:
         labels = pairs["".join(c for c in judge.lower() if c.isalnum())]
         wrong, right = ([said for label, said in labels if label == which] for which in (-1, 1))
         assert errors == (wrong.count(1) / len(wrong), right.count(-1) / len(right))
+
+
+def test_an_oracles_errors_are_those_of_the_episode_where_no_noise_is_registered(prompt: Prompt) -> None:
+    def upside_down(fields: Any, answer: Any, random: Any) -> Any:
+        return answer.model_copy(update={"shelf": -1})
+
+    quiet = replace(prompt, name="tests.unnoisy")
+    names = [quiet.name, prompt.name]
+    with oracle(dict.fromkeys(names, place), dict.fromkeys(names, upside_down)):
+        assert connect("oracle@0").ask(quiet, box=1).value.shelf == -1
+        assert connect("oracle@0").ask(prompt, box=1).value.shelf not in (-1, place(BoxFields(box=1)).shelf)
+    with pytest.raises(NoRule, match="No oracle answers"):
+        connect("oracle").ask(quiet, box=1)

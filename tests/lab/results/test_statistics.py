@@ -13,6 +13,7 @@ from lab.results.statistics import (
     Interval,
     bootstrap_mean,
     cluster_bootstrap,
+    cluster_contrast,
     compare,
     decompose,
     holm,
@@ -184,6 +185,25 @@ def test_a_sample_that_repeats_makes_no_interval_narrower(values: list[float], t
 def test_a_value_without_its_cluster_is_refused() -> None:
     with pytest.raises(ValueError, match="2 values, 1 clusters"):
         cluster_bootstrap([1.0, 2.0], ["a"])
+
+
+def test_values_that_are_not_counted_leave_their_cluster_to_be_drawn() -> None:
+    values, tasks = [1.0, 0.0, 1.0, 1.0], ["a", "b", "c", "c"]
+    among = [True, True, False, False]
+    found = cluster_bootstrap(values, tasks, among=among)
+    assert found == (0.5, 0.0, 1.0)
+    # In one resample of 27 all three draws are c, and there is no mean; it takes no part.
+    with pytest.raises(ValueError, match="0 of 4 values are to be counted"):
+        cluster_bootstrap(values, tasks, among=[False] * 4)
+
+
+def test_a_contrast_resamples_both_groups_together() -> None:
+    random = np.random.default_rng(3)
+    level = random.normal(size=40).repeat(2)  # what a task's two values share, one in each group
+    first = np.tile([True, False], 40)
+    values = level + np.where(first, 1.0, 0.0)
+    value, low, high = cluster_contrast(values, [number // 2 for number in range(80)], first, ~first)
+    assert (value, low, high) == (pytest.approx(1), pytest.approx(1), pytest.approx(1))
 
 
 def test_noise_of_a_table_by_hand() -> None:

@@ -1,0 +1,164 @@
+"""AgentProcessBench's HotpotQA slice: steps of a search agent, what people said of each, and what judges said.
+
+250 trajectories, five samples of each of 50 questions, with 734 labelled steps. The slice has no licence: it is read
+through `LAB_DATA`, and nothing of its text may be kept. Labels, ids and counts may.
+Source: AgentProcessBench, arXiv 2603.14465.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lab.machine.faults import MissingData
+from lab.machine.paths import choose_data, official_data
+from lab.machine.reading import read_text
+from lab.models import judges
+
+NAME = "agentprocessbench"
+STEPS, JUDGED = "hotpotqa.jsonl.gz", "hotpotqa_judges.jsonl.gz"
+RIGHT, NEUTRAL, WRONG = 1, 0, -1  # what a label says of a step
+ANSWER = re.compile("<answer>(.*?)</answer>", re.DOTALL)
+
+
+class Page(NamedTuple):
+    """A paragraph that a search found."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A turn of the agent, and what came back.
+
+    number: of the turn in its trajectory. task: the question's id, which its five samples share. said: the agent's own
+    words. answer: the final one, None of a step that gives none. queries: what it searched for. pages: what that
+    found. reply: what came back in other words, such as an error. label: RIGHT, NEUTRAL or WRONG, by people.
+    """
+
+    trajectory: str
+    number: int
+    task: str
+    question: str
+    said: str
+    answer: str | None
+    queries: tuple[str, ...]
+    pages: tuple[Page, ...]
+    reply: str
+    label: int
+
+    @property
+    def id(self) -> str:
+        return f"{self.trajectory}/{self.number}"
+
+
+def present() -> bool:
+    """Whether the slice is here. Raises DamagedData if it is not what it should be."""
+    folder = official_data() / NAME
+    return choose_data("auto", all((folder / file).exists() for file in (STEPS, JUDGED)), NAME) == "official"
+
+
+def steps() -> Mapping[str, Step]:
+    """Every labelled step by its id, in the order of the slice. Raises MissingData, DamagedData."""
+    return _steps(_folder())
+
+
+def before(step: Step) -> list[Step]:
+    """The steps of its trajectory that came before it. Raises MissingData, DamagedData."""
+    return [one for one in steps().values() if one.trajectory == step.trajectory and one.number < step.number]
+
+
+def judged() -> Mapping[str, Mapping[str, int | None]]:
+    """Judge, by its name in `lab.models.judges` -> step id -> its label, None where it gave none that can be read.
+
+    Raises MissingData, DamagedData.
+    """
+    return _judged(_folder())
+
+
+def _folder() -> Path:
+    if not present():
+        raise MissingData(
+            f"AgentProcessBench's slice is not in {official_data()}. Nothing downloads it: set LAB_DATA to a folder "
+            f"that has {NAME}/{STEPS} and {NAME}/{JUDGED}, made from the benchmark's public repository"
+        )
+    return official_data() / NAME
+
+
+@cache
+def _steps(folder: Path) -> dict[str, Step]:
+    return {step.id: step for row in _rows(folder / STEPS) for step in _of_trajectory(row)}
+
+
+@cache
+def _judged(folder: Path) -> dict[str, dict[str, int | None]]:
+    known = {_letters(name): name for name in judges.published()}
+    found: dict[str, dict[str, int | None]] = {name: {} for name in judges.published()}
+    for row in _rows(folder / JUDGED):
+        said = {f"{row['id']}/{number}": label for number, label in row["step_labels"].items()}
+        found[known[_letters(row["judge"])]].update(said)
+    return found
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    return map(json.loads, read_text(path).splitlines())
+
+
+def _letters(name: str) -> str:
+    """A judge's name without brackets and blanks, which the two files write differently."""
+    return "".join(letter for letter in name.lower() if letter.isalnum())
+
+
+def _of_trajectory(row: Mapping[str, Any]) -> Iterator[Step]:
+    messages = row["messages"]
+    for number, label in ((int(key), label) for key, label in row["step_labels"].items()):
+        turn = messages[number]
+        said, calls = turn["content"] or "", turn.get("tool_calls") or []
+        replies = list(_replies(messages[number + 1 :]))
+        answers = ANSWER.findall(said)
+        yield Step(
+            row["id"], number, row["id"].rpartition(":")[0], row["question"], said,
+            answers[-1].strip() if answers else None,
+            tuple(query for call in calls for query in _queries(call["function"]["arguments"])),
+            tuple(page for reply in replies for page in _pages(reply)),
+            "\n".join(reply["content"] for reply in replies if not _found(reply)),
+            label,
+        )  # fmt: skip
+
+
+def _replies(messages: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """The messages up to the agent's next turn."""
+    for message in messages:
+        if message["role"] == "assistant":
+            return
+        yield message
+
+
+def _queries(arguments: str) -> list[str]:
+    """The queries in a call's arguments; these themselves where they are no JSON object, as agents write some."""
+    try:
+        said = json.loads(arguments)
+    except ValueError:
+        said = arguments
+    if not isinstance(said, dict):
+        return [str(said)]
+    listed = said.get("query_list") or []
+    return [str(query) for query in (*(listed if isinstance(listed, list) else [listed]), said.get("query")) if query]
+
+
+def _found(reply: Mapping[str, Any]) -> list[Any]:
+    """What a search found, a list for each query; of a reply that is no search's, nothing."""
+    return json.loads(reply["content"]).get("result", []) if reply["role"] == "tool" else []
+
+
+def _pages(reply: Mapping[str, Any]) -> Iterator[Page]:
+    for listed in _found(reply):
+        for one in listed:
+            title, _, text = one["document"]["contents"].partition("\n")
+            yield Page(title.strip('"'), text.replace('""', '"'))

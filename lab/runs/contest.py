@@ -1,0 +1,159 @@
+"""Several methods on the same tasks: one run holds a whole comparison, and is recorded, replayed and resumed as one."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from lab.models.backbone import Ledger
+from lab.results.outcomes import Judged, Score
+from lab.results.statistics import Comparison, compare, holm, smallest_difference
+from lab.results.verdicts import FEWEST, direction_verdict
+from lab.runs import experiment
+from lab.runs.experiment import Experiment
+from lab.runs.run import Episode
+from lab.viewer.timeline import Exchange, Timeline
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Entry(NamedTuple):
+    """What a task of a contest names."""
+
+    dataset: str
+    method: str
+    task: str
+
+    def __str__(self) -> str:
+        return "/".join(self)
+
+
+def entry(name: str) -> Entry:
+    """The entry of a task's name, as `str` writes it."""
+    return Entry(*name.split("/", 2))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contest(Experiment):
+    """Some methods on some tasks of each dataset; a subclass says which experiment plays a method on a dataset."""
+
+    datasets: tuple[str, ...]
+    methods: tuple[str, ...]
+
+    @abstractmethod
+    def part(self, dataset: str, method: str) -> Any:
+        """The experiment of one method on one dataset. Raises BadSetting for one that there is not."""
+
+    def operators(self) -> tuple[str, ...]:
+        each = (self.part(dataset, method).operators() for dataset in self.datasets for method in self.methods)
+        return tuple(dict.fromkeys(operator for operators in each for operator in operators))
+
+    def tasks(self) -> list[str]:
+        """A method beside the others on each task, so that a stopped run has some of all."""
+        return [
+            str(Entry(dataset, method, task))
+            for dataset in self.datasets
+            for task in self.part(dataset, self.methods[0]).tasks()
+            for method in self.methods
+        ]
+
+    def group(self, task: str) -> str:
+        """A dataset's task: only those that every method has played are compared."""
+        of = entry(task)
+        return f"{of.dataset}/{of.task}"
+
+    def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
+        return self._of(task).play(entry(task).task, ledger)
+
+    def judged(self, episode: Episode) -> Judged:
+        """As the method's own experiment judges it."""
+        return self._of(episode.task).judged(replace(episode, task=entry(episode.task).task))
+
+    def scores(self, episodes: Mapping[str, Episode]) -> list[Score]:
+        """By dataset and method, so that methods stand beside each other on the same tasks."""
+        return [
+            score._replace(of=entry(score.of).task, part="/".join(entry(score.of)[:2]), episodes=(score.of,))
+            for score in super().scores(episodes)
+        ]
+
+    def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
+        """As the method's own experiment shows it."""
+        shown = self._of(episode.task).timeline(replace(episode, task=entry(episode.task).task), exchanges)
+        return replace(shown, title=episode.task)
+
+    def _of(self, task: str) -> Any:
+        of = entry(task)
+        return self.part(of.dataset, of.method)
+
+
+C = TypeVar("C", bound=Contest)
+
+
+@dataclass(frozen=True)
+class Results(experiment.Results[C], Generic[C]):
+    """The episodes of a run, by dataset and method."""
+
+    def of(self, dataset: str, method: str) -> dict[str, Episode]:
+        """Task -> episode, of those that count."""
+        found = ((entry(name), episode) for name, episode in self.episodes.items())
+        return {each.task: episode for each, episode in found if each[:2] == (dataset, method)}
+
+    def scores(self, dataset: str, method: str) -> dict[str, float]:
+        """Task -> the score by the method's own experiment; 0 where the episode failed."""
+        return {task: self._score(dataset, method, episode) for task, episode in self.of(dataset, method).items()}
+
+    def values(self, dataset: str, method: str, what: str) -> dict[str, float]:
+        """Task -> what an episode came to: "calls", "steps" and so on; 0 where it failed."""
+        return {
+            task: 0.0 if episode.failed else float(episode.result[what])
+            for task, episode in self.of(dataset, method).items()
+        }
+
+    def mean(self, dataset: str, method: str, what: str) -> float:
+        """Of `values`; NaN of none."""
+        values = self.values(dataset, method, what).values()
+        return sum(values) / len(values) if values else float("nan")
+
+    def _score(self, dataset: str, method: str, episode: Episode) -> float:
+        return self.setup.part(dataset, method).judged(replace(episode, task=entry(episode.task).task)).score
+
+    @property
+    def parts(self) -> Iterator[tuple[str, str]]:
+        """Datasets with methods, in order."""
+        return ((dataset, method) for dataset in self.setup.datasets for method in self.setup.methods)
+
+
+def comparisons(results: Results[Any], against: str, unclaimed: Sequence[str] = ()) -> pd.DataFrame:
+    """Each method less one of them on the same tasks, in points: Holm's correction within each dataset.
+
+    p is exact McNemar's where every score is 0 or 1, else that of paired sign flips. smallest: the difference that so
+    many tasks would have shown, by the spread of these differences and by the fewest that have to differ. verdict: of a
+    real model, whether `against` is the better one as a paper claims; none for methods in `unclaimed`.
+    """
+    import pandas as pd
+
+    lines: list[dict[str, Any]] = []
+    for dataset in results.setup.datasets:
+        base = results.scores(dataset, against)
+        others = [method for method in results.setup.methods if method != against]
+        found = {method: compare(results.scores(dataset, method), base) for method in others}
+        adjusted = holm([c.p for c in found.values()])
+        for (method, c), p in zip(found.items(), adjusted, strict=True):
+            difference, low, high = (100 * end for end in c.difference)
+            claimed = results.by_a_model and method not in unclaimed
+            lines.append(
+                {"dataset": dataset, "method": method, "n": c.n, f"less {against}": difference, "low": low,
+                 "high": high, "gained": c.wins, "lost": c.losses, "p": c.p, "p (Holm)": p, "smallest": smallest(c),
+                 "calls": results.mean(dataset, method, "calls"),
+                 "tokens in": results.mean(dataset, method, "tokens_in"),
+                 "verdict": str(direction_verdict(c, -1, p)) if claimed else ""}
+            )  # fmt: skip
+    return pd.DataFrame(lines).assign(evidence=results.evidence, backbone=results.backbone)
+
+
+def smallest(c: Comparison) -> float:
+    """The difference in points that a comparison would have shown."""
+    return 100 * max(smallest_difference(c.difference), FEWEST / c.n)

@@ -1,0 +1,96 @@
+"""Steps of another agent, which people labelled, read as attempts: what our Validate prompts say of each.
+
+A step of AgentProcessBench comes without a plan, so that its predicate has to be read off it. Our reading:
+
+    a search       a hop. The sub-question is what was searched for; the finding claims that it was found, and helps to
+                   answer the question; the observation is what the search showed. Asked by A.5's VERIFY.
+    an answer      the answer predicate. The chain holds, of each search before, the paragraph with most words of its
+                   query and of the answer (the fallback of A.5). Asked by A.6's CONSISTENT.
+    anything else  a hop whose sub-question is the question and whose finding is what the agent wrote; the observation
+                   is what came back, mostly that no tool was called.
+
+As in Eq. 3, Validate reads predicate and observation, and no history: not the thoughts of the step, nor the steps
+before, of which an answer's chain is all that is left. A.5's and A.6's filters, which reject some words unread, are
+left out: it is the prompts that are audited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from lab.models.backbone import Backbone
+from lab.models.judged_steps import Page, Step, before
+from lab.models.noise import corruption, verdict
+from lab.models.rules import rule
+from sdp.adapters.multihop import noise
+from sdp.adapters.multihop.adapter import Policy
+from sdp.adapters.multihop.filters import content_words, ranked
+from sdp.adapters.multihop.prompts import CONSISTENT, VERIFY, Consistent, ConsistentFields, Told, Verified, VerifyFields
+
+# The same words to a model. Names of their own, since a rule and what is kept of an answer go by the prompt: the made
+# encyclopedia's rule reads no other texts, and a reason may quote the slice.
+HOP = replace(VERIFY, name="sdp.labelled.hop", unkept=("reason",))
+ANSWER = replace(CONSISTENT, name="sdp.labelled.answer", unkept=("reason",))
+SHOWN = Policy().shown  # paragraphs that a model is shown at most, the newest ones
+LONGEST = 1000  # letters of a finding that is the agent's own words
+
+
+def certified(step: Step, backbone: Backbone) -> bool:
+    """Whether our Validate prompt certifies a step. Raises MalformedAnswer, MissingData."""
+    if step.answer is not None:
+        return bool(backbone.ask(ANSWER, **of_answer(step, before(step))).value.consistent)
+    return bool(backbone.ask(HOP, **of_hop(step)).value.supported)
+
+
+def of_hop(step: Step) -> dict[str, Any]:
+    """The fields for a step that gives no answer."""
+    if not step.pages:
+        told = {"asked": step.question, "finding": step.said[:LONGEST]} if not step.queries else _searched(step)
+        return {"title": "reply", "text": step.reply} | told
+    first, *others = step.pages[-SHOWN:]
+    text = "\n".join([first.text, *(f"[{page.title}] {page.text}" for page in others)])
+    return {"title": first.title, "text": text} | _searched(step)
+
+
+def of_answer(step: Step, earlier: Sequence[Step]) -> dict[str, Any]:
+    """The fields for a final answer after the earlier steps of its trajectory."""
+    answer = step.answer or ""
+    chain = {page: query for one in earlier for query, page in _read(one, answer)}
+    found = [Told(asked=query, finding=page.text, entity=page.title) for page, query in chain.items()]
+    return {"question": step.question, "found": found[-SHOWN:], "answer": answer}
+
+
+def _searched(step: Step) -> dict[str, str]:
+    finding = f"What was searched for is found here, and it helps to answer this question: {step.question}"
+    return {"asked": "; ".join(step.queries), "finding": finding}
+
+
+def _read(step: Step, answer: str) -> Iterator[tuple[str, Page]]:
+    """Each query with the paragraph that speaks most of it and of the answer; without one where none does."""
+    for query in step.queries:
+        for place in ranked(step.pages, f"{query} {answer}")[:1]:
+            yield query, step.pages[place]
+
+
+@rule(HOP)
+def overlaps(fields: VerifyFields) -> Verified:
+    """A floor for judges: whether half of the content words that were asked for stand in the text."""
+    wanted, there = set(content_words(fields.asked)), set(content_words(f"{fields.title} {fields.text}"))
+    supported = bool(wanted) and 2 * len(wanted & there) >= len(wanted)
+    return Verified(reason="by the words in common", supported=supported)
+
+
+@rule(ANSWER)
+def stands_there(fields: ConsistentFields) -> Consistent:
+    """The same of an answer: whether its content words, where it has any, stand in one of the findings."""
+    wanted = set(content_words(fields.answer))
+    consistent = any(wanted <= set(content_words(f"{one.entity} {one.finding}")) for one in fields.found)
+    return Consistent(reason="by the words in common", consistent=consistent)
+
+
+corruption(HOP)(noise.misjudged)
+verdict(HOP)(noise.supports)
+corruption(ANSWER)(noise.misweighed)
+verdict(ANSWER)(noise.agrees)

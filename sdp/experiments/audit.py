@@ -1,0 +1,257 @@
+"""Validate against people: our Validate prompts, and published judges, on steps that people labelled.
+
+Two errors: a wrong step that is certified, and a right one that is rejected. Steps of one question are not independent
+(five trajectories each), so every interval resamples the 50 questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+
+from lab.models import judged_steps, judges
+from lab.models.backbone import Ledger
+from lab.models.judged_steps import NEUTRAL, RIGHT, WRONG, Step
+from lab.results import tables
+from lab.results.statistics import Interval, cluster_bootstrap, cluster_contrast
+from lab.runs import collecting, experiment, recordings
+from lab.runs.experiment import BadSetting, Experiment, spread
+from sdp.adapters.multihop import labelled
+from sdp.adapters.multihop.prompts import CONSISTENT, VERIFY
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+VALIDATE = "Validate (A.5, A.6)"
+SLICE = "AgentProcessBench's labels (arXiv 2603.14465), HotpotQA slice"
+RESAMPLES = 2_000
+CERTIFY, REJECT, WORTH, INFORMED = (
+    "false certification, %", "false rejection, %", "wrong among certified, %", "informedness, points"
+)  # fmt: skip
+METRICS = (CERTIFY, REJECT, WORTH, INFORMED)
+
+Labels = Mapping[str, int | None]  # step id -> RIGHT, NEUTRAL or WRONG; None where no verdict could be read
+
+
+class Reading(NamedTuple):
+    """What neutral labels count as.
+
+    steps: what a step that people call neutral is; "left out" is in no rate. verdicts: what a judge's neutral verdict
+    is; "neither" is no error, whatever the step. "rejection" holds for all that a judge does not certify, also for an
+    answer that cannot be read, which else is neither.
+    """
+
+    steps: Literal["left out", "wrong", "right"] = "left out"
+    verdicts: Literal["neither", "rejection", "certification"] = "neither"
+
+
+STEPS = {"left out": NEUTRAL, "wrong": WRONG, "right": RIGHT}
+VERDICTS = {"neither": NEUTRAL, "rejection": WRONG, "certification": RIGHT}
+PUBLISHED = Reading()  # that of data/published/judge_errors.csv
+OF_SDP = Reading(verdicts="rejection")  # a step that Validate does not certify is not taken
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup(Experiment):
+    """Our Validate prompts on the labelled steps, each asked once; there are no made ones."""
+
+    method: ClassVar[str] = "sdp-validate-audit"
+    packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "sdp")
+
+    def decided(self) -> Self:
+        """Raises MissingData without the slice, BadSetting for made data, which nobody labelled."""
+        if self.data == "made":
+            raise BadSetting("data='made': nobody labelled made steps; use 'official' or 'auto', and set LAB_DATA")
+        judged_steps.steps()
+        return replace(self, data="official")
+
+    def tasks(self) -> list[str]:
+        return spread([*judged_steps.steps()], self.limit)
+
+    def group(self, task: str) -> str:
+        """A question: of a run that was stopped, whole ones are shown."""
+        return judged_steps.steps()[task].task
+
+    def operators(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(prompt.operator for prompt in (VERIFY, CONSISTENT)))
+
+    def calls(self, task: str) -> dict[str, int]:
+        return {VERIFY.operator: 1}
+
+    def play(self, task: str, ledger: Ledger) -> dict[str, bool]:
+        """The verdict alone."""
+        return {"certified": labelled.certified(judged_steps.steps()[task], ledger)}
+
+
+class Results(experiment.Results[Setup]):
+    """The verdicts of a run."""
+
+    @property
+    def labels(self) -> dict[str, int | None]:
+        """Step id -> RIGHT where Validate certified it, WRONG where it did not; None where its answer was malformed."""
+        return {
+            step: None if one.failed else RIGHT if one.result["certified"] else WRONG
+            for step, one in self.episodes.items()
+        }
+
+
+class Counted(NamedTuple):
+    """Steps as an audit counts them, each of shape (steps,). task: the question that a step is of."""
+
+    task: list[str]
+    right: np.ndarray
+    wrong: np.ndarray
+    certified: np.ndarray
+    rejected: np.ndarray
+
+    @property
+    def labelled(self) -> np.ndarray:
+        return self.right | self.wrong
+
+
+# What each number is: an interval of these counts.
+RATES: dict[str, Callable[[Counted, Mapping[str, Any]], Interval]] = {
+    CERTIFY: lambda of, how: cluster_bootstrap(of.certified, of.task, among=of.wrong, **how),
+    REJECT: lambda of, how: cluster_bootstrap(of.rejected, of.task, among=of.right, **how),
+    WORTH: lambda of, how: cluster_bootstrap(of.wrong, of.task, among=of.certified & of.labelled, **how),
+    INFORMED: lambda of, how: cluster_contrast(of.certified, of.task, of.right, of.wrong, **how),
+}
+AMONG: dict[str, Callable[[Counted], np.ndarray]] = {
+    CERTIFY: lambda of: of.wrong,
+    REJECT: lambda of: of.right,
+    WORTH: lambda of: of.certified & of.labelled,
+    INFORMED: lambda of: of.labelled,
+}
+
+
+def collect(setup: Setup, workers: int = 0, cluster: str = "", **options: Any) -> Results:
+    """`lab.runs.collecting.collect` of the audit. Raises MissingData without the slice."""
+    return collecting.collect(setup, Results, workers, cluster, **options)
+
+
+def counted(said: Labels, reading: Reading = PUBLISHED) -> Counted:
+    """The labels of people and of a judge, side by side on the judge's steps. Raises BadSetting for another word."""
+    import numpy as np
+
+    for name, words in (("steps", STEPS), ("verdicts", VERDICTS)):
+        if (word := getattr(reading, name)) not in words:
+            raise BadSetting(f"neutral {name}={word!r}; choose one of {', '.join(map(repr, words))}")
+    steps = [judged_steps.steps()[step] for step in said]
+    unread = WRONG if reading.verdicts == "rejection" else NEUTRAL
+    verdicts = {None: unread, NEUTRAL: VERDICTS[reading.verdicts], RIGHT: RIGHT, WRONG: WRONG}
+    people = np.array([STEPS[reading.steps] if step.label == NEUTRAL else step.label for step in steps])
+    judge = np.array([verdicts[label] for label in said.values()])
+    return Counted(
+        [step.task for step in steps], people == RIGHT, people == WRONG, judge == RIGHT, judge == WRONG
+    )  # fmt: skip
+
+
+def rows(
+    method: str, backbone: str, said: Labels, reading: Reading = PUBLISHED, seed: int = 0, **about: Any
+) -> list[tables.Row]:
+    """The rows of METRICS of one judge, with 95 % intervals over questions. about: as `tables.row` takes it.
+
+    Those of which there is no step are left out. INFORMED is Youden's J, the share of right steps that are certified
+    less that of wrong ones: 0 for verdicts by chance, 100 for people's own.
+    """
+    of, how = counted(said, reading), {"seed": seed, "resamples": RESAMPLES}
+    made = []
+    for metric in METRICS:
+        n = int(AMONG[metric](of).sum())
+        if not n or (metric == INFORMED and not (of.right.any() and of.wrong.any())):
+            continue
+        rate = [100 * end for end in RATES[metric](of, how)]
+        made.append(tables.row(method, backbone, metric, rate[0], n=n, interval=(rate[1], rate[2]), **about))
+    return made
+
+
+def frame(results: Results, reading: Reading = PUBLISHED, seed: int = 0) -> pd.DataFrame:
+    """Our Validate's rows."""
+    about = {"evidence": results.evidence, "source": f"this run on {SLICE}", "outcomes": results.outcomes()}
+    return tables.table(rows(VALIDATE, results.backbone, results.labels, reading, seed, **about))
+
+
+def of_judges(steps: Labels, reading: Reading = PUBLISHED, seed: int = 0) -> pd.DataFrame:
+    """The rows of every published judge on the same steps: their own verdicts, counted as ours are.
+
+    Of no steps, `stated`, which knows one reading alone.
+    """
+    if not steps:
+        return stated() if reading == PUBLISHED else tables.table([])
+    about = {"evidence": "published", "source": f"published verdicts, counted on {SLICE}"}
+    said = {judge: {step: labels[step] for step in steps} for judge, labels in judged_steps.judged().items()}
+    found = [rows("judge", name, labels, reading, seed, **about) for name, labels in said.items()]
+    return tables.table(sum(found, []))
+
+
+def stated() -> pd.DataFrame:
+    """The two rates of every published judge without the slice, and so without intervals."""
+    about: dict[str, Any] = {"evidence": "published", "source": f"counted on {SLICE}"}
+    return tables.table(
+        tables.row("judge", name, metric, 100 * rate, **about)
+        for name, errors in judges.published().items()
+        for metric, rate in zip((CERTIFY, REJECT), errors, strict=True)
+    )
+
+
+def with_recorded(ours: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
+    """Our Validate's rows behind those of its recordings, but for one that is replayed now, and the judges' last."""
+    import pandas as pd
+
+    known = recordings.rows(Setup.method)
+    known = known[~known["backbone"].isin(ours["backbone"])]
+    return pd.concat([each for each in (known, ours, others) if len(each)], ignore_index=True)
+
+
+def agreement(said: Mapping[str, Labels]) -> pd.DataFrame:
+    """Shares of steps with the same verdict, certified or not, in percent: with people, and with the other judges.
+
+    said: judge -> its labels, all of the steps of the first. A neutral label certifies nothing. Columns: judge, with
+    people, with other judges (the mean of them), the most alike and its share.
+    """
+    import numpy as np
+    import pandas as pd
+
+    names, steps = [*said], [*next(iter(said.values()))]
+    verdicts = np.array([[labels[step] == RIGHT for step in steps] for labels in said.values()])
+    people = np.array([judged_steps.steps()[step].label == RIGHT for step in steps])
+    same = 100 * (verdicts[:, None] == verdicts[None]).mean(axis=2)
+    np.fill_diagonal(same, np.nan)
+    closest = np.nanargmax(same, axis=1)
+    return pd.DataFrame(
+        {
+            "judge": names, "with people": 100 * (verdicts == people).mean(axis=1),
+            "with other judges": np.nanmean(same, axis=1), "most alike": [names[place] for place in closest],
+            "with it": same[range(len(names)), closest], "steps": len(people),
+        }
+    ).sort_values("with people", ascending=False, ignore_index=True)  # fmt: skip
+
+
+def by_kind(results: Results, reading: Reading = PUBLISHED, seed: int = 0) -> pd.DataFrame:
+    """Our Validate's rows by kind of step: searches, answers, and turns that are neither."""
+    import pandas as pd
+
+    steps, found = judged_steps.steps(), []
+    for kind in dict.fromkeys(kind_of(step) for step in steps.values()):
+        said = {step: label for step, label in results.labels.items() if kind_of(steps[step]) == kind}
+        about = {"evidence": results.evidence, "source": f"this run on {SLICE}"}
+        found += rows(kind, results.backbone, said, reading, seed, **about) if said else []
+    return tables.table(found) if found else pd.DataFrame()
+
+
+def kind_of(step: Step) -> str:
+    """The kind of a step, as `sdp.adapters.multihop.labelled` reads it."""
+    return "answer" if step.answer is not None else "search" if step.queries else "neither"
+
+
+def errors_of(rows: pd.DataFrame) -> dict[str, judges.Errors]:
+    """Backbone -> its two rates as shares, from rows with both."""
+    rates = rows[rows["metric"].isin((CERTIFY, REJECT))].pivot_table("value", "backbone", "metric", sort=False)
+    return {str(name): judges.Errors(row[CERTIFY] / 100, row[REJECT] / 100) for name, row in rates.iterrows()}
+
+
+def record(results: Results) -> None:
+    """Save the run as a recording, if `python -m lab record` runs the notebook: hashes and verdicts, and no text."""
+    collecting.record(results, frame(results), collecting.costs(results))

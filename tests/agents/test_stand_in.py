@@ -1,0 +1,39 @@
+"""The stand-in for a model: what it takes next, whatever was done before."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.prompts import Past
+from agents.stand_in import Expert, along, from_the_beginning
+
+
+def asked(expert: Expert, *done: str) -> str:
+    return expert([Past(action=action, observation="") for action in done])
+
+
+def test_it_goes_on_where_it_was_and_begins_again_at_the_end() -> None:
+    path = along(["a", "b"])
+    done: list[tuple[str, ...]] = [(), ("x",), ("a",), ("a", "x"), ("a", "b"), ("a", "b", "a")]
+    assert [asked(path, *each) for each in done] == [*"aabbab"]
+
+
+def test_led_astray_it_goes_back_to_the_beginning_first() -> None:
+    way = from_the_beginning(["a", "b", "c"], "back")
+    assert [asked(way), asked(way, "a"), asked(way, "a", "b")] == ["a", "b", "c"]
+    assert [asked(way, "b"), asked(way, "a", "x"), asked(way, "a", "x", "y")] == ["back"] * 3
+    assert [asked(way, "a", "x", "back"), asked(way, "x", "back", "a")] == ["a", "b"]
+
+
+@given(st.lists(st.sampled_from([*"abcx", "back"]), max_size=12))
+def test_left_alone_it_takes_its_whole_path_from_anywhere(done: list[str]) -> None:
+    path, turns = ["a", "b", "c"], list(done)
+    if turns[-3:] == path:
+        return
+    way = from_the_beginning(path, "back")
+    for _ in range(4):
+        if turns[-3:] == path:
+            break
+        turns.append(asked(way, *turns))
+    assert turns[-3:] == path

@@ -1,0 +1,168 @@
+"""The audit of Validate: what is asked of a labelled step, how errors are counted, what is kept, and the surface."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import chat_server as chat
+import judged_slice
+from chat_server import ChatServer
+from lab.machine import datasets
+from lab.models.judged_steps import NEUTRAL, RIGHT, WRONG, judged, steps
+from lab.models.judges import Errors, published
+from lab.runs import recordings
+from lab.runs.experiment import BadSetting
+from sdp.adapters.multihop import labelled
+from sdp.adapters.multihop.prompts import CONSISTENT, VERIFY
+from sdp.experiments import audit, validate_surface
+from sdp.experiments.audit import CERTIFY, INFORMED, REJECT, WORTH, Reading, Setup
+from sdp.experiments.validate_surface import REDRAWN, REPEATED, VERDICTS
+
+
+@pytest.fixture(autouse=True)
+def slice_(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_DATA", str(tmp_path / "data"))
+    judged_slice.write(tmp_path / "data")
+    datasets.accept("agentprocessbench")
+
+
+def values(rows: pd.DataFrame) -> dict[str, float]:
+    return dict(zip(rows["metric"], rows["value"], strict=True))
+
+
+def opinion(request: chat.Request) -> chat.Response:
+    """A model that certifies what speaks of valleys, quotes what it read, and once answers nothing that can be read."""
+    if "Upper Lorn" in request.text:
+        return chat.says(f"no idea, but {judged_slice.REASON}")
+    verdict = "Tarn Mellow" in request.text
+    kind = "consistent" if "Proposed answer" in request.text else "supported"
+    return chat.answer({"reason": judged_slice.REASON, kind: verdict})
+
+
+def test_a_model_is_asked_in_the_words_of_our_validate() -> None:
+    search, answer = (steps()[f"made:0:0/{turn}"] for turn in (2, 4))
+    hop, final = labelled.of_hop(search), labelled.of_answer(answer, [search])
+    assert labelled.HOP.render(labelled.HOP.fill(**hop)) == VERIFY.render(VERIFY.fill(**hop))
+    assert labelled.ANSWER.render(labelled.ANSWER.fill(**final)) == CONSISTENT.render(CONSISTENT.fill(**final))
+    assert [one.entity for one in final["found"]] == ["Odalys Verrin"], "once, though two queries found it"
+    assert hop["asked"] == "Amber Heron painter; Odalys Verrin birthplace" and "[Quiet Harbour]" in hop["text"]
+
+
+def test_a_text_that_the_answer_does_not_have_cannot_be_dropped() -> None:
+    with pytest.raises(ValueError, match=r"unkept=\['reasons'\]; the answer has \['reason', 'supported'\]"):
+        replace(VERIFY, unkept=("reasons",))
+
+
+def test_the_floor_goes_by_words_in_common() -> None:
+    labels = audit.collect(Setup(), show_progress=False).labels
+    assert [labels[f"made:0:{turn}"] for turn in ("0/2", "0/4")] == [RIGHT, RIGHT]
+    # Quiet Harbour is what was asked for, and stands there: words alone do not tell that it leads nowhere.
+    assert [labels[f"made:0:{turn}"] for turn in ("1/2", "1/4", "2/2", "2/6")] == [RIGHT, RIGHT, WRONG, WRONG]
+
+
+def test_a_recording_holds_hashes_and_verdicts_and_replays_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: ChatServer
+) -> None:
+    server.behave(opinion)
+    monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path / "recordings"))
+    monkeypatch.setenv(recordings.WANTED, "audit")
+    played = audit.collect(Setup(engine="model-a"), show_progress=False)
+    audit.record(played)
+    folder = tmp_path / "recordings" / "audit"
+    lines = [json.loads(line) for line in gzip.decompress((folder / "answers.jsonl.gz").read_bytes()).splitlines()]
+    kept = {line["text"] for line in lines}
+    assert {'{"reason":"","supported":true}', '{"reason":"","consistent":true}'} < kept and len(kept) == 5
+    assert not [line for line in lines if "said" in line]
+    whole = "".join(path.read_text() for path in folder.glob("*.*[vn]")) + json.dumps(lines)
+    assert not [word for word in ("Verrin", "valley", "Harbour", "Heron", "Lorn") if word in whole]
+    asked = server.count
+    again = audit.collect(Setup(engine="replay:audit"), show_progress=False)
+    assert again.labels == played.labels and server.count == asked
+    assert None in again.labels.values() and len(audit.with_recorded(audit.frame(again), audit.stated())) == 4 + 40
+
+
+def test_errors_are_counted_as_the_benchmark_counts_them() -> None:
+    rows = audit.of_judges(judged()["GPT-5.2"])
+    assert values(rows[rows["backbone"] == "GPT-5.2"]) == {CERTIFY: 25, REJECT: 0, WORTH: pytest.approx(100 / 3),
+                                                           INFORMED: 75}  # fmt: skip
+    assert set(rows["evidence"]) == {"published"} and set(rows["backbone"]) == set(published())
+    # All questions are alike here, so that resampling them changes nothing.
+    assert (rows["ci_low"] == rows["ci_high"]).all()
+
+
+@pytest.mark.parametrize(
+    ("reading", "wrong", "right"),
+    [
+        (Reading(), 16, 8),
+        (Reading("wrong", "rejection"), 20, 8),
+        (Reading("right", "certification"), 16, 12),
+    ],
+)
+def test_neutral_labels_count_as_the_setting_says(reading: Reading, wrong: int, right: int) -> None:
+    of = audit.counted({step: one.label for step, one in steps().items()}, reading)
+    assert (of.wrong.sum(), of.right.sum()) == (wrong, right)
+    assert (of.certified == of.right).all() and (of.rejected == of.wrong).all(), "people agree with themselves"
+
+
+def test_what_sdp_does_not_certify_it_rejects() -> None:
+    unsure = {step: NEUTRAL if one.label == RIGHT else None for step, one in steps().items()}
+    rates = [values(pd.DataFrame(audit.rows("judge", "unsure", unsure, reading, evidence="simulated", source="here")))
+             for reading in (audit.PUBLISHED, audit.OF_SDP)]  # fmt: skip
+    assert [rate[REJECT] for rate in rates] == [0, 100] and [rate[CERTIFY] for rate in rates] == [0, 0]
+
+
+def test_a_setting_that_means_nothing_is_refused() -> None:
+    with pytest.raises(BadSetting, match="choose one of 'left out', 'wrong', 'right'"):
+        audit.counted({}, Reading("maybe"))  # type: ignore[arg-type]
+    with pytest.raises(BadSetting, match="nobody labelled made steps"):
+        Setup(data="made").resolved()
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.sampled_from([RIGHT, WRONG]), min_size=28, max_size=28))
+def test_informedness_is_what_the_two_errors_leave(said: list[int]) -> None:
+    labels = dict(zip(steps(), said, strict=True))
+    found = values(pd.DataFrame(audit.rows("judge", "drawn", labels, evidence="simulated", source="a draw")))
+    assert found[INFORMED] == pytest.approx(100 - found[CERTIFY] - found[REJECT])
+
+
+def test_judges_that_say_the_same_agree_wholly() -> None:
+    people = {step: one.label for step, one in steps().items()}
+    never = dict.fromkeys(reversed(people), WRONG)
+    table = audit.agreement({"people": people, "same": people, "never": never}).set_index("judge")
+    assert table.loc["same", "with people"] == 100 and table.loc["same", "most alike"] == "people"
+    assert table.loc["never", "with people"] == pytest.approx(100 * 20 / 28)
+
+
+def test_the_surface_falls_from_a_perfect_validate_and_holds_its_points() -> None:
+    surface = validate_surface.play("rules@0.7", [0, 1], [0, 0.5], limit=12, workers=1)
+    scores = surface.set_index(["dataset", "verdicts", "certify", "reject"])["score"]
+    for verdicts in VERDICTS:
+        assert scores["MuSiQue", verdicts, 0, 0] > scores["MuSiQue", verdicts, 1, 0]
+    # A verdict that is drawn anew takes back what was wrongly rejected.
+    assert scores["MuSiQue", REDRAWN, 0, 0.5] > scores["MuSiQue", REPEATED, 0, 0.5]
+    assert scores["MuSiQue", REDRAWN, 0, 0] == scores["MuSiQue", REPEATED, 0, 0]
+    corners = {f"{c}/{r}": Errors(c, r) for c in (0.0, 1.0) for r in (0.0, 0.5)}
+    table = validate_surface.interpolated(surface, corners | {"far": Errors(0.5, 0.9)}).set_index("judge")
+    for name, (certify, reject) in corners.items():
+        assert table.loc[name, f"MuSiQue, {REPEATED}"] == scores["MuSiQue", REPEATED, certify, reject]
+    assert np.isnan(table.loc["far", f"MuSiQue, {REPEATED}"])
+    again = validate_surface.gaps(surface, "rules@0.7", {"0.0/0.5": corners["0.0/0.5"]}, limit=12, workers=1)
+    assert again["off"].tolist() == [0, 0, 0, 0]
+    assert list(validate_surface.grid(surface).columns[:4]) == ["dataset", "verdicts", "certify", "reject 0"]
+
+
+def test_slopes_are_those_of_a_plane() -> None:
+    plane = pd.DataFrame([{"dataset": "made", "verdicts": REPEATED, "certify": c, "reject": r, "backbone": "",
+                           "score": 90 - 40 * c - 100 * r} for c in (0.0, 0.5, 1.0) for r in (0.0, 0.2)])  # fmt: skip
+    row = validate_surface.slopes(plane).iloc[0]
+    assert (row["false certification"], row["false rejection"]) == (pytest.approx(4), pytest.approx(10))
