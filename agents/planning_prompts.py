@@ -59,9 +59,8 @@ failed[REASON] where it cannot be reached.
 REPORTS = """
 {% if reports %}
 
-Sub-goals that were worked on:
 {% for report in reports %}
-{{ report.number }}. {{ report.goal }}: {{ "failed, " if report.failed }}{{ report.result }}
+Sub-goal {{ report.number }} ({{ report.goal }}) {{ "failed" if report.failed else "brought" }}: {{ report.result }}
 {% endfor %}
 {% endif %}"""
 JUDGING = """

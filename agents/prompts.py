@@ -178,7 +178,7 @@ The plan:
 {% endif %}
 {% if now %}
 
-Carry out now, and nothing else: {{ now }}
+Only this is to be done now, by the actions that there are: {{ now }}
 {% endif %}"""
 
 

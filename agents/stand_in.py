@@ -1,8 +1,9 @@
 """The stand-in for a model where no honest rule plays a world: it knows how the task is solved. Simulated.
 
 It is the same for all worlds and agents. The engine `oracle@p` takes the expert's next action with probability p, else
-another one by the noise that is registered for the world's prompt, and where none is, a valid one at random. Plans,
-judgements and lessons go wrong alike everywhere. All follows from the seed and what the agent has seen.
+another one by the noise that is registered for the world's prompt, and where none is, a valid one at random. Both
+follow from the seed and what the agent has seen, turn by turn. Plans, judgements and lessons go wrong at the same rate.
+A plan names no more than the next action: an expert knows what comes next, and not always what comes then.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from agents.answers import MOST_STEPS, Act, Graph, Judged, Plan, Sentence, SubGoal, in_form, read
+from agents.answers import Act, Graph, Judged, Plan, Sentence, SubGoal, in_form, read
 from agents.environment import Environment
-from agents.noise import BESIDE_ACTIONS
+from agents.planning_noise import beside_the_point, left_out, left_unlinked, misjudged
 from agents.planning_prompts import (
     PromptOf,
+    Report,
     SubGoalFields,
     graph_prompt,
     judge_prompt,
@@ -25,40 +27,115 @@ from agents.planning_prompts import (
     plan_prompt,
     sub_goal_prompt,
 )
-from agents.plans import BLANK
-from agents.prompts import ActFields, react_prompt
+from agents.prompts import ActFields, Past, react_prompt, written
 from lab.models import rules
 from lab.models.noise import Corruption
 from lab.models.prompts import AnswerModel, FreeText
 
-Expert = Callable[[Sequence[str]], Sequence[str]]  # the actions so far -> those that remain, () once all is done
+Expert = Callable[[Sequence[Past]], str]  # the turns so far -> the action that it takes next
+KNOWN = "The next step of a way that is known."
+GO_ON, SOME = "Go on from there.", 3  # actions that a sub-goal to go on has
+AND = " && "  # between the actions that a report names
 MOST_SHOWN = 200  # characters of an action, which may hold a whole itinerary
 
 
 @contextmanager
 def knowing(environment: Environment, expert: Expert) -> Iterator[None]:
     """Within, the engine `oracle` answers the agents' prompts for this world as the expert of the episode."""
-    astray = partial(another_action, environment)
-    wrong: dict[PromptOf, Corruption] = {react_prompt: astray, sub_goal_prompt: astray, **BESIDE_ACTIONS}
+    valid = partial(another_action, environment)
+    known: dict[PromptOf, tuple[Callable[[Any], Any], Corruption]] = {
+        react_prompt: (partial(next_of, expert), valid),
+        plan_prompt: (partial(plan_of, expert), left_out),
+        graph_prompt: (partial(graph_of, expert), left_unlinked),
+        sub_goal_prompt: (partial(towards, expert), valid),
+        judge_prompt: (partial(judged, environment), misjudged),
+        lesson_prompt: (partial(lesson, expert), beside_the_point),
+    }
     answers: dict[str, rules.Rule] = {}
     errors: dict[str, Corruption] = {}
-    for prompt, function in ANSWERS.items():
+    for prompt, (answer, wrong) in known.items():
         for by_schema in (False, True):
             name = prompt(environment.name, by_schema).name
-            answers[name] = partial(_given, function, expert, not by_schema)
-            errors[name] = wrong[prompt]
+            answers[name], errors[name] = partial(_given, answer, not by_schema), wrong
     with rules.oracle(answers, errors):
         yield
 
 
-def along(path: Sequence[str]) -> Expert:
-    """Takes the first action of a path that was not taken yet in its turn, and then the path again."""
+def next_of(expert: Expert, fields: ActFields) -> Act:
+    """The expert's next action."""
+    return Act(thought=KNOWN, action=expert(_acted(fields)))
 
-    def expert(actions: Sequence[str]) -> Sequence[str]:
+
+def plan_of(expert: Expert, fields: ActFields) -> Plan:
+    """The expert's next action, and to go on."""
+    return Plan(steps=[expert(_acted(fields)), GO_ON])
+
+
+def graph_of(expert: Expert, fields: SubGoalFields) -> Graph:
+    """The same as sub-goals, each after all that was done."""
+    goals = [step for step in (_next(expert, _reported(fields.reports)), GO_ON) if step]
+    numbers = range(fields.first, fields.first + len(goals))
+    nodes = [SubGoal(number=at, goal=goal, after=[*range(1, at)]) for at, goal in zip(numbers, goals, strict=True)]
+    return Graph(goals=nodes)
+
+
+def towards(expert: Expert, fields: SubGoalFields) -> Act:
+    """The expert's next action by the reports that are shown; after one or some, a report that names them."""
+    own = _acted(fields)
+    if len(own) >= (SOME if fields.now == GO_ON else 1):
+        return Act(thought=KNOWN, action=f"done[{AND.join(turn.action for turn in own)}]")
+    action = _next(expert, [*_reported(fields.reports), *own])
+    return Act(thought=KNOWN, action=action or "failed[the way that is known is at its end]")
+
+
+def judged(environment: Environment, fields: ActFields) -> Judged:
+    """What the score says."""
+    score = environment.result()["score"]
+    return Judged(reason=f"The score is {score}.", solved=score >= 1)
+
+
+def lesson(expert: Expert, fields: ActFields) -> Sentence:
+    """What to begin with."""
+    return Sentence(text=f"Begin with {expert([])}"[:MOST_SHOWN])
+
+
+def another_action(environment: Environment, fields: ActFields, answer: AnswerModel, random: Random) -> AnswerModel:
+    """Another valid action, each as likely; where there is none, nothing can be got wrong."""
+    right = read(answer, Act).action
+    others = [action for action in environment.valid_actions() if action != right]
+    return written("Something else.", random.choice(others), isinstance(answer, FreeText)) if others else answer
+
+
+def _given(answer: Callable[[Any], Any], free: bool, fields: ActFields) -> AnswerModel:
+    return in_form(answer(fields), free)
+
+
+def _acted(fields: ActFields) -> list[Past]:
+    """The turns in which something was done; others change nothing."""
+    return [turn for turn in fields.turns if turn.action]
+
+
+def _reported(reports: Sequence[Report]) -> list[Past]:
+    done = (action for one in reports if not one.failed for action in one.result.split(AND))
+    return [Past(action=action, observation="") for action in done]
+
+
+def _next(expert: Expert, turns: Sequence[Past]) -> str:
+    """The expert's action; "" where it believes that it has arrived, as one may who sees a part of the turns."""
+    try:
+        return expert(turns)
+    except IndexError:
+        return ""
+
+
+def along(path: Sequence[str]) -> Expert:
+    """Takes the first action of a path that was not taken yet in its turn; at its end, from the beginning again."""
+
+    def expert(turns: Sequence[Past]) -> str:
         done = 0
-        for action in actions:
-            done += action == path[done % len(path)]
-        return path[done % len(path) :] if done % len(path) or not done else ()
+        for turn in turns:
+            done += turn.action == path[done % len(path)]
+        return path[done % len(path)]
 
     return expert
 
@@ -66,74 +143,10 @@ def along(path: Sequence[str]) -> Expert:
 def from_the_beginning(path: Sequence[str], back: str) -> Expert:
     """Takes the path, and after any other action begins it again. back: the action that leads to its beginning."""
 
-    def expert(actions: Sequence[str]) -> Sequence[str]:
+    def expert(turns: Sequence[Past]) -> str:
         taken: list[str] = []
-        for action in actions:
-            taken = [] if action == back else [*taken, action]
-        return path[len(taken) :] if taken == list(path[: len(taken)]) else [back, *path]
+        for turn in turns:
+            taken = [] if turn.action == back else [*taken, turn.action]
+        return path[len(taken)] if taken == list(path[: len(taken)]) else back
 
     return expert
-
-
-def next_of(expert: Expert, fields: ActFields) -> Act:
-    """The expert's next action; after the last one, the first one again."""
-    remaining = _remaining(expert, fields) or expert(())
-    return Act(thought="The next step of a way that is known.", action=remaining[0])
-
-
-def rest_of(expert: Expert, fields: ActFields) -> Plan:
-    """The actions from that one on, as steps."""
-    return Plan(steps=list(_remaining(expert, fields) or expert(()))[:MOST_STEPS])
-
-
-def graph_of(expert: Expert, fields: SubGoalFields) -> Graph:
-    """The actions that no report says were done, each after the one before."""
-    remaining = expert([one.goal for one in fields.reports if not one.failed]) or expert(())
-    steps = enumerate(remaining[:MOST_STEPS], start=fields.first)
-    return Graph(goals=[SubGoal(number=at, goal=step, after=[at - 1] if at > 1 else []) for at, step in steps])
-
-
-def reached(expert: Expert, fields: SubGoalFields) -> Act:
-    """The sub-goal's action and then its end; the expert's next action where the sub-goal is blank."""
-    if fields.now == BLANK:
-        return next_of(expert, fields)
-    done = any(turn.action == fields.now for turn in fields.turns)
-    return Act(thought="A step of a way that is known.", action="done[as it was said]" if done else fields.now)
-
-
-def judged(expert: Expert, fields: ActFields) -> Judged:
-    """Whether nothing remains."""
-    remaining = len(_remaining(expert, fields))
-    return Judged(reason=f"{remaining} steps of a way that is known remain.", solved=not remaining)
-
-
-def lesson(expert: Expert, fields: ActFields) -> Sentence:
-    """What to begin with."""
-    return Sentence(text=f"Take one step of the way after the other, and begin with {expert(())[0]}"[:MOST_SHOWN])
-
-
-def another_action(environment: Environment, fields: ActFields, answer: AnswerModel, random: Random) -> AnswerModel:
-    """Another valid action, each as likely; where there is none, nothing can be got wrong."""
-    right = read(answer, Act).action
-    others = [action for action in environment.valid_actions() if action != right]
-    if not others:
-        return answer
-    return in_form(Act(thought="Something else.", action=random.choice(others)), isinstance(answer, FreeText))
-
-
-ANSWERS: dict[PromptOf, Callable[[Expert, Any], Any]] = {
-    react_prompt: next_of,
-    plan_prompt: rest_of,
-    graph_prompt: graph_of,
-    sub_goal_prompt: reached,
-    judge_prompt: judged,
-    lesson_prompt: lesson,
-}
-
-
-def _given(function: Callable[[Expert, Any], Any], expert: Expert, free: bool, fields: ActFields) -> AnswerModel:
-    return in_form(function(expert, fields), free)
-
-
-def _remaining(expert: Expert, fields: ActFields) -> Sequence[str]:
-    return expert([turn.action for turn in fields.turns])

@@ -13,6 +13,7 @@ from agents.environment import Environment
 from agents.experiments.acting import Acting
 from agents.experiments.worlds import Tasks
 from agents.play import Settings
+from agents.prompts import Past
 from agents.stand_in import Expert, from_the_beginning
 from agents.worlds.alfworld import household
 from agents.worlds.blocksworld import stacking

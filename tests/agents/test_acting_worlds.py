@@ -13,7 +13,7 @@ import pytest
 import chat_server as chat
 from agents.environment import Environment
 from agents.experiments import acting_assistantbench as assistantbench
-from agents.experiments.acting import Acting
+from agents.experiments.acting import AGENTS, Acting
 from agents.experiments.acting_worlds import AlfWorld, BlocksWorld, Setup, TextWorld, WebShop
 from agents.play import Settings
 from chat_server import ChatServer
@@ -73,6 +73,14 @@ def test_the_expert_solves_it_within_the_cap_and_is_called_simulated(setup: Acti
     assert ends == {(1.0, "finished", 0)} and run.evidence == "simulated"
     for task, one in run.episodes.items():
         assert one.result["steps"] == one.result["calls"] == len(run.setup.solution(task)) > 1
+
+
+@pytest.mark.parametrize("agent", [name for name, one in AGENTS.items() if one.blanks])
+def test_agents_that_plan_are_played_by_the_expert_and_end_under_noise(setup: Acting, agent: str) -> None:
+    planned = replace(setup, limit=1, agent=agent)
+    (right,), (wrong,) = results(planned), results(replace(planned, engine="oracle@0.5", settings=Settings(steps=12)))
+    assert (right["score"], right["end"], right["malformed"], right["invalid"]) == (1.0, "finished", 0, 0)
+    assert right["calls"] > right["steps"] and wrong["steps"] <= 12 and wrong["calls"] <= 24 and wrong["malformed"] == 0
 
 
 def test_errors_cost_steps_and_come_again_in_every_run(setup: Acting) -> None:

@@ -73,7 +73,7 @@ def test_goalact_plans_before_each_action_and_sends_a_repeated_one_back_once(ser
     assert (history.end, history.steps) == (FINISHED, 2)
     assert [turn.observation for turn in history.turns if turn.operator == "act"][1] == REPEATED
     shown = asked(server)
-    assert "Carry out now, and nothing else: Climb the first stair." in shown[1]
+    assert "to be done now, by the actions that there are: Climb the first stair." in shown[1]
     assert "The plan:\n1. Climb on." in shown[4] and f"Action: up\nObservation: {REPEATED}" in shown[4]
 
 
@@ -120,8 +120,8 @@ def test_tdp_shows_a_sub_goal_the_results_it_needs_and_no_actions_of_others(serv
     history = play("TDP", graph, UP, done.format(1), done.format("one"), UP)
     assert (history.end, history.steps, history.cost.calls) == (FINISHED, 2, 5)
     shown = asked(server)
-    assert "nothing else: Climb a stair." in shown[1] and "worked on" not in shown[1] + shown[3]
-    assert "1. Climb a stair.: on stair 1" in shown[4] and "on stair one" not in shown[4]
+    assert "there are: Climb a stair." in shown[1] and "Sub-goal 1" not in shown[1] + shown[3]
+    assert "Sub-goal 1 (Climb a stair.) brought: on stair 1" in shown[4] and "on stair one" not in shown[4]
     assert "Action: up" in shown[2] and "Action: up" not in shown[3] + shown[4]
 
 
@@ -138,8 +138,8 @@ def test_tdp_plans_the_rest_anew_after_a_failure_and_where_the_graph_is_used_up(
         "act",
     ]
     shown = asked(server)
-    assert "1. Dance.: failed, no stair" in shown[2] and "numbered on from 2." in shown[2]
-    assert "2. Climb.: failed, not reached in time" in shown[4] and "numbered on from 3." in shown[4]
+    assert "Sub-goal 1 (Dance.) failed: no stair" in shown[2] and "numbered on from 2." in shown[2]
+    assert "Sub-goal 2 (Climb.) failed: not reached in time" in shown[4] and "numbered on from 3." in shown[4]
     assert (history.end, history.steps) == (FINISHED, 2)
 
 
