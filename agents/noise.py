@@ -45,7 +45,10 @@ def of_world(name: str) -> Callable[[C], C]:
     """Register how actions go wrong in a world, whichever agent asks; plans and the like go wrong alike everywhere."""
 
     def register(function: C) -> C:
-        wrong: dict[PromptOf, Corruption] = {react_prompt: function, sub_goal_prompt: function, **BESIDE_ACTIONS}
+        wrong: dict[PromptOf, Corruption] = {
+            react_prompt: function, sub_goal_prompt: function, plan_prompt: left_out, graph_prompt: left_unlinked,
+            judge_prompt: misjudged, lesson_prompt: beside_the_point,
+        }  # fmt: skip
         for prompt, corrupt in wrong.items():
             for by_schema in (False, True):
                 corruption(prompt(name, by_schema))(corrupt)

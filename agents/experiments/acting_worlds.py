@@ -66,12 +66,12 @@ class BlocksWorld(Setup):
 
         given, planner = self.named(task), Planner(self.world(), "planner")
 
-        def expert(actions: Sequence[str]) -> Sequence[str]:
+        def expert(turns: Sequence[Past]) -> str:
             state = given.problem.start
-            for text in actions:
-                action = read_action(text, state.blocks)
+            for turn in turns:
+                action = read_action(turn.action, state.blocks)
                 state = state.after(action) if action in state.actions() else state
-            return planner.actions(replace(given, problem=replace(given.problem, start=state)))
+            return planner.actions(replace(given, problem=replace(given.problem, start=state)))[0]
 
         return expert
 
