@@ -1,0 +1,287 @@
+"""SDP beside the agents that its paper compares it with (Tables 2 to 5), on the same tasks, by the same model.
+
+The paper takes most of these rows from others' papers, by other models; only Table 2's were played anew (B.1). Here all
+are, with the cap of environment steps that SDP has there; calls and tokens, of which SDP takes more, stand beside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from agents.experiments import (
+    acting,
+    acting_assistantbench,
+    acting_multihop,
+    acting_scienceworld,
+    acting_travelplanner,
+)
+from agents.experiments import assistantbench as asking
+from agents.experiments import multihop as one_call
+from agents.history import MALFORMED
+from agents.worlds.travelplanner import delivered
+from lab.models.engines import ORACLE, parse
+from lab.results import tables
+from lab.results.statistics import compare, holm
+from lab.runs import collecting, contest, recordings
+from lab.runs.contest import Contest, Entry, entry, smallest
+from lab.runs.experiment import BadSetting
+from sdp.experiments import assistantbench, multihop, scienceworld, travelplanner
+from sdp.placebo import rejected
+from sdp.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SDP, SDP_PLACEBO, DIRECT = "SDP", "SDP's placebo", "direct"
+BLANK = ", blank plans"  # behind the name of an agent that plans: its placebo, which is asked as often
+BUDGET = "valid_cost"  # the constraint of TravelPlanner that says what a plan may cost
+
+
+class Benchmark(NamedTuple):
+    """How SDP, an agent that acts and one that answers at once play a benchmark; the paper's table of it, the name of
+    the score there, and what is played of it.
+    """
+
+    sdp: Any
+    acting: Any
+    table: str
+    metric: str
+    chosen: Mapping[str, Any] = {}
+    direct: Any = None
+
+
+BENCHMARKS = {
+    "TravelPlanner": Benchmark(
+        travelplanner.Setup, acting_travelplanner.Setup, "Table 2 TravelPlanner", "Final Pass Rate",
+        {"levels": ("easy", "medium", "hard")},  # B.1: all 180 validation queries
+    ),
+    "AssistantBench": Benchmark(
+        assistantbench.Setup, acting_assistantbench.Setup, "Table 3 AssistantBench", "Accuracy", direct=asking.Setup
+    ),
+    "ScienceWorld": Benchmark(
+        scienceworld.Setup, acting_scienceworld.Setup, "Table 4 ScienceWorld", "Short", {"lengths": ("short",)}
+    ),
+    "HotpotQA": Benchmark(
+        multihop.HotpotQA, acting_multihop.HotpotQA, "Table 5 multi-hop QA", "HotpotQA EM", direct=one_call.HotpotQA
+    ),
+    "MuSiQue": Benchmark(
+        multihop.MuSiQue, acting_multihop.MuSiQue, "Table 5 multi-hop QA", "MuSiQue EM", direct=one_call.MuSiQue
+    ),
+}  # fmt: skip
+REPORTING = {"HotpotQA", "MuSiQue", "AssistantBench"}  # whose made questions have templates that no rule was written on
+ACTED = {
+    f"{name}{BLANK if blank else ''}": (name, blank)
+    for name, agent in acting.AGENTS.items()
+    for blank in ((False, True) if agent.blanks else (False,))
+}
+METHODS = (SDP, SDP_PLACEBO, DIRECT, *ACTED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup(Contest):
+    """Some methods on some tasks of a benchmark; those that do not fit it are left out.
+
+    datasets: of BENCHMARKS. options: settings of the benchmark's own experiments in place of its `chosen`, such as
+    {"split": "train"}. rejects: the share of attempts that SDP's placebo rejects.
+    """
+
+    datasets: tuple[str, ...] = ("TravelPlanner",)
+    methods: tuple[str, ...] = METHODS
+    options: Mapping[str, Any] = field(default_factory=dict)
+    rejects: float = 0.0
+
+    method: ClassVar[str] = "sdp-beside"
+    packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "sdp")
+    selection: ClassVar[tuple[str, ...]] = ("data", "limit", "datasets", "methods", "options")
+    metric: ClassVar[str] = "score"
+
+    def decided(self) -> Setup:
+        """With `data`, `options` and the methods that fit decided. Raises BadSetting where there is nothing to play."""
+        self._check_dataset()
+        (dataset,) = self.datasets
+        methods = tuple(name for name in self.methods if fits(name, dataset))
+        if not methods:
+            raise BadSetting(f"methods={self.methods}: none of them plays {dataset}; choose from {', '.join(METHODS)}")
+        options = dict(self.options)
+        data = replace(self, options=options).part(dataset, methods[0]).decided().data
+        if data == "made" and dataset in REPORTING:
+            options = {"split": "reporting"} | options
+        return replace(self, data=data, methods=methods, options=options)
+
+    def operators(self) -> tuple[str, ...]:
+        self._check_dataset()
+        fitting = tuple(name for name in self.methods if all(fits(name, dataset) for dataset in self.datasets))
+        return super(Setup, replace(self, methods=fitting)).operators()
+
+    def part(self, dataset: str, method: str) -> Any:
+        """The experiment of one method. Raises BadSetting for one that there is not."""
+        of = BENCHMARKS[dataset]
+        shared: dict[str, Any] = {key: getattr(self, key) for key in ("engine", "data", "limit", "seed")}
+        shared |= {**of.chosen, **self.options}
+        if method == SDP:
+            return of.sdp(**shared)
+        if method == SDP_PLACEBO:
+            return of.sdp(**shared, placebo=self.rejects)
+        if method == DIRECT and of.direct:
+            return of.direct(**shared)
+        if method not in ACTED:
+            raise BadSetting(f"No method {method!r} on {dataset}; choose from {', '.join(METHODS)}")
+        agent, blank = ACTED[method]
+        played = of.acting(**shared, agent=agent)
+        return replace(played, settings=replace(played.settings, blank=blank))
+
+    def _check_dataset(self) -> None:
+        if len(self.datasets) != 1 or not {*self.datasets} <= {*BENCHMARKS}:
+            raise BadSetting(f"datasets={self.datasets}: name one of {', '.join(BENCHMARKS)}")
+
+
+def stood_in(dataset: str, methods: Sequence[str], stand_in: str) -> dict[str, str]:
+    """Engines by operator for `engines`, where rules answer the rest: of agents that act in what no rule plays."""
+    of = BENCHMARKS[dataset]
+    acted = [acting.AGENTS[ACTED[name][0]] for name in methods if name in ACTED and fits(name, dataset)]
+    return {} if of.acting.searched else {operator: stand_in for agent in acted for operator in agent.operators}
+
+
+def fits(method: str, dataset: str) -> bool:
+    """Whether a method is for a benchmark; not so answers in one call where these need an environment, and agents that
+    search and finish alone where there is more to do. One that there is not is left to `Setup.part`.
+    """
+    of = BENCHMARKS[dataset]
+    if method == DIRECT:
+        return of.direct is not None
+    return method not in ACTED or of.acting.searched or not acting.AGENTS[ACTED[method][0]].searches
+
+
+@dataclass(frozen=True)
+class Results(contest.Results[Setup]):
+    """The episodes of a run, by method."""
+
+    @property
+    def dataset(self) -> str:
+        """The benchmark."""
+        return self.setup.datasets[0]
+
+    def trajectories(self, method: str) -> list[Trajectory]:
+        """Of SDP or its placebo; episodes that failed have none."""
+        played = self.of(self.dataset, method).values()
+        return [Trajectory.from_json(one.result["trajectory"]) for one in played if not one.failed]
+
+
+def collect(setup: Setup, workers: int = 0, cluster: str = "", **options: Any) -> Results:
+    """`lab.runs.collecting.collect` of methods side by side, with its arguments.
+
+    The placebo rejects as often as SDP's own Validate does there, if no share is stated.
+    """
+    if SDP_PLACEBO in setup.methods and not setup.rejects and not setup.engine.startswith("replay:"):
+        alone = replace(setup, methods=(SDP,))
+        engines = {operator: engine for operator, engine in setup.engines.items() if operator in alone.operators()}
+        plain = collecting.collect(replace(alone, engines=engines), Results, workers, cluster, **options)
+        setup = replace(setup, rejects=rejected(plain.trajectories(SDP)))
+    return collecting.collect(setup, Results, workers, cluster, **options)
+
+
+def frame(results: Results) -> pd.DataFrame:
+    """A results table: the mean score of each method in percent, under the name that the paper's table has for it."""
+    return tables.table(row for _, method in results.parts for row in _rows(results, method))
+
+
+def with_published(results: Results) -> pd.DataFrame:
+    """The run's rows, and those of recordings of the same benchmark, behind those of the paper's table."""
+    import pandas as pd
+
+    of, measured = BENCHMARKS[results.dataset], frame(results)
+    known = recordings.rows(Setup.method)
+    known = known[(known["metric"] == of.metric) & ~known["backbone"].isin(measured["backbone"])]
+    return pd.concat([tables.published(of.table, "sdp"), measured, known], ignore_index=True)
+
+
+def _rows(results: Results, method: str) -> Iterator[tables.Row]:
+    dataset, setup = results.dataset, results.setup
+    scores = results.scores(dataset, method)
+    outcomes = results.outcomes(str(Entry(dataset, method, task)) for task in scores)
+    told = ", ".join(f"{key}={value}" for key, value in setup.options.items())
+    about = (results.evidence, f"this run, {setup.data} data{', ' + told if told else ''}")
+    metric = BENCHMARKS[dataset].metric
+    if set(scores.values()) <= {0.0, 1.0}:
+        yield tables.rate_row(
+            method, results.backbone, metric, int(sum(scores.values())), len(scores), *about, outcomes
+        )
+    else:
+        percent = [100 * score for score in scores.values()]
+        yield tables.mean_row(method, results.backbone, metric, percent, *about, outcomes=outcomes, top=100.0)
+
+
+def even(results: Results) -> bool:
+    """Whether agents and SDP are answered for alike: not so where the agents follow an expert, and SDP rules."""
+    parts = parse(results.setup.engine).parts
+    return len({part.name == ORACLE for part in parts}) == 1
+
+
+def placebos(results: Results) -> pd.DataFrame:
+    """Each method with structure less its own placebo, which is asked as often: the gain that is its content's.
+
+    In points on the same tasks; Holm's correction over the rows.
+    """
+    import pandas as pd
+
+    pairs = {SDP: SDP_PLACEBO} | {name: f"{name}{BLANK}" for name in acting.AGENTS}
+    played = results.setup.methods
+    lines: list[dict[str, Any]] = []
+    for method, placebo in pairs.items():
+        if method in played and placebo in played:
+            c = compare(results.scores(results.dataset, method), results.scores(results.dataset, placebo))
+            difference, low, high = (100 * end for end in c.difference)
+            lines.append(
+                {"method": method, "n": c.n, "score": 100 * c.mean_a, "its placebo's": 100 * c.mean_b,
+                 "difference": difference, "low": low, "high": high, "p": c.p, "smallest": smallest(c),
+                 "calls": results.mean(results.dataset, method, "calls"),
+                 "its placebo's calls": results.mean(results.dataset, placebo, "calls")}
+            )  # fmt: skip
+    adjusted = holm([line["p"] for line in lines])
+    return pd.DataFrame(lines).assign(**{"p (Holm)": adjusted}, evidence=results.evidence, backbone=results.backbone)
+
+
+def faults(results: Results) -> pd.DataFrame:
+    """What could not be used, by agent: shares of its answers in percent, and how its episodes ended.
+
+    over budget: on TravelPlanner, the share of all queries whose plan was handed in and costs more than the query
+    allows; there the paper speaks of 20 to 30 % of the feasible ones, and of 12 to 18 % malformed outputs (§4.1).
+    """
+    import pandas as pd
+
+    lines: list[dict[str, Any]] = []
+    for dataset, method in results.parts:
+        kept = [one.result for one in results.of(dataset, method).values() if not one.failed]
+        if not kept or MALFORMED not in kept[0]:
+            continue
+        answers = sum(one["calls"] for one in kept) or 1
+        ends = pd.Series([one["end"] for one in kept]).value_counts()
+        line = {
+            "method": method, "n": len(kept), "malformed, %": 100 * sum(one[MALFORMED] for one in kept) / answers,
+            "episodes with one, %": 100 * sum(one[MALFORMED] > 0 for one in kept) / len(kept),
+            "invalid, %": 100 * sum(one["invalid"] for one in kept) / answers,
+            "ends": ", ".join(f"{end}: {count}" for end, count in ends.items()),
+        }  # fmt: skip
+        if dataset == "TravelPlanner":
+            line["over budget, %"] = 100 * sum(_over_budget(results, method)) / len(kept)
+        lines.append(line)
+    return pd.DataFrame(lines).assign(evidence=results.evidence, backbone=results.backbone)
+
+
+def _over_budget(results: Results, method: str) -> Iterator[bool]:
+    played = results.setup.part(results.dataset, method)
+    for task, episode in results.of(results.dataset, method).items():
+        plan = None if episode.failed else delivered(episode.result)
+        yield plan is not None and BUDGET in played.verdict(task, plan).failures
+
+
+def costs(results: Results) -> pd.DataFrame:
+    """Calls, tokens and seconds by method and operator."""
+    return collecting.costs(results, lambda task: {"method": entry(task).method})
+
+
+def record(results: Results) -> None:
+    """Save the run as a recording, if `python -m lab record` runs the notebook."""
+    collecting.record(results, frame(results), costs(results))

@@ -1,0 +1,51 @@
+"""SDP beside the agents: every method that fits a benchmark plays the same tasks to their end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from lab.runs.experiment import BadSetting
+from sdp.experiments import beside
+from sdp.experiments.beside import BENCHMARKS, BLANK, DIRECT, METHODS, SDP, SDP_PLACEBO, Setup
+
+NOISY, EXPERT = "rules@0.8?judge=GPT-5.2", "oracle@0.8?judge=GPT-5.2"
+SOME = (SDP, SDP_PLACEBO, DIRECT, "ReAct", "Plan-and-Solve", f"Plan-and-Solve{BLANK}", "retrieve once")
+
+
+def played(dataset: str, engine: str = NOISY) -> beside.Results:
+    engines = beside.stood_in(dataset, SOME, EXPERT)
+    setup = Setup(engine=engine, engines=engines, datasets=(dataset,), methods=SOME, data="made", limit=3)
+    return beside.collect(setup, workers=1, show_progress=False)
+
+
+@pytest.mark.parametrize("dataset", ["TravelPlanner", "AssistantBench", "MuSiQue"])
+def test_all_methods_that_fit_play_the_same_tasks_to_their_end(dataset: str) -> None:
+    run = played(dataset)
+    assert set(run.setup.methods) == {name for name in SOME if beside.fits(name, dataset)}
+    assert len({tuple(run.of(dataset, name)) for name in run.setup.methods}) == 1
+    assert not run.not_measured and not any(episode.failed for episode in run.episodes.values())
+    shown = beside.with_published(run)
+    assert {*run.setup.methods} <= {*shown["method"]} and BENCHMARKS[dataset].metric in {*shown["metric"]}
+    assert len(beside.placebos(run)) == 2
+    assert set(beside.faults(run)["method"]) == {name for name in run.setup.methods if name in beside.ACTED}
+    assert ("over budget, %" in beside.faults(run)) == (dataset == "TravelPlanner")
+
+
+def test_only_where_all_are_answered_for_alike_is_anything_compared_with_sdp() -> None:
+    assert beside.even(played("MuSiQue")) and not beside.even(played("TravelPlanner"))
+
+
+def test_flawless_rules_make_a_plan_and_its_placebo_alike() -> None:
+    run = played("HotpotQA", "rules")
+    pairs = beside.placebos(run).set_index("method")
+    assert pairs.loc["Plan-and-Solve", "difference"] == 0 and pairs.loc["Plan-and-Solve", "score"] == 100
+
+
+def test_what_there_is_not_is_refused() -> None:
+    with pytest.raises(BadSetting, match="TravelPlanner"):
+        Setup(datasets=("WebArena",)).resolved()
+    with pytest.raises(BadSetting, match="choose from"):
+        replace(Setup(), methods=("Chameleon",)).resolved()
+    assert {*METHODS} > {*SOME}
