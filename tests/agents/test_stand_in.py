@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.prompts import Past
-from agents.stand_in import Expert, along, from_the_beginning
+from agents.prompts import ActFields, Past
+from agents.stand_in import Expert, along, from_the_beginning, next_of
 
 
 def asked(expert: Expert, *done: str) -> str:
@@ -24,6 +24,12 @@ def test_led_astray_it_goes_back_to_the_beginning_first() -> None:
     assert [asked(way), asked(way, "a"), asked(way, "a", "b")] == ["a", "b", "c"]
     assert [asked(way, "b"), asked(way, "a", "x"), asked(way, "a", "x", "y")] == ["back"] * 3
     assert [asked(way, "a", "x", "back"), asked(way, "x", "back", "a")] == ["a", "b"]
+
+
+def test_a_turn_without_an_action_does_not_lead_it_astray() -> None:
+    turns = [Past(action=action, said="hm", observation="") for action in ("a", "", "b", "")]
+    way = from_the_beginning(["a", "b", "c"], "back")
+    assert next_of(way, ActFields(tools="", task="", turns=turns)).action == "c"
 
 
 @given(st.lists(st.sampled_from([*"abcx", "back"]), max_size=12))
