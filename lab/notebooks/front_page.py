@@ -19,6 +19,7 @@ from lab.notebooks.documents import FOLDER, committed, name_of, read
 README = ROOT / "README.md"
 TIMES = FOLDER / "times.yaml"
 METHODS = ("procllm", "sdp", "statefactory")
+TRIED = "4_explore/"  # of no paper, and listed in one row
 SUITE = (*METHODS, "agents", "lab", "worlds")
 ITEM = re.compile(r"(Table|Figure) ([A-Z]\.)?(\d+)")
 NAMED = re.compile(r"^(?:Tables?|Figures?) [A-Z\d][^:]*: ")  # of a title: the column beside it says which
@@ -35,11 +36,16 @@ def notebooks() -> str:
     if odd := sorted(set(names) ^ set(times)):
         raise damaged(TIMES, f"it has to have a line for each notebook and no other; see {', '.join(odd)}", "Mend it")
     lines = ["| notebook | in the paper | time | state |", "| --- | --- | --- | --- |"]
+    tried = {}
     for path, name in zip(committed(), names, strict=True):
         entries = [entry for entry in listed if entry.notebook == name]
         title = NAMED.sub("", read(path).cells[0].source.splitlines()[0].removeprefix("# "))
         link = f"[{title[0].upper()}{title[1:]}](notebooks/{name}.ipynb)"
-        lines.append(f"| {link} | {_items(entries)} | {times[name]} s | {_state(entries)} |")
+        if name.startswith(TRIED):
+            tried[link] = times[name]
+        else:
+            lines.append(f"| {link} | {_items(entries)} | {times[name]} s | {_state(entries)} |")
+    lines.append(f"| To try things out: {'; '.join(tried)} | – | {max(tried.values())} s | – |")
     missing = _items(entry for entry in listed if entry.state == "to come")
     return "\n".join([*lines, f"| no notebook yet | {missing} | | to come |"])
 
