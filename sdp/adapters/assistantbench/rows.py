@@ -9,7 +9,8 @@ from statistics import mean
 from typing import Any
 
 from sdp.adapters.assistantbench.prompts import UNCERTAIN, Shown
-from sdp.adapters.assistantbench.wording import Condition, Reading
+from sdp.adapters.assistantbench.conditions import Condition
+from sdp.adapters.assistantbench.wording import Reading
 from worlds.encyclopedia.reading.hops import stated
 from worlds.web.tables import HEADINGS
 
