@@ -16,6 +16,7 @@ DENIED = {"below": "from", "from": "below", "above": "to", "to": "above", "is": 
 LIMIT_OF = {"most": "above", "least": "below"}
 YEAR = re.compile(r"1\d{3}|20\d\d")  # amounts of four digits have a comma
 JOINED = re.compile(r"(?: [a-z]+)?(?: (?:and|to|till|until|through) |\s?[-–]\s?)(?:the year )?")
+THEN = re.compile(r" (?:then|today|that day)\b")
 NEAR = 25  # characters between a limit and its number
 
 
@@ -51,7 +52,7 @@ def conditions(text: str, said: Sequence[Mention], relations: Sequence[str], kep
             last = found[-1] if found else None
             found.append(_on_number(text, said, place, relations, last, kept))
         elif "day" in kinds and "closed" in relations:
-            found.append(_on_day(said, place))
+            found.append(_on_day(text, said, place))
         elif "decade" in kinds and (years := [each for each in ("founded", "year") if each in relations]):
             start = int(re.sub(r"\D", "", one.text))
             pair = (("from", start), ("below", start + 10))
@@ -60,7 +61,8 @@ def conditions(text: str, said: Sequence[Mention], relations: Sequence[str], kep
             relation, value = kinds if len(kinds) == 2 else ("", one.text)
             test = "isnt" if denied(said, place, place) else "is"
             found.append(Found(Condition(relation, test, value), frozenset([one])))
-    return found
+    said_twice = {one.condition._replace(test="is") for one in found if one.condition.test not in ("is", "isnt")}
+    return [one for one in found if one.condition not in said_twice]
 
 
 def denied(said: Sequence[Mention], first: int, last: int) -> bool:
@@ -87,13 +89,16 @@ def _to_value(said: Iterator[Mention]) -> Iterator[Mention]:
         yield one
 
 
-def _on_day(said: Sequence[Mention], place: int) -> Found:
+def _on_day(text: str, said: Sequence[Mention], place: int) -> Found:
     before, behind = _around(said, place)
-    spoken = [one for one in (*until(before, CLAUSES), *until(behind, CLAUSES), *before, *behind) if one.of("days")]
+    later = [one for one in said if THEN.match(text, one.end)]
+    around = (*later, *until(before, CLAUSES), *until(behind, CLAUSES), *before, *behind, *said)
+    spoken = [one for one in around if one.of("days")]
     by = spoken[0] if spoken else said[place]
-    places = sorted((place, said.index(by)))
+    near = by in (*before, *behind)
+    first, last = sorted((place if near else said.index(by), said.index(by)))
     shut = "closed" in by.names("days")
-    test = "is" if shut != denied(said, *places) else "isnt"
+    test = "is" if shut != denied(said, first, last) else "isnt"
     return Found(Condition("closed", test, said[place].names("value")[1]), frozenset([said[place], by]))
 
 
