@@ -103,7 +103,12 @@ def _on_day(text: str, said: Sequence[Mention], place: int) -> Found:
 
 
 def _on_number(
-    text: str, said: Sequence[Mention], place: int, relations: Sequence[str], last: Found | None, kept: Collection[Mention]
+    text: str,
+    said: Sequence[Mention],
+    place: int,
+    relations: Sequence[str],
+    last: Found | None,
+    kept: Collection[Mention],
 ) -> Found:
     one, (before, behind) = said[place], _around(said, place)
     value = one.text.replace(",", "")

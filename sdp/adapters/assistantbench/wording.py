@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from sdp.adapters.assistantbench.conditions import Condition, conditions, numeric, spoken_of
-from sdp.adapters.assistantbench.mentions import CLAUSES, COMMAS, Mention, lexicon, mentions, until
+from sdp.adapters.assistantbench.mentions import CLAUSES, Mention, lexicon, mentions, until
 from worlds.encyclopedia.reading.questions import names_in
 from worlds.encyclopedia.relations import DAYS, MONTHS, SERVICES
 from worlds.web.tables import TABLES
@@ -81,10 +81,18 @@ def read(question: str) -> Reading | None:
         one._replace(condition=one.condition._replace(value=_name(one.condition.value, names)))
         for one in conditions(text, said, relations, amount)
     ]
-    limits = tuple(one.condition for one in found if one.condition.value not in (place, *MONTHS))
+    told = (one.condition for one in found if one.condition.value not in (place, *MONTHS))
     left = [one for one in said if not any(one in each.by for each in found)]
     verb, measure = _asked(left, amount, relations, bool(keys))
-    return Reading(question, table, place, limits, verb, measure, {key: _of_key(key, relations, table) for key in keys})
+    return Reading(
+        question,
+        table,
+        place,
+        tuple(dict.fromkeys(told)),
+        verb,
+        measure,
+        {key: _of_key(key, relations, table) for key in keys},
+    )
 
 
 def _plain(question: str) -> str:
@@ -126,11 +134,17 @@ def _name(value: str, names: Sequence[str]) -> str:
 
 def _list(said: Sequence[Mention], names: Sequence[str]) -> tuple[str, str]:
     """The table that is asked about, and what its rows share: of all that may be meant, the first that has a place."""
-    made = [table for table, ends in lexicon()["makers"].items() if any(re.search(rf" (?:{ends})$", one) for one in names)]
+    made = [
+        table for table, ends in lexicon()["makers"].items() if any(re.search(rf" (?:{ends})$", one) for one in names)
+    ]
     nouns = [table for one in said for table in one.names("nouns")]
     nouns = [one for one in nouns if one != "towns"] + [one for one in nouns if one == "towns"]
-    dated = ["festivals"] * any(one in MONTHS for one in names) + ["museums"] * any("decade" in one.names("value") for one in said)
-    units = [table.name for one in said for each in one.names("units") for table in TABLES.values() if each in table.details]
+    dated = ["festivals"] * any(one in MONTHS for one in names) + ["museums"] * any(
+        "decade" in one.names("value") for one in said
+    )
+    units = [
+        table.name for one in said for each in one.names("units") for table in TABLES.values() if each in table.details
+    ]
     tables = [*made, *nouns, *dated, *units]
     placed = ((table, place) for table in tables if (place := _place(table, said, names)))
     return next(placed, (nouns[0], "") if nouns else ("", ""))
