@@ -16,8 +16,9 @@ DENIED = {"below": "from", "from": "below", "above": "to", "to": "above", "is": 
 LIMIT_OF = {"most": "above", "least": "below"}
 YEAR = re.compile(r"1\d{3}|20\d\d")  # amounts of four digits have a comma
 JOINED = re.compile(r"(?: [a-z]+)?(?: (?:and|to|till|until|through) |\s?[-–]\s?)(?:the year )?")
+TOLD = ("units", "words", "denials", "behind")
 THEN = re.compile(r" (?:then|today|that day)\b")
-NEAR = 25  # characters between a limit and its number
+NEAR, NEAREST = 25, 12  # characters between a limit and its number, a word and a number that nothing limits
 
 
 class Condition(NamedTuple):
@@ -50,7 +51,7 @@ def conditions(text: str, said: Sequence[Mention], relations: Sequence[str], kep
         kinds = one.names("value")
         if "number" in kinds:
             last = found[-1] if found else None
-            found.append(_on_number(text, said, place, relations, last, kept))
+            found += filter(None, [_on_number(text, said, place, relations, last, kept)])
         elif "day" in kinds and "closed" in relations:
             found.append(_on_day(text, said, place))
         elif "decade" in kinds and (years := [each for each in ("founded", "year") if each in relations]):
@@ -71,9 +72,21 @@ def denied(said: Sequence[Mention], first: int, last: int) -> bool:
     values = next((turn for turn, one in enumerate(before) if one.of("value")), len(before))
     within = [one for one in said[first : last + 1] if not one.breaks(CLAUSES)]
     nots = sum("not" in one.names("denials") for one in [*before[:values], *within])
-    out = any("out" in one.names("denials") for one in until(said[: first + 1][::-1], COMMAS))
+    out = _left_out(said[: last + 1])
     aside = any("aside" in one.names("denials") for one in until(said[last + 1 :], COMMAS))
     return (nots + (out or aside)) % 2 == 1
+
+
+def _left_out(said: Sequence[Mention]) -> bool:
+    """Whether the last of what is said is left out; "and" and "but" behind another value end what is."""
+    joined = False
+    for one in until(said[::-1], COMMAS):
+        if "out" in one.names("denials"):
+            return True
+        if joined and one.of("value"):
+            return False
+        joined = joined or one.text in ("and", "but")
+    return False
 
 
 def _around(said: Sequence[Mention], place: int) -> tuple[list[Mention], list[Mention]]:
@@ -109,29 +122,35 @@ def _on_number(
     relations: Sequence[str],
     last: Found | None,
     kept: Collection[Mention],
-) -> Found:
+) -> Found | None:
     one, (before, behind) = said[place], _around(said, place)
     value = one.text.replace(",", "")
-    range_end = place + 1 < len(said) and next((each for each in said[place + 1 :] if each.of("value")), None)
     if last and _joins(text, last, one):
         return Found(Condition(last.condition.relation, "to", value), frozenset([one, *_units(text, one, behind)]))
-    if range_end and _range(text, one, range_end):
-        behind = _around(said, said.index(range_end))[1]
-        one_unit = range_end
-    else:
-        one_unit = one
+    other = next((each for each in said[place + 1 :] if each.of("value")), one)
+    ranges = _range(text, one, other)
+    after = _around(said, said.index(other))[1] if ranges else behind
+    units = [each for each in _units(text, other if ranges else one, after) if set(each.names("units")) & {*relations}]
     test, by, ways = _limit(text, one, before, behind)
-    units = _units(text, one_unit, behind)
+    if not (by or ranges or _amount(one, units, before)):
+        return None
     relation = _relation(one.text, relations, units, ways, before, behind)
     if ways:
         way = next((way for way, about in ways if relation in about), ways[0][0])
         test = LIMIT_OF[way]
-    if test == "between":
+    elif ranges or test == "between":
         test = "from"
     first = min([said.index(each) for each in by] + [place])
     if denied(said, first, first):
         test = DENIED[test]
     return Found(Condition(relation, test, value), frozenset({one, *by, *units, *_told(said, first, place, kept)}))
+
+
+def _amount(one: Mention, units: Sequence[Mention], before: Sequence[Mention]) -> bool:
+    """Whether a number that nothing limits is a year or an amount of something, and not "2" of "2 children"."""
+    counted = any({"founded", "year"}.isdisjoint(each.names("units")) for each in units)
+    near = any(one.start - each.end <= NEAREST and each.of("words") for each in before[:1])
+    return bool(YEAR.fullmatch(one.text)) or counted or near
 
 
 def _range(text: str, one: Mention, other: Mention) -> bool:
@@ -202,8 +221,13 @@ def spoken_of(one: Mention) -> tuple[str, ...]:
 def _told(said: Sequence[Mention], first: int, last: int, kept: Collection[Mention]) -> Iterator[Mention]:
     """The words for a relation on both sides of a condition, which are a part of it."""
     for side in (said[:first][::-1], said[last + 1 :]):
+        part = list[Mention]()
         for one in side:
-            plain = one.of("units", "words", "denials", "behind") and not one.of("nouns", "asks", "superlative")
-            if not plain or one in kept:
+            number = part and part[-1].of("units", "words") and "number" in one.names("asks")  # as in "number of pages"
+            if one in kept or one.of("nouns", "superlative") or not (number or one.of(*TOLD) and not one.of("asks")):
+                # "charges" is a part of what follows in "above 20 dollars charges the most".
+                yield from part[:-1] if one.of("superlative") and one.start > said[last].start else part
                 break
-            yield one
+            part.append(one)
+        else:
+            yield from part

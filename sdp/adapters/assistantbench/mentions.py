@@ -69,7 +69,7 @@ def _patterns() -> Patterns:
     plain = ("nouns", "units", "words", "limits", "behind", "denials", "days", "asks", "breaks")
     words = [((section, name), said) for section in plain for name, said in lexicon()[section].items()]
     # "1952 and cheaper than 20" has no limit behind 1952.
-    words = [(tag, rf"(?:{said})(?! (?:\w+ ){{0,2}}than| \d)" if tag[0] == "behind" else said) for tag, said in words]
+    words = [(tag, rf"(?:{said})(?! (?:\w+ )?than| \d)" if tag[0] == "behind" else said) for tag, said in words]
     words += [(("value", kind), said) for kind, said in VALUES.items()]
     words += [(("value", f"day {day}"), rf"{day.lower()}(?:s|'s)?") for day in DAYS]
     for relation, kinds in (("genre", GENRES), ("style", STYLES)):

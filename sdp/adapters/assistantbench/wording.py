@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from sdp.adapters.assistantbench.conditions import Condition, conditions, numeric, spoken_of
@@ -106,23 +107,25 @@ def _form(text: str) -> tuple[list[str], str]:
     """The keys of the objects that are asked for, and the question without them."""
     if not re.search(ASKED_FORM, text, re.IGNORECASE):
         return [], text
-    keys = re.findall(QUOTED, text)
+    start = re.search(ASKED_FORM, text, re.IGNORECASE).start()
+    keys = [one[1] for one in re.finditer(QUOTED, text) if one.start() > start or one[1].islower()]
     if not keys and (bare := KEYS.search(text)):
         keys = re.findall(r"\b(?!and\b)\w+", bare[1])
         text = text.replace(bare[1], "")
-    return keys, re.sub(rf"{QUOTED}|\b(?:an? )?json\b|{ASKED_FORM}", "", text, flags=re.IGNORECASE)
+    quoted = "|".join(map(re.escape, keys)) or "$^"
+    return keys, re.sub(rf"[\"“'‘`](?:{quoted})[\"”'’`]|{ASKED_FORM}", "", text, flags=re.IGNORECASE)
 
 
 def _named(body: str) -> tuple[list[str], str]:
     """The names in a question, and the question in lower case with _0_ for the first of them, and so on."""
-    known = {one.start for one in mentions(body.lower()) if not one.of("value")}
+    known = {one.start: one.text for one in mentions(body.lower()) if not one.of("value")}
     english = rf"{lexicon()['starters']}|\w+(?:ing|ed|ly|tion)"
     for word in STARTER.finditer(body):
         if word.start() in known or re.fullmatch(english, word[0].lower()):
             body = body[: word.start()] + word[0].lower() + body[word.end() :]
     body = re.sub(rf"\b(?:{'|'.join(DAYS)})|\bI\b|\bMay(?= (?:I|we|you)\b)", lambda word: word[0].lower(), body)
     found = (part for name in names_in(body) for part in PLACE_WORDS.split(name) if part[0].isupper())
-    names = list(dict.fromkeys(name.removeprefix("The ") for name in found))
+    names = list(dict.fromkeys(name.removeprefix("The ") for name in found if name.lower() not in known.values()))
     for name in sorted(names, key=len, reverse=True):
         body = re.sub(rf"\b{re.escape(name)}(?!\w)", f"_{names.index(name)}_", body)
     return names, re.sub(r"([.?!;:,()–—])(?!\d)", r" \1 ", body.lower())
@@ -181,6 +184,8 @@ def _asked(left: Sequence[Mention], amount: Sequence[Mention], relations: Sequen
     ways = {way for way, _ in extremes}
     asks = {name for one in left for name in one.names("asks")}
     amounts = [one for one in numeric(relations) if one not in ("founded", "year")]
+    if ranked := _ranked(left, numeric(relations)):
+        return ranked
     if keys:
         return extremes[0] if extremes else ("json", "")
     if "share" in asks:
@@ -189,7 +194,7 @@ def _asked(left: Sequence[Mention], amount: Sequence[Mention], relations: Sequen
         return "mean", _measure(left, amount, amounts, "mean")
     if "gap" in asks or len(ways) == 2 or _compares(left):
         behind = _behind(left, "gap", numeric(relations))
-        return "gap", behind or _measure(left, amount, numeric(relations), "gap", [one for _, one in extremes])
+        return "gap", behind or _measure(left, amount, numeric(relations), "gap", [one for _, one in extremes[::-1]])
     if amount:
         return "sum", _measure(left, amount, amounts, "sum")
     if _counts(left):
@@ -206,7 +211,8 @@ def _asked(left: Sequence[Mention], amount: Sequence[Mention], relations: Sequen
 def _compares(left: Sequence[Mention]) -> bool:
     """Whether it asks how much more one is than another."""
     for place, one in enumerate(left):
-        if "many" in one.names("asks") and any(each.of("comparative") for each in left[place + 1 : place + 3]):
+        near = takewhile(lambda each: not each.of("nouns"), left[place + 1 : place + 3])
+        if "many" in one.names("asks") and any(each.of("comparative") for each in near):
             return True
     return False
 
@@ -237,6 +243,25 @@ def _extremes(left: Sequence[Mention], relations: Sequence[str]) -> Iterator[tup
                 break
 
 
+def _ranked(left: Sequence[Mention], fit: Collection[str]) -> tuple[str, str] | None:
+    """The first or the last in an order: years rise where it is not said, amounts fall."""
+    place = next((turn for turn, one in enumerate(left) if "order" in one.names("asks")), len(left))
+    behind = left[place + 1 :]
+    measure = next((each for one in behind for each in spoken_of(one) if each in fit), "")
+    if not measure:
+        return None
+    asks = {name for one in behind for name in one.names("asks")}
+    ways = (
+        way
+        for one in behind
+        if "back" not in one.names("asks")
+        for way, about in one.ways("superlative")
+        if measure in about
+    )
+    falling = next(ways, "least" if measure in ("founded", "year") or "rising" in asks else "most") == "most"
+    return ("most" if falling != ("back" in asks) else "least"), measure
+
+
 def _behind(left: Sequence[Mention], ask: str, fit: Collection[str]) -> str:
     """What stands right behind the words that ask: "elevation" in "the difference in elevation"."""
     places = [place for place, one in enumerate(left) if ask in one.names("asks")]
@@ -248,7 +273,7 @@ def _measure(
     left: Sequence[Mention], amount: Sequence[Mention], fit: Sequence[str], ask: str, also: Sequence[str] = ()
 ) -> str:
     """The relation to compute with: of "how many", of superlatives, or the nearest to the words that ask."""
-    cues = [one.start for one in left if ask in one.names("asks")] or [0]
+    cues = [one.start for one in left if {ask, "many"} & {*one.names("asks")}] or [0]
     near = sorted(left, key=lambda one: min(abs(one.start - cue) for cue in cues))
     named = [each for one in amount for each in one.names("units")]
     spoken = [each for one in near for each in spoken_of(one)]
