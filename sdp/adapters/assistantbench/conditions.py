@@ -158,8 +158,8 @@ def _range(text: str, one: Mention, other: Mention) -> bool:
 
 
 def _joins(text: str, last: Found, one: Mention) -> bool:
-    number = next((each for each in last.by if "number" in each.names("value")), None)
-    return bool(number) and last.condition.test in ("from", "is") and _range(text, number, one)
+    numbers = (each for each in last.by if "number" in each.names("value"))
+    return last.condition.test == "from" and any(_range(text, each, one) for each in numbers)
 
 
 def _units(text: str, one: Mention, behind: Sequence[Mention]) -> list[Mention]:

@@ -105,10 +105,10 @@ def _plain(question: str) -> str:
 
 def _form(text: str) -> tuple[list[str], str]:
     """The keys of the objects that are asked for, and the question without them."""
-    if not re.search(ASKED_FORM, text, re.IGNORECASE):
+    form = re.search(ASKED_FORM, text, re.IGNORECASE)
+    if form is None:
         return [], text
-    start = re.search(ASKED_FORM, text, re.IGNORECASE).start()
-    keys = [one[1] for one in re.finditer(QUOTED, text) if one.start() > start or one[1].islower()]
+    keys = [one[1] for one in re.finditer(QUOTED, text) if one.start() > form.start() or one[1].islower()]
     if not keys and (bare := KEYS.search(text)):
         keys = re.findall(r"\b(?!and\b)\w+", bare[1])
         text = text.replace(bare[1], "")
