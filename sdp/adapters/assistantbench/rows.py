@@ -173,7 +173,7 @@ def plain(text: str) -> str:
 
 
 def tidy(number: float) -> str:
-    return f"{round(number, 2):g}" if number < 1e5 else f"{round(number, 2):.2f}".rstrip("0").rstrip(".")
+    return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
 def as_object(one: Row, keys: Mapping[str, str]) -> dict[str, Any]:

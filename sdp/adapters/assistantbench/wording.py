@@ -22,6 +22,10 @@ QUOTED = r"(?<!\w)[\"“'‘`](\w[^\"”'’`]{0,30})[\"”'’`](?!\w)"
 ASKED_FORM = r"json|\bkeys?\b|\bfields?\b|\bobjects?\b|\battributes\b|\bproperties\b"
 KEYS = re.compile(r"\b(?:keys|fields|attributes|properties)\b(?: called| named| are|:)* ((?:\w+,? (?:and )?){0,5}\w+)")
 STARTER = re.compile(r"(?:(?<=[.?!:;] )|(?<=[\"“‘(])|^)[A-Z][\w'-]*")
+# What stands behind a verb that begins a sentence, and not behind a name.
+ORDERED = re.compile(
+    r" (?:me|us|the|an?|all|every|each|any|only|those|these|both|my|your|them|whether|which|what|how)\b"
+)
 PLACE_WORDS = re.compile(r" (?:of|to|at|in)(?: the)? (?=[A-Z])")
 STEMS = {  # what the title of a list has, besides the place
     "museums": "museum", "festivals": "festival", "businesses": "", "universities": "universit", "towns": "town",
@@ -85,15 +89,8 @@ def read(question: str) -> Reading | None:
     told = (one.condition for one in found if one.condition.value not in (place, *MONTHS))
     left = [one for one in said if not any(one in each.by for each in found)]
     verb, measure = _asked(left, amount, relations, bool(keys))
-    return Reading(
-        question,
-        table,
-        place,
-        tuple(dict.fromkeys(told)),
-        verb,
-        measure,
-        {key: _of_key(key, relations, table) for key in keys},
-    )
+    known = {key: _of_key(key, relations, table) for key in keys}
+    return Reading(question, table, place, tuple(dict.fromkeys(told)), verb, measure, known)
 
 
 def _plain(question: str) -> str:
@@ -121,7 +118,7 @@ def _named(body: str) -> tuple[list[str], str]:
     known = {one.start: one.text for one in mentions(body.lower()) if not one.of("value")}
     english = rf"{lexicon()['starters']}|\w+(?:ing|ed|ly|tion)"
     for word in STARTER.finditer(body):
-        if word.start() in known or re.fullmatch(english, word[0].lower()):
+        if word.start() in known or re.fullmatch(english, word[0].lower()) or ORDERED.match(body, word.end()):
             body = body[: word.start()] + word[0].lower() + body[word.end() :]
     body = re.sub(rf"\b(?:{'|'.join(DAYS)})|\bI\b|\bMay(?= (?:I|we|you)\b)", lambda word: word[0].lower(), body)
     found = (part for name in names_in(body) for part in PLACE_WORDS.split(name) if part[0].isupper())
@@ -137,18 +134,14 @@ def _name(value: str, names: Sequence[str]) -> str:
 
 def _list(said: Sequence[Mention], names: Sequence[str]) -> tuple[str, str]:
     """The table that is asked about, and what its rows share: of all that may be meant, the first that has a place."""
-    made = [
-        table for table, ends in lexicon()["makers"].items() if any(re.search(rf" (?:{ends})$", one) for one in names)
-    ]
-    nouns = [table for one in said for table in one.names("nouns")]
-    nouns = [one for one in nouns if one != "towns"] + [one for one in nouns if one == "towns"]
-    dated = ["festivals"] * any(one in MONTHS for one in names) + ["museums"] * any(
-        "decade" in one.names("value") for one in said
-    )
-    units = [
-        table.name for one in said for each in one.names("units") for table in TABLES.values() if each in table.details
-    ]
-    tables = [*made, *nouns, *dated, *units]
+    makers = lexicon()["makers"].items()
+    made = [table for table, ends in makers if any(re.search(rf" (?:{ends})$", one) for one in names)]
+    # "The town" of something may be said of a museum; a noun of its own counts before it.
+    nouns = sorted((table for one in said for table in one.names("nouns")), key=lambda table: table == "towns")
+    counted = {each for one in said for each in one.names("units")}
+    units = [name for name, table in TABLES.items() if counted & {*table.details}]
+    # A month makes a festival and a decade a museum where no noun says what rows are.
+    tables = [*made, *nouns, "festivals", "museums", *units]
     placed = ((table, place) for table in tables if (place := _place(table, said, names)))
     return next(placed, (nouns[0], "") if nouns else ("", ""))
 
@@ -244,20 +237,15 @@ def _extremes(left: Sequence[Mention], relations: Sequence[str]) -> Iterator[tup
 
 
 def _ranked(left: Sequence[Mention], fit: Collection[str]) -> tuple[str, str] | None:
-    """The first or the last in an order: years rise where it is not said, amounts fall."""
+    """The first or the last in an order: years rise where it is not said, amounts fall; None where neither is asked."""
     place = next((turn for turn, one in enumerate(left) if "order" in one.names("asks")), len(left))
     behind = left[place + 1 :]
     measure = next((each for one in behind for each in spoken_of(one) if each in fit), "")
-    if not measure:
-        return None
     asks = {name for one in behind for name in one.names("asks")}
-    ways = (
-        way
-        for one in behind
-        if "back" not in one.names("asks")
-        for way, about in one.ways("superlative")
-        if measure in about
-    )
+    if not measure or not asks & {"front", "back"} or asks & {"many", "number", "share", "mean", "sum"}:
+        return None
+    named = (one for one in behind if not {"front", "back"} & {*one.names("asks")})
+    ways = (way for one in named for way, about in one.ways("superlative") if measure in about)
     falling = next(ways, "least" if measure in ("founded", "year") or "rising" in asks else "most") == "most"
     return ("most" if falling != ("back" in asks) else "least"), measure
 
