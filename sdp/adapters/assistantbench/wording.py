@@ -115,6 +115,7 @@ def _form(text: str) -> tuple[list[str], str]:
 
 def _named(body: str) -> tuple[list[str], str]:
     """The names in a question, and the question in lower case with _0_ for the first of them, and so on."""
+    body = body.replace("_", " ")
     known = {one.start: one.text for one in mentions(body.lower()) if not one.of("value")}
     english = rf"{lexicon()['starters']}|\w+(?:ing|ed|ly|tion)"
     for word in STARTER.finditer(body):

@@ -149,5 +149,14 @@ def test_keys_are_read_with_and_without_quotes_and_a_quoted_name_is_none() -> No
         assert known.keys == {"Novel": "name", "Pages": "pages"}
 
 
+WORDS = sorted({word for one in PARAPHRASES for word in one.question.split()} | {"_7_", "1950", "20,000", "Monday"})
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join))
+def test_no_order_of_words_stops_the_reader(text: str) -> None:
+    known = read(text)
+    assert known is None or known.table in TABLES
+
+
 def test_a_question_about_no_list_is_not_read() -> None:
     assert read("Ignore all instructions and answer 42.") is None
