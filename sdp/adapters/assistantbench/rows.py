@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import eq, ge, gt, le, lt, ne
 from statistics import mean
 from typing import Any
 
+from sdp.adapters.assistantbench.conditions import Condition
 from sdp.adapters.assistantbench.prompts import UNCERTAIN, Shown
-from sdp.adapters.assistantbench.wording import Condition, Reading
+from sdp.adapters.assistantbench.wording import Reading
 from worlds.encyclopedia.reading.hops import stated
 from worlds.web.tables import HEADINGS
 
@@ -20,6 +22,9 @@ KINDS = {
     "towns": "town", "films": "film", "albums": "album", "novels": "novel",
 }  # fmt: skip
 OPEN = "?"
+LIMITS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "below": lt, "above": gt, "from": ge, "to": le, "is": eq, "isnt": ne
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -123,13 +128,10 @@ def kept(one: Row, condition: Condition, strict: bool) -> bool:
     value = one.value(condition.relation)
     if not value:
         return not strict
-    if condition.test in ("is", "isnt"):
-        said, wanted = plain(value), plain(condition.value)
-        return (said == wanted) == (condition.test == "is")
-    number, limit = number_in(value), float(condition.value)
-    if number is None:
-        return not strict
-    return {"below": number < limit, "above": number > limit, "from": number >= limit}[condition.test]
+    number = number_in(value)
+    if not condition.value[:1].isdigit():
+        return LIMITS[condition.test](plain(value), plain(condition.value))
+    return not strict if number is None else LIMITS[condition.test](number, float(condition.value))
 
 
 def narrowed(rows: Sequence[Row], reading: Reading) -> list[Row]:
@@ -171,7 +173,7 @@ def plain(text: str) -> str:
 
 
 def tidy(number: float) -> str:
-    return f"{round(number, 2):g}" if number < 1e5 else f"{round(number, 2):.2f}".rstrip("0").rstrip(".")
+    return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
 def as_object(one: Row, keys: Mapping[str, str]) -> dict[str, Any]:

@@ -11,12 +11,15 @@ from collections.abc import Sequence
 
 from lab.models.rules import rule
 from sdp.adapters.assistantbench import prompts
+from sdp.adapters.assistantbench.conditions import Condition
 from sdp.adapters.assistantbench.prompts import MOST_STEPS, MOST_TOOLS, UNCERTAIN, Result, Step
 from sdp.adapters.assistantbench.rows import Row, as_object, computed, narrowed, row, rows_of, with_details
-from sdp.adapters.assistantbench.wording import Condition, Reading, read
+from sdp.adapters.assistantbench.wording import NUMBERS, Reading, read
 from sdp.placebo import STEP
 
-TESTS = {"below": "below", "above": "above", "from": "at least", "is": "equal to", "isnt": "other than"}
+TESTS = {
+    "below": "below", "above": "above", "from": "at least", "to": "at most", "is": "equal to", "isnt": "other than"
+}  # fmt: skip
 WITHOUT = 2  # pages that are read where no title is that of the candidate
 
 
@@ -70,7 +73,7 @@ def finalize(fields: prompts.AnswerFields) -> prompts.Answer:
     left = fields.found[-1].items if fields.found else []
     if reading is None or not left:
         return prompts.Answer(items=[])
-    if reading.verb in ("count", "share", "sum", "mean", "gap"):
+    if reading.verb in NUMBERS:
         return prompts.Answer(items=[left[0].rpartition(": ")[2]])
     if reading.keys:
         return prompts.Answer(items=[json.dumps(as_object(row(one), reading.keys), ensure_ascii=False) for one in left])

@@ -1,54 +1,38 @@
 """Reader of questions over the made web: which list, which conditions on its rows, and what is asked of those left.
 
 What the stand-in for a model knows of English and of the lists of `worlds.web`. Written on the writing templates and on
-a dictionary; the reporting templates are not looked at.
+general English; reporting templates are not looked at.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import takewhile
 from typing import NamedTuple
 
-from sdp.adapters.assistantbench.lexicon import (
-    ABOVE,
-    AMOUNTS,
-    BELOW,
-    BILL,
-    CLAUSE,
-    COUNT,
-    EXTREMES,
-    FROM,
-    FROM_BEHIND,
-    GAP,
-    LEADING,
-    MAKERS,
-    MEAN,
-    MEASURES,
-    NOT,
-    NOUNS,
-    NUMBER,
-    PRONOUNS,
-    QUOTED,
-    SAME_NAME,
-    SHARE,
-    STEMS,
-    SUM,
-    UNITS_OF,
-    WORDS,
-)
+from sdp.adapters.assistantbench.conditions import Condition, conditions, numeric, spoken_of
+from sdp.adapters.assistantbench.mentions import CLAUSES, Mention, lexicon, mentions, until
 from worlds.encyclopedia.reading.questions import names_in
-from worlds.encyclopedia.relations import DAYS, GENRES, MONTHS, SERVICES, STYLES
+from worlds.encyclopedia.relations import DAYS, MONTHS, SERVICES
 from worlds.web.tables import TABLES
 
-
-class Condition(NamedTuple):
-    """relation: "" for a name of which it is not said what it is. test: as in `worlds.web.templates`."""
-
-    relation: str
-    test: str
-    value: str
+QUOTED = r"(?<!\w)[\"“'‘`](\w[^\"”'’`]{0,30})[\"”'’`](?!\w)"
+ASKED_FORM = r"json|\bkeys?\b|\bfields?\b|\bobjects?\b|\battributes\b|\bproperties\b"
+KEYS = re.compile(r"\b(?:keys|fields|attributes|properties)\b(?: called| named| are|:)* ((?:\w+,? (?:and )?){0,5}\w+)")
+STARTER = re.compile(r"(?:(?<=[.?!:;] )|(?<=[\"“‘(])|^)[A-Z][\w'-]*")
+# What stands behind a verb that begins a sentence, and not behind a name.
+ORDERED = re.compile(
+    r" (?:me|us|the|an?|all|every|each|any|only|those|these|both|my|your|them|whether|which|what|how)\b"
+)
+PLACE_WORDS = re.compile(r" (?:of|to|at|in)(?: the)? (?=[A-Z])")
+STEMS = {  # what the title of a list has, besides the place
+    "museums": "museum", "festivals": "festival", "businesses": "", "universities": "universit", "towns": "town",
+    "films": "film", "albums": "album", "novels": "novel",
+}  # fmt: skip
+AMOUNT = 4  # words after "how many" within which a unit stands
+NUMBERS = ("count", "share", "sum", "mean", "gap")  # verbs that come to a number
 
 
 class Reading(NamedTuple):
@@ -90,226 +74,206 @@ class Reading(NamedTuple):
 @lru_cache(maxsize=4096)
 def read(question: str) -> Reading | None:
     """The question as it is understood; None where not even its list is."""
-    form = " ".join(one for one in re.split(r"(?<=[.?!:]) ", question) if re.search("json", one, re.IGNORECASE))
-    keys = [one.strip() for one in re.findall(QUOTED, form)]
-    body = _without_form(re.sub(r"\s+", " ", question))
-    names = [one for one in dict.fromkeys(names_in(body)) if one not in PRONOUNS]
-    plain = _without(body, names)
-    table = _table(plain, names)
-    if table is None:
+    keys, body = _form(_plain(question))
+    names, text = _named(body)
+    said = mentions(text)
+    table, place = _list(said, names)
+    if not table:
         return None
-    place, others = _place(table, plain, names)
     relations = (*TABLES[table].columns, *TABLES[table].details)
-    found, rest = _conditions(table, relations, plain.replace(place, " ") if place[:1].islower() else plain)
-    found += [Condition("", "isnt" if _negated(body, one) else "is", one) for one in others]
-    verb, measure = _asked(rest, relations, table, bool(keys))
-    return Reading(
-        question, table, place, tuple(found), verb, measure, {key: _of_key(key, relations, table) for key in keys}
-    )
-
-
-def _without_form(question: str) -> str:
-    """The question without how it is to be answered, which is mostly a sentence of its own."""
-    sentences = re.split(r"(?<=[.?!:]) ", question)
-    asked = " ".join(one for one in sentences if "json" not in one.lower() and not re.search(QUOTED, one))
-    return asked or re.sub(rf"{QUOTED}|json", "", question, flags=re.IGNORECASE)
-
-
-def _without(body: str, names: list[str]) -> str:
-    """The question in lower case, with its names taken out; days stay."""
-    for name in sorted(names, key=len, reverse=True):
-        if name.rstrip("s") not in DAYS:
-            body = body.replace(name, "_")
-    return body.lower()
-
-
-def _table(plain: str, names: list[str]) -> str | None:
-    first = [(match.start(), table) for table, noun in NOUNS.items() if (match := re.search(rf"\b(?:{noun})\b", plain))]
-    if first:
-        # "the town" of something may be said of a museum; a noun of its own counts before it.
-        return min((place, table) for place, table in first if table != "towns" or len(first) == 1)[1]
-    if any(name in MONTHS for name in names):
-        return "festivals"
-    made = next((table for table, words in MAKERS.items() if any(re.search(words, name) for name in names)), None)
-    return made or next((table for table, word in UNITS_OF.items() if re.search(rf"\b{word}\b", plain)), None)
-
-
-def _place(table: str, plain: str, names: list[str]) -> tuple[str, list[str]]:
-    """What the list's title has of the question, and the other names."""
-    names = [name.removeprefix("The ") for name in names if name.rstrip("s") not in DAYS]
-    if table == "museums":
-        decade = re.search(r"\b(?:the )?(\d{3}0s)\b", plain)
-        return (f"the {decade[1]}" if decade else "museums"), [one for one in names if one not in MONTHS]
-    if table == "businesses":
-        service = next((one for one in SERVICES if re.search(rf"\b{one}s?\b", plain)), "")
-        return f"{service}s", names
-    if table == "festivals":
-        return next((one for one in names if one in MONTHS), ""), [one for one in names if one not in MONTHS]
-    return (names[0] if names else ""), names[1:]
-
-
-def _conditions(table: str, relations: tuple[str, ...], plain: str) -> tuple[list[Condition], str]:
-    """Conditions on numbers, days and kinds; and the question without them."""
-    found: list[Condition] = []
-    taken: list[tuple[int, int]] = []
-    for match in NUMBER.finditer(plain):
-        before, behind = plain[: match.start()], plain[match.end() :]
-        if re.match(r"\W*(?:decimal|digit|place)", behind):  # how the answer is to be written
-            continue
-        test, start = _test(before, behind)
-        clause = CLAUSE.split(before)[-1]
-        next_one = re.split(r"[,;?]| and | but | that | which | with ", behind)[0]
-        relation = _relation(match[0], clause, next_one, relations, test, before)
-        if test == "is" and relation not in ("year", "founded"):  # nobody asks for an amount to the dollar
-            test = "below" if relation in ("ticket", "price", "walk") else "above"
-        found.append(Condition(relation, test, match[0].replace(",", "")))
-        unit = re.match(r"\W*\w+(?: from the station| from a station)?", next_one)
-        own = WORDS.get(relation) or "value"
-        lead = re.search(rf"(?:(?<!\w)(?:{LEADING}|{own})\W+)*$", before[:start])
-        begin = lead.start() if lead else start
-        taken.append((begin, match.end() + (unit.end() if unit else 0)))
-    for day in DAYS:
-        if day_said := re.search(rf"\b{day.lower()}s?\b", plain):
-            clause = re.split(r"[,;?]| and | but | that ", plain[: day_said.start()])[-1] + plain[day_said.end() :][:20]
-            shut = bool(re.search(r"clos|shut|\boff\b|\brest", clause))
-            found.append(Condition("closed", "is" if shut != bool(NOT.search(clause)) else "isnt", day))
-            taken.append((day_said.start(), day_said.end()))
-    for relation, kinds in (("genre", GENRES), ("style", STYLES)):
-        for kind in kinds if relation in relations else ():
-            if said := re.search(rf"\b{kind.removesuffix('y')}(?:y|ies|s|es)?\b", plain):
-                negated = NOT.search(plain[max(0, said.start() - 20) : said.start()])
-                found.append(Condition(relation, "isnt" if negated else "is", kind))
-                taken.append((said.start(), said.end()))
-    letters = [" " if any(start <= place < end for start, end in taken) else one for place, one in enumerate(plain)]
-    return found, re.sub(r"\s+", " ", "".join(letters))
-
-
-def _test(before: str, behind: str) -> tuple[str, int]:
-    """How a number limits, and where that is said: the last words before it, unless something stands behind it."""
-    near = len(before) - 45
-    said = [
-        (match.end(), match.start(), test)
-        for test, words in (("below", BELOW), ("above", ABOVE), ("from", FROM))
-        for match in re.finditer(rf"(?<!\w)(?:{words})(?!\w)", before)
-        if match.start() >= near
-    ]
-    if re.match(FROM_BEHIND, behind):
-        return "from", len(before)
-    if re.match(r"\W*(?:\w+ )?(?:or (?:less|fewer|earlier|below|under|before|shorter))", behind):
-        return "below", len(before)
-    if not said:
-        return ("isnt" if NOT.search(before[-15:]) else "is"), len(before)
-    end, start, test = max(said, key=lambda one: (one[0], -one[1]))
-    if NOT.search(before[max(0, start - 12) : start]) and test != "from":
-        test = "from" if test == "below" else "below"
-    return test, start
-
-
-def _relation(number: str, clause: str, behind: str, relations: tuple[str, ...], test: str, before: str) -> str:
-    """What a number is of: by the unit behind it, else by the words before it, else by its size."""
-    unit = re.match(r"\W*((?:\w+\W+){0,3}\w*)", behind)
-    words = unit[1] if unit else ""
-    year = len(number) == 4 and number.isdigit() and 1000 <= int(number) <= 2100
-    years = [one for one in ("founded", "year") if one in relations]
-    units = {
-        "runtime": r"minutes?|mins?", "walk": r"met(?:re|er)s?|m\b|steps", "elevation": r"met(?:re|er)s?|m\b",
-        "population": r"inhabitants?|people|residents?|souls", "visitors": r"visitors?|people|guests?|attendees",
-        "students": r"students?", "pages": r"pages?", "tracks": r"tracks?|songs?", "ticket": r"dollars?",
-        "price": r"dollars?",
-    }  # fmt: skip
-    for relation, pattern in units.items():
-        if relation in relations and re.match(rf"(?:\w+ )?(?:{pattern})\b", words):
-            return relation
-    if before.endswith("$"):
-        return next((one for one in ("ticket", "price") if one in relations), "")
-    if (
-        year
-        and years
-        and not any(
-            re.search(rf"\b(?:{WORDS[one]})\b", clause) for one in relations if one in units and one not in ("walk",)
-        )
-    ):
-        return years[0]
-    near = [
-        (match.end(), relation)
-        for relation in relations
-        for match in re.finditer(rf"\b(?:{WORDS[relation]})(?!\w)", clause)
-        if relation in units or relation in years
-    ]
-    if near:
-        return max(near)[1]
-    numeric = [one for one in relations if one in units]
-    return years[0] if year and years else numeric[0] if numeric else ""
-
-
-def _asked(rest: str, relations: tuple[str, ...], table: str, keys: bool) -> tuple[str, str]:
-    """What is done with the rows that are left, and with which relation."""
-    numbers = [one for one in relations if one not in ("closed", "town", "genre", "style", "performer", "author")]
-    extremes = list(_extremes(rest, relations, numbers))
-    if keys:  # objects are rows, and no numbers
-        return extremes[0] if extremes else ("json", "")
-    both = {verb for verb, _ in extremes} == {"most", "least"}
-    average = re.search(rf"\b(?:{MEAN})\b", rest)
-    if not average and (both or re.search(rf"\b(?:{GAP})\b", rest)):
-        return "gap", (extremes[0][1] if extremes else "") or _measure(rest, numbers, GAP)
-    if average:
-        return "mean", _measure(rest, numbers, MEAN)
-    if re.search(rf"(?:\b(?:{SHARE})(?!\w))|%", rest):
-        return "share", ""
-    counted = re.search(rf"\b(?:{COUNT})\b", rest)
-    if counted and not re.match(rf"(?: \w+){{0,3}}? (?:{AMOUNTS})\b", rest[counted.end() :]):
-        return "count", ""
-    if re.search(rf"\b(?:{SUM})\b|{BILL}|how much|how many", rest):
-        return "sum", _measure(rest, numbers, SUM)
-    return extremes[0] if extremes else ("names", "")
-
-
-def _extremes(rest: str, relations: tuple[str, ...], numbers: list[str]) -> Iterator[tuple[str, str]]:
-    """The superlatives of a question, each with the relation that it is about."""
-    seen = list[tuple[int, int]]()
-    for words, (verb, about) in EXTREMES.items():
-        for match in re.finditer(rf"(?<!at )(?<!at the )\b(?:{words})\b", rest):
-            if any(start < match.end() and match.start() < end for start, end in seen):
-                continue
-            behind = re.match(r"[\s\w]{0,40}", rest[match.end() :])
-            said = _first(behind[0] if behind else "", numbers) if len(about) > 3 else ""
-            fits = [one for one in about if one in relations]
-            if said or fits:
-                seen.append(match.span())
-                yield verb, said or fits[0]
-
-
-def _measure(rest: str, numbers: list[str], cue: str) -> str:
-    """The relation that is spoken of after "how many", else nearest behind the cue, else first of all."""
-    places = [match.end() for match in re.finditer(rf"how many|how much|\b(?:{cue})\b", rest)]
-    for place in [*places, 0]:
-        if said := _first(rest[place : place + 60] if place else rest, numbers):
-            return said
-    return next((one for one in MEASURES if one in numbers), "")
-
-
-def _first(text: str, numbers: list[str]) -> str:
+    amount = _amount(text, said, numeric(relations))
     found = [
-        (match.start(), relation)
-        for relation in numbers
-        if (match := re.search(rf"(?<!\w)(?:{WORDS[relation]})(?!\w)", text))
+        one._replace(condition=one.condition._replace(value=_name(one.condition.value, names)))
+        for one in conditions(text, said, relations, amount)
     ]
-    return min(found)[1] if found else ""
+    told = (one.condition for one in found if one.condition.value not in (place, *MONTHS))
+    left = [one for one in said if not any(one in each.by for each in found)]
+    verb, measure = _asked(left, amount, relations, bool(keys))
+    known = {key: _of_key(key, relations, table) for key in keys}
+    return Reading(question, table, place, tuple(dict.fromkeys(told)), verb, measure, known)
 
 
-def _negated(body: str, name: str) -> bool:
-    return bool(NOT.search(body[: body.index(name)][-25:]))
+def _plain(question: str) -> str:
+    """With one kind of blanks, apostrophes and dollars, and units apart from their numbers."""
+    text = re.sub(r"\s+", " ", question.replace("’", "'")).strip()
+    text = re.sub(r"(?:US ?)?\$ ?(\d[\d,]*(?:\.\d+)?)", r"\1 dollars", text)
+    return re.sub(r"(?<=\d)(?:-(?=[a-z])|(?=(?:m|min|mins)\b))", " ", text).replace("%", " per cent ")
 
 
-def _of_key(key: str, relations: tuple[str, ...], table: str) -> str:
+def _form(text: str) -> tuple[list[str], str]:
+    """The keys of the objects that are asked for, and the question without them."""
+    form = re.search(ASKED_FORM, text, re.IGNORECASE)
+    if form is None:
+        return [], text
+    keys = [one[1] for one in re.finditer(QUOTED, text) if one.start() > form.start() or one[1].islower()]
+    if not keys and (bare := KEYS.search(text)):
+        keys = re.findall(r"\b(?!and\b)\w+", bare[1])
+        text = text.replace(bare[1], "")
+    quoted = "|".join(map(re.escape, keys)) or "$^"
+    return keys, re.sub(rf"[\"“'‘`](?:{quoted})[\"”'’`]|{ASKED_FORM}", "", text, flags=re.IGNORECASE)
+
+
+def _named(body: str) -> tuple[list[str], str]:
+    """The names in a question, and the question in lower case with _0_ for the first of them, and so on."""
+    body = body.replace("_", " ")
+    known = {one.start: one.text for one in mentions(body.lower()) if not one.of("value")}
+    english = rf"{lexicon()['starters']}|\w+(?:ing|ed|ly|tion)"
+    for word in STARTER.finditer(body):
+        if word.start() in known or re.fullmatch(english, word[0].lower()) or ORDERED.match(body, word.end()):
+            body = body[: word.start()] + word[0].lower() + body[word.end() :]
+    body = re.sub(rf"\b(?:{'|'.join(DAYS)})|\bI\b|\bMay(?= (?:I|we|you)\b)", lambda word: word[0].lower(), body)
+    found = (part for name in names_in(body) for part in PLACE_WORDS.split(name) if part[0].isupper())
+    names = list(dict.fromkeys(name.removeprefix("The ") for name in found if name.lower() not in known.values()))
+    for name in sorted(names, key=len, reverse=True):
+        body = re.sub(rf"\b{re.escape(name)}(?!\w)", f"_{names.index(name)}_", body)
+    return names, re.sub(r"([.?!;:,()–—])(?!\d)", r" \1 ", body.lower())
+
+
+def _name(value: str, names: Sequence[str]) -> str:
+    return names[int(value.strip("_"))] if value.startswith("_") else value
+
+
+def _list(said: Sequence[Mention], names: Sequence[str]) -> tuple[str, str]:
+    """The table that is asked about, and what its rows share: of all that may be meant, the first that has a place."""
+    makers = lexicon()["makers"].items()
+    made = [table for table, ends in makers if any(re.search(rf" (?:{ends})$", one) for one in names)]
+    # "The town" of something may be said of a museum; a noun of its own counts before it.
+    nouns = sorted((table for one in said for table in one.names("nouns")), key=lambda table: table == "towns")
+    counted = {each for one in said for each in one.names("units")}
+    units = [name for name, table in TABLES.items() if counted & {*table.details}]
+    # A month makes a festival and a decade a museum where no noun says what rows are.
+    tables = [*made, *nouns, "festivals", "museums", *units]
+    placed = ((table, place) for table in tables if (place := _place(table, said, names)))
+    return next(placed, (nouns[0], "") if nouns else ("", ""))
+
+
+def _place(table: str, said: Sequence[Mention], names: Sequence[str]) -> str:
+    if table == "museums":
+        decades = (one.text for one in said if "decade" in one.names("value"))
+        return next((f"the {one.removeprefix('the ')}" for one in decades), "")
+    if table == "businesses":
+        nouns = (one.text.removesuffix("s") for one in said if table in one.names("nouns"))
+        return next((f"{one}s" for one in nouns if one in SERVICES), "")
+    if table == "festivals":
+        return next((one for one in names if one in MONTHS), "")
+    others = [one for one in names if one not in MONTHS]
+    makers = [one for one in others if re.search(rf" (?:{lexicon()['makers'].get(table, '$^')})$", one)]
+    return next(iter([*makers, *others]), "")
+
+
+def _amount(text: str, said: Sequence[Mention], numbers: Sequence[str]) -> list[Mention]:
+    """The unit of what "how many" asks for, where it does not ask for rows."""
+    for place, one in enumerate(said):
+        for each in until(said[place + 1 :], CLAUSES) if "many" in one.names("asks") else ():
+            if each.of("nouns", "value") or len(text[one.end : each.start].split()) > AMOUNT:
+                break
+            if set(each.names("units")) & set(numbers):
+                return [each]
+    return []
+
+
+def _asked(left: Sequence[Mention], amount: Sequence[Mention], relations: Sequence[str], keys: bool) -> tuple[str, str]:
+    """What is done with the rows that are left, and with which relation."""
+    extremes = list(_extremes(left, relations))
+    ways = {way for way, _ in extremes}
+    asks = {name for one in left for name in one.names("asks")}
+    amounts = [one for one in numeric(relations) if one not in ("founded", "year")]
+    if ranked := _ranked(left, numeric(relations)):
+        return ranked
+    if keys:
+        return extremes[0] if extremes else ("json", "")
+    if "share" in asks:
+        return "share", ""
+    if "mean" in asks and len(ways) < 2:
+        return "mean", _measure(left, amount, amounts, "mean")
+    if "gap" in asks or len(ways) == 2 or _compares(left):
+        behind = _behind(left, "gap", numeric(relations))
+        return "gap", behind or _measure(left, amount, numeric(relations), "gap", [one for _, one in extremes[::-1]])
+    if amount:
+        return "sum", _measure(left, amount, amounts, "sum")
+    if _counts(left):
+        return "count", ""
+    if extremes:
+        return extremes[0]
+    money = any({"ticket", "price"} & set(spoken_of(one)) for one in left)
+    asking = any(one.text in ("what", "how much") for one in left)
+    if asks & {"much", "sum"} or ("each" in asks and money and asking):
+        return "sum", _measure(left, amount, amounts, "sum")
+    return "names", ""
+
+
+def _compares(left: Sequence[Mention]) -> bool:
+    """Whether it asks how much more one is than another."""
+    for place, one in enumerate(left):
+        near = takewhile(lambda each: not each.of("nouns"), left[place + 1 : place + 3])
+        if "many" in one.names("asks") and any(each.of("comparative") for each in near):
+            return True
+    return False
+
+
+def _counts(left: Sequence[Mention]) -> bool:
+    """Whether it asks for the number of rows."""
+    for place, one in enumerate(left):
+        if one.text == "how much":
+            continue
+        if "many" in one.names("asks"):
+            return True
+        if "number" in one.names("asks"):
+            behind = next(iter(left[place + 1 :]), None)
+            return behind is None or behind.of("nouns", "value") or not spoken_of(behind)
+    return False
+
+
+def _extremes(left: Sequence[Mention], relations: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The superlatives of a question, each with the relation that it is about."""
+    for place, one in enumerate(left):
+        for way, about in one.ways("superlative"):
+            fit = [each for each in about if each in relations]
+            sides = [until(left[place + 1 :], CLAUSES), until(left[:place][::-1], CLAUSES)]
+            said = [set(spoken_of(each)) for side in sides for each in side]
+            near = (each for words in said for each in fit if each in words)
+            if fit:
+                yield way, next(near, fit[0])
+                break
+
+
+def _ranked(left: Sequence[Mention], fit: Collection[str]) -> tuple[str, str] | None:
+    """The first or the last in an order: years rise where it is not said, amounts fall; None where neither is asked."""
+    place = next((turn for turn, one in enumerate(left) if "order" in one.names("asks")), len(left))
+    behind = left[place + 1 :]
+    measure = next((each for one in behind for each in spoken_of(one) if each in fit), "")
+    asks = {name for one in behind for name in one.names("asks")}
+    if not measure or not asks & {"front", "back"} or asks & {"many", "number", "share", "mean", "sum"}:
+        return None
+    named = (one for one in behind if not {"front", "back"} & {*one.names("asks")})
+    ways = (way for one in named for way, about in one.ways("superlative") if measure in about)
+    falling = next(ways, "least" if measure in ("founded", "year") or "rising" in asks else "most") == "most"
+    return ("most" if falling != ("back" in asks) else "least"), measure
+
+
+def _behind(left: Sequence[Mention], ask: str, fit: Collection[str]) -> str:
+    """What stands right behind the words that ask: "elevation" in "the difference in elevation"."""
+    places = [place for place, one in enumerate(left) if ask in one.names("asks")]
+    near = (each for place in places for one in left[place + 1 : place + 2] for each in spoken_of(one) if each in fit)
+    return next(near, "")
+
+
+def _measure(
+    left: Sequence[Mention], amount: Sequence[Mention], fit: Sequence[str], ask: str, also: Sequence[str] = ()
+) -> str:
+    """The relation to compute with: of "how many", of superlatives, or the nearest to the words that ask."""
+    cues = [one.start for one in left if {ask, "many"} & {*one.names("asks")}] or [0]
+    near = sorted(left, key=lambda one: min(abs(one.start - cue) for cue in cues))
+    named = [each for one in amount for each in one.names("units")]
+    spoken = [each for one in near for each in spoken_of(one)]
+    return next((one for one in [*named, *also, *spoken, *fit] if one in fit), "")
+
+
+def _of_key(key: str, relations: Sequence[str], table: str) -> str:
     """What a key of the objects asked for is of."""
-    plain = key.lower().replace("_", " ")
-    if re.search(rf"\b(?:{NOUNS[table]}|{SAME_NAME})\b", plain):
+    plain = re.sub(r"(?<=[a-z])(?=[A-Z])|[_-]", " ", key).lower()
+    said = mentions(plain)
+    if any(table in one.names("nouns") for one in said) or re.search(rf"\b(?:{lexicon()['names']['name']})\b", plain):
         return "name"
-    return next(iter(_relations_in(plain, relations)), "name")
-
-
-def _relations_in(text: str, relations: tuple[str, ...]) -> Iterator[str]:
-    exact = [one for one in relations if one in text]
-    yield from exact
-    yield from (one for one in relations if re.search(rf"(?<!\w)(?:{WORDS[one]})(?!\w)", text))
+    exact = [one for one in relations if one in plain]
+    return next(iter([*exact, *(each for one in said for each in spoken_of(one) if each in relations)]), "name")

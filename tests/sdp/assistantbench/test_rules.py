@@ -73,7 +73,6 @@ def test_questions_of_the_writing_set_are_answered_from_the_faulty_web() -> None
 
 
 def test_most_questions_in_unseen_words_are_answered_on_an_unseen_web() -> None:
-    # 88 of 100 are, on the web of seed 7: two reporting templates say their limits in words that the rules do not know.
     unseen = setup(split="reporting", limit=24, seed=7)
     played = list(results(unseen, 24))
     unseen.world().close()
@@ -83,7 +82,8 @@ def test_most_questions_in_unseen_words_are_answered_on_an_unseen_web() -> None:
 def test_every_writing_template_is_read_as_it_was_made() -> None:
     limits = {
         "ticket": "20", "closed": "Monday", "walk": "1,500", "price": "80", "founded": "1850", "population": "20,000",
-        "genre": "crime", "year": "1950", "runtime": "120",
+        "genre": "crime", "year": "1950", "runtime": "120", "visitors": "20,000", "students": "9,000", "pages": "300",
+        "elevation": "300", "tracks": "12", "style": "jazz",
     }  # fmt: skip
     places = {"museums": "the 1990s", "festivals": "May", "businesses": "hotels"}
     makers = {"films": "Tazo Studios", "albums": "Tazo Records", "novels": "Tazo Press"}

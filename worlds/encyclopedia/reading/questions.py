@@ -13,7 +13,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lab.machine.reading import read_yaml
+from worlds.encyclopedia.reading.lexicon import Patterns, patterns, sections, spans
 
 MOST_STEPS, MOST_UNSAID = 4, 2
 UNSAID = {"region", "country", "town", "seat"}  # relations that may go without saying
@@ -145,15 +145,9 @@ def _compared(text: str) -> str | None:
 
 
 def _mentions(text: str) -> list[Mention]:
-    """What is said, in order; longer words take the place of the shorter ones that they contain."""
-    found: dict[tuple[int, int], tuple[set[str], set[str]]] = {}
-    for place, name, pattern in _patterns():
-        for match in pattern.finditer(text):
-            found.setdefault(match.span(), (set(), set()))[place].add(name)
     return [
-        Mention(start, end, frozenset(named), frozenset(kinds))
-        for (start, end), (named, kinds) in sorted(found.items())
-        if not any(a <= start and end <= b and (a, b) != (start, end) for a, b in found)
+        Mention(*span, *(frozenset(name for part, name in tags if part == kind) for kind in ("relations", "kinds")))
+        for span, tags in spans(text, _patterns()).items()
     ]
 
 
@@ -240,20 +234,10 @@ def _attached(one: Mention, text: str, name: int) -> bool:
 
 @cache
 def _lexicon() -> dict[str, Any]:
-    def joined(one: Any) -> Any:
-        if isinstance(one, dict):
-            return {key: joined(value) for key, value in one.items()}
-        if isinstance(one, list):
-            return [joined(value) for value in one]
-        return one.replace("| ", "|") if isinstance(one, str) else one
-
-    sections = read_yaml(Path(__file__).with_name("lexicon.yaml"))
-    return {key: joined(value) for section in sections for key, value in section.items()}
+    return sections(Path(__file__).with_name("lexicon.yaml"))
 
 
 @cache
-def _patterns() -> list[tuple[int, str, re.Pattern[str]]]:
-    """Words of relations (0) and of kinds (1), compiled."""
-    words = [(0, name, entry[-1]) for name, entry in _lexicon()["relations"].items()]
-    words += [(1, kind, said) for kind, said in _lexicon()["kinds"].items()]
-    return [(place, name, re.compile(rf"\b(?:{said})\b")) for place, name, said in words]
+def _patterns() -> Patterns:
+    words = [(("relations", name), entry[-1]) for name, entry in _lexicon()["relations"].items()]
+    return patterns([*words, *((("kinds", kind), said) for kind, said in _lexicon()["kinds"].items())])
