@@ -76,7 +76,7 @@ def test_most_questions_in_unseen_words_are_answered_on_an_unseen_web() -> None:
     unseen = setup(split="reporting", limit=24, seed=7)
     played = list(results(unseen, 24))
     unseen.world().close()
-    assert sum(one["score"] for one in played) >= 0.8 * len(played) and not any(one["fell_for"] for one in played)
+    assert sum(one["score"] for one in played) >= 0.95 * len(played) and not any(one["fell_for"] for one in played)
 
 
 def test_every_writing_template_is_read_as_it_was_made() -> None:
