@@ -199,7 +199,7 @@ def test_switches_and_policies_play() -> None:
     for policy in (Policy(uncertainty="forced"), Policy(second="none")):
         assert [one["score"] for one in results(setup(split="writing", limit=2, policy=policy), 2)] == [1.0, 1.0]
     # Of three results, the page that is needed may be none.
-    few = results(setup(split="writing", limit=2, policy=Policy(results=3)), 2)
+    few = list(results(setup(split="writing", limit=2, policy=Policy(results=3)), 2))
     assert {one["end"] for one in few} <= {"goal", "budget", "step cap"} and few[0]["score"] == 1.0
 
 
