@@ -6,7 +6,7 @@ are, with the cap of environment steps that SDP has there; calls and tokens, of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -203,6 +203,8 @@ def _rows(results: Results, method: str) -> Iterator[tables.Row]:
     outcomes = results.outcomes(str(Entry(dataset, method, task)) for task in scores)
     told = ", ".join(f"{key}={value}" for key, value in setup.options.items())
     about = (results.evidence, f"this run, {setup.data} data{', ' + told if told else ''}")
+    if method in ACTED and not even(results):
+        method = f"{method} (acted by an expert)"
     metric = BENCHMARKS[dataset].metric
     if set(scores.values()) <= {0.0, 1.0}:
         yield tables.rate_row(
@@ -241,6 +243,15 @@ def placebos(results: Results) -> pd.DataFrame:
             )  # fmt: skip
     adjusted = holm([line["p"] for line in lines])
     return pd.DataFrame(lines).assign(**{"p (Holm)": adjusted}, evidence=results.evidence, backbone=results.backbone)
+
+
+def over(runs: Iterable[Results], function: Callable[[Results], pd.DataFrame]) -> pd.DataFrame:
+    """What a function makes of each run, one below the other, behind the benchmark's name."""
+    import pandas as pd
+
+    made = [function(run).assign(benchmark=run.dataset) for run in runs]
+    found = pd.concat([one for one in made if len(one)], ignore_index=True)
+    return found[["benchmark", *(name for name in found if name != "benchmark")]]
 
 
 def faults(results: Results) -> pd.DataFrame:
