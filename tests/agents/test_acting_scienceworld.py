@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import chat_server as chat
+from agents.experiments.acting import AGENTS
 from agents.experiments.acting_scienceworld import Setup
 from agents.play import Settings
 from chat_server import ChatServer
@@ -30,6 +31,13 @@ def test_the_stand_in_plays_to_the_end_and_noise_costs_steps() -> None:
     task = SHORT.decided().tasks()[0]
     assert (plain["score"], plain["end"], plain["steps"]) == (1.0, "finished", len(SHORT.decided().path(task)))
     assert noisy["steps"] > plain["steps"]
+
+
+@pytest.mark.parametrize("agent", [name for name, agent in AGENTS.items() if not agent.searches])
+def test_every_agent_plays_to_the_end_with_an_expert_and_with_errors(agent: str) -> None:
+    plain, noisy = (played(replace(SHORT, agent=agent, engine=engine)) for engine in ("oracle", "oracle@0.8"))
+    assert (plain["score"], plain["end"]) == (1.0, "finished")
+    assert noisy["end"] and noisy["steps"] <= 60 and noisy["malformed"] == 0
 
 
 def test_no_honest_rule_plays_it() -> None:
