@@ -84,12 +84,14 @@ class Setup(Contest):
     """Some methods on some tasks of a benchmark; those that do not fit it are left out.
 
     datasets: of BENCHMARKS. options: settings of the benchmark's own experiments in place of its `chosen`, such as
-    {"split": "train"}. rejects: the share of attempts that SDP's placebo rejects.
+    {"split": "train"}. schema: bind the answers of agents that act to a schema, as SDP's are, in place of the papers'
+    free text. rejects: the share of attempts that SDP's placebo rejects.
     """
 
     datasets: tuple[str, ...] = ("TravelPlanner",)
     methods: tuple[str, ...] = METHODS
     options: Mapping[str, Any] = field(default_factory=dict)
+    schema: bool = False
     rejects: float = 0.0
 
     method: ClassVar[str] = "sdp-beside"
@@ -130,7 +132,7 @@ class Setup(Contest):
             raise BadSetting(f"No method {method!r} on {dataset}; choose from {', '.join(METHODS)}")
         agent, blank = ACTED[method]
         played = of.acting(**shared, agent=agent)
-        return replace(played, settings=replace(played.settings, blank=blank))
+        return replace(played, settings=replace(played.settings, blank=blank, schema=self.schema))
 
     def _check_dataset(self) -> None:
         if len(self.datasets) != 1 or not {*self.datasets} <= {*BENCHMARKS}:
