@@ -34,6 +34,7 @@ REMEDIES = {  # by SQLite's names of errors
     "FULL IOERR": "free some space",
     "ERROR": "delete it, if it is no other program's",
 }
+RECORDING = "LAB_RECORDING"  # the name under which `lab record` asks a notebook to save
 
 
 class CacheUnusable(Unavailable):

@@ -13,7 +13,7 @@ from lab.machine import progress
 from lab.machine.faults import Unavailable
 from lab.machine.secrets import clean_address
 from lab.models.backbone import Answer, options_of, request_of
-from lab.models.cache import AnswerCache, key_of
+from lab.models.cache import RECORDING, AnswerCache, key_of
 from lab.models.client import Chat, Client, SchemaNotTaken
 from lab.models.context import Asked, asked
 from lab.models.engines import OF_THE_MACHINE, Engine
@@ -126,7 +126,7 @@ class Endpoint:
             prompt.operator, prompt.name, known["path"], *tokens,
             seconds=time.perf_counter() - started, took=known.get("seconds", 0.0), cached=True, cut=question.cut,
         )  # fmt: skip
-        if known["path"] == "malformed":  # of a recording that goes on; no other malformed answer is cached
+        if known["path"] == "malformed":  # of a recording; no other malformed answer is cached
             error = MalformedAnswer(known["text"])
             error.call, error.request, error.text = call, request, known["said"]
             raise error
@@ -143,14 +143,20 @@ class Endpoint:
             error.call, error.request = self._book(question, path, exchange, started), request
             if isinstance(error, MalformedAnswer) and exchange.replies:
                 error.text = exchange.replies[-1].text
+                # A recording has one answer to a request: whoever asks it again gets the same one.
+                if os.environ.get(RECORDING):
+                    self._keep(request, error.call, str(error), said=error.text)
             raise error from None
         call = self._book(question, path, exchange, started)
-        text = value.model_dump_json()
-        if self.cache is not None:
-            counts = {"tokens_in": call.tokens_in, "tokens_out": call.tokens_out, "seconds": call.took}
-            kept = {"text": text, "path": path} | counts
-            text = self.cache.put(request, kept)["text"]  # another's, if that was first
+        text = self._keep(request, call, value.model_dump_json())
         return Answer(question.prompt.answer.model_validate_json(text), call, request, text)
+
+    def _keep(self, request: str, call: Call, text: str, **more: str) -> str:
+        """Cache what came of a request; its text, or another's, if that was first."""
+        if self.cache is None:
+            return text
+        kept = {"text": text, "path": call.path, "tokens_in": call.tokens_in, "tokens_out": call.tokens_out}
+        return str(self.cache.put(request, kept | {"seconds": call.took} | more)["text"])
 
     def _with_remedy(
         self, error: MalformedAnswer | EndpointError, exchange: Exchange

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT, recordings_folder, runs_folder, shown
 from lab.machine.printing import aligned, visible
+from lab.models.cache import RECORDING
 from lab.models.engines import MODELS, OPENVINO, Engine, parse, split
 from lab.notebooks import expected
 from lab.notebooks.documents import FOLDER, LAST, TRIALS, NotebookError, committed, locate, name_of, read
@@ -77,7 +78,7 @@ def record(
     whole, others = split(str(models[0]))
     parts = [_word(whole), *(part for operator in sorted(others) for part in (operator, _word(others[operator])))]
     title = name or "-".join([Path(notebook).stem, *parts])
-    limits = {budget.CALLS: calls, budget.MINUTES: minutes, recordings.WANTED: title}
+    limits = {budget.CALLS: calls, budget.MINUTES: minutes, RECORDING: title}
     # By the environment, since it is the notebook's kernel, a process of its own, that plays and saves.
     os.environ.update({variable: str(value) for variable, value in limits.items() if value is not None})
     if told := recordings.resume(title):

@@ -32,7 +32,7 @@ from lab.machine.lines import MANIFEST
 from lab.machine.paths import recordings_folder
 from lab.machine.reading import damaged, read_json, read_table
 from lab.models import engines
-from lab.models.cache import AnswerCache
+from lab.models.cache import RECORDING, AnswerCache
 from lab.models.replay import ANSWERS, PACKED, Replay
 from lab.results import tables
 from lab.runs.manifest import Manifest
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 T = TypeVar("T")
-WANTED = "LAB_RECORDING"  # the name under which `lab record` asks the notebook to save
 COUNTED = ("calls", "tokens in", "tokens out", "seconds")  # columns of usage.csv that every recording has
 
 
@@ -98,7 +97,7 @@ def save(run: Path, rows: pd.DataFrame, usage: pd.DataFrame, tasks: list[str], n
     tasks: ids of the tasks that were played. Raises FileNotFoundError for a run that kept no answers, DamagedFile for
     one that lost some.
     """
-    name = name or os.environ.get(WANTED, "")
+    name = name or os.environ.get(RECORDING, "")
     if not name:
         return None
     if not (run / ANSWERS).exists():

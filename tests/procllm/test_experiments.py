@@ -14,6 +14,7 @@ import pytest
 
 from chat_server import ChatServer, Request, Response, answer
 from lab import sandbox
+from lab.models.cache import RECORDING
 from lab.models.engines import UnknownOperator
 from lab.models.rules import NoRule
 from lab.results import tables
@@ -237,7 +238,7 @@ def recorded(server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("OPENAI_BASE_URL", server.address)
     monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path / "recordings"))
     monkeypatch.setenv("LAB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv(recordings.WANTED, "small")
+    monkeypatch.setenv(RECORDING, "small")
     server.behave(looping)
     results = run(replace(SMALL, problems=figure3.problems(2, [(3, 2)], []), engine="small", horizon=6), tmp_path)
     scores.record(results)

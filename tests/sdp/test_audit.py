@@ -17,9 +17,9 @@ import chat_server as chat
 import judged_slice
 from chat_server import ChatServer
 from lab.machine import datasets
+from lab.models.cache import RECORDING
 from lab.models.judged_steps import NEUTRAL, RIGHT, WRONG, judged, steps
 from lab.models.judges import Errors, published
-from lab.runs import recordings
 from lab.runs.experiment import BadSetting
 from sdp.adapters.multihop import labelled
 from sdp.adapters.multihop.prompts import CONSISTENT, VERIFY
@@ -74,7 +74,7 @@ def test_a_recording_holds_hashes_and_verdicts_and_replays_them(
 ) -> None:
     server.behave(opinion)
     monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path / "recordings"))
-    monkeypatch.setenv(recordings.WANTED, "audit")
+    monkeypatch.setenv(RECORDING, "audit")
     played = audit.collect(Setup(engine="model-a"), show_progress=False)
     audit.record(played)
     folder = tmp_path / "recordings" / "audit"

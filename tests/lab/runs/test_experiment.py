@@ -14,6 +14,7 @@ import pytest
 from asking import ASK, Asking, manifest, place
 from chat_server import ChatServer, answer, says
 from lab.machine import paths
+from lab.models.cache import RECORDING
 from lab.models.connect import connected
 from lab.models.rules import Rules
 from lab.results.outcomes import Outcomes
@@ -274,7 +275,7 @@ def recorded(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> str:
     """A recording of an experiment with settings of its own."""
     server.behave(lambda request: answer(SHELF))
     results = collect(Asking(engine="recorded-a", questions=2, seed=4), workers=1, show_progress=False)
-    monkeypatch.setenv(recordings.WANTED, "mine")
+    monkeypatch.setenv(RECORDING, "mine")
     record(results, pd.DataFrame([{"metric": "shelves", "value": 1.0}]), costs(results))
     return "mine"
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from asking import ASK, CHECK, Checking
 from chat_server import ChatServer, Request, Response, answer
 from lab.models.backbone import Ledger
+from lab.models.cache import RECORDING
 from lab.models.connect import connect
 from lab.models.engines import UnknownOperator
 from lab.models.replay import RecordingMiss
@@ -160,7 +161,7 @@ def recorded(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> Results:
     """A recording, named mine, of noisy rules that a model checks."""
     server.behave(says_yes)
     results = run("rules@0.5", {"validate": "routed-d?temperature=0.5"}, questions=2, seed=4)
-    monkeypatch.setenv(recordings.WANTED, "mine")
+    monkeypatch.setenv(RECORDING, "mine")
     record(results, pd.DataFrame([{"metric": "shelves", "value": 1.0}]), costs(results))
     return results
 

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from asking import ASK
 from chat_server import ChatServer, Request, Response, answer
 from lab.machine.faults import DamagedFile
-from lab.models.cache import AnswerCache
-from lab.models.connect import _connected
+from lab.models.cache import RECORDING, AnswerCache
+from lab.models.connect import _connected, connected
+from lab.models.parsing import MalformedAnswer
 from lab.models.replay import RecordingMiss
 from lab.runs import budget, recordings
 from lab.runs.budget import Budget, BudgetSpent
@@ -38,7 +40,7 @@ def wanted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: ChatServer) 
     """As `lab record` sets it up; the folder of the recording."""
     server.behave(first_option)
     monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path / "recordings"))
-    monkeypatch.setenv(recordings.WANTED, "first")
+    monkeypatch.setenv(RECORDING, "first")
     return tmp_path / "recordings" / "first"
 
 
@@ -64,6 +66,23 @@ def test_a_recording_is_served_without_the_model(wanted: Path, tmp_path: Path, s
     assert [episode.result for episode in served.episodes.values()] == [
         episode.result for episode in played.episodes.values()
     ]
+
+
+def test_while_recording_a_request_has_one_answer_also_where_it_is_none(
+    wanted: Path, server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = count()  # the first answer to each box, and the same asked anew, is none
+    server.behave(lambda request: answer("no" if next(asked) % 3 < 2 else {"shelf": 1, "why": "free"}))
+    backbone = connected("model-m")
+    for _ in range(2):
+        with pytest.raises(MalformedAnswer):
+            backbone.ask(ASK, box=1)
+    assert server.count == 2
+    next(asked)
+    monkeypatch.delenv(RECORDING)
+    with pytest.raises(MalformedAnswer):
+        backbone.ask(ASK, box=2)
+    assert backbone.ask(ASK, box=2).value.shelf == 1, "else it is asked for again"
 
 
 def test_replaying_plays_what_was_recorded_and_stops_at_a_request_that_was_not(
@@ -163,7 +182,7 @@ def test_one_damaged_recording_loses_its_own_rows_alone_and_is_named_once(
     wanted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("first", "second", "third"):
-        monkeypatch.setenv(recordings.WANTED, name)
+        monkeypatch.setenv(RECORDING, name)
         table2.record(run(tmp_path, name, f"model-{name}"))
     rows, manifest = wanted.parent / "first" / "rows.csv", wanted.parent / "second" / "manifest.json"
     rows.write_bytes(rows.read_bytes().replace(b"measured", b"simulated"))

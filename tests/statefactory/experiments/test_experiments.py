@@ -17,6 +17,7 @@ import pytest
 
 import chat_server as chat
 from chat_server import ChatServer, Request, Response
+from lab.models.cache import RECORDING
 from lab.models.connect import connect, connected
 from lab.models.engines import UnknownOperator
 from lab.models.replay import MissingRun, RecordingMiss
@@ -366,7 +367,7 @@ def wanted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: ChatServer, 
     server.behave(model)
     monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path / "data" / "recordings"))
     monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setenv(recordings.WANTED, "first")
+    monkeypatch.setenv(RECORDING, "first")
     return tmp_path / "data" / "recordings" / "first"
 
 

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 import chat_server as chat
 from chat_server import ChatServer, Request, Response
+from lab.models.cache import RECORDING
 from lab.models.connect import connected
 from lab.models.parsing import MalformedAnswer
-from lab.runs import budget, recordings
+from lab.runs import budget
 from lab.runs.budget import Budget, BudgetSpent
 from plain_routing import HashedEmbedder
 from statefactory.experiments import predictions, triplets
@@ -251,7 +252,7 @@ def test_recorded_paraphrases_are_served_without_the_model(
     extracted: Results, server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path / "recordings"))
-    monkeypatch.setenv(recordings.WANTED, "first")
+    monkeypatch.setenv(RECORDING, "first")
     server.behave(lambda request: repeats(request) if "block" in sentence_of(request) else in_other_words(request))
     made = collect(extracted, "para-h", each=2)
     triplets.record(made, "hashed")
