@@ -24,17 +24,16 @@ from agents.worlds.travelplanner import delivered
 from lab.models.engines import ORACLE, parse
 from lab.results import tables
 from lab.results.statistics import compare, holm
-from lab.runs import collecting, contest, recordings
+from lab.runs import collecting, recordings
 from lab.runs.contest import Contest, Entry, entry, smallest
 from lab.runs.experiment import BadSetting
-from sdp.experiments import assistantbench, multihop, scienceworld, travelplanner
-from sdp.placebo import rejected
-from sdp.trajectory import Trajectory
+from sdp.experiments import assistantbench, multihop, scienceworld, side_by_side, travelplanner
+from sdp.experiments.side_by_side import PLACEBO, SDP
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SDP, SDP_PLACEBO, DIRECT = "SDP", "SDP's placebo", "direct"
+DIRECT = "direct"
 BLANK = ", blank plans"  # behind the name of an agent that plans: its placebo, which is asked as often
 BUDGET = "valid_cost"  # the constraint of TravelPlanner that says what a plan may cost
 
@@ -76,7 +75,7 @@ ACTED = {
     for name, agent in acting.AGENTS.items()
     for blank in ((False, True) if agent.blanks else (False,))
 }
-METHODS = (SDP, SDP_PLACEBO, DIRECT, *ACTED)
+METHODS = (SDP, PLACEBO, DIRECT, *ACTED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +123,7 @@ class Setup(Contest):
         shared |= {**of.chosen, **self.options}
         if method == SDP:
             return of.sdp(**shared)
-        if method == SDP_PLACEBO:
+        if method == PLACEBO:
             return of.sdp(**shared, placebo=self.rejects)
         if method == DIRECT and of.direct:
             return of.direct(**shared)
@@ -157,7 +156,7 @@ def fits(method: str, dataset: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Results(contest.Results[Setup]):
+class Results(side_by_side.Results[Setup]):
     """The episodes of a run, by method."""
 
     @property
@@ -165,23 +164,16 @@ class Results(contest.Results[Setup]):
         """The benchmark."""
         return self.setup.datasets[0]
 
-    def trajectories(self, method: str) -> list[Trajectory]:
-        """Of SDP or its placebo; episodes that failed have none."""
-        played = self.of(self.dataset, method).values()
-        return [Trajectory.from_json(one.result["trajectory"]) for one in played if not one.failed]
-
 
 def collect(setup: Setup, workers: int = 0, cluster: str = "", **options: Any) -> Results:
-    """`lab.runs.collecting.collect` of methods side by side, with its arguments.
-
-    The placebo rejects as often as SDP's own Validate does there, if no share is stated.
+    """`lab.runs.collecting.collect` of methods side by side, with its arguments, and with SDP's placebo as
+    `sdp.experiments.side_by_side.with_placebo` has it.
     """
-    if SDP_PLACEBO in setup.methods and not setup.rejects and not setup.engine.startswith("replay:"):
-        alone = replace(setup, methods=(SDP,))
-        engines = {operator: engine for operator, engine in setup.engines.items() if operator in alone.operators()}
-        plain = collecting.collect(replace(alone, engines=engines), Results, workers, cluster, **options)
-        setup = replace(setup, rejects=rejected(plain.trajectories(SDP)))
-    return collecting.collect(setup, Results, workers, cluster, **options)
+
+    def play(setup: Setup) -> Results:
+        return collecting.collect(setup, Results, workers, cluster, **options)
+
+    return side_by_side.with_placebo(setup, play)
 
 
 def frame(results: Results) -> pd.DataFrame:
@@ -230,7 +222,7 @@ def placebos(results: Results) -> pd.DataFrame:
     """
     import pandas as pd
 
-    pairs = {SDP: SDP_PLACEBO} | {name: f"{name}{BLANK}" for name in acting.AGENTS}
+    pairs = {SDP: PLACEBO} | {name: f"{name}{BLANK}" for name in acting.AGENTS}
     played = results.setup.methods
     lines: list[dict[str, Any]] = []
     for method, placebo in pairs.items():

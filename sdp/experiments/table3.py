@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from agents.experiments import acting_assistantbench
@@ -21,10 +22,9 @@ from lab.runs import collecting, contest, recordings
 from lab.runs.contest import Contest, Entry, entry
 from lab.runs.experiment import BadSetting
 from sdp import anatomy
-from sdp.experiments import assistantbench
+from sdp.experiments import assistantbench, side_by_side
 from sdp.experiments.planted import share, told
-from sdp.placebo import rejected
-from sdp.trajectory import Trajectory
+from sdp.experiments.side_by_side import PLACEBO, SDP
 from worlds.assistantbench import AssistantBench
 from worlds.assistantbench.submission import write_submission
 from worlds.web.serper import KEY
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BENCHMARK = "AssistantBench"
-SDP, PLACEBO, DIRECT, REACT = "SDP", "SDP's placebo", "direct, closed book", "ReAct"
+DIRECT, REACT = "direct, closed book", "ReAct"
 # What is changed of SDP.
 VARIANTS: dict[str, Callable[[assistantbench.Setup, float], assistantbench.Setup]] = {
     SDP: lambda setup, rate: setup,
@@ -102,16 +102,8 @@ class Setup(Contest):
 
 
 @dataclass(frozen=True)
-class Results(contest.Results[Setup]):
+class Results(side_by_side.Results[Setup]):
     """The episodes of a run, by method; what a method came to is "has_answer", "calls" and so on."""
-
-    def trajectories(self, name: str) -> list[Trajectory]:
-        """Of a variant of SDP; those that failed have none."""
-        return [Trajectory.from_json(one["trajectory"]) for one in self.played(name)]
-
-    def played(self, name: str) -> list[dict[str, Any]]:
-        """What the episodes of a method came to, but for those that failed."""
-        return [one.result for one in self.of(BENCHMARK, name).values() if not one.failed]
 
 
 def methods_for(engine: str) -> tuple[str, ...]:
@@ -126,10 +118,7 @@ def collect(setup: Setup, workers: int = 0, cluster: str = "", **options: Any) -
 
 def with_placebo(setup: Setup, workers: int = 0, cluster: str = "") -> Results:
     """All methods, the placebo with the share of rejections that SDP's own Validate has there, if none is stated."""
-    if PLACEBO in setup.resolved().methods and not setup.rejects:
-        plain = collect(replace(setup, methods=(SDP,)), workers, cluster)
-        setup = replace(setup, rejects=rejected(plain.trajectories(SDP)))
-    return collect(setup, workers, cluster)
+    return side_by_side.with_placebo(setup, partial(collect, workers=workers, cluster=cluster))
 
 
 def frame(results: Results) -> pd.DataFrame:

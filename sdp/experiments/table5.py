@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from agents.experiments import acting_multihop as acting
@@ -19,9 +20,8 @@ from lab.runs import collecting, contest, recordings
 from lab.runs.contest import Contest, Entry, entry, smallest
 from lab.runs.experiment import BadSetting
 from sdp.anatomy import evidence_never_shown
-from sdp.experiments import multihop
-from sdp.placebo import rejected
-from sdp.trajectory import Trajectory
+from sdp.experiments import multihop, side_by_side
+from sdp.experiments.side_by_side import PLACEBO, SDP
 from worlds.multihop.metrics import evidence_found
 from worlds.multihop.questions import EVIDENCE
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SILVER = EVIDENCE[2]  # matched to questions by statistics, and not by annotators
-SDP, PLACEBO, DIRECT = "SDP", "SDP's placebo", "direct, all paragraphs"
+DIRECT = "direct, all paragraphs"
 DATASETS = {"HotpotQA": multihop.HotpotQA, "MuSiQue": multihop.MuSiQue}
 ACTING = {"HotpotQA": acting.HotpotQA, "MuSiQue": acting.MuSiQue}
 ONE_CALL = {"HotpotQA": one_call.HotpotQA, "MuSiQue": one_call.MuSiQue}
@@ -103,13 +103,8 @@ class Setup(Contest):
 
 
 @dataclass(frozen=True)
-class Results(contest.Results[Setup]):
+class Results(side_by_side.Results[Setup]):
     """The episodes of a run, by dataset and method; what a method came to is "em", "f1", "calls" and so on."""
-
-    def trajectories(self, name: str) -> list[Trajectory]:
-        """Of a variant of SDP, on all datasets; those that failed have none."""
-        played = (episode for dataset in self.setup.datasets for episode in self.of(dataset, name).values())
-        return [Trajectory.from_json(one.result["trajectory"]) for one in played if not one.failed]
 
 
 def methods_for(engine: str) -> tuple[str, ...]:
@@ -124,10 +119,7 @@ def collect(setup: Setup, workers: int = 0, cluster: str = "", **options: Any) -
 
 def with_placebo(setup: Setup, workers: int = 0, cluster: str = "") -> Results:
     """All methods, the placebo with the share of rejections that SDP's own Validate has there, if none is stated."""
-    if PLACEBO in setup.resolved().methods and not setup.rejects:
-        plain = collect(replace(setup, methods=(SDP,)), workers, cluster)
-        setup = replace(setup, rejects=rejected(plain.trajectories(SDP)))
-    return collect(setup, workers, cluster)
+    return side_by_side.with_placebo(setup, partial(collect, workers=workers, cluster=cluster))
 
 
 def frame(results: Results) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from lab.runs.manifest import Manifest
 from sdp.ablation import ABLATIONS, Ablation, replayed
 from sdp.experiments import benchmark, table3, table5, travelplanner
 from sdp.experiments.benchmark import Benchmark, Results
+from sdp.experiments.side_by_side import SDP
 from sdp.experiments.travelplanner import Setup
 
 if TYPE_CHECKING:
@@ -299,9 +300,9 @@ def _of_contest(results: table3.Results | table5.Results) -> list[Ablated]:
 
     names = {ablation.name: f"SDP without {ablation.name[1:]}" for ablation in ABLATIONS}
     return [
-        Ablated(dataset, run(dataset, table5.SDP), {m: run(dataset, n) for m, n in names.items() if n in held})
+        Ablated(dataset, run(dataset, SDP), {m: run(dataset, n) for m, n in names.items() if n in held})
         for dataset in results.setup.datasets
-        if table5.SDP in (held := results.setup.methods)
+        if SDP in (held := results.setup.methods)
     ]
 
 

@@ -8,10 +8,11 @@ import pytest
 
 from lab.runs.experiment import BadSetting
 from sdp.experiments import beside
-from sdp.experiments.beside import BENCHMARKS, BLANK, DIRECT, METHODS, SDP, SDP_PLACEBO, Setup
+from sdp.experiments.beside import BENCHMARKS, BLANK, DIRECT, METHODS, Setup
+from sdp.experiments.side_by_side import PLACEBO, SDP
 
 NOISY, EXPERT = "rules@0.8?judge=GPT-5.2", "oracle@0.8?judge=GPT-5.2"
-SOME = (SDP, SDP_PLACEBO, DIRECT, "ReAct", "Plan-and-Solve", f"Plan-and-Solve{BLANK}", "retrieve once")
+SOME = (SDP, PLACEBO, DIRECT, "ReAct", "Plan-and-Solve", f"Plan-and-Solve{BLANK}", "retrieve once")
 
 
 def played(dataset: str, engine: str = NOISY) -> beside.Results:

@@ -24,7 +24,8 @@ from sdp.adapters.assistantbench.noise import another_number
 from sdp.adapters.assistantbench.prompts import FINALIZE, FINDING, Shown
 from sdp.experiments import planted, table3
 from sdp.experiments.planted import FALSE, FOLLOWED, OWN, Planting
-from sdp.experiments.table3 import BENCHMARK, DIRECT, METHODS, PLACEBO, REACT, SDP, Setup
+from sdp.experiments.side_by_side import PLACEBO, SDP
+from sdp.experiments.table3 import BENCHMARK, DIRECT, METHODS, REACT, Setup
 from sdp.placebo import rejected
 from worlds.assistantbench import published
 from worlds.assistantbench.scorer import scores

@@ -10,7 +10,8 @@ from agents.experiments.acting import REACT
 from lab.results.statistics import holm
 from lab.runs.experiment import BadSetting
 from sdp.experiments import table5
-from sdp.experiments.table5 import METHODS, PLACEBO, SDP, Setup
+from sdp.experiments.side_by_side import PLACEBO, SDP
+from sdp.experiments.table5 import METHODS, Setup
 from sdp.placebo import rejected
 from worlds.multihop.questions import EVIDENCE
 
