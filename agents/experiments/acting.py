@@ -71,6 +71,7 @@ class Acting(Playable):
     processes: ClassVar[int] = 1
     metric: ClassVar[str] = "score"
     searched: ClassVar[bool] = False  # whether its environment searches and finishes, for agents that do no more
+    ruled: ClassVar[tuple[str, ...]] = ()  # the kinds of data on which rules play it; elsewhere `oracle` stands in
 
     def __post_init__(self) -> None:
         """Raises BadSetting for an agent that there is not, that does not fit, or that has nothing to be blanked."""

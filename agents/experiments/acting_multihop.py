@@ -17,6 +17,7 @@ class Setup(Questions, Acting):
     """An agent that searches and answers; in the distractor setting, a question's own paragraphs are searched."""
 
     searched: ClassVar[bool] = True
+    ruled: ClassVar[tuple[str, ...]] = ("made", "official")  # on real questions both SDP's rules and these give up
 
     def environment(self, task: str) -> Asking:
         return Asking(self.world().apart(), self.world().named(task))

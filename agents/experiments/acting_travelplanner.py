@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from agents import noise  # noqa: F401  (registers how answers go wrong)
+from agents import noise, rules_travelplanner  # noqa: F401  (registers what answers offline)
 from agents.experiments.acting import Acting
 from agents.experiments.travelplanner import Queries, first_failure
 from agents.play import Settings
@@ -27,7 +27,7 @@ class Setup(Queries, Acting):
     """An agent that searches and hands in a plan, in at most 100 steps as SDP.
 
     cities: "reference", told as SDP is by default (privileged), or "propose", chosen by the agent.
-    The engine `oracle` knows the cheapest honest plan.
+    Rules read the words of made queries, where the cities are told; the engine `oracle` knows the cheapest honest plan.
     """
 
     engine: str = ORACLE
@@ -35,6 +35,7 @@ class Setup(Queries, Acting):
     settings: Settings = Settings(steps=100)
 
     method: ClassVar[str] = "acting-travelplanner"
+    ruled: ClassVar[tuple[str, ...]] = ("made",)
 
     def environment(self, task: str) -> Planning:
         query = self.named(task)

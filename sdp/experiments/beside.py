@@ -138,11 +138,13 @@ class Setup(Contest):
             raise BadSetting(f"datasets={self.datasets}: name one of {', '.join(BENCHMARKS)}")
 
 
-def stood_in(dataset: str, methods: Sequence[str], stand_in: str) -> dict[str, str]:
+def stood_in(dataset: str, methods: Sequence[str], stand_in: str, data: str = "made") -> dict[str, str]:
     """Engines by operator for `engines`, where rules answer the rest: of agents that act in what no rule plays."""
     of = BENCHMARKS[dataset]
+    if of.acting(data=data).decided().data in of.acting.ruled:
+        return {}
     acted = [acting.AGENTS[ACTED[name][0]] for name in methods if name in ACTED and fits(name, dataset)]
-    return {} if of.acting.searched else {operator: stand_in for agent in acted for operator in agent.operators}
+    return {operator: stand_in for agent in acted for operator in agent.operators}
 
 
 def fits(method: str, dataset: str) -> bool:

@@ -12,10 +12,12 @@ import chat_server as chat
 from agents.experiments.acting import AGENTS
 from agents.experiments.acting_travelplanner import Setup
 from agents.play import Settings
+from agents.rules_travelplanner import next_step, trip_of
 from agents.worlds.travelplanner import Planning, delivered
 from chat_server import ChatServer
 from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting, Results
+from worlds.travelplanner.hard import RULED_OUT
 
 MADE = Setup(data="made", limit=4)
 
@@ -50,6 +52,33 @@ def test_the_stand_in_plays_every_planning_agent_and_noise_reaches_it(agent: str
     )
     assert [one["score"] for one in plain] == [1.0] * 3 and all(one["calls"] > one["steps"] for one in plain)
     assert [one["calls"] for one in noisy] != [one["calls"] for one in plain]
+
+
+@pytest.mark.parametrize("agent", ["ReAct", *PLANNERS])
+def test_rules_read_the_query_and_the_searches_and_plan_what_sdps_rules_would(agent: str) -> None:
+    """Ten of twelve queries; the other two are over the budget, which no rule weighs."""
+    run = played(replace(MADE, limit=12, engine="rules", agent=agent))
+    verdicts = [run.setup.verdict(task, delivered(one.result)) for task, one in run.episodes.items()]
+    assert sum(verdict.final for verdict in verdicts) == 10
+    for verdict in (one for one in verdicts if not one.final):
+        assert verdict.delivered and {name for name, check in verdict.hard.items() if check and not check.passed} == {
+            "valid_cost"
+        }
+
+
+def test_a_query_in_other_words_gets_a_blank_plan() -> None:
+    assert trip_of("Please plan something nice for us in May.\nCities to visit, in this order: Reno") is None
+    assert next_step("Please plan something nice for us in May.", []) == "Submit[[]]"
+
+
+@pytest.mark.parametrize("split", ["train", "validation"])
+def test_every_made_query_is_read_as_it_was_meant(split: str) -> None:
+    for task in Setup(data="made").world().tasks(split):
+        trip = trip_of(f"{task.goal}\nCities to visit, in this order: {', '.join(task.ref_cities)}")
+        assert trip is not None
+        assert (trip.org, trip.cities, trip.dates, trip.people) == (task.org, task.ref_cities, task.dates, task.people)
+        assert (trip.cuisines, trip.house_rule) == (task.cuisines, task.house_rule or "")
+        assert (trip.room_type, trip.ruled_out) == (task.room_type or "", RULED_OUT.get(task.transportation or "", ""))
 
 
 def test_search_agents_do_not_fit() -> None:

@@ -1,0 +1,287 @@
+"""The rules engine's answers to the agents' prompts on made trips: they read the query's words and the searches' texts.
+
+They know what SDP's rules know: of what fits the query the cheapest first, and wanted cuisines where they cost least.
+What SDP's filters take out, a rule here leaves out by itself, since a query says it. Nothing is weighed against the
+budget. Queries that people or models worded are not read: there the rules hand in a blank plan.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from ast import literal_eval
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields as fields_of
+from datetime import date, datetime, timedelta
+from functools import lru_cache, partial
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeVar
+
+from agents.answers import MOST_WORDS, Act, Graph, Judged, Plan, Sentence, SubGoal, in_form
+from agents.planning_prompts import (
+    PromptOf,
+    SubGoalFields,
+    graph_prompt,
+    judge_prompt,
+    lesson_prompt,
+    plan_prompt,
+    sub_goal_prompt,
+)
+from agents.prompts import ActFields, Past, react_prompt
+from agents.worlds.travelplanner import NAME
+from lab.models.prompts import AnswerModel
+from lab.models.rules import rule
+from worlds.travelplanner.costs import flight_cost, ground_cost, night_cost
+from worlds.travelplanner.hard import RULED_OUT, forbids, has_room_type
+from worlds.travelplanner.itinerary import MEALS, SLOTS
+from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Leg
+from worlds.travelplanner.made_words import ROOM_PHRASES, WAY_PHRASES
+from worlds.travelplanner.tables import Accommodation, Attraction, Flight, Restaurant
+from worlds.travelplanner.world import EMPTY
+
+R = TypeVar("R")
+A = TypeVar("A", bound=Callable[[Any], Any])
+HAND_IN = "Hand in the plan."
+FLIGHT = "flight"
+# What may be mixed in one plan.
+FAMILIES = ((SELF_DRIVING,), (FLIGHT, TAXI))
+DAY = r"[A-Z][a-z]+ \d+, \d{4}"
+OPENINGS = (
+    rf"for (?P<people>.+?) from (?P<org>.+?) to .+?, from (?P<first>{DAY}) to (?P<last>{DAY})\.",
+    rf"(?P<people>.+?) will leave (?P<org>.+?) on (?P<first>{DAY}) to see .+? and be back on (?P<last>{DAY}),",
+    rf"days, (?P<first>{DAY}) to (?P<last>{DAY}), from (?P<org>.+?) to .+?, for (?P<people>.+?)\.",
+)
+CITIES = re.compile(r"^Cities to visit, in this order: (.+)$", re.MULTILINE)
+RULE, FOOD = re.compile(r"has to allow (.+?)\."), re.compile(r"would like to eat (.+?) food\.")
+
+
+class Trip(NamedTuple):
+    """What a query asks for. dates: one a day. house_rule, room_type, ruled_out: "" where it does not ask."""
+
+    org: str
+    cities: tuple[str, ...]
+    dates: tuple[str, ...]
+    people: int
+    cuisines: tuple[str, ...]
+    house_rule: str
+    room_type: str
+    ruled_out: str
+
+    @property
+    def arrivals(self) -> list[int]:
+        """The days of travel, from 1: into each city, and home on the last one. Stays are as even as they can be."""
+        nights, stays = len(self.dates) - 1, len(self.cities)
+        return [1 + nights * stay // stays for stay in range(stays + 1)]
+
+    @property
+    def legs(self) -> list[tuple[int, str, str]]:
+        """(day, from, to) of each."""
+        stops = pairwise([self.org, *self.cities, self.org])
+        return [(day, org, dest) for day, (org, dest) in zip(self.arrivals, stops, strict=True)]
+
+
+@lru_cache(maxsize=1000)
+def trip_of(task: str) -> Trip | None:
+    """A made query as it was told with its cities; None for other words."""
+    opening = next((found for each in OPENINGS if (found := re.search(each, task))), None)
+    cities = CITIES.search(task)
+    if not opening or not cities:
+        return None
+    first, last = (datetime.strptime(opening[name], "%B %d, %Y").date() for name in ("first", "last"))
+    people = re.search(r"\d+", opening["people"])
+    rule, food = RULE.search(task), FOOD.search(task)
+    return Trip(
+        opening["org"].strip(), tuple(cities[1].split(", ")), tuple(map(str, _days(first, last))),
+        int(people[0]) if people else 1, tuple(re.split(", | and ", food[1])) if food else (), rule[1] if rule else "",
+        next((kind for kind, words in ROOM_PHRASES.items() if f"we want {words}." in task), ""),
+        RULED_OUT.get(next((way for way, words in WAY_PHRASES.items() if f"prefer {words}." in task), ""), ""),
+    )  # fmt: skip
+
+
+def next_step(task: str, turns: Sequence[Past]) -> str:
+    """The next search that a plan needs and that was not made, and then the plan."""
+    trip = trip_of(task)
+    if trip is None:
+        return f"Submit[{json.dumps([])}]"
+    seen = {turn.action: turn.observation for turn in turns}
+    return next((search for search in searches(trip) if search not in seen), "") or f"Submit[{_plan(trip, seen)}]"
+
+
+def searches(trip: Trip) -> Iterator[str]:
+    """All that is to be looked up, in the order of the trip."""
+    for day, org, dest in trip.legs:
+        yield from (f"GoogleDistanceMatrix[{org}, {dest}, {mode}]" for mode in (SELF_DRIVING, TAXI))
+        yield f"FlightSearch[{org}, {dest}, {trip.dates[day - 1]}]"
+    for city in trip.cities:
+        yield from (f"{kind}Search[{city}]" for kind in ("Accommodation", "Restaurant", "Attraction"))
+
+
+def rows(kind: Callable[..., R], seen: dict[str, str], search: str) -> list[R]:
+    """The rows of a search's text, typed; none where nothing is listed."""
+    names = [each.name for each in fields_of(kind)]  # type: ignore[arg-type]
+    form = re.compile("; ".join(f"{name}: (?P<{name}>.*)" for name in names))
+    found = (form.fullmatch(line) for line in seen[search].splitlines())
+    return [kind(**{name: _value(value) for name, value in match.groupdict().items()}) for match in found if match]
+
+
+def _plan(trip: Trip, seen: dict[str, str]) -> str:
+    """The plan that the searches allow; what is not to be had stays empty."""
+    days = [{"days": day, "current_city": EMPTY} | dict.fromkeys(SLOTS, EMPTY) for day in range(1, len(trip.dates) + 1)]
+    wanted, eaten = set(trip.cuisines), set[str]()
+    for (start, end), city in zip(pairwise(trip.arrivals), trip.cities, strict=True):
+        places = rows(Accommodation, seen, f"AccommodationSearch[{city}]")
+        fitting = [row for row in places if _fits(row, trip, end - start)]
+        place = min(fitting, key=lambda row: night_cost(row, trip.people), default=None)
+        restaurants = rows(Restaurant, seen, f"RestaurantSearch[{city}]")
+        sights = iter(dict.fromkeys(row.name for row in rows(Attraction, seen, f"AttractionSearch[{city}]")))
+        for number in range(start, end):
+            days[number - 1]["accommodation"] = f"{place.name}, {city}" if place else EMPTY
+        for number in range(start + 1, end):
+            sight = next(sights, "")
+            days[number - 1] |= {"current_city": city, "attraction": f"{sight}, {city};" if sight else EMPTY}
+        full = [(number, meal) for number in range(start + 1, end) for meal in MEALS]
+        # On days of travel a meal is eaten for a cuisine that is still wanted, and for nothing else.
+        spare = [(start, MEALS[-1]), *((end, meal) for meal in MEALS[:-1])] if city == trip.cities[-1] else []
+        for number, meal in (*full, *spare):
+            left = [row for row in restaurants if row.name not in eaten]
+            if left and (wanted or (number, meal) in full):
+                row = _meal(left, wanted)
+                days[number - 1][meal] = f"{row.name}, {city}"
+                eaten.add(row.name)
+                wanted -= set(row.cuisines)
+    ways = _ways(trip, seen)
+    for (number, org, dest), way in zip(trip.legs, ways, strict=True):
+        days[number - 1] |= {"current_city": f"from {org} to {dest}", "transportation": _text(way) if way else EMPTY}
+    return json.dumps(days)
+
+
+def _ways(trip: Trip, seen: dict[str, str]) -> list[Flight | Leg | None]:
+    """The cheapest way of each leg, all of one family; nothing where no family serves all legs."""
+    served = []
+    for family in FAMILIES:
+        legs = [
+            [way for way in _offered(trip, seen, *leg) if _mode(way) in family and _mode(way) != trip.ruled_out]
+            for leg in trip.legs
+        ]
+        if all(legs):
+            served.append([min(leg, key=partial(_price, trip)) for leg in legs])
+    return min(served, key=lambda ways: sum(_price(trip, way) for way in ways), default=[None] * len(trip.legs))
+
+
+def _offered(trip: Trip, seen: dict[str, str], day: int, org: str, dest: str) -> list[Flight | Leg]:
+    flights = rows(Flight, seen, f"FlightSearch[{org}, {dest}, {trip.dates[day - 1]}]")
+    drives = (rows(Leg, seen, f"GoogleDistanceMatrix[{org}, {dest}, {mode}]") for mode in (SELF_DRIVING, TAXI))
+    return [*flights, *(drive for found in drives for drive in found)]
+
+
+def _price(trip: Trip, way: Flight | Leg) -> int:
+    return flight_cost(way, trip.people) if isinstance(way, Flight) else ground_cost(way, trip.people)
+
+
+def _mode(way: Flight | Leg) -> str:
+    return FLIGHT if isinstance(way, Flight) else way.mode
+
+
+def _fits(row: Accommodation, trip: Trip, nights: int) -> bool:
+    ruled_out = bool(trip.house_rule) and forbids(row, trip.house_rule)
+    return row.minimum_nights <= nights and not ruled_out and has_room_type(row, trip.room_type)
+
+
+def _meal(left: Sequence[Restaurant], wanted: set[str]) -> Restaurant:
+    """The cheapest; while cuisines are wanted, that with the least to pay for each of them, as SDP's rule has it."""
+    base = min(row.average_cost for row in left)
+    offering = [row for row in left if wanted & set(row.cuisines)] or left
+    return min(
+        offering,
+        key=lambda row: ((row.average_cost - base) / (len(wanted & set(row.cuisines)) or 1), row.average_cost),
+    )
+
+
+def _text(way: Flight | Leg) -> str:
+    """A way as the tools' description wants it written."""
+    if isinstance(way, Flight):
+        times = f"Departure Time: {way.departs}, Arrival Time: {way.arrives}"
+        return f"Flight Number: {way.number}, from {way.org} to {way.dest}, {times}"
+    how = f"duration: {way.duration}, distance: {way.distance}, cost: {way.cost}"
+    return f"{way.mode.capitalize()}, from {way.org} to {way.dest}, {how}"
+
+
+def _days(first: date, last: date) -> Iterator[date]:
+    return (first + timedelta(days) for days in range((last - first).days + 1))
+
+
+def _value(text: str) -> Any:
+    """A value as Python wrote it, else the text itself."""
+    try:
+        return literal_eval(text) if re.fullmatch(r"-?\d+(\.\d+)?|\(.*\)|None", text) else text
+    except (SyntaxError, ValueError):
+        return text
+
+
+def in_both_forms(prompt: PromptOf) -> Callable[[A], A]:
+    """Register a rule for trips: bound to the schema it is what the function answers, else its text."""
+
+    def register(function: A) -> A:
+        @rule(prompt(NAME))
+        def in_text(fields: Any) -> AnswerModel:
+            return in_form(function(fields), free=True)
+
+        rule(prompt(NAME, by_schema=True))(function)
+        return function
+
+    return register
+
+
+@in_both_forms(react_prompt)
+def next_action(fields: ActFields) -> Act:
+    """The next search that was not made, then the plan."""
+    return Act(thought="This comes next.", action=next_step(fields.task, fields.turns))
+
+
+@in_both_forms(plan_prompt)
+def plan(fields: ActFields) -> Plan:
+    """The searches that were not made, and to hand in the plan."""
+    return Plan(steps=[*_open(fields.task, [turn.action for turn in fields.turns]), HAND_IN])
+
+
+@in_both_forms(graph_prompt)
+def graph(fields: SubGoalFields) -> Graph:
+    """The same as sub-goals; the last one needs the results of all others."""
+    done = [report for report in fields.reports if not report.failed]
+    goals = _open(fields.task, [report.goal for report in done])
+    nodes = [SubGoal(number=number, goal=goal, after=[]) for number, goal in enumerate(goals, start=fields.first)]
+    needed = [*(report.number for report in done), *(node.number for node in nodes)]
+    return Graph(goals=[*nodes, SubGoal(number=fields.first + len(nodes), goal=HAND_IN, after=needed)])
+
+
+@in_both_forms(sub_goal_prompt)
+def towards(fields: SubGoalFields) -> Act:
+    """Make the search and report its text; hand in the plan by the reports, and whatever a blank sub-goal is."""
+    own = {turn.action: turn.observation for turn in fields.turns if turn.action}
+    if fields.now in own:
+        return Act(thought="This is what is listed.", action=f"done[{own[fields.now]}]")
+    if fields.now in _open(fields.task, []):
+        return Act(thought="This is to be looked up.", action=fields.now)
+    reported = [Past(action=report.goal, observation=report.result) for report in fields.reports if not report.failed]
+    return Act(thought="All is looked up.", action=next_step(fields.task, [*reported, *fields.turns]))
+
+
+@in_both_forms(judge_prompt)
+def judged(fields: ActFields) -> Judged:
+    """Whether what was handed in is what the searches before it lead to."""
+    last = fields.turns[-1].action if fields.turns else ""
+    right = next_step(fields.task, fields.turns[:-1])
+    solved = last == right and right.startswith("Submit[") and trip_of(fields.task) is not None
+    return Judged(reason="The plan is the one that the listings lead to." if solved else "It is not.", solved=solved)
+
+
+@in_both_forms(lesson_prompt)
+def lesson(fields: ActFields) -> Sentence:
+    """What is to be looked up."""
+    return Sentence(text=f"Look everything up before the plan: {', '.join(_open(fields.task, []))}"[:MOST_WORDS])
+
+
+def _open(task: str, made: Sequence[str]) -> list[str]:
+    """The searches of a trip that were not made."""
+    trip = trip_of(task)
+    return [search for search in searches(trip) if search not in made] if trip else []
