@@ -149,14 +149,14 @@ def _plan(trip: Trip, seen: dict[str, str]) -> str:
                 days[number - 1][meal] = f"{row.name}, {city}"
                 eaten.add(row.name)
                 wanted -= set(row.cuisines)
-    ways = _ways(trip, seen)
-    for (number, org, dest), way in zip(trip.legs, ways, strict=True):
-        days[number - 1] |= {"current_city": f"from {org} to {dest}", "transportation": _text(way) if way else EMPTY}
+    texts = [_text(way) for way in _ways(trip, seen)] or [EMPTY] * len(trip.legs)
+    for (number, org, dest), text in zip(trip.legs, texts, strict=True):
+        days[number - 1] |= {"current_city": f"from {org} to {dest}", "transportation": text}
     return json.dumps(days)
 
 
-def _ways(trip: Trip, seen: dict[str, str]) -> list[Flight | Leg | None]:
-    """The cheapest way of each leg, all of one family; nothing where no family serves all legs."""
+def _ways(trip: Trip, seen: dict[str, str]) -> list[Flight | Leg]:
+    """The cheapest way of each leg, all of one family; none where no family serves all legs."""
     served = []
     for family in FAMILIES:
         legs = [
@@ -165,7 +165,7 @@ def _ways(trip: Trip, seen: dict[str, str]) -> list[Flight | Leg | None]:
         ]
         if all(legs):
             served.append([min(leg, key=partial(_price, trip)) for leg in legs])
-    return min(served, key=lambda ways: sum(_price(trip, way) for way in ways), default=[None] * len(trip.legs))
+    return min(served, key=lambda ways: sum(_price(trip, way) for way in ways), default=[])
 
 
 def _offered(trip: Trip, seen: dict[str, str], day: int, org: str, dest: str) -> list[Flight | Leg]:
