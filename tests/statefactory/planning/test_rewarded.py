@@ -62,6 +62,12 @@ def test_where_all_candidates_look_alike_it_does_exactly_what_plain_react_does(s
     assert all(one["calls"] == 2 * other["calls"] for one, other in zip(placebo, plain, strict=True))
 
 
+def test_bound_to_a_schema_the_placebo_is_plain_react_as_well() -> None:
+    caps = Settings(steps=50, schema=True)
+    plain, placebo = played(BLOCKS, settings=caps), played(BLOCKS, CONSTANT, settings=caps)
+    assert acted(placebo) == acted(plain) and acted(plain) != acted(played(BLOCKS))  # another prompt, other errors
+
+
 def test_the_ceiling_is_above_and_random_rewards_are_below(setup: Guided) -> None:
     def steps(method: str) -> int:
         return sum(one["steps"] for one in played(setup, method))
