@@ -9,5 +9,5 @@
     stand_in       who answers its prompts where no model does: an expert that errs, and obeys rewards
     mcts           tree search whose leaves a predictor values                                 (C.6.3)
 
-`statefactory.experiments.planning` plays them, with placebos beside, on the paper's three worlds.
+`statefactory.experiments.guided` and `planning` play them, with placebos beside, on the paper's three worlds.
 """

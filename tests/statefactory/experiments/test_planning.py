@@ -12,21 +12,18 @@ from lab.models.connect import connected
 from lab.results import tables
 from lab.runs.experiment import BadSetting
 from statefactory.experiments import planning
-from statefactory.experiments.planning import (
+from statefactory.experiments.guided import (
     JUDGE,
     LEARNED,
     METHODS,
     REACT,
     STATEFACTORY,
+    WORLDS,
     AlfWorld,
     BlocksWorld,
-    Planning,
-    Results,
     ScienceWorld,
-    by_rules,
-    collect,
-    left_out,
 )
+from statefactory.experiments.planning import Planning, Results, by_rules, collect, left_out
 from statefactory.planning.rewarded import K
 
 CONSTANT, ORACLE = "ReAct + constant", "ReAct + oracle"
@@ -58,7 +55,7 @@ def test_a_run_holds_methods_beside_each_other_and_the_placebo_beside_react_show
 def test_published_rows_are_the_papers_six() -> None:
     rows = tables.published("Table 2", "statefactory")
     assert len(rows) == 6 and set(rows["method"]) == {REACT, STATEFACTORY} <= METHODS.keys()
-    assert {planning.metric(world) for world in planning.WORLDS} == set(rows["metric"])
+    assert {planning.metric(world) for world in WORLDS} == set(rows["metric"])
     # Shares of 134 games, of 100 problems and of 137 tasks, which is how many they were played on.
     solved = [value * n / 100 for value, n in zip(rows["value"], (134, 134, 100, 100, 137, 137), strict=True)]
     assert solved == pytest.approx([46, 75, 85, 93, 31, 48], abs=0.02)

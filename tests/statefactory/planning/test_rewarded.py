@@ -19,7 +19,8 @@ from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.models.parsing import MalformedAnswer
 from lab.viewer.transcripts import Transcript
-from statefactory.experiments.planning import METHODS, REACT, STATEFACTORY, AlfWorld, BlocksWorld, Guided, by_rules
+from statefactory.experiments.guided import METHODS, REACT, STATEFACTORY, AlfWorld, BlocksWorld, Guided
+from statefactory.experiments.planning import by_rules
 from statefactory.planning.guides import AtRandom, nearer
 from statefactory.planning.pool import Pool
 from statefactory.planning.prompts import CHOOSE, MOST, Chosen, Rated, RatedFields
