@@ -1,0 +1,229 @@
+"""ReAct with rewards on a world, as an experiment: the paper's three worlds, and every predictor that can guide it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from agents.environment import Environment
+from agents.experiments import acting_scienceworld, acting_worlds
+from agents.experiments.acting import Acting
+from agents.experiments.worlds import of_thread
+from agents.history import ACT, History
+from agents.play import Settings
+from agents.stand_in import knowing
+from lab.models.backbone import Backbone, Ledger
+from lab.models.connect import connected
+from lab.models.engines import ORACLE, parse
+from lab.results.outcomes import Judged
+from lab.runs.experiment import BadSetting
+from lab.runs.run import Episode
+from statefactory.experiments.predictions import EXTRACTING, INSTRUCTIONS, JUDGING
+from statefactory.planning.guides import Actions, AtRandom, Oracle, nearer
+from statefactory.planning.lookahead import Lookahead
+from statefactory.planning.paths import Path
+from statefactory.planning.pool import Pool
+from statefactory.planning.prompts import CHOOSE, PREDICT
+from statefactory.planning.rewarded import FEWEST, K, rewarded
+from statefactory.planning.stand_in import further
+from statefactory.planning.world_models import Exact, Prompted
+from statefactory.predictors import METHODS as PREDICTORS
+from statefactory.predictors import Given, Predictor
+from statefactory.predictors.monotonic import Monotonic
+from worlds.base import NoSolution
+
+SUCCESS = "success"
+PENALTY = 0.05  # lambda of Eq. 15, see `Lookahead`
+WorldModel = Literal["exact", "prompted"]
+Progress = Callable[[Actions], float]
+
+
+class Method(NamedTuple):
+    """A row of Table 2. predictor: of `statefactory.predictors.METHODS`, or one that `Guided.predictor` knows; "" for
+    none. operators: that it asks. penalised: whether repetitions are.
+    """
+
+    predictor: str = ""
+    operators: tuple[str, ...] = ()
+    penalised: bool = True
+
+
+REACT, STATEFACTORY, JUDGE, LEARNED = "ReAct", "ReAct + StateFactory", "ReAct + judge", "ReAct + learned reward"
+METHODS = {
+    REACT: Method(),
+    STATEFACTORY: Method("statefactory", EXTRACTING),
+    JUDGE: Method("judge_analytic", JUDGING),
+    LEARNED: Method("learned"),
+    "ReAct + oracle": Method("oracle"),  # the ceiling
+    "ReAct + random": Method("random"),  # placebos from here on: as many questions, and nothing known
+    "ReAct + constant": Method("constant", penalised=False),
+    "ReAct + penalty alone": Method("constant"),
+}
+ADAPTER = "all"  # the learned reward model: the one that was trained on all worlds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guided(Acting):
+    """ReAct on a world, as C.6.1 has it or with rewards. agent is ReAct in any case.
+
+    guided: a key of METHODS. world_model: who foresees; "exact" is privileged. penalty: lambda of Eq. 15. `settings`
+    caps an episode's calls at twice its steps for each question of a turn, unless it says otherwise.
+    """
+
+    guided: str = REACT
+    world_model: WorldModel = "exact"
+    penalty: float = PENALTY
+
+    packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "statefactory")
+    name: ClassVar[str]
+    worlds_at_once: ClassVar[int] = 6  # of the pool; at least the candidates and the path itself
+
+    @abstractmethod
+    def world(self) -> Any: ...
+
+    @abstractmethod
+    def opened(self) -> Any: ...
+
+    @abstractmethod
+    def named(self, task: str) -> Any: ...
+
+    @abstractmethod
+    def progress(self, task: Any, pool: Pool) -> Progress:
+        """The true progress after some actions, in [0, 1]; privileged."""
+
+    @property
+    def by(self) -> Method:
+        """Raises BadSetting for a method that there is not."""
+        if self.guided not in METHODS:
+            raise BadSetting(f"guided={self.guided!r}: choose one of {', '.join(METHODS)}")
+        return METHODS[self.guided]
+
+    def operators(self) -> tuple[str, ...]:
+        foreseen = (PREDICT,) if self.world_model == "prompted" else ()
+        return (CHOOSE, ACT, *self.by.operators, *foreseen) if self.by.predictor else (ACT,)
+
+    def capped(self) -> Settings:
+        """The settings with the cap of calls: what twice as many turns as steps would take."""
+        most = K.get(self.name, FEWEST)
+        foreseen = most * (self.world_model == "prompted")
+        questions = 2 + (most + 1) * len(self.by.operators) + foreseen if self.by.predictor else 1
+        return replace(self.settings, calls=self.settings.calls or 2 * self.settings.steps * questions)
+
+    def episode(
+        self, task: str, ledger: Ledger, watch: Callable[[History], None] = lambda history: None
+    ) -> tuple[History, dict[str, Any]]:
+        """See `Acting.episode`; with rewards, the same stand-in answers, and `further` prompts."""
+        if not self.by.predictor:
+            return super().episode(task, ledger, watch)
+        # Before the episode begins, in the world that all three may share.
+        expert = self.expert(task) if parse(self.engine).of(ACT).name == ORACLE else None
+        path, environment, settings = self.begun(task), self.environment(task), self.capped()
+        looking = partial(self.looking, task, environment)
+        known = further(environment.name, connected(self.engine), settings.schema) if expert else {}
+        with knowing(environment, expert, known) if expert else nullcontext():
+            history = rewarded(environment, ledger, looking, path, settings=settings, watch=watch)
+        return history, environment.result()
+
+    def begun(self, task: str) -> Path:
+        """What a predictor is told before any action."""
+        given = self.named(task)
+        first = self.world().reset(given)
+        return Path(first.facts.get("goal", given.goal), first.text)
+
+    def looking(self, task: str, environment: Environment, backbone: Backbone) -> Lookahead[Any]:
+        """The predictor with its world model. The pool's worlds stay open for the thread's next episode."""
+        key = ("pool", type(self).__qualname__, self.data, self.seed)
+        pool = of_thread(key, lambda: Pool(self.opened, None, self.worlds_at_once)).on(self.named(task))
+        exact = self.world_model == "exact"
+        model = Exact(pool) if exact else Prompted(backbone, self.name, environment.tools)
+        return Lookahead(self.predictor(task, pool, backbone), model, self.penalty * self.by.penalised)
+
+    def predictor(self, task: str, pool: Pool, backbone: Backbone) -> Predictor[Any]:
+        """What rates candidates. Raises what the oracle's planner raises, and MissingBackbone."""
+        match self.by.predictor:
+            case "oracle":
+                return Oracle(self.progress(self.named(task), pool))
+            case "random":
+                return AtRandom(self.seed)
+            case "constant":
+                return Monotonic(self.settings.steps)
+            case "learned":
+                from statefactory.reward_models.adapters import SHIPPED
+                from statefactory.reward_models.predictor import LearnedReward
+
+                return LearnedReward(SHIPPED / ADAPTER)
+            case name:
+                return PREDICTORS[name].make(backbone, Given(INSTRUCTIONS.get(self.name, "")))
+
+    def judged(self, episode: Episode) -> Judged:
+        """Success: whether the full score was reached."""
+        judged = super().judged(episode)
+        return judged._replace(score=float((judged.score or 0.0) >= 1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlocksWorld(acting_worlds.BlocksWorld, Guided):
+    """The oracle counts the steps of a shortest plan from where the blocks are."""
+
+    listed: bool = True
+
+    method: ClassVar[str] = "planning-blocksworld"
+    metric: ClassVar[str] = SUCCESS
+
+    def progress(self, task: Any, pool: Pool) -> Progress:
+        from worlds.blocksworld.expert import state_after, steps_left
+
+        problem = task.problem
+        at_first = steps_left(problem, problem.start)
+        return lambda actions: nearer(steps_left(problem, state_after(problem, actions)), at_first)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlfWorld(acting_worlds.AlfWorld, Guided):
+    """The oracle counts the steps of a plan from the facts of the game."""
+
+    listed: bool = True
+
+    method: ClassVar[str] = "planning-alfworld"
+    metric: ClassVar[str] = SUCCESS
+
+    def progress(self, task: Any, pool: Pool) -> Progress:
+        """Raises NoSolution for a game that the planner cannot solve."""
+        from worlds.alfworld.expert import steps_left
+
+        at_first = steps_left(pool.world(()), task)
+        if at_first is None:
+            raise NoSolution(f"the planner finds no way to solve {task.id}, so its progress is not known")
+
+        def reached(actions: Actions) -> float:
+            if pool.at(actions).done:
+                return 1.0
+            left = steps_left(pool.world(actions), task)
+            return 0.0 if left is None else nearer(left, at_first)
+
+        return reached
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScienceWorld(acting_scienceworld.Setup, Guided):
+    """The oracle is the world's own score. No points are told: what a step is worth is the predictor's to say."""
+
+    settings: Settings = Settings(steps=50)
+    lengths: tuple[str, ...] = ("short",)
+    listed: bool = True
+    points: bool = False
+
+    name: ClassVar[str] = "scienceworld"
+    method: ClassVar[str] = "planning-scienceworld"
+    metric: ClassVar[str] = SUCCESS
+    worlds_at_once: ClassVar[int] = 2  # each is a Java process, and to replay takes it most of a second
+
+    def progress(self, task: Any, pool: Pool) -> Progress:
+        return lambda actions: pool.at(actions).score
+
+
+WORLDS: Mapping[str, Any] = {"AlfWorld": AlfWorld, "BlocksWorld": BlocksWorld, "ScienceWorld": ScienceWorld}
