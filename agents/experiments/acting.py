@@ -19,7 +19,7 @@ from agents.reflexion import reflexion
 from agents.search import interleave, retrieve_once
 from agents.stand_in import Expert, along, knowing
 from agents.tdp import tdp
-from lab.models.backbone import Ledger
+from lab.models.backbone import Backbone, Ledger
 from lab.models.engines import ORACLE, parse
 from lab.results.outcomes import Judged
 from lab.runs.experiment import NOT_TOLD, BadSetting
@@ -99,13 +99,20 @@ class Acting(Playable):
         return tuple(name for name in operators if judges or name != "judge")
 
     def episode(
-        self, task: str, ledger: Ledger, watch: Callable[[History], None] = lambda history: None
+        self,
+        task: str,
+        ledger: Backbone,
+        watch: Callable[[History], None] = lambda history: None,
+        environment: Environment | None = None,
     ) -> tuple[History, dict[str, Any]]:
-        """One episode of a resolved experiment, and what it came to. watch: see `agents.play`."""
+        """One episode of a resolved experiment, and what it came to.
+
+        watch: see `agents.play`. environment: in place of the task's own, where somebody else listens to it as well.
+        """
         known = any(part.name == ORACLE for part in parse(self.engine).parts)
         # Before the episode begins, in the world that both may share.
         expert = self.expert(task) if known else None
-        environment = self.environment(task)
+        environment = environment or self.environment(task)
         with knowing(environment, expert) if expert else nullcontext():
             history = AGENTS[self.agent].loop(environment, ledger, self.settings, watch)
         return history, environment.result()
