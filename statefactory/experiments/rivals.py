@@ -1,0 +1,136 @@
+"""The predictors that are compared as guides of a planner: zero-shot ones, baselines, placebos, and trained ones."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from lab.machine import progress
+from lab.models import engines
+from lab.models.backbone import Backbone
+from statefactory.experiments.predictions import EXTRACTIONS, JUDGES
+from statefactory.predictors import METHODS, Given, Method, Predictor
+from statefactory.predictors.monotonic import Monotonic
+from statefactory.predictors.placebos import Countdown, Random
+from statefactory.reward_models.backbones import MissingBackbone
+
+HORIZON = 100  # T of predictors that count steps: beyond all caps, so that no two lengths share a reward
+MONOTONIC, SHORTEST, RANDOM, RIDGE, LEARNED = "monotonic", "shortest", "random", "ridge", "reward_model_"
+PLACEBOS = (SHORTEST, RANDOM)
+ORACLE, ORACLE_TITLE = "oracle", "Oracle (true score)"  # no predictor: it is read off the world
+
+
+def _made(predictor: Predictor[Any], backbone: Backbone, given: Given) -> Predictor[Any]:
+    return predictor
+
+
+COUNTERS: Mapping[str, Method] = {
+    MONOTONIC: Method("Monotonic (the longest)", partial(_made, Monotonic(HORIZON))),
+    SHORTEST: Method("Shortest (placebo)", partial(_made, Countdown(HORIZON))),
+    RANDOM: Method("Random by content (placebo)", partial(_made, Random())),
+}
+
+
+def method_of(name: str, world: str, data: str = "made") -> Method:
+    """A rival. world: the domain that `ridge` is trained on. Raises ValueError for one that there is not.
+
+    Names are those of METHODS, of COUNTERS, "ridge", and "reward_model_<training>" of the trained adapters.
+    """
+    if name in COUNTERS:
+        return COUNTERS[name]
+    if name in METHODS:
+        return METHODS[name]
+    if name == RIDGE:
+        path = _training_pairs(world, data)
+        version = hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.exists() else ""
+        return Method("Ridge on embeddings, own domain", partial(_ridge, path), version=version)
+    if name in trained():
+        from statefactory.reward_models.predictor import register_adapters
+
+        training = name.removeprefix(LEARNED)
+        register_adapters([training])
+        # Taken out again: Table 1's methods are those of METHODS, and a comparison here must not add to them.
+        return METHODS.pop(name)
+    known = (*METHODS, *COUNTERS, RIDGE, *trained())
+    raise ValueError(f"no predictor {name!r} to compare; choose from {', '.join(known)}")
+
+
+def trained() -> list[str]:
+    """The names of the adapters that come with the suite."""
+    from statefactory.experiments.reward_models import TRAINED_ON
+
+    return [f"{LEARNED}{training}" for training in TRAINED_ON]
+
+
+def is_learned(name: str) -> bool:
+    """Whether it was trained, on our pairs."""
+    return name == RIDGE or name.startswith(LEARNED)
+
+
+def lacks(name: str, world: str, data: str, engine: str = "rules", others: Mapping[str, str] | None = None) -> str:
+    """Why a rival cannot be had here; "" where it can."""
+    if name in JUDGES and engines.with_others(engine, others or {}).of("judge").by_rules:
+        return "a judge is a model; name one as engine"
+    if name == RIDGE and not _training_pairs(world, data).exists():
+        return f"its {data} training pairs of {world} are not built: python -m statefactory.reward_models pairs"
+    return _no_adapter() if name.startswith(LEARNED) else ""
+
+
+def names_for(
+    world: str, data: str, engine: str = "rules", others: Mapping[str, str] | None = None,
+    chosen: Sequence[str] = (), learned: bool = False,
+) -> list[str]:  # fmt: skip
+    """The chosen rivals, or all, that can be had here; of the others it is said why not.
+
+    learned: the trained ones as well, which take a second an attempt without an accelerator.
+    """
+    own = [name for name in METHODS if name not in EXTRACTIONS and name not in JUDGES]
+    wanted = list(chosen) or [*EXTRACTIONS, *JUDGES, MONOTONIC, RANDOM, SHORTEST, *own]
+    if learned and not chosen:
+        wanted += [*trained(), RIDGE]
+    found, skipped = [], dict[str, list[str]]()
+    for name in wanted:
+        if why := lacks(name, world, data, engine, others):
+            skipped.setdefault(why, []).append(name)
+        else:
+            found.append(name)
+    for why, of in skipped.items():
+        progress.say(f"{world}: {', '.join(of)} left out: {why}")
+    return found
+
+
+def _training_pairs(world: str, data: str) -> Path:
+    from statefactory.reward_models.preferences.pairs import default_folder
+
+    return default_folder(data) / f"{world}.parquet"
+
+
+@cache
+def _no_adapter() -> str:
+    """Why no adapter can score here. All were trained on one backbone."""
+    from statefactory.reward_models import adapters, backbones
+    from statefactory.reward_models.adapters import SHIPPED
+
+    if lacking := [name for name in ("torch", "peft", "transformers") if find_spec(name) is None]:
+        return f"{', '.join(lacking)} not installed"
+    try:
+        backbones.located(adapters.read(SHIPPED / "all").recipe.base)
+    except MissingBackbone as error:
+        return str(error)
+    return ""
+
+
+def _ridge(path: Path, backbone: Backbone, given: Given) -> Predictor[Any]:
+    return _fitted(path)
+
+
+@cache
+def _fitted(path: Path) -> Predictor[Any]:
+    from statefactory.reward_models import ridge
+    from statefactory.reward_models.preferences.pairs import read_preferences
+
+    return ridge.fit(read_preferences(path, "train"))
