@@ -42,15 +42,15 @@ Distances = Mapping[str, float]  # of the pairs, by task
 class Setup:
     """What is compared.
 
-    worlds: () for those of SLICES. tasks, count: of attempts, -1 for those of SLICES; pairs: of the benchmark, as
-    `statefactory.experiments.predictions.Setup.limit`. actor: who makes the attempts, "" for the noisy expert. engine,
+    worlds: () for those of SLICES. limit: tasks, 0 for all; count: attempts a task; -1 for those of SLICES. pairs: of the
+    benchmark, as `statefactory.experiments.predictions.Setup.limit`. actor: who makes the attempts, "" for the noisy expert. engine,
     engines: who answers the predictors. predictors: of `statefactory.experiments.rivals`, () for all. learned: the
     trained ones too; 1 yes, 0 no, -1 where data are official.
     """
 
     worlds: tuple[str, ...] = ()
     data: str = "auto"
-    tasks: int = -1
+    limit: int = -1
     count: int = -1
     pairs: int = -1
     seed: int = 0
@@ -70,8 +70,7 @@ class Setup:
             tasks, count = SLICES[data].get(world, (0, 0))
             if self.worlds and not tasks:
                 tasks, count = SLICES["made"]["alfworld"]
-            limit, number = (asked if asked >= 0 else usual for asked, usual in
-                             ((self.tasks, tasks), (self.count, count)))  # fmt: skip
+            limit, number = self.limit if self.limit >= 0 else tasks, self.count if self.count >= 0 else count
             if number:
                 found.append(attempts.Setup(world=world, data=data, seed=self.seed, engine=self.actor, limit=limit,
                                             count=number))  # fmt: skip
@@ -130,6 +129,22 @@ def distances(
             values = monotonic.distances(pairs, method.make(None, Given()))  # type: ignore[arg-type]
             found[name] = {pair.task: float(v) for pair, v in zip(pairs, values, strict=True)}
     return found
+
+
+def successes(compared: Sequence[Compared], score: Scoring = STANDARD) -> pd.DataFrame:
+    """The results table of all choices, at the end and midway."""
+    import pandas as pd
+
+    worlds = [one.world for one in compared]
+    return pd.concat([best_of_n.frame(worlds, score, when) for when in WHENS], ignore_index=True)
+
+
+def hackable(names: Sequence[str]) -> list[str]:
+    """Of the predictors, each once, those whose rewards are tried to be had for nothing: all but the trained ones.
+
+    A trained one takes a second a state, and hundreds are tried.
+    """
+    return [name for name in dict.fromkeys(names) if not rivals.is_learned(name)]
 
 
 def points(compared: Sequence[Compared], score: Scoring = STANDARD, whens: Sequence[When] = WHENS) -> pd.DataFrame:

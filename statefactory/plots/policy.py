@@ -40,7 +40,7 @@ def draw_policy(
                 _mark(panel, point, colors[point.method])
             panel.axhline(chance.get(when, {}).get(world, float("nan")), color="0.5", linestyle=":", linewidth=1.2)
             panel.set_title(f"{world}, {when}\n{_said(correlations, world, when)}", fontsize="small")
-            panel.set(xlim=(-0.04, 1.0), ylim=(-4, 104))
+            panel.set(xlim=(-0.04, 1.0), ylim=(-4, 104), xticks=(0, 0.2, 0.4, 0.6, 0.8))
     for panel in axes[-1]:
         panel.set_xlabel("EPIC distance")
     for row in axes:
