@@ -200,7 +200,9 @@ def expected(rewards: Sequence[float] | np.ndarray, of: Sequence[Attempt]) -> fl
     rewards: shape (attempts,). Raises ValueError if they are not as many as the attempts, or there is none.
     """
     if len(rewards) != len(of) or not of:
-        raise ValueError(f"{len(rewards)} rewards for {len(of)} attempts: each attempt needs one, and there must be one")
+        raise ValueError(
+            f"{len(rewards)} rewards for {len(of)} attempts: each attempt needs one, and there must be one"
+        )
     best = max(rewards) - A_TIE
     tied = [one.success for reward, one in zip(rewards, of, strict=True) if reward >= best]
     return sum(tied) / len(tied)

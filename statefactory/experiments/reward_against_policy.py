@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ SLICES: Mapping[str, Mapping[str, tuple[int, int]]] = {
     "made": {"blocksworld": (8, 8), "alfworld": (4, 8)},
     "official": dict.fromkeys(DOMAINS, (50, 20)),
 }
+FEW = (4, 8)  # of a world that SLICES leaves out
 PREDICTOR, PLACEBO = "predictor", "placebo"
 WHENS: tuple[When, ...] = (best_of_n.END, best_of_n.MIDWAY)
 Distances = Mapping[str, float]  # of the pairs, by task
@@ -67,13 +68,10 @@ class Setup:
         for world in self.worlds or every:
             of = attempts.Setup(world=world, data=self.data, seed=self.seed, engine=self.actor)
             data = of.decided().data
-            tasks, count = SLICES[data].get(world, (0, 0))
-            if self.worlds and not tasks:
-                tasks, count = SLICES["made"]["alfworld"]
-            limit, number = self.limit if self.limit >= 0 else tasks, self.count if self.count >= 0 else count
-            if number:
-                found.append(attempts.Setup(world=world, data=data, seed=self.seed, engine=self.actor, limit=limit,
-                                            count=number))  # fmt: skip
+            usual = SLICES[data].get(world) or (FEW if self.worlds else None)
+            if usual:
+                limit = self.limit if self.limit >= 0 else usual[0]
+                found.append(replace(of, data=data, limit=limit, count=self.count if self.count > 0 else usual[1]))
         return found
 
 

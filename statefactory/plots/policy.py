@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 MARKS = {"predictor": "o", "placebo": "X", "oracle": "*"}
 
 
-def draw_policy(
-    points: pd.DataFrame, correlations: pd.DataFrame, chance: Mapping[str, Mapping[str, float]]
-) -> Figure:
+def draw_policy(points: pd.DataFrame, correlations: pd.DataFrame, chance: Mapping[str, Mapping[str, float]]) -> Figure:
     """Success against EPIC distance with 95 % intervals, a column a world and a row a way of choosing.
 
     points, correlations: of `statefactory.experiments.reward_against_policy`. chance: way -> world -> what a random
