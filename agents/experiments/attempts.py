@@ -137,7 +137,7 @@ class Setup(Experiment):
         actor = self.actor().decided()
         environment: Any = actor.environment(of)
         environment.world = heard = Heard(environment.world)
-        history, result = actor.episode(of, Drawn(ledger, int(number) * TRIES), environment=environment)
+        history, result = actor.episode_in(environment, of, Drawn(ledger, int(number) * TRIES))
         return {
             "goal": environment.task.goal, "first": heard.first, "steps": heard.steps, "score": result["score"],
             "end": history.end,

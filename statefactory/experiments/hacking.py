@@ -1,16 +1,15 @@
 """Reward hacking as a run: for one predictor, the highest scores found without progress, on some tasks of a world.
 
-True progress is of the state itself. BlocksWorld: how much nearer to the goal it is than s_0, in steps of a shortest
-plan. ScienceWorld: its own score. In the others, whose score is 0 until the end, the share of the expert's plan that
-was done in its order, so that a state on the way does not count as one without progress; another way than the
-expert's is not seen, and what looks like hacking may there be one.
+True progress is of the state itself, and s_0 has none. BlocksWorld and AlfWorld: the share of the way that is done, by
+the steps of a planner's plan from there, below 0 where it has become longer. ScienceWorld: its own score. In the
+others, whose score is 0 until the end, the share of the expert's actions that were done, in any order: another way
+than the expert's is not seen, and what looks like hacking there may be one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from statistics import mean
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -20,6 +19,7 @@ from lab.models.backbone import Ledger
 from lab.results.exports import EMPTY
 from lab.runs import collecting, experiment
 from lab.runs.experiment import BadSetting, Experiment
+from statefactory.experiments.planning import WORLDS, Guided
 from statefactory.experiments.predictions import INSTRUCTIONS
 from statefactory.experiments.rivals import method_of
 from statefactory.experiments.statistics import title
@@ -66,7 +66,8 @@ class Setup(Experiment):
 
     def actor(self) -> Any:
         """Whose tasks they are, and whose expert knows how they are solved."""
-        return ACTORS[self.world](data=self.data, limit=self.limit, seed=self.seed)
+        known: Mapping[str, Callable[..., Any]] = {**ACTORS, **{of.name: of for of in WORLDS.values()}}
+        return known[self.world](data=self.data, limit=self.limit, seed=self.seed)
 
     def operators(self) -> tuple[str, ...]:
         return self.how.operators
@@ -82,14 +83,14 @@ class Setup(Experiment):
         """The scores at s_0 and at the expert's end, and each way's best with its actions and their true progress."""
         actor = self.actor().decided()
         of = actor.named(task)
-        pool = of_thread(("hacking", self.world, self.data, self.seed), lambda: Pool(self._opened, of)).on(of)
-        progress = progress_in(self.world, of, pool, plan := _plan(actor, task))
+        pool = of_thread(("hacking", self.world, self.data, self.seed), lambda: Pool(actor.opened, of)).on(of)
+        progress = progress_in(actor, of, pool, plan := _plan(actor, task))
         predictor = self.how.make(ledger, Given(INSTRUCTIONS.get(self.world, "")))
         hacker: Hacker[Any] = Hacker(Lookahead(predictor, Exact(pool)), pool, progress, of.goal, self.steps, self.walks,
                                      self.actions, self.seed)  # fmt: skip
         tried = list(hacker.all())
         expert = hacker.along(plan)
-        best = {way: cheapest(one for one in tried if one.way == way) for way in WAYS}
+        best = {way: cheapest((one for one in tried if one.way == way), progress) for way in WAYS}
         return {
             "start": expert[0], "solved": expert[-1] if plan else None, "plan": len(plan), "states": len(tried),
             "ways": {way: _told(one, progress) for way, one in best.items() if one},
@@ -98,11 +99,6 @@ class Setup(Experiment):
     def parameters(self) -> dict[str, Any]:
         """With the version of the predictor, which a reader's own code is known by."""
         return super().parameters() | {"version": self.how.version}
-
-    def _opened(self) -> Any:
-        actor = self.actor().decided()
-        options = actor.options() if hasattr(actor, "options") else {"simplification": actor.simplification}
-        return import_module(f"worlds.{self.world}").load(self.data, self.seed, list_actions=False, **options)
 
 
 def collect(
@@ -166,40 +162,17 @@ def by_way(runs: Sequence[experiment.Results[Setup]]) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def progress_in(world: str, task: Any, pool: Pool, plan: Sequence[str]) -> Progress:
-    """The true progress of a task, as the head of this file has it. plan: the expert's, () where none is known."""
-    if world == "blocksworld":
-        return Nearer(task.problem)
-    if world == "scienceworld":
-        return lambda actions: max(0.0, pool.at(actions).score)
-    return lambda actions: max(pool.at(actions).score, share_done(plan, actions))
+def progress_in(actor: Any, task: Any, pool: Pool, plan: Sequence[str]) -> Progress:
+    """The true progress on a task, as the head of this file has it. plan: the expert's, () where none is known.
 
-
-class Nearer:
-    """How much nearer to a blocks problem's goal actions lead, as a share of the way; below 0 where farther."""
-
-    def __init__(self, problem: Any) -> None:
-        self.problem = problem
-        self._distances: dict[Any, int] = {}
-        self._far = self._distance(problem.start)
-
-    def __call__(self, actions: tuple[str, ...]) -> float:
-        from worlds.blocksworld.wording import read_action
-
-        state = self.problem.start
-        for text in actions:
-            action = read_action(text, state.blocks)
-            state = state.after(action) if action in state.actions() else state
-        return 1 - self._distance(state) / self._far if self._far else 0.0
-
-    def _distance(self, state: Any) -> int:
-        from worlds.blocksworld.planner import shortest_plan
-
-        if state not in self._distances:
-            plan = shortest_plan(replace(self.problem, start=state))
-            assert plan is not None, "every blocks problem has a plan from everywhere"
-            self._distances[state] = len(plan)
-        return self._distances[state]
+    Raises NoSolution for a game that the planner cannot solve.
+    """
+    if not isinstance(actor, Guided):
+        return lambda actions: max(pool.at(actions).score, share_done(plan, actions))
+    reached = actor.progress(task, pool)
+    start = reached(())
+    # `nearer` has a half at the beginning; the world's own score has 0.
+    return lambda actions: (reached(actions) - start) / (1 - start)
 
 
 def share_done(plan: Sequence[str], actions: Sequence[str]) -> float:

@@ -43,10 +43,10 @@ Distances = Mapping[str, float]  # of the pairs, by task
 class Setup:
     """What is compared.
 
-    worlds: () for those of SLICES. limit: tasks, 0 for all; count: attempts a task; -1 for those of SLICES. pairs: of the
-    benchmark, as `statefactory.experiments.predictions.Setup.limit`. actor: who makes the attempts, "" for the noisy expert. engine,
-    engines: who answers the predictors. predictors: of `statefactory.experiments.rivals`, () for all. learned: the
-    trained ones too; 1 yes, 0 no, -1 where data are official.
+    worlds: () for those of SLICES. limit: tasks, 0 for all; count: attempts a task; -1 for those of SLICES. pairs: of
+    the benchmark, as `statefactory.experiments.predictions.Setup.limit`. actor: who makes the attempts, "" for the
+    noisy expert. engine, engines: who answers the predictors. predictors: of `statefactory.experiments.rivals`, () for
+    all. learned: the trained ones too; 1 yes, 0 no, -1 where data are official.
     """
 
     worlds: tuple[str, ...] = ()

@@ -5,18 +5,18 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from lab.machine import progress
 from lab.models import engines
 from lab.models.backbone import Backbone
+from statefactory.experiments.planning import no_reward_model
 from statefactory.experiments.predictions import EXTRACTIONS, JUDGES
+from statefactory.planning.guides import AtRandom
 from statefactory.predictors import METHODS, Given, Method, Predictor
+from statefactory.predictors.countdown import Countdown
 from statefactory.predictors.monotonic import Monotonic
-from statefactory.predictors.placebos import Countdown, Random
-from statefactory.reward_models.backbones import MissingBackbone
 
 HORIZON = 100  # T of predictors that count steps: beyond all caps, so that no two lengths share a reward
 MONOTONIC, SHORTEST, RANDOM, RIDGE, LEARNED = "monotonic", "shortest", "random", "ridge", "reward_model_"
@@ -31,7 +31,7 @@ def _made(predictor: Predictor[Any], backbone: Backbone, given: Given) -> Predic
 COUNTERS: Mapping[str, Method] = {
     MONOTONIC: Method("Monotonic (the longest)", partial(_made, Monotonic(HORIZON))),
     SHORTEST: Method("Shortest (placebo)", partial(_made, Countdown(HORIZON))),
-    RANDOM: Method("Random by content (placebo)", partial(_made, Random())),
+    RANDOM: Method("Random (placebo)", partial(_made, AtRandom())),
 }
 
 
@@ -77,7 +77,7 @@ def lacks(name: str, world: str, data: str, engine: str = "rules", others: Mappi
         return "a judge is a model; name one as engine"
     if name == RIDGE and not _training_pairs(world, data).exists():
         return f"its {data} training pairs of {world} are not built: python -m statefactory.reward_models pairs"
-    return _no_adapter() if name.startswith(LEARNED) else ""
+    return no_reward_model() if name.startswith(LEARNED) else ""
 
 
 def names_for(
@@ -107,21 +107,6 @@ def _training_pairs(world: str, data: str) -> Path:
     from statefactory.reward_models.preferences.pairs import default_folder
 
     return default_folder(data) / f"{world}.parquet"
-
-
-@cache
-def _no_adapter() -> str:
-    """Why no adapter can score here. All were trained on one backbone."""
-    from statefactory.reward_models import adapters, backbones
-    from statefactory.reward_models.adapters import SHIPPED
-
-    if lacking := [name for name in ("torch", "peft", "transformers") if find_spec(name) is None]:
-        return f"{', '.join(lacking)} not installed"
-    try:
-        backbones.located(adapters.read(SHIPPED / "all").recipe.base)
-    except MissingBackbone as error:
-        return str(error)
-    return ""
 
 
 def _ridge(path: Path, backbone: Backbone, given: Given) -> Predictor[Any]:

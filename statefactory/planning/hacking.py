@@ -26,7 +26,7 @@ Progress = Callable[[tuple[str, ...]], float]  # the true progress after actions
 
 
 class Tried(NamedTuple):
-    """A state without progress, by the actions that lead to it, and the predictor's score there."""
+    """A state, by the actions that lead to it, and the predictor's score there."""
 
     way: Way
     actions: tuple[str, ...]
@@ -52,7 +52,7 @@ class Hacker(Generic[M]):
     seed: int = 0
 
     def all(self) -> Iterator[Tried]:
-        """What the three ways come across, without the states in which something of the task is done."""
+        """What the three ways come across, whether or not something of the task is done there; see `cheapest`."""
         yield from self.random()
         yield from self.greedy()
         yield from self.repeated()
@@ -76,16 +76,15 @@ class Hacker(Generic[M]):
         memory, random = self.lookahead.start(path), Random(f"hack {self.seed}")
         for _ in range(self.steps):
             candidates, memories = self.lookahead.candidates(path, memory, self._some(path.actions, random))
-            idle = [
-                (one, after) for one, after in zip(candidates, memories, strict=True)
-                if self.progress((*path.actions, one.action)) <= 0
-            ]  # fmt: skip
-            yield from (Tried(GREEDY, (*path.actions, one.action), one.score) for one, _ in idle)
-            if going := [(one, after) for one, after in idle if not one.outcome.done]:
-                best, memory = max(going, key=lambda pair: pair[0].reward)
-                path = path.then(best.action, best.outcome.observation)
-            else:
+            yield from (Tried(GREEDY, (*path.actions, one.action), one.score) for one in candidates)
+            ranked = sorted(zip(candidates, memories, strict=True), key=lambda pair: -pair[0].reward)
+            going = (
+                pair for pair in ranked
+                if not pair[0].outcome.done and self.progress((*path.actions, pair[0].action)) <= 0
+            )  # fmt: skip
+            if (best := next(going, None)) is None:
                 return
+            memory, path = best[1], path.then(best[0].action, best[0].outcome.observation)
 
     def repeated(self) -> Iterator[Tried]:
         """Each action that is valid at first, over and over."""
@@ -98,7 +97,7 @@ class Hacker(Generic[M]):
 
     def _along(self, way: Way, actions: Iterable[str]) -> Iterator[Tried]:
         for taken, score in self._scored(actions, self.steps):
-            if taken and self.progress(taken) <= 0:
+            if taken:
                 yield Tried(way, taken, score)
 
     def _scored(self, actions: Iterable[str], most: int | None) -> list[tuple[tuple[str, ...], float]]:
@@ -123,6 +122,10 @@ class Hacker(Generic[M]):
         return valid if len(valid) <= self.actions else sorted(random.sample(valid, self.actions))
 
 
-def cheapest(tried: Iterable[Tried]) -> Tried | None:
-    """The highest score; of those that share it, the one with the fewest actions. None where nothing was tried."""
-    return max(tried, key=lambda one: (round(one.score, 9), -len(one.actions)), default=None)
+def cheapest(tried: Iterable[Tried], progress: Progress) -> Tried | None:
+    """The highest score in a state without progress; of those that share it, the one with the fewest actions.
+
+    None where there is no such state. The progress of no more states than are needed is asked for: a planner may be.
+    """
+    ranked = sorted(tried, key=lambda one: (-round(one.score, 9), len(one.actions)))
+    return next((one for one in ranked if progress(one.actions) <= 0), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from random import Random
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ few = st.lists(st.integers(0, 5), min_size=3, max_size=6)
 
 @settings(max_examples=30, deadline=None)
 @given(few, st.randoms(use_true_random=False))
-def test_rho_is_that_of_scipy_ties_included(x: list[int], random) -> None:
+def test_rho_is_that_of_scipy_ties_included(x: list[int], random: Random) -> None:
     y = random.sample(x, len(x))
     found = rank_correlation([[v] for v in x], [[v] for v in y], draws=10)
     if len(set(x)) == 1:
@@ -43,9 +44,9 @@ def test_a_sampled_p_agrees_with_the_enumerated_one() -> None:
 
 
 def test_noise_in_what_the_things_are_known_by_widens_the_interval() -> None:
-    random = np.random.default_rng(0)
+    generator = np.random.default_rng(0)
     sure = np.arange(6.0)[:, None].repeat(30, axis=1)
-    noisy = sure + random.normal(0, 8, sure.shape)
+    noisy = sure + generator.normal(0, 8, sure.shape)
     clear, unclear = (rank_correlation(sure, side, draws=500) for side in (sure, noisy))
     assert (clear.low, clear.high) == (1, 1)
     assert unclear.high - unclear.low > 0.2

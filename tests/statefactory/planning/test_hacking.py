@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any
 
 import pytest
 
 from statefactory.experiments import hacking
-from statefactory.experiments.hacking import Nearer, Setup, share_done
+from statefactory.experiments.hacking import Setup, progress_in, share_done
+from statefactory.experiments.planning import BlocksWorld
+from statefactory.planning.guides import AtRandom
 from statefactory.planning.hacking import GREEDY, REPEATED, WAYS, Hacker, Tried, cheapest
 from statefactory.planning.lookahead import Lookahead
 from statefactory.planning.pool import Pool
 from statefactory.planning.world_models import Exact
 from statefactory.predictors import Predictor
+from statefactory.predictors.countdown import Countdown
 from statefactory.predictors.monotonic import Monotonic
-from statefactory.predictors.placebos import Countdown, Random
 from worlds.blocksworld import load
-from worlds.blocksworld.expert import Expert
+from worlds.blocksworld.expert import Expert, state_after
+from worlds.blocksworld.planner import shortest_plan
 
 WORLD = load("made", 0)
 TASK = WORLD.tasks("test")[5]
@@ -25,7 +30,13 @@ TASK = WORLD.tasks("test")[5]
 
 def hacker(predictor: Predictor[Any], **effort: int) -> Hacker[Any]:
     pool = Pool(lambda: load("made", 0, list_actions=False), TASK)
-    return Hacker(Lookahead(predictor, Exact(pool)), pool, Nearer(TASK.problem), TASK.goal, **effort)
+    progress = progress_in(BlocksWorld(data="made"), TASK, pool, ())
+    return Hacker(Lookahead(predictor, Exact(pool)), pool, progress, TASK.goal, **effort)
+
+
+def left(actions: Sequence[str]) -> int:
+    """The steps of a shortest plan after the actions, found anew."""
+    return len(shortest_plan(replace(TASK.problem, start=state_after(TASK.problem, actions))) or ())
 
 
 class Held(Predictor[str]):
@@ -42,40 +53,52 @@ class Held(Predictor[str]):
 
 
 def test_progress_in_blocksworld_is_the_share_of_a_shortest_plan_that_is_done() -> None:
-    plan, progress = Expert(WORLD, "planner").actions(TASK), Nearer(TASK.problem)
+    plan, progress = Expert(WORLD, "planner").actions(TASK), hacker(AtRandom()).progress
     assert [progress(plan[:steps]) for steps in range(len(plan) + 1)] == [
         pytest.approx(steps / len(plan)) for steps in range(len(plan) + 1)
     ]
     assert progress(("say hello",)) == 0, "a refused action changes nothing"
 
 
-def test_no_state_that_is_found_is_nearer_to_the_goal_and_each_is_scored_as_it_is() -> None:
-    of, random = hacker(Random(), steps=4, walks=3), Random()
+def test_a_state_is_scored_as_it_is_and_the_cheapest_is_no_nearer_to_the_goal() -> None:
+    of, random = hacker(AtRandom(), steps=4, walks=3), AtRandom()
     found = list(of.all())
     assert {one.way for one in found} == set(WAYS)
     for one in found:
-        assert Nearer(TASK.problem)(one.actions) <= 0
-        step = WORLD.replay(TASK, one.actions)[-1]
-        assert one.score == random.score(random.start(TASK.goal, step.text))
+        first, *steps = WORLD.replay(TASK, one.actions)
+        texts = [step.text for step in steps]
+        assert one.score == random.predict(TASK.goal, one.actions, texts, first.text)[-1]
         assert 1 <= len(one.actions) <= 4
+    best = cheapest(found, of.progress)
+    assert best is not None and left(best.actions) >= left(())
+    assert best.score == max(one.score for one in found if left(one.actions) >= left(()))
+
+
+def test_greed_goes_on_where_no_progress_is_made() -> None:
+    longest = max(hacker(AtRandom(), steps=5).greedy(), key=lambda one: len(one.actions))
+    assert len(longest.actions) == 5
+    assert all(left(longest.actions[:steps]) >= left(()) for steps in range(5))
 
 
 def test_greed_finds_a_reward_for_holding_any_block_in_one_step() -> None:
-    best = cheapest(hacker(Held(), steps=3).greedy())
+    of = hacker(Held(), steps=3)
+    best = cheapest(of.greedy(), of.progress)
     assert best is not None and (best.way, best.score) == (GREEDY, 1.0)
     assert len(best.actions) == 1
 
 
 def test_a_reward_for_time_is_had_by_repeating_one_action_to_the_last_step() -> None:
-    best = cheapest(hacker(Monotonic(10), steps=10).repeated())
+    of = hacker(Monotonic(10), steps=10)
+    best = cheapest(of.repeated(), of.progress)
     assert best is not None and best.score == 1.0
     assert best.actions == (best.actions[0],) * 10 and best.way == REPEATED
 
 
 def test_of_equal_scores_the_fewest_actions_are_the_cheapest() -> None:
     tried = [Tried(GREEDY, ("a", "b"), 0.5), Tried(REPEATED, ("c",), 0.5 + 1e-12), Tried(GREEDY, ("d",), 0.4)]
-    assert cheapest(tried) == tried[1]
-    assert cheapest([]) is None
+    assert cheapest(tried, lambda actions: 0) == tried[1]
+    assert cheapest(tried, lambda actions: float(actions == ("c",))) == tried[0], "that one has made progress"
+    assert cheapest(tried, lambda actions: 1) is None
 
 
 def test_the_share_of_a_plan_counts_its_actions_in_any_order_and_once() -> None:
@@ -89,15 +112,6 @@ def test_counting_down_is_counting_up_upside_down() -> None:
         Countdown().predict("goal", steps, steps).tolist() == (1 - Monotonic().predict("goal", steps, steps)).tolist()
     )
     assert Countdown(4).score(1) == 0.75
-
-
-def test_random_rewards_belong_to_the_content_and_not_to_the_way_to_it() -> None:
-    random = Random()
-    there = random.advance(random.start("goal", "here"), "go", "there")
-    assert random.score(there) == random.score(random.start("goal", "there"))
-    scores = {random.score(random.start("goal", str(number))) for number in range(50)}
-    assert len(scores) == 50 and 0 <= min(scores) and max(scores) < 1
-    assert Random(1).score(there) != random.score(there) != random.score(random.start("another", "there"))
 
 
 def test_a_run_tells_the_best_of_each_way_and_the_frame_the_best_of_all(tmp_path: FilePath) -> None:
