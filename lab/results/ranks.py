@@ -20,7 +20,8 @@ class RankCorrelation(NamedTuple):
     """Spearman's rho over n things, with its interval, and the two-sided permutation p-value of "no association".
 
     The interval is of what was sampled for each thing, the things as they are; p is of the things. least: the smallest
-    |rho| that n things could show at 5 %, NaN where none could. rho and all else are NaN where one side is constant.
+    |rho| that n things could show at 5 %, NaN where none could. Noise only ever disorders, so that the interval leans
+    towards 0. rho and all else are NaN where one side is constant.
     """
 
     n: int

@@ -27,15 +27,14 @@ from lab.models.engines import parse
 from lab.results import tables
 from lab.results.statistics import compare, holm
 from lab.runs import collecting, experiment
-from lab.runs.experiment import NOT_KEPT, NOT_TOLD, Experiment
+from lab.runs.experiment import NOT_KEPT, NOT_TOLD
 from lab.runs.run import Episode
 from lab.viewer.episodes import Kept
-from statefactory.experiments.predictions import INSTRUCTIONS
-from statefactory.experiments.rivals import ORACLE, ORACLE_TITLE, SHORTEST, method_of
+from statefactory.experiments import rivals
+from statefactory.experiments.rivals import ORACLE, ORACLE_TITLE, SHORTEST, ByPredictor
 from statefactory.experiments.scoring import STANDARD, Scoring, embedder_of
 from statefactory.experiments.statistics import title
 from statefactory.extraction import read_trace
-from statefactory.predictors import Given, Method
 from statefactory.predictors.factored import trace_rewards
 
 if TYPE_CHECKING:
@@ -50,29 +49,24 @@ A_TIE = 1e-9  # rewards of the same content differ by rounding at most
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setup(Experiment):
-    """One predictor on attempts that were made: what it says at the end of each.
+class Setup(ByPredictor):
+    """One predictor on attempts that were made: what it says of each.
 
-    predictor: of `statefactory.experiments.rivals`. made: how the attempts were. digest: of what was attempted.
-    folder: their run's. data, limit and seed say nothing here: those of the attempts do.
+    of: how the attempts were made. digest: of what was attempted. folder: their run's. data, limit and seed say nothing
+    here: those of the attempts do.
     """
 
-    predictor: str = "statefactory"
-    made: attempts.Setup = attempts.Setup()
+    of: attempts.Setup = attempts.Setup()
     digest: str = field(default="", metadata=NOT_TOLD)
     folder: str = field(default="", metadata=NOT_KEPT)
 
     method: ClassVar[str] = "best-of-n"
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "statefactory")
-    selection: ClassVar[tuple[str, ...]] = ("data", "limit", "made", "digest")
+    selection: ClassVar[tuple[str, ...]] = ("data", "limit", "of", "digest")
 
     @property
-    def how(self) -> Method:
-        """Of the predictor."""
-        return method_of(self.predictor, self.made.world, self.made.data)
-
-    def operators(self) -> tuple[str, ...]:
-        return self.how.operators
+    def field_of_work(self) -> tuple[str, str]:
+        return self.of.world, self.of.data
 
     def tasks(self) -> list[str]:
         return list(_attempted(self.folder))
@@ -90,15 +84,10 @@ class Setup(Experiment):
         """What the predictor keeps of the end, and of midway where the attempt then still runs, which comes first:
         rewards, or states and goals.
         """
-        of = _attempted(self.folder)[task]
-        predictor = self.how.make(ledger, Given(INSTRUCTIONS.get(self.made.world, "")))
-        half = self.made.steps // 2
+        of, half = _attempted(self.folder)[task], self.of.steps // 2
+        predictor = self.made(ledger)
         memories = predictor.follow(of.goal, of.actions, of.observations, of.first)
         return predictor.result([*memories[half : half + 1], memories[-1]] if running(of, half) else memories[-1:])
-
-    def parameters(self) -> dict[str, Any]:
-        """With the version of the predictor, which a reader's own code is known by."""
-        return super().parameters() | {"version": self.how.version}
 
 
 class Results(experiment.Results[Setup]):
@@ -112,7 +101,7 @@ class Results(experiment.Results[Setup]):
         found: dict[str, list[float]] = {}
         for name, episode in self.episodes.items():
             attempt = _attempted(self.setup.folder)[name]
-            there = when == END or running(attempt, self.setup.made.steps // 2)
+            there = when == END or running(attempt, self.setup.of.steps // 2)
             found.setdefault(task_of(name), []).append(_reward(episode, scoring, when) if there else math.nan)
         return found
 
@@ -182,14 +171,12 @@ def collect(
     engine, engines: of the predictors. Raises what `lab.runs.collecting.collect` raises.
     """
     made = collecting.collect(of, attempts.Results, workers, cluster, **options)
-    about: dict[str, Any] = {"made": made.setup, "digest": made.digest, "folder": str(made.folder),
+    about: dict[str, Any] = {"of": made.setup, "digest": made.digest, "folder": str(made.folder),
                              "data": made.setup.data}  # fmt: skip
     scored = {}
     for name in predictors:
-        asks = method_of(name, of.world, made.setup.data).operators
-        others = {operator: other for operator, other in (engines or {}).items() if operator in asks}
-        # A predictor that asks nobody is the same run whatever the engine is.
-        setup = Setup(predictor=name, engine=engine if asks else "rules", engines=others, **about)
+        answering = rivals.engines_for(name, of.world, made.setup.data, engine, engines or {})
+        setup = Setup(predictor=name, **answering, **about)
         scored[name] = collecting.collect(setup, Results, workers, cluster, **options)
     return World(made, scored)
 

@@ -18,16 +18,14 @@ from agents.experiments.worlds import of_thread
 from lab.models.backbone import Ledger
 from lab.results.exports import EMPTY
 from lab.runs import collecting, experiment
-from lab.runs.experiment import BadSetting, Experiment
+from lab.runs.experiment import BadSetting
 from statefactory.experiments.planning import WORLDS, Guided
-from statefactory.experiments.predictions import INSTRUCTIONS
-from statefactory.experiments.rivals import method_of
+from statefactory.experiments.rivals import ByPredictor, engines_for
 from statefactory.experiments.statistics import title
 from statefactory.planning.hacking import WAYS, Hacker, Progress, Tried, cheapest
 from statefactory.planning.lookahead import Lookahead
 from statefactory.planning.pool import Pool
 from statefactory.planning.world_models import Exact
-from statefactory.predictors import Given, Method
 from worlds.base import NoSolution
 
 if TYPE_CHECKING:
@@ -35,15 +33,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setup(Experiment):
-    """One predictor in one world. predictor: of `statefactory.experiments.rivals`.
+class Setup(ByPredictor):
+    """One predictor in one world.
 
     steps, walks, actions: the effort, as for `statefactory.planning.hacking.Hacker`. limit: tasks, 0 for all. seed: of
     made data and of what is tried.
     """
 
     world: str = "blocksworld"
-    predictor: str = "statefactory"
     steps: int = 10
     walks: int = 5
     actions: int = 12
@@ -60,17 +57,13 @@ class Setup(Experiment):
             raise BadSetting(f"{', '.join(wrong)}: each is at least 1")
 
     @property
-    def how(self) -> Method:
-        """Of the predictor."""
-        return method_of(self.predictor, self.world, self.data)
+    def field_of_work(self) -> tuple[str, str]:
+        return self.world, self.data
 
     def actor(self) -> Any:
         """Whose tasks they are, and whose expert knows how they are solved."""
         known: Mapping[str, Callable[..., Any]] = {**ACTORS, **{of.name: of for of in WORLDS.values()}}
         return known[self.world](data=self.data, limit=self.limit, seed=self.seed)
-
-    def operators(self) -> tuple[str, ...]:
-        return self.how.operators
 
     def decided(self) -> Self:
         """With `data` decided."""
@@ -85,9 +78,8 @@ class Setup(Experiment):
         of = actor.named(task)
         pool = of_thread(("hacking", self.world, self.data, self.seed), lambda: Pool(actor.opened, of)).on(of)
         progress = progress_in(actor, of, pool, plan := _plan(actor, task))
-        predictor = self.how.make(ledger, Given(INSTRUCTIONS.get(self.world, "")))
-        hacker: Hacker[Any] = Hacker(Lookahead(predictor, Exact(pool)), pool, progress, of.goal, self.steps, self.walks,
-                                     self.actions, self.seed)  # fmt: skip
+        looking = Lookahead(self.made(ledger), Exact(pool))
+        hacker: Hacker[Any] = Hacker(looking, pool, progress, of.goal, self.steps, self.walks, self.actions, self.seed)
         tried = list(hacker.all())
         expert = hacker.along(plan)
         best = {way: cheapest((one for one in tried if one.way == way), progress) for way in WAYS}
@@ -96,10 +88,6 @@ class Setup(Experiment):
             "ways": {way: _told(one, progress) for way, one in best.items() if one},
         }  # fmt: skip
 
-    def parameters(self) -> dict[str, Any]:
-        """With the version of the predictor, which a reader's own code is known by."""
-        return super().parameters() | {"version": self.how.version}
-
 
 def collect(
     setup: Setup, predictors: Sequence[str], workers: int = 0, cluster: str = "", **options: Any
@@ -107,9 +95,8 @@ def collect(
     """A run for each of the predictors, in the world of the setup. Raises what `lab.runs.collecting.collect` does."""
     found = []
     for name in predictors:
-        asks = method_of(name, setup.world, setup.data).operators
-        engines = {operator: one for operator, one in setup.engines.items() if operator in asks}
-        one = replace(setup, predictor=name, engine=setup.engine if asks else "rules", engines=engines)
+        answering = engines_for(name, setup.world, setup.data, setup.engine, setup.engines)
+        one = replace(setup, predictor=name, **answering)
         found.append(collecting.collect(one, experiment.Results[Setup], workers, cluster, **options))
     return found
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from agents.experiments import attempts
 from lab.results.ranks import rank_correlation
-from lab.results.statistics import bootstrap_mean
+from lab.results.statistics import bootstrap_mean, holm
 from statefactory.benchmark import DOMAINS
 from statefactory.experiments import best_of_n, monotonic, predictions, rivals, scoring
 from statefactory.experiments.best_of_n import CHANCE, END, Chosen, When, World
@@ -112,14 +112,8 @@ def distances(
         if rivals.is_learned(name) and data == "official":
             found[name] = _kept(name, world)
         elif method.operators:
-            others = {operator: one for operator, one in (setup.engines or {}).items() if operator in method.operators}
-            run = predictions.collect(
-                predictions.Setup(
-                    methods=(name,), data=data, domains=domains, limit=setup.pairs, engine=setup.engine, engines=others
-                ),
-                workers,
-                cluster,
-            )  # fmt: skip
+            answering = rivals.engines_for(name, world, data, setup.engine, setup.engines or {})
+            run = predictions.collect(replace(base, methods=(name,), **answering), workers, cluster)
             values = scoring.distances(run, name, score)[world]
             found[name] = {pair.task: float(v) for pair, v in zip(run.pairs[world], values, strict=True)}
         else:
@@ -179,11 +173,12 @@ def correlations(compared: Sequence[Compared], score: Scoring = STANDARD, seed: 
 
     A row a world and way of choosing, without placebos and with them; never with the oracle, whose place is certain.
     The interval is over pairs and tasks, p over predictors (see `lab.results.ranks`). least: the smallest |rho| that so
-    many predictors could show at 5 %; empty where none could, however well they agree.
+    many predictors could show at 5 %; empty where none could, however well they agree. p (Holm): over all worlds and
+    ways of choosing, among the same kinds of predictors.
     """
     import pandas as pd
 
-    lines = []
+    lines: list[dict[str, Any]] = []
     for one in compared:
         for when in WHENS:
             choices = [of for of in one.world.choices(score, when) if of.success and of.name in one.distances]
@@ -198,7 +193,11 @@ def correlations(compared: Sequence[Compared], score: Scoring = STANDARD, seed: 
                     "tasks": len(of[0].success), "backbone": one.world.attempts.backbone,
                     "evidence": one.world.attempts.evidence,
                 })  # fmt: skip
-    return pd.DataFrame(lines)
+    frame = pd.DataFrame(lines)
+    tested = frame.index[frame["p"].notna()] if lines else []
+    for _, part in frame.loc[tested].groupby("among") if lines else ():
+        frame.loc[part.index, "p (Holm)"] = holm(part["p"])
+    return frame
 
 
 def chance(compared: Sequence[Compared], score: Scoring = STANDARD, when: When = END) -> dict[str, float]:

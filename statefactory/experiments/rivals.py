@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,9 @@ from typing import Any
 from lab.machine import progress
 from lab.models import engines
 from lab.models.backbone import Backbone
+from lab.runs.experiment import Experiment
 from statefactory.experiments.planning import no_reward_model
-from statefactory.experiments.predictions import EXTRACTIONS, JUDGES
+from statefactory.experiments.predictions import EXTRACTIONS, INSTRUCTIONS, JUDGES
 from statefactory.planning.guides import AtRandom
 from statefactory.predictors import METHODS, Given, Method, Predictor
 from statefactory.predictors.countdown import Countdown
@@ -33,6 +36,50 @@ COUNTERS: Mapping[str, Method] = {
     SHORTEST: Method("Shortest (placebo)", partial(_made, Countdown(HORIZON))),
     RANDOM: Method("Random (placebo)", partial(_made, AtRandom())),
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByPredictor(Experiment):
+    """An experiment with one rival. predictor: its name, as `method_of` takes it."""
+
+    predictor: str = "statefactory"
+
+    @property
+    @abstractmethod
+    def field_of_work(self) -> tuple[str, str]:
+        """The world, and its data."""
+
+    @property
+    def how(self) -> Method:
+        """Of the predictor. Raises ValueError for one that there is not."""
+        return method_of(self.predictor, *self.field_of_work)
+
+    def made(self, backbone: Backbone) -> Predictor[Any]:
+        """The predictor itself."""
+        return self.how.make(backbone, Given(INSTRUCTIONS.get(self.field_of_work[0], "")))
+
+    def operators(self) -> tuple[str, ...]:
+        return self.how.operators
+
+    def parameters(self) -> dict[str, Any]:
+        """With the version of the predictor: a reader's own code is no part of the code that a run is known by."""
+        return super().parameters() | {"version": self.how.version}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """With the predictor: one that a notebook registered is not known in a worker process."""
+        own = {name: METHODS[name] for name in (self.predictor,) if name in METHODS}
+        return {**vars(self), "registered": own}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        METHODS.update(state.pop("registered"))
+        vars(self).update(state)
+
+
+def engines_for(name: str, world: str, data: str, engine: str, others: Mapping[str, str]) -> dict[str, Any]:
+    """The settings `engine` and `engines` of a rival's run; one that asks nobody is the same run with any engine."""
+    asks = method_of(name, world, data).operators
+    own = {operator: other for operator, other in others.items() if operator in asks}
+    return {"engine": engine if asks else "rules", "engines": own}
 
 
 def method_of(name: str, world: str, data: str = "made") -> Method:

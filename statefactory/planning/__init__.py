@@ -6,4 +6,5 @@ pool           worlds that stand at nodes of a search, so that little has to be 
 lookahead      what a predictor says of candidate actions                                  (Eq. 15)
 rewarded       ReAct that is shown those rewards                                           (C.6.2)
 mcts           tree search whose leaves a predictor values                                 (C.6.3)
+    hacking        how high a score can be driven where nothing of the task is done
 """

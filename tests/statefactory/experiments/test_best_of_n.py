@@ -6,6 +6,7 @@ A random direction for every text stands in for an embedding model.
 from __future__ import annotations
 
 import math
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -22,6 +23,7 @@ from statefactory.experiments.best_of_n import CHANCE, END, MIDWAY, World, colle
 from statefactory.experiments.reward_against_policy import Compared
 from statefactory.experiments.rivals import MONOTONIC, ORACLE, RANDOM, SHORTEST
 from statefactory.plots import draw_policy
+from statefactory.predictors import METHODS
 
 MADE = attempts.Setup(world="blocksworld", data="made", limit=3, count=6)
 NAMES = ["statefactory", "raw", MONOTONIC, RANDOM, SHORTEST]
@@ -172,11 +174,23 @@ def test_a_predictor_that_cannot_be_had_is_left_out_and_said(capsys: pytest.Capt
 
 
 def test_asking_for_a_trained_adapter_adds_no_method_to_table_1() -> None:
-    from statefactory.predictors import METHODS
-
     before = list(METHODS)
     assert rivals.method_of("reward_model_all", "blocksworld").title == "Reward model, all"
     assert list(METHODS) == before
+
+
+def test_a_predictor_that_a_notebook_registered_goes_to_worker_processes_with_its_run() -> None:
+    METHODS["mine"] = rivals.COUNTERS[MONOTONIC]
+    try:
+        sent = pickle.dumps(best_of_n.Setup(predictor="mine", of=MADE))
+    finally:
+        del METHODS["mine"]
+    with pytest.raises(ValueError, match="no predictor 'mine'"):
+        rivals.method_of("mine", "blocksworld")
+    try:
+        assert pickle.loads(sent).how.title == rivals.COUNTERS[MONOTONIC].title
+    finally:
+        METHODS.pop("mine", None)
 
 
 def test_the_contrasts_are_paired_by_task(played: World) -> None:
