@@ -46,7 +46,7 @@ class Setup:
     worlds: () for those of SLICES. limit: tasks, 0 for all; count: attempts a task; -1 for those of SLICES. pairs: of
     the benchmark, as `statefactory.experiments.predictions.Setup.limit`. actor: who makes the attempts, "" for the
     noisy expert. engine, engines: who answers the predictors. predictors: of `statefactory.experiments.rivals`, () for
-    all. learned: the trained ones too; 1 yes, 0 no, -1 where data are official.
+    all. learned: the trained ones too, which on a processor core take about a second an attempt each.
     """
 
     worlds: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class Setup:
     engine: str = "rules"
     engines: Mapping[str, str] | None = None
     predictors: tuple[str, ...] = ()
-    learned: int = -1
+    learned: bool = False
 
     def attempted(self) -> list[attempts.Setup]:
         """The attempts to make, a world each. Raises MissingData where official data are asked for and absent."""
@@ -87,8 +87,7 @@ def collect(setup: Setup, score: Scoring = STANDARD, workers: int = 0, cluster: 
     """Play, score and measure what is not there yet; a world each. Raises what `lab.runs.collecting.collect` raises."""
     found = []
     for of in setup.attempted():
-        learned = setup.learned == 1 or (setup.learned < 0 and of.data == "official")
-        names = rivals.names_for(of.world, of.data, setup.engine, setup.engines, setup.predictors, learned)
+        names = rivals.names_for(of.world, of.data, setup.engine, setup.engines, setup.predictors, setup.learned)
         world = best_of_n.collect(of, names, setup.engine, setup.engines, workers, cluster)
         found.append(Compared(world, distances(setup, of.world, of.data, names, score, workers, cluster)))
     return found

@@ -123,7 +123,7 @@ def lacks(name: str, world: str, data: str, engine: str = "rules", others: Mappi
     if name in JUDGES and engines.with_others(engine, others or {}).of("judge").by_rules:
         return "a judge is a model; name one as engine"
     if name == RIDGE and not _training_pairs(world, data).exists():
-        return f"its {data} training pairs of {world} are not built: python -m statefactory.reward_models pairs"
+        return f"its {data} training pairs of {world} are not built: python -m statefactory.reward_models data"
     return no_reward_model() if name.startswith(LEARNED) else ""
 
 
