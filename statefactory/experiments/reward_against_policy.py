@@ -142,7 +142,7 @@ def points(compared: Sequence[Compared], score: Scoring = STANDARD, whens: Seque
     """A row a predictor, world and way of choosing: EPIC distance in [0, 1] and success in percent, with intervals.
 
     kind: "predictor"; "placebo"; or "oracle", whose distance is 0 since it is the truth. evidence is of the success;
-    distances are measured, or what `evidence_distance` says.
+    a distance is measured unless noise answered the predictor.
     """
     import pandas as pd
 
