@@ -13,13 +13,13 @@ from agents.goalact import goalact
 from agents.history import ACT, INVALID, MALFORMED, History, timeline
 from agents.plan_and_act import plan_and_act
 from agents.plan_and_solve import plan_and_solve
-from agents.play import Settings
+from agents.play import Settings, unwatched
 from agents.react import react
 from agents.reflexion import reflexion
 from agents.search import interleave, retrieve_once
 from agents.stand_in import Expert, along, knowing
 from agents.tdp import tdp
-from lab.models.backbone import Ledger
+from lab.models.backbone import Backbone, Ledger
 from lab.models.engines import ORACLE, parse
 from lab.results.outcomes import Judged
 from lab.runs.experiment import NOT_TOLD, BadSetting
@@ -103,12 +103,17 @@ class Acting(Playable):
         self, task: str, ledger: Ledger, watch: Callable[[History], None] = lambda history: None
     ) -> tuple[History, dict[str, Any]]:
         """One episode of a resolved experiment, and what it came to. watch: see `agents.play`."""
+        return self.episode_in(self.environment(task), task, ledger, watch)
+
+    def episode_in(
+        self, environment: Environment, task: str, backbone: Backbone, watch: Callable[[History], None] = unwatched
+    ) -> tuple[History, dict[str, Any]]:
+        """The same in an environment of the task that somebody else listens to as well."""
         known = any(part.name == ORACLE for part in parse(self.engine).parts)
         # Before the episode begins, in the world that both may share.
         expert = self.expert(task) if known else None
-        environment = self.environment(task)
         with knowing(environment, expert) if expert else nullcontext():
-            history = AGENTS[self.agent].loop(environment, ledger, self.settings, watch)
+            history = AGENTS[self.agent].loop(environment, backbone, self.settings, watch)
         return history, environment.result()
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:

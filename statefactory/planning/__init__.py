@@ -8,6 +8,7 @@
     rewarded       ReAct that is shown those rewards                                           (C.6.2)
     stand_in       who answers its prompts where no model does: an expert that errs, and obeys rewards
     mcts           tree search whose leaves a predictor values                                 (C.6.3)
+    hacking        how high a score can be driven where nothing of the task is done
 
 `statefactory.experiments.guided` and `planning` play them, with placebos beside, on the paper's three worlds.
 """

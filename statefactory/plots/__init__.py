@@ -4,6 +4,7 @@ from statefactory.plots.benchmark import draw_benchmark
 from statefactory.plots.idea import draw_idea
 from statefactory.plots.learning import draw_learning
 from statefactory.plots.matrix import draw_matrix
+from statefactory.plots.policy import draw_policy
 from statefactory.plots.results import draw_ablations, draw_by_domain, draw_table1
 from statefactory.plots.walkthrough import draw_walkthrough
 
@@ -14,6 +15,7 @@ __all__ = [
     "draw_idea",
     "draw_learning",
     "draw_matrix",
+    "draw_policy",
     "draw_table1",
     "draw_walkthrough",
 ]

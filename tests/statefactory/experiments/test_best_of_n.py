@@ -1,0 +1,200 @@
+"""Best of n: ties count exactly, every predictor chooses among the same attempts, and what is set beside its distance.
+
+A random direction for every text stands in for an embedding model.
+"""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import mannwhitneyu
+
+from agents.experiments import attempts
+from agents.experiments.attempts import Attempt, Told
+from plain_routing import HashedEmbedder
+from statefactory.experiments import best_of_n, reward_against_policy, rivals
+from statefactory.experiments.best_of_n import CHANCE, END, MIDWAY, World, collect, expected
+from statefactory.experiments.reward_against_policy import Compared
+from statefactory.experiments.rivals import MONOTONIC, ORACLE, RANDOM, SHORTEST
+from statefactory.plots import draw_policy
+from statefactory.predictors import METHODS
+
+MADE = attempts.Setup(world="blocksworld", data="made", limit=3, count=6)
+NAMES = ["statefactory", "raw", MONOTONIC, RANDOM, SHORTEST]
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> World:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("LAB_RUNS", str(tmp_path_factory.mktemp("runs")))
+        return collect(MADE, NAMES, workers=1, show_progress=False)
+
+
+@pytest.fixture(autouse=True)
+def hashed(monkeypatch: pytest.MonkeyPatch) -> None:
+    embedder = HashedEmbedder()
+    for module in ("best_of_n", "scoring"):
+        monkeypatch.setattr(f"statefactory.experiments.{module}.embedder_of", lambda name: embedder)
+
+
+def attempt(success: bool, steps: int = 1) -> Attempt:
+    return Attempt("task", "goal", "", (Told("act", "seen", float(success)),) * steps, float(success))
+
+
+def by_name(world: World, when: best_of_n.When = END) -> dict[str, dict[str, float]]:
+    return {one.name: dict(one.success) for one in world.choices(when=when)}
+
+
+# --- choosing -----------------------------------------------------------------------------------------------------
+
+
+def test_of_three_that_share_the_highest_reward_one_success_counts_a_third() -> None:
+    of = [attempt(True), attempt(False), attempt(False), attempt(True)]
+    assert expected([0.9, 0.9, 0.9 + 1e-15, 0.1], of) == pytest.approx(1 / 3)
+    assert expected([0.1, 0.2, 0.2, 0.3], of) == 1
+
+
+@given(st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.booleans()), min_size=1, max_size=8))
+def test_a_choice_is_what_drawing_among_the_best_comes_to(of: list[tuple[float, bool]]) -> None:
+    best = [success for reward, success in of if reward == max(reward for reward, _ in of)]
+    assert expected([reward for reward, _ in of], [attempt(success) for _, success in of]) == np.mean(best)
+
+
+def test_rewards_that_are_not_as_many_as_the_attempts_are_refused() -> None:
+    with pytest.raises(ValueError, match="2 rewards for 1 attempts"):
+        expected([1, 2], [attempt(True)])
+
+
+def test_the_oracle_takes_a_success_wherever_there_is_one_and_chance_takes_the_mean(played: World) -> None:
+    found = by_name(played)
+    for task, of in played.attempts.attempts().items():
+        assert found[ORACLE][task] == any(one.success for one in of)
+        assert found[CHANCE][task] == pytest.approx(np.mean([one.success for one in of]))
+        assert all(found[name][task] <= found[ORACLE][task] for name in NAMES)
+
+
+def test_the_shortest_attempt_and_the_longest_are_chosen_by_the_two_that_count_steps(played: World) -> None:
+    found = by_name(played)
+    for task, of in played.attempts.attempts().items():
+        for name, extreme in ((SHORTEST, min), (MONOTONIC, max)):
+            length = extreme(len(one.steps) for one in of)
+            assert found[name][task] == np.mean([one.success for one in of if len(one.steps) == length])
+
+
+def test_midway_only_attempts_that_still_run_are_chosen_among_and_their_length_says_nothing(played: World) -> None:
+    found, half = by_name(played, MIDWAY), MADE.steps // 2
+    for task, success in found[CHANCE].items():
+        still = [one for one in played.attempts.attempts()[task] if len(one.steps) > half]
+        assert success == pytest.approx(np.mean([one.success for one in still]))
+    assert found[SHORTEST] == found[MONOTONIC] == found[CHANCE]
+
+
+def test_what_a_predictor_says_of_an_attempt_is_what_it_says_when_it_follows_it(played: World) -> None:
+    said, half = played.scored[RANDOM], MADE.steps // 2
+    at_end, midway = said.rewards(), said.rewards(when=MIDWAY)
+    random = rivals.method_of(RANDOM, "blocksworld").make(None, None)  # type: ignore[arg-type]
+    for task, of in played.attempts.attempts().items():
+        for number, one in enumerate(of):
+            rewards = random.predict(one.goal, one.actions, one.observations, one.first)
+            assert at_end[task][number] == rewards[-1]
+            still = midway[task][number]
+            assert math.isnan(still) if len(one.steps) <= half else still == rewards[half - 1]
+
+
+def test_one_predictor_more_plays_no_attempt(played: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_RUNS", str(played.attempts.folder.parent.parent))
+    kept = played.attempts.folder / "episodes.jsonl"
+    before = kept.stat().st_mtime_ns
+    more = collect(MADE, [*NAMES, "textual"], workers=1, show_progress=False)
+    assert kept.stat().st_mtime_ns == before
+    assert {name: by_name(more)[name] for name in NAMES} == {name: by_name(played)[name] for name in NAMES}
+
+
+def test_the_length_table_counts_how_often_a_success_is_shorter(played: World) -> None:
+    line = best_of_n.lengths([played]).iloc[0]
+    wins, count = 0.0, 0
+    for of in played.attempts.attempts().values():
+        good, bad = ([len(one.steps) for one in of if one.success == wanted] for wanted in (True, False))
+        if good and bad:
+            # The Mann-Whitney statistic counts the pairs in which a failure is longer, ties half.
+            wins, count = wins + mannwhitneyu(bad, good).statistic, count + len(good) * len(bad)
+    assert line["AUC of being shorter"] == pytest.approx(wins / count)
+    assert 0 < line["tasks where some succeed"] <= line["tasks"] == 3
+
+
+# --- the scatter --------------------------------------------------------------------------------------------------
+
+
+def test_the_scatter_has_each_predictor_at_its_distance_and_its_success(
+    played: World, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    monkeypatch.setenv("LAB_RUNS", str(played.attempts.folder.parent.parent))
+    setup = reward_against_policy.Setup(data="made", pairs=3)
+    far = reward_against_policy.distances(setup, "blocksworld", "made", NAMES, workers=1)
+    compared = [Compared(played, far)]
+    points = reward_against_policy.points(compared)
+    at_end = points[points["when"] == END].set_index("predictor")
+    assert set(at_end.index) == {*NAMES, ORACLE} and at_end.loc[ORACLE, "distance"] == 0
+    for name in NAMES:
+        assert at_end.loc[name, "distance"] == pytest.approx(np.mean(list(far[name].values())))
+        assert at_end.loc[name, "success"] == pytest.approx(100 * np.mean(list(by_name(played)[name].values())))
+    # Of one pair the correlations of a sequence and of its reverse differ in sign alone.
+    for pair, distance in far[MONOTONIC].items():
+        assert far[SHORTEST][pair] ** 2 == pytest.approx(1 - distance**2)
+    found = reward_against_policy.correlations(compared)
+    assert set(found["n"]) == {3, 5}, "without placebos and with them; never the oracle"
+    chance = {END: reward_against_policy.chance(compared)}
+    figure = draw_policy(points, found, chance)
+    assert [panel.get_title().split("\n")[0] for panel in figure.axes] == [
+        "BlocksWorld, at the end", "BlocksWorld, midway",
+    ]  # fmt: skip
+
+
+def test_trained_predictors_have_the_distances_that_are_kept_with_the_suite() -> None:
+    from statefactory.experiments.reward_models import LORA, by_domain, kept
+
+    far = reward_against_policy._kept("reward_model_blocksworld", "textworld")
+    assert sorted(far.values()) == sorted(by_domain(kept(), LORA, "blocksworld")["textworld"].tolist())
+
+
+def test_a_predictor_that_cannot_be_had_is_left_out_and_said(capsys: pytest.CaptureFixture[str]) -> None:
+    names = rivals.names_for("blocksworld", "made", chosen=["judge_analytic", "raw"])
+    assert names == ["raw"]
+    assert "a judge is a model" in "".join(capsys.readouterr())
+    with pytest.raises(ValueError, match="no predictor 'psychic'"):
+        rivals.method_of("psychic", "blocksworld")
+
+
+def test_asking_for_a_trained_adapter_adds_no_method_to_table_1() -> None:
+    before = list(METHODS)
+    assert rivals.method_of("reward_model_all", "blocksworld").title == "Reward model, all"
+    assert list(METHODS) == before
+
+
+def test_a_predictor_that_a_notebook_registered_goes_to_worker_processes_with_its_run() -> None:
+    METHODS["mine"] = rivals.COUNTERS[MONOTONIC]
+    try:
+        sent = pickle.dumps(best_of_n.Setup(predictor="mine", of=MADE))
+    finally:
+        del METHODS["mine"]
+    with pytest.raises(ValueError, match="no predictor 'mine'"):
+        rivals.method_of("mine", "blocksworld")
+    try:
+        assert pickle.loads(sent).how.title == rivals.COUNTERS[MONOTONIC].title
+    finally:
+        METHODS.pop("mine", None)
+
+
+def test_the_contrasts_are_paired_by_task(played: World) -> None:
+    found = best_of_n.contrasts([played])
+    line = found[found["compared"].str.startswith("Shortest")].iloc[0]
+    success = by_name(played)
+    gain = [success[SHORTEST][task] - success[CHANCE][task] for task in success[CHANCE]]
+    assert line["difference"] == pytest.approx(100 * np.mean(gain))
+    assert isinstance(found, pd.DataFrame) and (found["p (Holm)"] >= found["p"]).all()

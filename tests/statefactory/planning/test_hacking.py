@@ -1,0 +1,130 @@
+"""Reward hacking: what is found has no progress, is reached by the actions that are told, and is the cheapest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path as FilePath
+from typing import Any
+
+import pytest
+
+from statefactory.experiments import hacking
+from statefactory.experiments.hacking import Setup, progress_in, share_done
+from statefactory.experiments.planning import BlocksWorld
+from statefactory.planning.guides import AtRandom
+from statefactory.planning.hacking import GREEDY, REPEATED, WAYS, Hacker, Tried, cheapest
+from statefactory.planning.lookahead import Lookahead
+from statefactory.planning.pool import Pool
+from statefactory.planning.world_models import Exact
+from statefactory.predictors import Predictor
+from statefactory.predictors.countdown import Countdown
+from statefactory.predictors.monotonic import Monotonic
+from worlds.blocksworld import load
+from worlds.blocksworld.expert import Expert, state_after
+from worlds.blocksworld.planner import shortest_plan
+
+WORLD = load("made", 0)
+TASK = WORLD.tasks("test")[5]
+
+
+def hacker(predictor: Predictor[Any], **effort: int) -> Hacker[Any]:
+    pool = Pool(lambda: load("made", 0, list_actions=False), TASK)
+    progress = progress_in(BlocksWorld(data="made"), TASK, pool, ())
+    return Hacker(Lookahead(predictor, Exact(pool)), pool, progress, TASK.goal, **effort)
+
+
+def left(actions: Sequence[str]) -> int:
+    """The steps of a shortest plan after the actions, found anew."""
+    return len(shortest_plan(replace(TASK.problem, start=state_after(TASK.problem, actions))) or ())
+
+
+class Held(Predictor[str]):
+    """Scores 1 where the hand is not empty: easily had, and worth nothing."""
+
+    def start(self, goal: str, observation: str = "") -> str:
+        return observation
+
+    def advance(self, memory: str, action: str, observation: str) -> str:
+        return observation
+
+    def score(self, memory: str) -> float:
+        return float("hand is empty" not in memory)
+
+
+def test_progress_in_blocksworld_is_the_share_of_a_shortest_plan_that_is_done() -> None:
+    plan, progress = Expert(WORLD, "planner").actions(TASK), hacker(AtRandom()).progress
+    assert [progress(plan[:steps]) for steps in range(len(plan) + 1)] == [
+        pytest.approx(steps / len(plan)) for steps in range(len(plan) + 1)
+    ]
+    assert progress(("say hello",)) == 0, "a refused action changes nothing"
+
+
+def test_a_state_is_scored_as_it_is_and_the_cheapest_is_no_nearer_to_the_goal() -> None:
+    of, random = hacker(AtRandom(), steps=4, walks=3), AtRandom()
+    found = list(of.all())
+    assert {one.way for one in found} == set(WAYS)
+    for one in found:
+        first, *steps = WORLD.replay(TASK, one.actions)
+        texts = [step.text for step in steps]
+        assert one.score == random.predict(TASK.goal, one.actions, texts, first.text)[-1]
+        assert 1 <= len(one.actions) <= 4
+    best = cheapest(found, of.progress)
+    assert best is not None and left(best.actions) >= left(())
+    assert best.score == max(one.score for one in found if left(one.actions) >= left(()))
+
+
+def test_greed_goes_on_where_no_progress_is_made() -> None:
+    longest = max(hacker(AtRandom(), steps=5).greedy(), key=lambda one: len(one.actions))
+    assert len(longest.actions) == 5
+    assert all(left(longest.actions[:steps]) >= left(()) for steps in range(5))
+
+
+def test_greed_finds_a_reward_for_holding_any_block_in_one_step() -> None:
+    of = hacker(Held(), steps=3)
+    best = cheapest(of.greedy(), of.progress)
+    assert best is not None and (best.way, best.score) == (GREEDY, 1.0)
+    assert len(best.actions) == 1
+
+
+def test_a_reward_for_time_is_had_by_repeating_one_action_to_the_last_step() -> None:
+    of = hacker(Monotonic(10), steps=10)
+    best = cheapest(of.repeated(), of.progress)
+    assert best is not None and best.score == 1.0
+    assert best.actions == (best.actions[0],) * 10 and best.way == REPEATED
+
+
+def test_of_equal_scores_the_fewest_actions_are_the_cheapest() -> None:
+    tried = [Tried(GREEDY, ("a", "b"), 0.5), Tried(REPEATED, ("c",), 0.5 + 1e-12), Tried(GREEDY, ("d",), 0.4)]
+    assert cheapest(tried, lambda actions: 0) == tried[1]
+    assert cheapest(tried, lambda actions: float(actions == ("c",))) == tried[0], "that one has made progress"
+    assert cheapest(tried, lambda actions: 1) is None
+
+
+def test_the_share_of_a_plan_counts_its_actions_in_any_order_and_once() -> None:
+    assert share_done(("a", "b", "c", "d"), ("c", "x", "a", "a")) == 0.5
+    assert share_done((), ("a",)) == 0
+
+
+def test_counting_down_is_counting_up_upside_down() -> None:
+    steps = ["act"] * 4
+    assert (
+        Countdown().predict("goal", steps, steps).tolist() == (1 - Monotonic().predict("goal", steps, steps)).tolist()
+    )
+    assert Countdown(4).score(1) == 0.75
+
+
+def test_a_run_tells_the_best_of_each_way_and_the_frame_the_best_of_all(tmp_path: FilePath) -> None:
+    setup = Setup(data="made", limit=2, steps=4, walks=2, actions=4)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("LAB_RUNS", str(tmp_path))
+        runs = hacking.collect(setup, ["monotonic", "random"], workers=1, show_progress=False)
+    frame = hacking.frame(runs).set_index("predictor")
+    timed = frame.loc["Monotonic (the longest)"]
+    assert timed["reached"] == pytest.approx(0.04) and timed["steps"] == 4 and timed["progress"] <= 0
+    for run in runs:
+        for episode in run.episodes.values():
+            ways = episode.result["ways"]
+            assert set(ways) <= set(WAYS)
+            assert all(of["progress"] <= 0 and len(of["actions"]) == of["steps"] for of in ways.values())
+    assert hacking.by_way(runs)[list(WAYS)].notna().all().all()
