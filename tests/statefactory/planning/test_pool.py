@@ -1,0 +1,147 @@
+"""A pool of worlds: whatever node is asked for, it answers as a replay would, and a world that dies is replayed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from statefactory.planning.lookahead import Lookahead
+from statefactory.planning.paths import Path
+from statefactory.planning.pool import Pool
+from statefactory.planning.world_models import Exact
+from statefactory.predictors.monotonic import Monotonic
+from worlds import alfworld, blocksworld
+from worlds.base import Step, WorldDied
+from worlds.blocksworld.expert import Expert
+from worlds.isolated import Isolated
+
+BLOCKS = blocksworld.load("made")
+TASK = BLOCKS.tasks("test")[3]
+open_blocks = partial(blocksworld.load, "made")
+
+
+def walk(choices: list[int]) -> tuple[str, ...]:
+    """Some valid actions of TASK."""
+    step, actions = BLOCKS.reset(TASK), list[str]()
+    for choice in choices:
+        if not step.done:
+            actions.append(step.actions[choice % len(step.actions)])
+            step = BLOCKS.step(actions[-1])
+    return tuple(actions)
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=6), max_size=8), st.integers(1, 3))
+@settings(max_examples=40, deadline=None)
+def test_any_order_of_nodes_is_answered_as_a_replay_would(nodes: list[list[int]], size: int) -> None:
+    pool = Pool(open_blocks, TASK, size)
+    for actions in map(walk, nodes):
+        assert pool.at(actions) == BLOCKS.replay(TASK, actions)[-1]
+        assert pool.valid_actions(actions) == (() if BLOCKS.replay(TASK, actions)[-1].done else BLOCKS.valid_actions())
+
+
+def test_what_lies_ahead_of_a_node_is_played_there_and_what_is_known_not_at_all() -> None:
+    pool, actions = Pool(open_blocks, TASK, size=2), walk([0, 0, 0])
+    pool.at(actions[:2])
+    pool.at(actions)
+    assert (pool.resets, pool.steps) == (1, 3)
+    pool.at(actions)
+    assert (pool.resets, pool.steps) == (1, 3)
+    other = next(each for each in BLOCKS.replay(TASK, ())[-1].actions if each != actions[0])
+    pool.at((other,))
+    assert (pool.resets, pool.steps) == (2, 4)
+
+
+def test_past_the_end_the_last_answer_stands_and_costs_nothing() -> None:
+    plan = Expert(BLOCKS).actions(TASK)
+    pool = Pool(open_blocks, TASK, size=1)
+    assert pool.at(plan).done and pool.valid_actions(plan) == ()
+    steps = pool.steps
+    assert pool.at((*plan, "pick up the red block")) == pool.at(plan) and pool.steps == steps
+
+
+def test_a_world_that_is_killed_under_a_node_is_replayed() -> None:
+    opened: list[Isolated] = []
+
+    def isolated() -> Isolated:
+        opened.append(Isolated(open_blocks))
+        return opened[-1]
+
+    actions = walk([0, 0, 0])
+    pool = Pool(isolated, TASK, size=1)
+    before = pool.at(actions[:2])
+    assert opened[0].pid
+    os.kill(opened[0].pid, signal.SIGKILL)
+    assert pool.at(actions) == BLOCKS.replay(TASK, actions)[-1]
+    assert pool.at(actions[:2]) == before and len(opened) == 2
+    pool.close()
+
+
+class Dying(blocksworld.BlocksWorld):
+    """Dies at its second step; no real one can be killed at a step of choice."""
+
+    taken = 0
+
+    def step(self, action: str) -> Step:
+        self.taken += 1
+        if self.taken == 2:
+            raise WorldDied("gone")
+        return super().step(action)
+
+
+def test_a_second_death_comes_through_and_the_next_question_starts_afresh() -> None:
+    pool, actions = Pool(lambda: Dying(BLOCKS.problems), TASK, size=1), walk([0, 0])
+    with pytest.raises(WorldDied, match="gone"):
+        pool.at(actions)
+    assert pool.at(actions) == BLOCKS.replay(TASK, actions)[-1]  # by the world whose bad step is behind it
+
+
+def test_another_task_is_played_in_the_same_worlds() -> None:
+    pool, other = Pool(open_blocks, TASK), BLOCKS.tasks("test")[5]
+    pool.at(walk([0, 0]))
+    assert pool.on(other).at(()) == BLOCKS.reset(other)
+    assert len(pool._worlds) == 1
+
+
+def test_a_pool_has_at_least_one_world() -> None:
+    with pytest.raises(ValueError, match="size=0"):
+        Pool(open_blocks, TASK, 0)
+
+
+def looked_ahead(world: Any, task: Any, actions: tuple[str, ...]) -> None:
+    """What is foreseen after each of some actions is what the world then answers, and only a repeat is penalised."""
+    pool = Pool(partial(type(world), world.games if hasattr(world, "games") else world.problems), task)
+    path = Path(task.goal, world.reset(task).text)
+    looking = Lookahead(Monotonic(50), Exact(pool), penalty=0.5)
+    memory = looking.start(path)
+    for action in actions:
+        options = pool.valid_actions(path.actions)[:3]
+        found, after = looking.candidates(path, memory, options)
+        for one in found:
+            true = world.replay(task, (*path.actions, one.action))[-1]
+            assert (one.outcome.observation, one.outcome.done) == (true.text, true.done)
+            assert one.repeated == ((one.action, true.text) in path.steps)
+            assert one.reward == pytest.approx(1 / 50 - 0.5 * one.repeated)
+        assert after == [memory + 1] * len(options)
+        path, memory = path.then(action, pool.at((*path.actions, action)).text), memory + 1
+    assert looking.start(path) == memory
+    pool.close()
+
+
+def test_the_exact_world_foresees_blocks() -> None:
+    block = "pick up the {}", "put down the {}"
+    name = next(a for a in BLOCKS.replay(TASK, ())[-1].actions if a.startswith("pick up")).removeprefix("pick up the ")
+    looked_ahead(BLOCKS, TASK, tuple(each.format(name) for each in (*block, *block, *block)))
+
+
+def test_the_exact_world_foresees_a_household() -> None:
+    world = alfworld.load("made")
+    task = world.tasks("valid_unseen")[0]
+    first = world.reset(task).actions
+    places = [each for each in first if each.startswith("go to")][:2]
+    looked_ahead(world, task, (*places, *places))
