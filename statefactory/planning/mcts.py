@@ -44,9 +44,9 @@ class Settings:
     capped by a `Meter`.
 
     K = 3 is the paper's; the others it does not give. UCB1's factor of √2 is for values that fill [0, 1]. Gains are
-    differences of two scores in [0, 1], and most actions gain 0 to 0.3 (Table 17): ours is a tenth of the unit, so that
-    a node of a clear gain is followed for some visits before those of no gain are looked at again. The discount is ours:
-    without one a detour to the same score is worth as much as the straight way, and is taken as often.
+    differences of two scores in [0, 1], and most actions gain 0 to 0.3 (Table 17): ours is a tenth, so that a node of
+    a clear gain is followed for some visits before those of no gain are looked at again. The discount is ours: without
+    one a detour to the same score is worth as much as the straight way, and is taken as often.
     """
 
     simulations: int = 16
@@ -269,9 +269,7 @@ def _resumed(kept: FilePath, of: Mapping[str, Any], planner: Planner[Any], envir
     """The episode in the file, with the environment brought to where it stands."""
     state = json.loads(kept.read_bytes())
     if differing := [name for name in of if of[name] != state["of"].get(name)]:
-        raise ValueError(
-            f"{kept} is of an episode with another {', '.join(differing)}; name another file, or remove it"
-        )
+        raise ValueError(f"{kept} is of an episode with another {', '.join(differing)}; name another, or remove it")
     episode = Episode.from_json(state["episode"])
     for action, observation in episode.path.steps:
         if environment.act(action).text != observation:

@@ -1,4 +1,4 @@
-"""Search trees: what was foreseen at each node, how often it was visited, and what that was worth; and as rows of data."""
+"""Search trees: what was foreseen at each node, how often it was visited, and what that was worth; also as data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Row = dict[str, Any]  # a node as JSON: its numbers and texts, and the row numbe
 class Node:
     """What an action is thought to lead to, and what lies below it; at the root, where the episode stands.
 
-    score: the predictor's, in [0, 1]. gain, repeated, reward: over the parent, see `lookahead.Candidate`; 0 at the root.
+    score: the predictor's, in [0, 1]. gain, repeated, reward: over the parent, see `lookahead.Candidate`.
     known: False where the world model found no outcome. visits: how many simulations came through. total: the sum over
     these of the rewards that they gathered below it, discounted. children: None where it was not expanded yet. memory:
     the predictor's, None where it has to be made again; it is no part of the JSON.
@@ -90,7 +90,7 @@ def frame(found: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """The rows of a tree as a table, a row a node, with its depth, its value and whether it lies on the chosen line."""
     root, depths = tree(found), list[int]()
     chosen = [id(node) for node in best_line(root)]
-    told = []
+    told = list[list[Any]]()
     for node, parent in in_order(root):
         depths.append(depths[parent] + 1 if parent >= 0 else 0)
         about = [getattr(node, name) for name in KEPT]

@@ -5,6 +5,7 @@ from statefactory.plots.idea import draw_idea
 from statefactory.plots.learning import draw_learning
 from statefactory.plots.matrix import draw_matrix
 from statefactory.plots.results import draw_ablations, draw_by_domain, draw_table1
+from statefactory.plots.tree import draw_tree
 from statefactory.plots.walkthrough import draw_walkthrough
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "draw_learning",
     "draw_matrix",
     "draw_table1",
+    "draw_tree",
     "draw_walkthrough",
 ]
