@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, TypeVar
@@ -134,6 +134,10 @@ class Play:
         self.watch(self.history)
         self._carry_out(Act(thought="", action=action), Turn(""))
         return self.history.turns[-1].observation
+
+    def book(self, operator: str, said: str, calls: Sequence[Call]) -> None:
+        """Keep what the agent asked by itself, beside the prompts over an episode: it counts, and is not shown."""
+        self._add(Turn("", said=said, operator=operator, cost=cost_of(calls)))
 
     def again(self) -> None:
         """Begin the task again; what was done and asked stays in the history, and is no longer shown."""

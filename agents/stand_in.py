@@ -8,10 +8,11 @@ A plan names no more than the next action: an expert knows what comes next, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from random import Random
+from types import MappingProxyType
 from typing import Any
 
 from agents.answers import Act, Graph, Judged, Plan, Sentence, SubGoal, in_form, read
@@ -33,6 +34,7 @@ from lab.models.noise import Corruption
 from lab.models.prompts import AnswerModel, FreeText
 
 Expert = Callable[[Sequence[Past]], str]  # the turns so far -> the action that it takes next
+Knows = tuple[Callable[[Any], Any], Corruption]  # how it answers a prompt, and how that goes wrong
 KNOWN = "The next step of a way that is known."
 GO_ON, SOME = "Go on from there.", 3  # actions that a sub-goal to go on has
 AND = " && "  # between the actions that a report names
@@ -40,16 +42,22 @@ MOST_SHOWN = 200  # characters of an action, which may hold a whole itinerary
 
 
 @contextmanager
-def knowing(environment: Environment, expert: Expert) -> Iterator[None]:
-    """Within, the engine `oracle` answers the agents' prompts for this world as the expert of the episode."""
+def knowing(
+    environment: Environment, expert: Expert, further: Mapping[PromptOf, Knows] = MappingProxyType({})
+) -> Iterator[None]:
+    """Within, the engine `oracle` answers the agents' prompts for this world as the expert of the episode.
+
+    further: other prompts that it answers then.
+    """
     valid = partial(another_action, environment)
-    known: dict[PromptOf, tuple[Callable[[Any], Any], Corruption]] = {
+    known: dict[PromptOf, Knows] = {
         react_prompt: (partial(next_of, expert), valid),
         plan_prompt: (partial(plan_of, expert), left_out),
         graph_prompt: (partial(graph_of, expert), left_unlinked),
         sub_goal_prompt: (partial(towards, expert), valid),
         judge_prompt: (partial(judged, environment), misjudged),
         lesson_prompt: (partial(lesson, expert), beside_the_point),
+        **further,
     }
     answers: dict[str, rules.Rule] = {}
     errors: dict[str, Corruption] = {}

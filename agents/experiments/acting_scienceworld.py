@@ -15,14 +15,19 @@ from agents.worlds.scienceworld import Visiting
 
 @dataclass(frozen=True, kw_only=True)
 class Setup(Tasks, Acting):
-    """An agent in at most 500 steps, as SDP (A.3). An endpoint's `context` bounds what one of them reads."""
+    """An agent in at most 500 steps, as SDP (A.3). An endpoint's `context` bounds what one of them reads.
+
+    listed: show it the valid actions before each turn. points: tell it those that an action gained, as SDP is told.
+    """
 
     settings: Settings = Settings(steps=500)
+    listed: bool = False
+    points: bool = True
 
     method: ClassVar[str] = "acting-scienceworld"
 
     def environment(self, task: str) -> Visiting:
-        return Visiting(self.world(), self.named(task))
+        return Visiting(self.world(), self.named(task), self.listed, self.points)
 
     def solution(self, task: str) -> Sequence[str]:
         return self.path(task)

@@ -62,15 +62,12 @@ class BlocksWorld(Setup):
     def expert(self, task: str) -> Expert:
         """Plans anew where a block was moved that should not have been: no other plan would go on from there."""
         from worlds.blocksworld.expert import Expert as Planner
-        from worlds.blocksworld.wording import read_action
+        from worlds.blocksworld.expert import state_after
 
         given, planner = self.named(task), Planner(self.world(), "planner")
 
         def expert(turns: Sequence[Past]) -> str:
-            state = given.problem.start
-            for turn in turns:
-                action = read_action(turn.action, state.blocks)
-                state = state.after(action) if action in state.actions() else state
+            state = state_after(given.problem, (turn.action for turn in turns))
             return planner.actions(replace(given, problem=replace(given.problem, start=state)))[0]
 
         return expert

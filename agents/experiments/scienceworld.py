@@ -48,6 +48,10 @@ class Tasks(Experiment):
         """The world of this thread: an episode has a Java process to itself, and leaves it to the next one."""
         return _world(self.data, self.simplification)
 
+    def opened(self) -> ScienceWorld:
+        """Another world of the same tasks, with a Java process of its own."""
+        return load(self.data, simplification=self.simplification, list_actions=False)
+
     def named(self, task: str) -> ScienceTask:
         """The task of an id. Raises ValueError for one that there is not."""
         return _named(self.data, self.simplification, task)

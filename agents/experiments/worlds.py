@@ -39,7 +39,11 @@ class Tasks(Experiment):
 
     def world(self) -> Any:
         """The world of this thread, which plays one episode at a time."""
-        return of_thread(self._key("world"), lambda: self._module().load(self.data, self.seed, **self.options()))
+        return of_thread(self._key("world"), self.opened)
+
+    def opened(self) -> Any:
+        """Another world of the same tasks."""
+        return self._module().load(self.data, self.seed, **self.options())
 
     def solver(self) -> Any:
         """The world's expert, whom no agent is told."""

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from functools import cache
+from typing import Self
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from lab.models.prompts import AnswerModel, Fields, Prompt
+from agents.answers import Act, labelled
+from agents.history import ACT
+from agents.prompts import BY_SCHEMA, FORM, OBSERVED, REACTING, TURNS, ActFields, without_oldest
+from lab.models.parsing import MalformedAnswer
+from lab.models.prompts import AnswerModel, Fields, FreeText, Prompt
 from statefactory.planning.paths import Step
 
 PREDICT = "predict"  # the operator that foresees
+CHOOSE = "choose"  # the one that narrows the valid actions down to candidates
+MOST = 20  # candidates that an answer can name; a model that repeats itself would go on for ever
+NONE = "none"
+NUMBERS = re.compile(r"\d{1,5}(?:, *\d{1,5})*")
 
 
 class PredictFields(Fields):
@@ -55,4 +66,142 @@ The agent's task: {{ goal }}
 Action: {{ action }}""",
         fields=PredictFields,
         answer=Predicted,
+    )
+
+
+class ChooseFields(ActFields):
+    """options: the valid actions. most: K, how many of them may be chosen."""
+
+    options: list[str]
+    most: int
+
+
+class Chosen(AnswerModel):
+    """The most promising actions by their numbers, from 1 and the best one first; none where no listed one will do."""
+
+    model_config = ConfigDict(str_strip_whitespace=True)
+
+    thought: str = Field(description="what was tried, and what has to come next, in a sentence or two")
+    numbers: list[int] = Field(
+        description="the numbers of the chosen actions, the most promising first", max_length=MOST
+    )
+
+    def as_text(self) -> str:
+        return f"Thought: {self.thought}\nChosen: {', '.join(map(str, self.numbers)) or NONE}"
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Raises MalformedAnswer."""
+        thought, chosen = labelled(text, "Thought", "Chosen")
+        if chosen != NONE and not NUMBERS.fullmatch(chosen):
+            raise MalformedAnswer(f"behind `Chosen:` stand neither numbers with commas between them nor `{NONE}`")
+        numbers = [int(one) for one in re.findall(r"\d+", chosen)]
+        if len(numbers) > MOST:
+            raise MalformedAnswer(f"it has {len(numbers)} numbers, and {MOST} are the most")
+        return cls(thought=thought, numbers=numbers)
+
+    def among(self, options: Sequence[str], most: int) -> list[str]:
+        """The actions. Raises MalformedAnswer for a number that is not listed or stands twice, and for too many."""
+        if wrong := [number for number in self.numbers if not 0 < number <= len(options)]:
+            raise MalformedAnswer(f"number {wrong[0]} is not listed; the last one is {len(options)}")
+        if len(set(self.numbers)) < len(self.numbers):
+            raise MalformedAnswer("a number stands twice")
+        if len(self.numbers) > most:
+            raise MalformedAnswer(f"it has {len(self.numbers)} numbers, and {most} are the most")
+        return [options[number - 1] for number in self.numbers]
+
+
+CHOOSING = """
+You choose what an agent that works on a task in an environment should consider doing next. Of the valid actions, which
+are numbered, choose those that are most likely to bring the task on. Read first what was done and what it brought: an
+action that failed or changed nothing, and one that goes round in circles, is no choice. What follows from what is seen
+now comes before looking further.
+"""
+# What a world needs to be told besides; after what the paper's three prompts (C.6.2) tell.
+OF_WORLD = {
+    "alfworld": """
+Where nothing here serves the task, choose places that were not looked into yet, and none that turned out to be empty.
+""",
+    "blocksworld": """
+The hand holds one block, and a block can be moved only while none stands on it. Prefer what puts a block where the task
+has it; before that, what frees a block that has to move.
+""",
+    "scienceworld": """
+As long as the agent is not where the task goes on, choose the way there. A focus on a wrong thing ends the task with
+the loss of all points: choose `focus on` for nothing but the very thing that the task wants, and where the task says
+what comes first, not before that is done. Leave out all that the part of the task at hand does not need.
+""",
+}
+LISTED = "Valid actions: "  # how an environment's view begins to list them, which the numbered list repeats
+OPTIONS = """
+
+Valid actions:
+{% for option in options %}
+{{ loop.index }}. {{ option }}
+{% endfor %}
+
+Which of them should be considered next? Choose at most {{ most }}, the most promising first."""
+CHOSEN_FORM = f"""
+Answer with two lines and nothing else. The first begins with `Thought:` and says what was tried and what has to come
+next. The second begins with `Chosen:` and has the numbers of the actions with commas between them, or the word {NONE}
+where none of them will do."""
+
+
+@cache
+def choose_prompt(world: str, by_schema: bool = False) -> Prompt:
+    """C.6.2's filter: at most K of the valid actions, for a world by its short name."""
+    return Prompt(
+        name=f"statefactory.choose.{world}{f'.{BY_SCHEMA}' if by_schema else ''}",
+        version="1",
+        operator=CHOOSE,
+        system=CHOOSING + OF_WORLD.get(world, "") + "\n{{ tools }}",
+        template=TURNS.replace("{{ view }}", f"{{{{ view.split('{LISTED}')[0] }}}}")
+        + OPTIONS
+        + ("" if by_schema else CHOSEN_FORM),
+        fields=ChooseFields,
+        answer=Chosen if by_schema else FreeText,
+        shorten=without_oldest,
+        stop=() if by_schema else (OBSERVED,),
+    )
+
+
+class Rated(Fields):
+    """A candidate as the agent is shown it: with the reward of Eq. 15, to three decimals."""
+
+    action: str
+    reward: float
+
+
+class RatedFields(ActFields):
+    """What ReAct is shown besides: candidates, in the order in which they were chosen."""
+
+    candidates: list[Rated]
+
+
+WEIGHING = """
+Of some actions you are shown a predicted reward: how much closer to the task's goal they lead, as a share of the whole
+way. Above 0 an action brings the task on; at 0 it changes nothing that counts; below 0 it leads away, or repeats what
+was done before. Predictions can be wrong: weigh them against what you know. Another valid action may be taken, too.
+"""
+RATED = """
+
+Predicted rewards:
+{% for one in candidates %}
+{{ "%+.3f"|format(one.reward) }}  {{ one.action }}
+{% endfor %}"""
+
+
+@cache
+def rewarded_prompt(world: str, by_schema: bool = False) -> Prompt:
+    """ReAct's prompt with the rewards of candidates put back into it (C.6.2)."""
+    return Prompt(
+        name=f"statefactory.rewarded.{world}{f'.{BY_SCHEMA}' if by_schema else ''}",
+        version="1",
+        operator=ACT,
+        system=REACTING + WEIGHING + "\n{{ tools }}",
+        template=TURNS + RATED + ("" if by_schema else FORM),
+        fields=RatedFields,
+        answer=Act if by_schema else FreeText,
+        shorten=without_oldest,
+        stop=() if by_schema else (OBSERVED,),
     )

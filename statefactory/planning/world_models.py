@@ -1,7 +1,7 @@
 """What an action would lead to: the world model of C.6.2 and C.6.3.
 
 The paper's is a trained LLaMA (Li et al. 2025). Here a prompted model stands in for it, and the world itself, tried
-out beside the episode, is the upper bound: an agent with it is told what is true, which no agent knows, and tables say so.
+out beside the episode, is the upper bound: an agent with it is told what is true, which none knows, and tables say so.
 """
 
 from __future__ import annotations

@@ -102,6 +102,15 @@ class FactBase:
             self._sorted[predicate] = sorted(self._held.get(predicate, ()))
         return self._sorted[predicate]
 
+    def held(self) -> frozenset[Fact]:
+        """All facts, but for those that say that another is false."""
+        return frozenset(
+            (predicate, entities)
+            for predicate, all_of in self._held.items()
+            if not predicate.startswith("not_")
+            for entities in all_of
+        )
+
     def apply(self, changes: Iterable[tuple[Fact, Fact]]) -> None:
         """Make the first fact of each pair true, and the second, its opposite, false."""
         for (predicate, entities), (opposite, _) in changes:
@@ -165,6 +174,10 @@ class FastPddlEnv(textworld.Environment):
     def command(self, operator: str) -> str | None:
         """The command of a valid operator by its PDDL name, such as "openobject agent1 loc_1 fridge_1"."""
         return next((valid.command for valid in self._valid.values() if valid.name == operator), None)
+
+    def facts(self) -> frozenset[Fact]:
+        """All that holds now; for experts."""
+        return self._facts.held()
 
     def _state(self, feedback: str) -> GameState:
         self._valid = self._valid_operators()

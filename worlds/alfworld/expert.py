@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from worlds.alfworld.official import OfficialGames
@@ -12,7 +12,7 @@ from worlds.alfworld.world import AlfWorld, Games, fast_game
 from worlds.base import NoSolution
 
 if TYPE_CHECKING:
-    from worlds.alfworld.engine import FastPddlEnv
+    from worlds.alfworld.engine import Fact, FastPddlEnv
 
 # The goal does not name the receptacle that cleans, cools or heats a thing, but the planner's part must have one.
 APPLIANCES = {
@@ -39,6 +39,22 @@ class Expert:
         if known is None:
             raise NoSolution(f"{task.id} is none of ALFWorld's released games, whose walkthroughs are known")
         return known
+
+
+def steps_left(world: AlfWorld, task: HouseholdTask) -> int | None:
+    """How many steps a plan has from where a game stands that `world` plays; None where the planner finds none.
+
+    Of the fast engine alone, whose facts are known. See `worlds.alfworld.planner.steps_left`.
+    """
+    return _left(world.games.rules().domain, task, world._engine.facts())
+
+
+@lru_cache(maxsize=4096)
+def _left(domain: str, task: HouseholdTask, facts: frozenset[Fact]) -> int | None:
+    # Sorted, because the planner's choice among plans may depend on the order.
+    planner = package("worlds.alfworld.planner")
+    left: int | None = planner.steps_left(domain, task.problem, APPLIANCES.get(task.task_type), sorted(facts))
+    return left
 
 
 def planned(games: Games, task: HouseholdTask) -> tuple[str, ...]:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import fast_downward
 
-from worlds.alfworld.engine import translated
+from worlds.alfworld.engine import Fact, translated
 from worlds.alfworld.library import borrow, give_back
 
 Expression = list[Any]  # a PDDL expression as nested lists of lower-case words
@@ -34,14 +34,30 @@ class Sections(NamedTuple):
         return {fact[1]: fact[2] for fact in self.init if fact[0] == predicate}
 
 
-def plan(domain: str, problem: str, appliance: str | None) -> list[str] | None:
+def plan(domain: str, problem: str, appliance: str | None, facts: Iterable[Fact] = ()) -> list[str] | None:
     """Operators that reach the goal, such as "openobject agent1 loc_1 fridge_1"; None where the part has no plan.
 
-    appliance: the PDDL type of a receptacle that is needed on the way.
+    appliance: the PDDL type of a receptacle that is needed on the way. facts: that hold now, in place of the problem's.
     """
     sections = sections_of(problem)
+    if now := [[predicate, *names] for predicate, names in facts]:
+        costs = [fact for fact in sections.init if fact[0] == "="]
+        sections = sections._replace(init=[*costs, *now])
     kept = relevant(sections, appliance)
     return None if kept is None else searched(domain, text_of(sections, kept))
+
+
+def steps_left(domain: str, problem: str, appliance: str | None, facts: Collection[Fact]) -> int | None:
+    """The length of a plan from where these facts hold; None where none is found.
+
+    It is about things that are chosen by name, what is held before others, so that a shorter way may lead by others.
+    """
+    if (operators := plan(domain, problem, appliance, facts)) is not None:
+        return len(operators)
+    free = [fact for fact in facts if not fact[0].startswith("holds")]
+    # The part of the problem may have no place for a thing that the goal does not want, and that is put down first.
+    operators = plan(domain, problem, appliance, free) if len(free) < len(facts) else None
+    return None if operators is None else len(operators) + 1
 
 
 def sections_of(problem: str) -> Sections:
@@ -78,19 +94,23 @@ def typed(names: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 def relevant(sections: Sections, appliance: str | None) -> set[str] | None:
     """The names that the goal is about; None where a kind of thing is wanted and not there."""
-    things = wanted(sections, "objecttype", inside=sections.related("inreceptacle"))
+    held = {thing: agent for agent, thing in sections.related("holds").items()}
+    inside = held | sections.related("inreceptacle")
+    things = wanted(sections, "objecttype", inside, first=held)
     places = wanted(sections, "receptacletype", inside=sections.related("receptacleatlocation"), more=appliance)
     if things is None or places is None:
         return None
     held_in = sections.related("inreceptacle")
-    receptacles = places | {held_in[thing] for thing in things}
+    receptacles = places | {held_in[thing] for thing in things & held_in.keys()}
     where = sections.related("receptacleatlocation")
     names = {name for name, kind in sections.objects.items() if kind in NAMED_IN_GOALS}
     start = sections.related("atlocation").values()
     return names | things | receptacles | {where[receptacle] for receptacle in receptacles} | set(start)
 
 
-def wanted(sections: Sections, predicate: str, inside: dict[str, str], more: str | None = None) -> set[str] | None:
+def wanted(
+    sections: Sections, predicate: str, inside: Collection[str], more: str | None = None, first: Collection[str] = ()
+) -> set[str] | None:
     """As many names of each type as the goal has variables of it, among those that are somewhere (`inside`)."""
     # Of the goal's facts those that give a variable its type; two variables of one type are the task with two things.
     counts = Counter(fact[2] for fact in atoms(sections.goal) if fact[0] == predicate)
@@ -99,7 +119,8 @@ def wanted(sections: Sections, predicate: str, inside: dict[str, str], more: str
     types = sections.related(predicate)
     found: set[str] = set()
     for kind, count in counts.items():
-        names = sorted(name for name, own in types.items() if own == kind and name in inside)[:count]
+        there = (name for name, own in types.items() if own == kind and name in inside)
+        names = sorted(there, key=lambda name: (name not in first, name))[:count]
         if len(names) < count:
             return None
         found.update(names)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import lru_cache
+
 from worlds.base import NoSolution
 from worlds.blocksworld.official import OfficialProblems
 from worlds.blocksworld.planner import shortest_plan
+from worlds.blocksworld.problem import BlocksProblem
 from worlds.blocksworld.pyperplan_process import pyperplan_plan
-from worlds.blocksworld.state import Action, ImpossibleAction
+from worlds.blocksworld.state import Action, ImpossibleAction, State
 from worlds.blocksworld.tasks import BlocksTask
-from worlds.blocksworld.wording import action_text
+from worlds.blocksworld.wording import action_text, read_action
 from worlds.blocksworld.world import BlocksWorld
 
 PLANS = ("reference", "planner")
@@ -60,3 +65,18 @@ def check(task: BlocksTask, plan: tuple[Action, ...]) -> None:
         raise NoSolution(f"the plan for {task.id} fails: {error}") from error
     if not task.problem.solved_by(state):
         raise NoSolution(f"the plan for {task.id} ends without its goal: {task.goal}")
+
+
+def state_after(problem: BlocksProblem, actions: Iterable[str]) -> State:
+    """Where the blocks are after actions in words; what is none, or not possible, changes nothing."""
+    state = problem.start
+    for text in actions:
+        action = read_action(text, state.blocks)
+        state = state.after(action) if action in state.actions() else state
+    return state
+
+
+@lru_cache(maxsize=4096)
+def steps_left(problem: BlocksProblem, state: State) -> int:
+    """The length of a shortest plan from a state. Raises MissingPlanner."""
+    return len(shortest_plan(replace(problem, start=state)) or ())  # everything can be reached from everywhere

@@ -1,0 +1,133 @@
+"""ReAct that is shown rewards (C.6.2): it picks some valid actions, looks ahead, and acts on what that promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agents.answers import Act, read
+from agents.environment import Environment
+from agents.history import CALLS, History
+from agents.play import DEFAULT, Play, Settings, Watch, unwatched
+from lab.models.backbone import Answer, Backbone, Ledger
+from lab.models.prompts import Prompt
+from statefactory.planning.lookahead import Candidate, Lookahead
+from statefactory.planning.paths import Path
+from statefactory.planning.prompts import Chosen, Rated, choose_prompt, rewarded_prompt
+
+LOOK_AHEAD = "look ahead"  # the turns that predictor and world model take
+K = {"alfworld": 3, "blocksworld": 3, "scienceworld": 5}  # candidates a turn, by world (C.6.2); elsewhere FEWEST
+FEWEST = 3
+DECIMALS = 3  # of a reward, as it is shown
+Looking = Callable[[Backbone], Lookahead[Any]]
+
+
+class OutOfCalls(Exception):
+    """An episode's calls are spent."""
+
+
+class Capped(Ledger):
+    """A backbone that keeps its calls, and gives no more answers than there are calls. Raises OutOfCalls."""
+
+    def __init__(self, backbone: Backbone, most: int) -> None:
+        super().__init__(backbone)
+        self.most = most
+
+    def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
+        if len(self.calls) >= self.most:
+            raise OutOfCalls
+        return super().ask(prompt, sample, **fields)
+
+
+def rewarded(
+    environment: Environment, backbone: Backbone, looking: Looking, path: Path, most: int = 0,
+    settings: Settings = DEFAULT, watch: Watch = unwatched,
+) -> History:  # fmt: skip
+    """Play one task; see `agents.play.Play` for what is told, counted and raised.
+
+    looking: the predictor with its world model, whose calls count as the agent's own. path: the goal and the first
+    observation. most: K; 0 for the paper's. Where no valid action is listed or none is chosen the turn is plain ReAct.
+    """
+    answering = Capped(backbone, settings.calls or 2 * settings.steps)
+    play = Play(environment, answering, settings, watch)
+    episode = Episode(play, answering, looking(answering), path, most or K.get(environment.name, FEWEST))
+    try:
+        episode.to_the_end()
+    except OutOfCalls:
+        episode.book("")
+        play.end(CALLS)
+    return play.history
+
+
+@dataclass
+class Episode:
+    """ReAct with rewards on one task. memory: the predictor's, after the path."""
+
+    play: Play
+    answering: Capped
+    ahead: Lookahead[Any]
+    path: Path
+    most: int
+    memory: Any = field(default=None, init=False)
+    booked: int = field(default=0, init=False)  # calls that a turn of the history has
+
+    def to_the_end(self) -> None:
+        """Turn by turn. Raises OutOfCalls."""
+        self.memory = self.ahead.start(self.path)
+        while not self.play.over:
+            candidates, after = self.look(self.choose())
+            if self.act(candidates) is not None:
+                self.advance(candidates, after)
+
+    def choose(self) -> list[str]:
+        """Candidates among the valid actions, at most K."""
+        self.book("")  # the start of the memory, or an advance
+        options, play = list(self.play.environment.valid_actions()), self.play
+        if not options:
+            return []
+        prompt = choose_prompt(play.environment.name, play.settings.schema)
+
+        def among(value: Any) -> Chosen:
+            chosen = read(value, Chosen)
+            chosen.among(options, self.most)
+            return chosen
+
+        chosen = play.ask(prompt, among, options=options, most=self.most)
+        self.booked = len(self.answering.calls)
+        return chosen.among(options, self.most) if chosen else []
+
+    def look(self, actions: Sequence[str]) -> tuple[list[Candidate], list[Any]]:
+        """What becomes of the candidates, with the memory after each."""
+        if self.play.over or not actions:
+            return [], []
+        found, after = self.ahead.candidates(self.path, self.memory, actions)
+        self.book("\n".join(f"{one.reward:+.{DECIMALS}f}  {one.action}" for one in found))
+        return found, after
+
+    def act(self, candidates: Sequence[Candidate]) -> Act | None:
+        """The next action, asked for until one can be read."""
+        play, act = self.play, None
+        prompt = rewarded_prompt(play.environment.name, play.settings.schema)
+        rated = [Rated(action=one.action, reward=round(one.reward, DECIMALS)) for one in candidates]
+        while act is None and not play.over:
+            act = play.act(prompt, candidates=rated) if rated else play.act()
+        self.booked = len(self.answering.calls)
+        return act
+
+    def advance(self, candidates: Sequence[Candidate], after: Sequence[Any]) -> None:
+        """Go on by what was really done and observed; where that was foreseen, its memory is known."""
+        turn = self.play.history.turns[-1]
+        known = {(one.action, one.outcome.observation): memory for one, memory in zip(candidates, after, strict=True)}
+        if (turn.action, turn.observation) in known:
+            self.memory = known[turn.action, turn.observation]
+        elif not self.play.over:
+            self.memory = self.ahead.predictor.advance(self.memory, turn.action, turn.observation)
+        self.path = self.path.then(turn.action, turn.observation)
+
+    def book(self, said: str) -> None:
+        """Keep the calls of predictor and world model as a turn of the history."""
+        calls = self.answering.calls[self.booked :]
+        if calls or said:
+            self.play.book(LOOK_AHEAD, said, calls)
+        self.booked = len(self.answering.calls)
