@@ -122,7 +122,7 @@ def _draw(canvas: Canvas, shown: Shown, line: set[int], highest: float, visits: 
     canvas.box(left, middle - BOX / 2, COLUMN, BOX, "white", edge, linewidth=2.2 if chosen else 0.9)
     if node.value > 0 and shown.depth:  # the stronger the blue, the higher the value
         canvas.box(left, middle - BOX / 2, COLUMN, BOX, GAINED, "none", alpha=0.45 * node.value / highest)
-    numbers = f"{node.visits} · {node.value:+.2f}" if shown.depth else f"{node.visits} · score {node.score:.2f}"
+    numbers = f"{node.visits} · {_signed(node.value)}" if shown.depth else f"{node.visits} · score {node.score:.2f}"
     room = COLUMN - 0.2 - width(numbers, SMALL) - 0.08
     action = node.action if shown.depth else "now"
     bold = {"fontweight": "bold"} if chosen else {}
@@ -146,5 +146,10 @@ def _join(canvas: Canvas, start: tuple[float, float], child: Shown, chosen: bool
 
 def _say_hidden(canvas: Canvas, shown: Shown, left: float) -> None:
     best = max(shown.hidden, key=lambda node: node.value)
-    said = f"and {len(shown.hidden)} more, at best {best.value:+.2f}"
+    said = f"and {len(shown.hidden)} more, at best {_signed(best.value)}"
     canvas.text(left, HEAD + shown.said * ROW, said, SMALL, COLUMN, color=drawing.QUIET)
+
+
+def _signed(value: float) -> str:
+    """With two digits, and no zero below 0."""
+    return f"{round(value, 2) + 0.0:+.2f}"
