@@ -1,32 +1,40 @@
 """Table 17: one household task by tree search, step by step; and what other searches do with the same budget.
 
-The world model is the world itself, and the proposer its list of valid actions: both are privileged, so that all of it
-is simulated. No expert is asked.
+With rules, the world model is the world itself and the proposer its list of valid actions: no agent has them, so that
+all of it is simulated. Models can stand in for both. No expert is asked.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from agents.history import FINISHED
-from agents.worlds.alfworld import household
+from agents.worlds.alfworld import NAME, TOOLS, household
+from lab.models.backbone import Backbone
 from lab.models.connect import connected
+from lab.models.engines import routed
+from lab.results import tables
 from lab.results.exports import readable
 from lab.results.text import shortened
 from statefactory.benchmark.schema import Reward, Row, StepRecord
+from statefactory.embeddings import DEFAULT
+from statefactory.experiments.predictions import EXTRACTING
 from statefactory.experiments.scoring import embedder_of
 from statefactory.extraction import read_trace
+from statefactory.planning import proposals
 from statefactory.planning.guides import AtRandom
 from statefactory.planning.lookahead import Lookahead
-from statefactory.planning.mcts import Episode, Planner, Settings, plan
+from statefactory.planning.mcts import Episode, Meter, Planner, Settings, plan
 from statefactory.planning.paths import Path
 from statefactory.planning.pool import Pool
-from statefactory.planning.proposals import Listed
-from statefactory.planning.world_models import Exact
+from statefactory.planning.prompts import PREDICT
+from statefactory.planning.proposals import PROPOSE, Listed
+from statefactory.planning.world_models import Exact, Prompted
 from statefactory.predictors import Predictor
 from statefactory.predictors.factored import StateFactory
 from statefactory.walkthrough import walk
@@ -38,10 +46,9 @@ if TYPE_CHECKING:
 
 # The released game with the disc on desk 2 and the lamp on desk 1, as in the paper's trace; and a made one.
 TASKS = {"official": "alfworld-valid_unseen-009", "made": "alfworld-made-valid_unseen-006"}
-EVIDENCE = "simulated"
 UNCHANGED = "(unchanged)"
 SETTINGS = Settings(simulations=12, width=0, steps=20)
-Guide = Callable[[int], Predictor[Any]]  # seed -> what values the leaves
+Guide = Callable[[int], Predictor[Any] | None]  # seed -> what values the leaves; None for StateFactory
 
 
 @dataclass(frozen=True)
@@ -80,17 +87,59 @@ def case(task: str = "", data: str = "auto", seed: int = 0) -> Case:
     return Case(task_of(world.tasks(split), id), world.data, seed)
 
 
-def predictor(engine: str = "rules", embedding: str = "all-MiniLM-L6-v2") -> StateFactory:
-    """StateFactory with fragments as values, as Table 17 prints them."""
-    return StateFactory(connected(engine), embedder_of(embedding), values="fragments")
+@dataclass(frozen=True)
+class Setup:
+    """Who answers in a search. engine: everyone that is asked; engines: who answers single operators instead.
+
+    proposer, world_model: a model in place of the valid actions, and of the world itself. calls: of models in an
+    episode; 0 for any number. embedding: of the states and goals that are compared.
+    """
+
+    engine: str = "rules"
+    engines: Mapping[str, str] = field(default_factory=dict)
+    proposer: Literal["valid", "model"] = "valid"
+    world_model: Literal["exact", "model"] = "exact"
+    calls: int = 0
+    embedding: str = DEFAULT
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for another word."""
+        for name, words in (("proposer", ("valid", "model")), ("world_model", ("exact", "model"))):
+            if getattr(self, name) not in words:
+                raise ValueError(f"{name}={getattr(self, name)!r}: choose one of {', '.join(words)}")
+
+    @property
+    def backbone(self) -> Backbone:
+        """Raises as `connect` does, and UnknownOperator."""
+        return connected(str(routed(self.engine, self.engines, (*EXTRACTING, PROPOSE, PREDICT), "Table 17")))
+
+    @property
+    def evidence(self) -> str:
+        """Simulated where an answer is the world's own."""
+        asks = self.proposer == self.world_model == "model"
+        return self.backbone.engine.evidence if asks else tables.EVIDENCE[-1]
+
+    def predictor(self, backbone: Backbone | None = None) -> StateFactory:
+        """StateFactory with fragments as values, as Table 17 prints them."""
+        return StateFactory(backbone or self.backbone, embedder_of(self.embedding), values="fragments")
+
+    def planner(self, pool: Pool, settings: Settings, seed: int, guide: Predictor[Any] | None = None) -> Planner[Any]:
+        """guide: values the leaves in the place of StateFactory. seed: of the order of valid actions."""
+        meter = Meter(self.backbone, self.calls)
+        world_model = Exact(pool) if self.world_model == "exact" else Prompted(meter, NAME, TOOLS)
+        proposer = Listed(pool, seed) if self.proposer == "valid" else proposals.Prompted(meter, NAME, TOOLS)
+        return Planner(Lookahead(guide or self.predictor(meter), world_model), proposer, settings, meter)
 
 
-def solve(of: Case, guide: Predictor[Any], settings: Settings = SETTINGS, seed: int = 0) -> Found:
-    """Play the game by tree search. guide: values the leaves. seed: of the order in which actions are proposed."""
+def solve(
+    of: Case, setup: Setup = Setup(), settings: Settings = SETTINGS, seed: int = 0, guide: Predictor[Any] | None = None,
+    kept: FilePath | None = None,
+) -> Found:  # fmt: skip
+    """Play the game by tree search. The arguments are those of `Setup.planner`; kept: see `plan`."""
     pool, world = Pool(of.world, of.task), of.world()
-    planner = Planner(Lookahead(guide, Exact(pool)), Listed(pool, seed), settings)
     try:
-        episode = plan(household(world, of.task), of.task.goal, planner)
+        planner = setup.planner(pool, settings, seed, guide)
+        episode = plan(household(world, of.task), of.task.goal, planner, kept)
     finally:
         pool.close()
         world.close()
@@ -143,9 +192,13 @@ def trace(of: Case, found: Found, guide: StateFactory, width: int = 70) -> pd.Da
     })  # fmt: skip
 
 
+GUIDES: Mapping[str, Guide] = {"StateFactory": lambda seed: None, "random values": AtRandom}
+
+
 def compared(
-    of: Case, guides: dict[str, Guide], settings: Sequence[Settings], budget: int, seeds: int = 3
-) -> pd.DataFrame:
+    of: Case, setup: Setup, settings: Sequence[Settings], budget: int, seeds: int = 3,
+    guides: Mapping[str, Guide] = GUIDES,
+) -> pd.DataFrame:  # fmt: skip
     """Searches with the same budget of foreseen outcomes: how often they solve the game, and what it takes them.
 
     guides: title -> what values the leaves. Each is tried with all the settings, and the seeds 0 to `seeds` - 1 decide
@@ -155,8 +208,9 @@ def compared(
     import pandas as pd
 
     searches: dict[tuple[str, Any, Any], Callable[[int], Found]] = {
-        (title, each.width or "all", each.simulations): partial(_guided, of, guide, replace(each, outcomes=budget))
-        for title, guide in guides.items() for each in settings
+        (title, each.width or "all", each.simulations): partial(
+            _guided, of, setup, replace(each, outcomes=budget), guide
+        ) for title, guide in guides.items() for each in settings
     }  # fmt: skip
     searches["breadth-first", "all", None] = lambda seed: breadth_first(of, budget, seed)
     lines = []
@@ -165,18 +219,14 @@ def compared(
         lengths = [len(each.actions) for each in found if each.solved]
         counted = ("solved", "outcomes", "steps", "resets")
         means = [sum(getattr(each, name) for each in found) / seeds for name in counted]
-        lines.append([*about, means[0], sum(lengths) / len(lengths) if lengths else None, *means[1:], seeds, EVIDENCE])
+        length = sum(lengths) / len(lengths) if lengths else None
+        lines.append([*about, means[0], length, *means[1:], seeds, setup.evidence])
     columns = ["search", "width", "simulations", "solved", "actions", "outcomes", "world steps", "world resets"]
     return pd.DataFrame(lines, columns=[*columns, "n", "evidence"])
 
 
-def placebo(seed: int) -> AtRandom:
-    """Random numbers as values."""
-    return AtRandom(seed)
-
-
-def _guided(of: Case, guide: Guide, settings: Settings, seed: int) -> Found:
-    return solve(of, guide(seed), settings, seed)
+def _guided(of: Case, setup: Setup, settings: Settings, guide: Guide, seed: int) -> Found:
+    return solve(of, setup, settings, seed, guide(seed))
 
 
 def _row(of: Case, path: Path) -> Row:

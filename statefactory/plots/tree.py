@@ -125,7 +125,7 @@ def _draw(canvas: Canvas, shown: Shown, line: set[int], highest: float, visits: 
     numbers = f"{node.visits} · {_signed(node.value)}" if shown.depth else f"{node.visits} · score {node.score:.2f}"
     room = COLUMN - 0.2 - width(numbers, SMALL) - 0.08
     action = node.action if shown.depth else "now"
-    bold = {"fontweight": "bold"} if chosen else {}
+    bold: dict[str, Any] = {"fontweight": "bold"} if chosen else {}
     canvas.text(left + 0.1, middle, action + (" (end)" if node.done else ""), SIZE, room, **bold)
     ink = drawing.INK if node.visits else drawing.QUIET
     canvas.lines(left + COLUMN - 0.1, middle, [numbers], SMALL, ha="right", color=ink)
