@@ -148,7 +148,7 @@ class Planner(Generic[M]):
         return Episode(path, root, History(first))
 
     def simulate(self, episode: Episode) -> None:
-        """One simulation: walk down, expand, and back up what each child is worth.
+        """One simulation: walk down, expand, and back up what the best child is worth.
 
         Raises OutOfBudget with the tree as it was before.
         """
