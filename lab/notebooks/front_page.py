@@ -46,8 +46,9 @@ def notebooks() -> str:
         else:
             lines.append(f"| {link} | {_items(entries)} | {times[name]} s | {_state(entries)} |")
     lines.append(f"| To try things out: {'; '.join(tried)} | – | {max(tried.values())} s | – |")
-    missing = _items(entry for entry in listed if entry.state == "to come")
-    return "\n".join([*lines, f"| no notebook yet | {missing} | | to come |"])
+    if missing := [entry for entry in listed if entry.state == "to come"]:
+        lines.append(f"| no notebook yet | {_items(missing)} | | to come |")
+    return "\n".join(lines)
 
 
 def size() -> str:

@@ -132,7 +132,10 @@ the loss of all points: choose `focus on` for nothing but the very thing that th
 what comes first, not before that is done. Leave out all that the part of the task at hand does not need.
 """,
 }
-LISTED = "Valid actions: "  # how an environment's view begins to list them, which the numbered list repeats
+# An environment's view without its list of valid actions, which would stand there twice.
+SEEN = TURNS.replace("{% if view %}", "{% set seen = view.split('Valid actions: ')[0]|trim %}\n{% if seen %}").replace(
+    "{{ view }}", "{{ seen }}"
+)
 OPTIONS = """
 
 Valid actions:
@@ -155,9 +158,7 @@ def choose_prompt(world: str, by_schema: bool = False) -> Prompt:
         version="1",
         operator=CHOOSE,
         system=CHOOSING + OF_WORLD.get(world, "") + "\n{{ tools }}",
-        template=TURNS.replace("{{ view }}", f"{{{{ view.split('{LISTED}')[0] }}}}")
-        + OPTIONS
-        + ("" if by_schema else CHOSEN_FORM),
+        template=SEEN + OPTIONS + ("" if by_schema else CHOSEN_FORM),
         fields=ChooseFields,
         answer=Chosen if by_schema else FreeText,
         shorten=without_oldest,

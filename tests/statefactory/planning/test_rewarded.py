@@ -1,0 +1,227 @@
+"""ReAct that is shown rewards: what it asks, counts and goes by; the oracle, the placebos, and a model's nonsense."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import chat_server as chat
+from agents.answers import Act
+from agents.history import ACT, MALFORMED, History
+from agents.play import Settings
+from chat_server import ChatServer
+from lab.models.backbone import Ledger
+from lab.models.connect import connected
+from lab.models.parsing import MalformedAnswer
+from lab.viewer.transcripts import Transcript
+from statefactory.experiments.planning import METHODS, REACT, STATEFACTORY, AlfWorld, BlocksWorld, Guided, by_rules
+from statefactory.planning.guides import AtRandom, nearer
+from statefactory.planning.pool import Pool
+from statefactory.planning.prompts import CHOOSE, MOST, Chosen, Rated, RatedFields
+from statefactory.planning.rewarded import LOOK_AHEAD
+from statefactory.planning.stand_in import obeying
+
+BLOCKS = BlocksWorld(engine="oracle@0.6", data="made", limit=4)
+MADE: dict[str, Guided] = {"BlocksWorld": BLOCKS, "AlfWorld": AlfWorld(engine="oracle@0.6", data="made", limit=2)}
+CONSTANT, PENALTY, ORACLE, RANDOM = (
+    f"{REACT} + {name}" for name in ("constant", "penalty alone", "oracle", "random")
+)  # fmt: skip
+
+
+@pytest.fixture(params=MADE)
+def setup(request: pytest.FixtureRequest) -> Guided:
+    return MADE[request.param]
+
+
+def played(setup: Guided, method: str = "", **changed: Any) -> list[dict[str, Any]]:
+    method = method or setup.guided
+    resolved = replace(setup, guided=method, engines=by_rules([method]), **changed).resolved()
+    return [resolved.play(task, Ledger(connected(resolved.engine))) for task in resolved.tasks()]
+
+
+def acted(results: list[dict[str, Any]]) -> list[Any]:
+    """What was thought, done and seen, and what it came to."""
+    shown = ("thought", "action", "observation", "fault")
+    return [
+        ([[turn[name] for name in shown] for turn in one["history"]["turns"] if turn["operator"] == ACT],
+         [one[name] for name in ("score", "end", "steps", "invalid")])
+        for one in results
+    ]  # fmt: skip
+
+
+def test_where_all_candidates_look_alike_it_does_exactly_what_plain_react_does(setup: Guided) -> None:
+    plain, placebo = played(setup), played(setup, CONSTANT)
+    assert acted(placebo) == acted(plain)
+    assert len({turn["thought"] for one in plain for turn in one["history"]["turns"]}) == 2  # errors were among them
+    # Each turn is asked once more than plain ReAct's, but where the world has listed nothing.
+    assert all(one["calls"] == 2 * other["calls"] for one, other in zip(placebo, plain, strict=True))
+
+
+def test_bound_to_a_schema_the_placebo_is_plain_react_as_well() -> None:
+    caps = Settings(steps=50, schema=True)
+    plain, placebo = played(BLOCKS, settings=caps), played(BLOCKS, CONSTANT, settings=caps)
+    assert acted(placebo) == acted(plain) and acted(plain) != acted(played(BLOCKS))  # another prompt, other errors
+
+
+def test_the_ceiling_is_above_and_random_rewards_are_below(setup: Guided) -> None:
+    def steps(method: str) -> int:
+        return sum(one["steps"] for one in played(setup, method))
+
+    assert steps(ORACLE) < steps(REACT) < steps(RANDOM)
+
+
+def test_states_that_rules_extract_rate_candidates_and_every_call_is_counted() -> None:
+    setup = replace(BLOCKS, guided=STATEFACTORY, limit=1, engines=by_rules([STATEFACTORY]), settings=Settings(steps=4))
+    resolved = setup.resolved()
+    ledger = Ledger(connected(resolved.engine))
+    result = resolved.play(resolved.tasks()[0], ledger)
+    assert result["calls"] == len(ledger.calls)
+    assert {turn["operator"] for turn in result["history"]["turns"]} == {CHOOSE, LOOK_AHEAD, ACT}
+    told = [turn["said"] for turn in result["history"]["turns"] if turn["operator"] == LOOK_AHEAD and turn["said"]]
+    candidates = [line for text in told for line in text.splitlines()]
+    assert len(told) == 4 and all(line[0] in "+-" for line in candidates)
+    # The modules are asked about s_0 and each candidate; the memory of the one that was taken is known then.
+    assert [call.operator for call in ledger.calls].count("perceive") == 1 + len(candidates)
+
+
+@pytest.mark.parametrize("calls", [1, 2, 3, 7, 20])
+def test_the_cap_of_calls_holds_to_the_call(calls: int) -> None:
+    setup = replace(BLOCKS, limit=1, settings=Settings(calls=calls))
+    (one,) = played(setup, STATEFACTORY)
+    assert (one["calls"], one["end"]) == (calls, "out of calls")
+
+
+def test_the_cap_of_steps_holds_and_leaves_room_for_all_questions(setup: Guided) -> None:
+    for method in (STATEFACTORY, RANDOM):
+        for one in played(setup, method, settings=Settings(steps=3), limit=2, engine="oracle@0"):
+            assert (one["end"], one["steps"]) == ("out of steps", 3)
+
+
+def test_an_episode_is_shown_with_the_prompts_of_each_turn() -> None:
+    resolved = replace(BLOCKS, guided=STATEFACTORY, limit=1, engines=by_rules([STATEFACTORY])).resolved()
+    seen: list[Any] = []
+    shown = resolved.watch(resolved.tasks()[0], Transcript(connected(resolved.engine)), seen.append)
+    asked = [exchange for step in shown.steps for exchange in step.exchanges]
+    assert len(asked) == sum(step.cost.calls for step in shown.steps if step.cost) > 10
+    chosen = next(exchange for exchange in asked if exchange.operator == CHOOSE)
+    text = chosen.messages[-1]["content"]
+    assert "Valid actions:\n1. " in text and "Valid actions: " not in text  # numbered, and said once
+    acts = next(exchange for exchange in asked if exchange.operator == ACT)
+    assert "Predicted rewards:\n" in acts.messages[-1]["content"] and len(seen) > 2
+
+
+@pytest.fixture
+def model(server: ChatServer) -> Iterator[Guided]:
+    yield replace(BLOCKS, engine="small?patience=5", guided=RANDOM, limit=1, settings=Settings(steps=2))
+
+
+def history(setup: Guided) -> History:
+    resolved = setup.resolved()
+    return History.from_json(resolved.play(resolved.tasks()[0], Ledger(connected(resolved.engine)))["history"])
+
+
+def test_a_choice_that_cannot_be_read_is_told_counted_and_then_plain_react(model: Guided, server: ChatServer) -> None:
+    nonsense = ["Chosen: 1", "Thought: so\nChosen: 1, 1", "Thought: so\nChosen: 77"]
+    server.behave(lambda request: chat.says([*nonsense, "Thought: go\nAction: dance"][request.number % 4]))
+    turns = history(model).turns
+    assert [turn.operator for turn in turns[:4]] == [CHOOSE, CHOOSE, CHOOSE, ACT]
+    assert [turn.fault for turn in turns[:4]] == [MALFORMED, MALFORMED, MALFORMED, "invalid"]
+    assert "a number stands twice" in turns[1].observation and "77 is not listed" in turns[2].observation
+    texts = [request.body["messages"][-1]["content"] for request in server.requests[:4]]
+    assert "cannot be used" in texts[1] and "Predicted rewards" not in texts[3] and "cannot be used" not in texts[3]
+
+
+def test_an_action_that_cannot_be_read_is_asked_for_again_with_the_same_rewards(
+    model: Guided, server: ChatServer
+) -> None:
+    answers = ["Thought: so\nChosen: 1", "no idea", "Thought: go\nAction: dance"]
+    server.behave(lambda request: chat.says(answers[request.number % 3]))
+    turns = history(model).turns
+    assert [turn.operator for turn in turns[:4]] == [CHOOSE, LOOK_AHEAD, ACT, ACT]
+    texts = [request.body["messages"][-1]["content"] for request in server.requests[:3]]
+    rewards = [text.split("Predicted rewards:")[1].split("Answer with")[0] for text in texts[1:]]
+    assert rewards[0] == rewards[1] and len(rewards[0].strip().splitlines()) == 1
+
+
+def test_none_of_the_listed_ones_is_plain_react_too(model: Guided, server: ChatServer) -> None:
+    answers = ["Thought: so\nChosen: none", "Thought: go\nAction: dance"]
+    server.behave(lambda request: chat.says(answers[request.number % 2]))
+    assert [turn.operator for turn in history(model).turns] == [CHOOSE, ACT, CHOOSE, ACT]
+
+
+@given(st.text(), st.lists(st.integers(1, 30), max_size=40))
+def test_a_choice_is_read_back_as_it_was_written_or_refused(thought: str, numbers: list[int]) -> None:
+    said = f"Thought: {' '.join(thought.split())}\nChosen: {', '.join(map(str, numbers)) or 'none'}"
+    try:
+        read = Chosen.from_text(said)
+    except MalformedAnswer:
+        assert len(numbers) > MOST or "Thought:" in thought or "Chosen:" in thought
+        return
+    assert read.numbers == numbers and Chosen.from_text(read.as_text()) == read
+
+
+def test_the_stand_in_takes_the_first_of_equals_and_the_highest_of_others() -> None:
+    own = Act(thought="as always", action="a")
+    about: dict[str, Any] = {"tools": "", "task": "", "turns": []}
+
+    def taken(*rewards: float) -> Act:
+        rated = [Rated(action=name, reward=reward) for name, reward in zip("abc", rewards, strict=True)]
+        return obeying(own, RatedFields(**about, candidates=rated))
+
+    assert taken(0.1, 0.1, 0.1) is own
+    assert [taken(0, 0.2, 0.2).action, taken(-1, -2, -0.5).action] == ["b", "c"]
+
+
+def test_the_oracle_knows_the_way_and_each_step_of_it_counts_alike(setup: Guided) -> None:
+    resolved = setup.resolved()
+    task = next(each for each in resolved.tasks() if len(resolved.solution(each)) > 3)
+    pool = Pool(resolved.opened, resolved.named(task))
+    progress, plan = resolved.progress(resolved.named(task), pool), tuple(resolved.solution(task))
+    along = [progress(plan[:at]) for at in range(len(plan) + 1)]
+    assert along[0] == 0.5 and along[-1] == 1.0
+    assert [later - earlier for earlier, later in zip(along, along[1:], strict=False)] == pytest.approx(
+        [0.5 / len(plan)] * len(plan)
+    )
+    pool.close()
+
+
+def test_leading_away_is_seen_by_the_oracle_and_taken_back() -> None:
+    resolved = MADE["AlfWorld"].resolved()
+    task = resolved.tasks()[0]
+    plan = tuple(resolved.solution(task))
+    pool = Pool(resolved.opened, resolved.named(task))
+    progress = resolved.progress(resolved.named(task), pool)
+    there = plan[:1]
+    away = next(each for each in pool.valid_actions(there) if each.startswith("go to") and each not in plan)
+    assert progress((*there, away)) < progress(there) == progress((*there, away, *there))
+    pool.close()
+
+
+@given(st.integers(0, 50), st.integers(0, 50))
+def test_progress_is_a_share_that_grows_towards_the_goal(left: int, at_first: int) -> None:
+    assert 0 <= nearer(left + 1, at_first) <= nearer(left, at_first) <= 1
+    assert nearer(0, at_first) == 1.0
+
+
+def test_random_rewards_follow_from_what_was_done_alone() -> None:
+    once, again, other = AtRandom(), AtRandom(), AtRandom(seed=1)
+
+    def score(predictor: AtRandom, *steps: str) -> float:
+        memory = predictor.start("goal", "first")
+        for step in steps:
+            memory = predictor.advance(memory, step, f"after {step}")
+        return predictor.score(memory)
+
+    assert score(once, "a", "b") == score(again, "a", "b")
+    assert len({score(once), score(once, "a"), score(once, "b"), score(once, "a", "b"), score(other, "a")}) == 5
+
+
+def test_a_method_that_there_is_not_is_told() -> None:
+    with pytest.raises(ValueError, match=r"guided='luck': choose one of ReAct, ReAct \+ StateFactory"):
+        replace(BLOCKS, guided="luck").resolved()
+    assert {name for name, method in METHODS.items() if not method.predictor} == {REACT}
