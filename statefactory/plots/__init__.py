@@ -6,6 +6,7 @@ from statefactory.plots.learning import draw_learning
 from statefactory.plots.matrix import draw_matrix
 from statefactory.plots.policy import draw_policy
 from statefactory.plots.results import draw_ablations, draw_by_domain, draw_table1
+from statefactory.plots.tree import draw_tree
 from statefactory.plots.walkthrough import draw_walkthrough
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "draw_matrix",
     "draw_policy",
     "draw_table1",
+    "draw_tree",
     "draw_walkthrough",
 ]

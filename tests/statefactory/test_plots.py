@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from random import Random
 
 import matplotlib
 
@@ -21,7 +22,16 @@ from plain_routing import HashedEmbedder
 from statefactory.benchmark.schema import Reward, Row, StepRecord
 from statefactory.experiments import scores
 from statefactory.extraction import Trace
-from statefactory.plots import bars, draw_ablations, draw_by_domain, draw_learning, draw_table1, draw_walkthrough
+from statefactory.planning.tree import Node, best_line, in_order, rows
+from statefactory.plots import (
+    bars,
+    draw_ablations,
+    draw_by_domain,
+    draw_learning,
+    draw_table1,
+    draw_tree,
+    draw_walkthrough,
+)
 from statefactory.state import entity
 from statefactory.walkthrough import Walkthrough, walk
 
@@ -247,3 +257,32 @@ def test_a_learning_curve_has_the_points_and_their_running_mean() -> None:
     assert smooth.get_ydata()[-1] == pytest.approx(np.mean([loss for _, loss, _ in points[-6:]]))
     assert [len(axes.get_lines()) for axes in several.axes] == [2, 2]
     assert [text.get_text() for text in several.axes[1].get_legend().get_texts()] == ["one", "two"]
+
+
+def grown(count: int, seed: int) -> Node:
+    """A tree of so many nodes that grew by visits of random leaves."""
+    random, root = Random(seed), Node("", "", 0.1, visits=1)
+    while len(found := [node for node, _ in in_order(root)]) < count:
+        way = [root]
+        while way[-1].children:
+            way.append(random.choice(way[-1].children))
+        many = min(random.randint(1, 9), count - len(found))
+        name = random.choice(["go to desk 1", TITLE, "$x$ \x07"])
+        way[-1].children = [Node(f"{n} {name}", "seen", random.random(), reward=random.uniform(-0.1, 0.3))
+                            for n in range(many)]  # fmt: skip
+        for node in way:
+            node.visits, node.total = node.visits + 1, node.total + random.random()
+    return root
+
+
+@pytest.mark.parametrize(("count", "seed"), [(1, 0), (2, 0), (12, 1), (50, 2), (50, 3), (400, 4)])
+def test_no_text_of_a_search_tree_overlaps_and_the_chosen_line_is_drawn(count: int, seed: int) -> None:
+    root = grown(count, seed)
+    figure = draw_tree(rows(root), "Look at the disc", "simulated · rules")
+    assert not overlapping(figure)
+    texts = [text.get_text() for text in figure.findobj(Text)]
+    assert all(any(text.startswith(node.action[:3]) for text in texts) for node in best_line(root))
+    shown = sum(" · " in text and text[0].isdigit() for text in texts)
+    assert shown <= 50 + len(list(best_line(root)))
+    left_out = sum(int(text.split()[1]) for text in texts if text.startswith("and ") and " more" in text)
+    assert shown + left_out == count or count > 50  # of the large one, children of what is left out are not told

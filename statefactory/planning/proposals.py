@@ -1,0 +1,177 @@
+"""Who proposes the actions that a tree search looks at: a model, or the world's list of valid actions (C.6.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+from random import Random
+from typing import NamedTuple, Protocol
+
+from pydantic import Field, create_model
+
+from agents.prompts import Past
+from agents.stand_in import Expert
+from lab.models.backbone import Backbone
+from lab.models.noise import Corruption
+from lab.models.parsing import MalformedAnswer
+from lab.models.prompts import AnswerModel, Fields, Prompt
+from lab.models.rules import Rule
+from statefactory.planning.paths import Path, Step
+from statefactory.planning.pool import Pool
+
+PROPOSE = "propose"  # the operator that makes up candidate actions for a tree search
+MOST_PROPOSED = 20
+TRIES = 3  # at an answer that can be read
+
+
+class ProposeFields(Fields):
+    """tools: the actions in words. first: what was seen before any action. steps: actions and observations since.
+
+    count: how many actions are asked for, at most MOST_PROPOSED.
+    """
+
+    tools: str
+    goal: str
+    first: str
+    steps: tuple[Step, ...]
+    count: int = Field(ge=1, le=MOST_PROPOSED)
+
+
+class Proposed(AnswerModel):
+    """What is noted of the situation (C.6.3's scratchpad), and then the actions, the best first."""
+
+    held: str = Field(description="what the agent has on it now, by name; or nothing")
+    place: str = Field(description="where the agent is now")
+    usable: list[str] = Field(description="what is in sight and can be acted on from here, by name", max_length=30)
+    aim: str = Field(description="the next thing to bring about, in one short sentence, and why")
+    actions: list[str] = Field(description="different actions to try next, the best first", min_length=1)
+
+
+@cache
+def propose_prompt(world: str) -> Prompt:
+    """A proposer's prompt, for a world by its short name; rules and noise are registered for each."""
+    return Prompt(
+        name=f"statefactory.propose.{world}",
+        version="1",
+        operator=PROPOSE,
+        system="""
+You choose what an agent could do next. You are shown its task and what it did and saw so far. Before you name any
+action, take stock, in this order: what the agent holds; where it is; what it can see and act on there; what has to be
+brought about next, be it to find something, to handle it or to change it. Then name actions that are possible right
+now and bring the task on:
+- Each is written as it is listed, with names as they were seen, numbers included.
+- Act on nothing but what is in sight or held. Places that were named can be gone to.
+- All are different. The most promising one stands first.
+
+{{ tools }}""",
+        template="""
+{{ first }}
+{% for action, observation in steps %}
+
+Action: {{ action }}
+Observation: {{ observation }}
+{% endfor %}
+
+The agent's task: {{ goal }}
+Take stock, then name {{ count }} action{{ "s" if count > 1 else "" }} to try next.""",
+        fields=ProposeFields,
+        answer=Proposed,
+        narrow=_of_count,
+        retry_temperatures=(0.3, 0.6),
+    )
+
+
+def _of_count(fields: ProposeFields) -> type[Proposed]:
+    return _at_most(fields.count)
+
+
+@cache
+def _at_most(count: int) -> type[Proposed]:
+    """A Proposed with as many actions as were asked for, or fewer."""
+    about = Field(description=Proposed.model_fields["actions"].description, min_length=1, max_length=count)
+    return create_model("Proposed", __base__=Proposed, actions=(list[str], about))
+
+
+class Proposer(Protocol):
+    """Proposes actions."""
+
+    def actions(self, path: Path, count: int) -> list[str]:
+        """At most `count` different actions to try after the path, 0 for all there are; the same for the same path."""
+        ...
+
+
+class Prompted:
+    """A model that takes stock before it proposes; told the actions in words, the goal and the path."""
+
+    def __init__(self, backbone: Backbone, world: str, tools: str) -> None:
+        """world: its short name, which prompts are named after. tools: its actions in words."""
+        self.backbone, self.world, self.tools = backbone, world, tools
+
+    def actions(self, path: Path, count: int) -> list[str]:
+        """None where no answer could be read. Raises ValueError for a count of 0, which a model cannot list to."""
+        if not 0 < count <= MOST_PROPOSED:
+            raise ValueError(f"width={count}: a model is asked for 1 to {MOST_PROPOSED} actions")
+        for sample in range(TRIES):
+            try:
+                answer = self.backbone.ask(
+                    propose_prompt(self.world), sample, tools=self.tools, goal=path.goal, first=path.first,
+                    steps=path.steps, count=count,
+                )  # fmt: skip
+            except MalformedAnswer:
+                continue
+            told = (" ".join(action.split()) for action in answer.value.actions)
+            return list(dict.fromkeys(filter(None, told)))[:count]
+        return []
+
+
+class Listed:
+    """The world's valid actions, shuffled; privileged as far as a world does not list them to an agent."""
+
+    def __init__(self, pool: Pool, seed: int = 0) -> None:
+        self.pool, self.seed = pool, seed
+
+    def actions(self, path: Path, count: int) -> list[str]:
+        """Shuffled by seed and path, so that a search that is resumed sees them in the same order. Raises WorldDied."""
+        found = list(self.pool.valid_actions(path.actions))
+        Random(f"{self.seed} {path.actions}").shuffle(found)
+        return found[:count] if count else found
+
+
+class StandIn(NamedTuple):
+    """What answers a proposer's prompt for the engine `oracle`, and how it goes wrong: see `lab.models.rules`."""
+
+    prompt: str
+    rule: Rule
+    noise: Corruption
+
+
+def stand_in(world: str, expert: Expert, listed: Callable[[Path, int], list[str]]) -> StandIn:
+    """A proposer that knows how the task is solved. Simulated.
+
+    It names the expert's next action and, beside it, valid ones at random; by noise, the latter alone. listed: such as
+    `Listed.actions`.
+    """
+    return StandIn(propose_prompt(world).name, partial(_knowing, expert, listed), partial(_led_astray, listed))
+
+
+def _knowing(expert: Expert, listed: Callable[[Path, int], list[str]], fields: ProposeFields) -> Proposed:
+    try:
+        first = [expert([Past(action=action, observation=seen) for action, seen in fields.steps])]
+    except IndexError:
+        first = []  # it believes that it has arrived
+    return _proposed(list(dict.fromkeys([*first, *_valid(listed, fields)]))[: fields.count])
+
+
+def _led_astray(
+    listed: Callable[[Path, int], list[str]], fields: ProposeFields, right: Proposed, random: Random
+) -> Proposed:
+    others = [action for action in _valid(listed, fields) if action != right.actions[0]]
+    return _proposed(random.sample(others, min(fields.count, len(others)))) if others else right
+
+
+def _valid(listed: Callable[[Path, int], list[str]], fields: ProposeFields) -> list[str]:
+    return listed(Path(fields.goal, fields.first, fields.steps), 0)
+
+
+def _proposed(actions: list[str]) -> Proposed:
+    return Proposed(held="not noted", place="not noted", usable=[], aim="A way that is known.", actions=actions)

@@ -1,0 +1,155 @@
+"""A search tree as a picture: a box a node, with its visits and its value, and the chosen line through them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lab.results import drawing
+from lab.results.drawing import Canvas
+from lab.results.text import width
+from statefactory.planning.tree import Node, best_line, in_order, tree
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COLUMN, GAP, ROW, BOX = 2.35, 0.45, 0.42, 0.34  # inches: a box's width, between columns, between rows, a box's height
+EDGE, HEAD = 0.25, 0.75
+LARGE, SIZE, SMALL = 13.0, 9.5, 8.5  # points
+SIBLINGS = 4  # children that were not visited, shown at each node; the chosen line is always shown
+CHOSEN, GAINED = drawing.ORANGE, drawing.BLUE
+
+
+@dataclass
+class Shown:
+    """A node as it is drawn. row: the middle of its box, in rows from the top. hidden: children that have no room.
+
+    said: the row in which their number is told.
+    """
+
+    node: Node
+    depth: int
+    row: float = 0.0
+    children: list[Shown] = field(default_factory=list)
+    hidden: list[Node] = field(default_factory=list)
+    said: float = 0.0
+
+    def all(self) -> Iterator[Shown]:
+        """Itself, and what is shown below it."""
+        yield self
+        for child in self.children:
+            yield from child.all()
+
+
+def draw_tree(
+    rows: Sequence[Mapping[str, Any]], title: str, evidence: str, most: int = 50, siblings: int = SIBLINGS
+) -> Figure:
+    """A tree as `statefactory.planning.tree.rows` has it, from left to right.
+
+    Of more than `most` nodes those that were visited most are shown, and of those without a visit the best `siblings`
+    of a node; how many are left out stands below them. evidence: what kind of search it was.
+    """
+    root = tree(rows)
+    line = {id(node) for node in best_line(root)} | {id(root)}
+    kept = _kept(root, line, most, siblings)
+    shown = _arranged(root, kept)
+    nodes = list(shown.all())
+    # What is left out is said where its nodes would stand.
+    columns = 1 + max(each.depth + bool(each.hidden) for each in nodes)
+    free = [0.5] * columns
+    _laid_out(shown, free)
+    wide = max(2 * EDGE + columns * COLUMN + (columns - 1) * GAP, 7.5)
+    canvas = Canvas(wide, HEAD + (max(free) - 0.5) * ROW + EDGE, evidence)
+    canvas.text(EDGE, 0.28, title, LARGE, wide - 2 * EDGE, fontweight="bold")
+    about = "visits, then value: mean gain over the state before; in orange the chosen action and what it leads to"
+    canvas.text(EDGE, 0.55, about, SMALL, wide - 2 * EDGE, color=drawing.QUIET)
+    highest = max((abs(node.value) for node, _ in in_order(root)), default=0.0) or 1.0
+    for each in nodes:
+        _draw(canvas, each, line, highest, root.visits)
+    return canvas.figure
+
+
+def _kept(root: Node, line: set[int], most: int, siblings: int) -> set[int]:
+    """The nodes that are shown: a parent always with its child, the chosen line always."""
+    wanted: list[tuple[tuple[bool, int, float], int, Node]] = []
+    for number, (node, _) in enumerate(in_order(root)):
+        ranked = sorted(node.children or (), key=lambda child: (child.visits, child.value), reverse=True)
+        idle = [id(child) for child in ranked if not child.visits][siblings:]
+        for child in ranked:
+            if id(child) not in idle or id(child) in line:
+                wanted.append(((id(child) in line, child.visits, child.value), -number, child))
+    # A child has no more visits than its parent, and of equals the parent comes first: so none is kept without it.
+    wanted.sort(key=lambda one: (one[0][0], one[0][1], one[1], one[0][2]), reverse=True)
+    return {id(root), *(id(node) for *_, node in wanted[: most - 1])} | line
+
+
+def _arranged(node: Node, kept: set[int], depth: int = 0) -> Shown:
+    """What is kept, the most visited child first."""
+    ranked = sorted(node.children or (), key=lambda child: (child.visits, child.value), reverse=True)
+    children = [_arranged(child, kept, depth + 1) for child in ranked if id(child) in kept]
+    return Shown(node, depth, children=children, hidden=[child for child in ranked if id(child) not in kept])
+
+
+def _laid_out(shown: Shown, free: list[float]) -> None:
+    """Give each its row, as high as it can be; the first child stands beside its parent. free: by column, the next row.
+
+    A node that has children stands below all that stands in their column, so that no two lines between columns meet.
+    """
+    shown.row = max(free[depth] for depth in _beside(shown))
+    free[shown.depth] = shown.row + 1
+    for child in shown.children:
+        free[child.depth] = max(free[child.depth], shown.row)
+        _laid_out(child, free)
+    if shown.hidden:
+        shown.said = max(free[shown.depth + 1] - 0.3, shown.row) if shown.children else shown.row
+        free[shown.depth + 1] = shown.said + 0.9
+
+
+def _beside(shown: Shown) -> Iterator[int]:
+    """The columns that it and what stands beside it take."""
+    yield shown.depth
+    if shown.children:
+        yield from _beside(shown.children[0])
+    elif shown.hidden:
+        yield shown.depth + 1
+
+
+def _draw(canvas: Canvas, shown: Shown, line: set[int], highest: float, visits: int) -> None:
+    node, left, middle = shown.node, EDGE + shown.depth * (COLUMN + GAP), HEAD + shown.row * ROW
+    chosen = id(node) in line
+    edge = CHOSEN if chosen else drawing.FAINT
+    canvas.box(left, middle - BOX / 2, COLUMN, BOX, "white", edge, linewidth=2.2 if chosen else 0.9)
+    if node.value > 0 and shown.depth:  # the stronger the blue, the higher the value
+        canvas.box(left, middle - BOX / 2, COLUMN, BOX, GAINED, "none", alpha=0.45 * node.value / highest)
+    numbers = f"{node.visits} · {_signed(node.value)}" if shown.depth else f"{node.visits} · score {node.score:.2f}"
+    room = COLUMN - 0.2 - width(numbers, SMALL) - 0.08
+    action = node.action if shown.depth else "now"
+    bold: dict[str, Any] = {"fontweight": "bold"} if chosen else {}
+    canvas.text(left + 0.1, middle, action + (" (end)" if node.done else ""), SIZE, room, **bold)
+    ink = drawing.INK if node.visits else drawing.QUIET
+    canvas.lines(left + COLUMN - 0.1, middle, [numbers], SMALL, ha="right", color=ink)
+    for child in shown.children:
+        _join(canvas, (left + COLUMN, middle), child, id(child.node) in line, visits)
+    if shown.hidden:
+        _say_hidden(canvas, shown, left + COLUMN + GAP)
+
+
+def _join(canvas: Canvas, start: tuple[float, float], child: Shown, chosen: bool, visits: int) -> None:
+    """The more visits, the thicker."""
+    end = EDGE + child.depth * (COLUMN + GAP), HEAD + child.row * ROW
+    bend = start[0] + GAP / 2
+    canvas.axes.plot([start[0], bend, bend, end[0]], [start[1], start[1], end[1], end[1]], zorder=2 if chosen else 1,
+                     color=CHOSEN if chosen else drawing.FAINT, linewidth=0.8 + 3 * child.node.visits / max(visits, 1),
+                     solid_joinstyle="round")  # fmt: skip
+
+
+def _say_hidden(canvas: Canvas, shown: Shown, left: float) -> None:
+    best = max(shown.hidden, key=lambda node: node.value)
+    said = f"and {len(shown.hidden)} more, at best {_signed(best.value)}"
+    canvas.text(left, HEAD + shown.said * ROW, said, SMALL, COLUMN, color=drawing.QUIET)
+
+
+def _signed(value: float) -> str:
+    """With two digits, and no zero below 0."""
+    return f"{round(value, 2) + 0.0:+.2f}"
