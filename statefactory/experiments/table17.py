@@ -27,9 +27,10 @@ from statefactory.experiments.predictions import EXTRACTING
 from statefactory.experiments.scoring import embedder_of
 from statefactory.extraction import read_trace
 from statefactory.planning import proposals
+from statefactory.planning.budget import Meter
 from statefactory.planning.guides import AtRandom
 from statefactory.planning.lookahead import Lookahead
-from statefactory.planning.mcts import Episode, Meter, Planner, Settings, plan
+from statefactory.planning.mcts import Episode, Planner, Settings, plan
 from statefactory.planning.paths import Path
 from statefactory.planning.pool import Pool
 from statefactory.planning.prompts import PREDICT

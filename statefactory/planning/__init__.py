@@ -3,6 +3,7 @@
     paths          where an episode stands: the goal, and what was done and seen
     world_models   what an action would lead to: asked of a model, or tried in the world itself
     pool           worlds that stand at nodes of a search, so that little has to be replayed
+    budget         caps on calls, whoever makes them
     lookahead      what a predictor says of candidate actions                                  (Eq. 15)
     guides         predictors that ask no model: the true progress, and placebos
     rewarded       ReAct that is shown those rewards                                           (C.6.2)

@@ -9,8 +9,8 @@ it is kept as long as the world answers as foreseen.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from math import log, sqrt
@@ -20,9 +20,8 @@ from typing import Any, Generic, TypeVar
 from agents.environment import Environment
 from agents.history import CALLS, FINISHED, INVALID, NO_ANSWER, STEPS, History, Turn
 from lab.machine.files import write_atomically
-from lab.models.backbone import Answer, Backbone, Ledger
-from lab.models.prompts import Prompt
-from lab.models.usage import Cost, cost_of
+from lab.models.usage import Cost
+from statefactory.planning.budget import Meter, OutOfBudget
 from statefactory.planning.lookahead import Lookahead
 from statefactory.planning.paths import Path
 from statefactory.planning.proposals import Proposer
@@ -63,41 +62,6 @@ class Settings:
             raise ValueError(f"{', '.join(wrong)}: simulations and steps are at least 1, the others at least 0")
         if not 0 < self.discount <= 1:
             raise ValueError(f"discount={self.discount}: it is above 0 and at most 1")
-
-
-class OutOfBudget(RuntimeError):
-    """One call more would exceed the cap; it was not made."""
-
-
-class Meter(Ledger):
-    """A backbone that makes at most so many calls, cache hits and malformed answers included; 0 for any number.
-
-    All that plans shares one: proposer, world model and predictor. cost: of the calls that count.
-    """
-
-    def __init__(self, backbone: Backbone, most: int = 0) -> None:
-        super().__init__(backbone)
-        self.most, self.cost, self._counts = most, Cost(), True
-
-    def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
-        """Raises OutOfBudget in place of one call too many."""
-        if self._counts and self.most and self.cost.calls >= self.most:
-            raise OutOfBudget(f"all {self.most} calls were made; allow more, or plan with fewer simulations")
-        known = len(self.calls)
-        try:
-            return super().ask(prompt, sample, **fields)
-        finally:
-            if self._counts:
-                self.cost += cost_of(self.calls[known:])
-
-    @contextmanager
-    def again(self) -> Iterator[None]:
-        """Within, calls do not count: they are repeated, and were counted when they were first made."""
-        self._counts = False
-        try:
-            yield
-        finally:
-            self._counts = True
 
 
 @dataclass

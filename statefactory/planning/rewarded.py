@@ -10,8 +10,8 @@ from agents.answers import Act, read
 from agents.environment import Environment
 from agents.history import CALLS, History
 from agents.play import DEFAULT, Play, Settings, Watch, unwatched
-from lab.models.backbone import Answer, Backbone, Ledger
-from lab.models.prompts import Prompt
+from lab.models.backbone import Backbone
+from statefactory.planning.budget import Meter, OutOfBudget
 from statefactory.planning.lookahead import Candidate, Lookahead
 from statefactory.planning.paths import Path
 from statefactory.planning.prompts import Chosen, Rated, choose_prompt, rewarded_prompt
@@ -23,23 +23,6 @@ DECIMALS = 3  # of a reward, as it is shown
 Looking = Callable[[Backbone], Lookahead[Any]]
 
 
-class OutOfCalls(Exception):
-    """An episode's calls are spent."""
-
-
-class Capped(Ledger):
-    """A backbone that keeps its calls, and gives no more answers than there are calls. Raises OutOfCalls."""
-
-    def __init__(self, backbone: Backbone, most: int) -> None:
-        super().__init__(backbone)
-        self.most = most
-
-    def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
-        if len(self.calls) >= self.most:
-            raise OutOfCalls
-        return super().ask(prompt, sample, **fields)
-
-
 def rewarded(
     environment: Environment, backbone: Backbone, looking: Looking, path: Path, most: int = 0,
     settings: Settings = DEFAULT, watch: Watch = unwatched,
@@ -49,12 +32,12 @@ def rewarded(
     looking: the predictor with its world model, whose calls count as the agent's own. path: the goal and the first
     observation. most: K; 0 for the paper's. Where no valid action is listed or none is chosen the turn is plain ReAct.
     """
-    answering = Capped(backbone, settings.calls or 2 * settings.steps)
+    answering = Meter(backbone, settings.calls or 2 * settings.steps)
     play = Play(environment, answering, settings, watch)
     episode = Episode(play, answering, looking(answering), path, most or K.get(environment.name, FEWEST))
     try:
         episode.to_the_end()
-    except OutOfCalls:
+    except OutOfBudget:
         episode.book("")
         play.end(CALLS)
     return play.history
@@ -65,7 +48,7 @@ class Episode:
     """ReAct with rewards on one task. memory: the predictor's, after the path."""
 
     play: Play
-    answering: Capped
+    answering: Meter
     ahead: Lookahead[Any]
     path: Path
     most: int
@@ -73,7 +56,7 @@ class Episode:
     booked: int = field(default=0, init=False)  # calls that a turn of the history has
 
     def to_the_end(self) -> None:
-        """Turn by turn. Raises OutOfCalls."""
+        """Turn by turn. Raises OutOfBudget."""
         self.memory = self.ahead.start(self.path)
         while not self.play.over:
             candidates, after = self.look(self.choose())

@@ -24,9 +24,10 @@ from lab.models import rules
 from lab.models.connect import connect
 from lab.models.usage import cost_of
 from plain_routing import HashedEmbedder
+from statefactory.planning.budget import Meter
 from statefactory.planning.guides import AtRandom
 from statefactory.planning.lookahead import Lookahead
-from statefactory.planning.mcts import Episode, Meter, Planner, Settings, plan
+from statefactory.planning.mcts import Episode, Planner, Settings, plan
 from statefactory.planning.paths import Path
 from statefactory.planning.pool import Pool
 from statefactory.planning.proposals import Listed, Prompted, stand_in
