@@ -19,7 +19,7 @@ from lab.models.backbone import Ledger
 from lab.results.exports import EMPTY
 from lab.runs import collecting, experiment
 from lab.runs.experiment import BadSetting
-from statefactory.experiments.planning import WORLDS, Guided
+from statefactory.experiments.guided import WORLDS, Guided
 from statefactory.experiments.rivals import ByPredictor, engines_for
 from statefactory.experiments.statistics import title
 from statefactory.planning.hacking import WAYS, Hacker, Progress, Tried, cheapest

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from agents.experiments import attempts
+from lab.results import tables
 from lab.results.ranks import rank_correlation
 from lab.results.statistics import bootstrap_mean, holm
 from statefactory.benchmark import DOMAINS
-from statefactory.experiments import best_of_n, monotonic, predictions, rivals, scoring
-from statefactory.experiments.best_of_n import CHANCE, END, Chosen, When, World
+from statefactory.experiments import best_of_n, monotonic, predictions, rivals, scoring, searches
+from statefactory.experiments.best_of_n import CHANCE, END, MIDWAY, Chosen, When, World
 from statefactory.experiments.rivals import LEARNED, ORACLE, PLACEBOS, RIDGE
 from statefactory.experiments.scoring import STANDARD, Scoring
 from statefactory.experiments.statistics import title
@@ -34,8 +35,15 @@ SLICES: Mapping[str, Mapping[str, tuple[int, int]]] = {
     "official": dict.fromkeys(DOMAINS, (50, 20)),
 }
 FEW = (4, 8)  # of a world that SLICES leaves out
+# Tasks of each world in which trees are searched.
+SEARCHED: Mapping[str, Mapping[str, int]] = {
+    "made": {"blocksworld": 4, "alfworld": 2},
+    "official": {"blocksworld": 50, "alfworld": 20},
+}
 PREDICTOR, PLACEBO = "predictor", "placebo"
 WHENS: tuple[When, ...] = (best_of_n.END, best_of_n.MIDWAY)
+SEARCH = "by tree search"
+WAYS = (*WHENS, SEARCH)  # in which a predictor chooses: among attempts, or of what is thought of
 Distances = Mapping[str, float]  # of the pairs, by task
 
 
@@ -54,6 +62,7 @@ class Setup:
     limit: int = -1
     count: int = -1
     pairs: int = -1
+    searched: int = -1
     seed: int = 0
     actor: str = ""
     engine: str = "rules"
@@ -77,10 +86,26 @@ class Setup:
 
 @dataclass(frozen=True)
 class Compared:
-    """One world. distances: of each predictor, by the benchmark's pairs."""
+    """One world. distances: of each predictor, by the benchmark's pairs. searched: the trees that each has led."""
 
     world: World
     distances: Mapping[str, Distances]
+    searched: Mapping[str, searches.Results] = field(default_factory=dict)
+
+    def choices(self, score: Scoring, way: str) -> list[Chosen]:
+        """What the choices of every predictor came to, in one of WAYS."""
+        if way != SEARCH:
+            return self.world.choices(score, MIDWAY if way == MIDWAY else END)
+        success = {
+            name: {task: run.setup.judged(episode).score or 0.0 for task, episode in run.episodes.items()}
+            for name, run in self.searched.items()
+        }
+        shared = [task for task in next(iter(success.values()), {}) if all(task in of for of in success.values())]
+        return [
+            Chosen(name, run.setup.how.title, run.backbone if run.setup.operators() else "none", "simulated",
+                   {task: success[name][task] for task in shared})
+            for name, run in self.searched.items()
+        ]  # fmt: skip
 
 
 def collect(setup: Setup, score: Scoring = STANDARD, workers: int = 0, cluster: str = "") -> list[Compared]:
@@ -89,8 +114,25 @@ def collect(setup: Setup, score: Scoring = STANDARD, workers: int = 0, cluster: 
     for of in setup.attempted():
         names = rivals.names_for(of.world, of.data, setup.engine, setup.engines, setup.predictors, setup.learned)
         world = best_of_n.collect(of, names, setup.engine, setup.engines, workers, cluster)
-        found.append(Compared(world, distances(setup, of.world, of.data, names, score, workers, cluster)))
+        far = distances(setup, of.world, of.data, names, score, workers, cluster)
+        found.append(Compared(world, far, searched(setup, of.world, of.data, names, workers, cluster)))
     return found
+
+
+def searched(
+    setup: Setup, world: str, data: str, names: Sequence[str], workers: int = 0, cluster: str = ""
+) -> dict[str, searches.Results]:
+    """The trees that each predictor leads, and the oracle; none where no tree is searched.
+
+    Trained predictors are left out: they take a second a state, and hundreds are foreseen.
+    """
+    limit = SEARCHED[data].get(world, 0) if setup.searched < 0 else setup.searched
+    if not limit or world not in searches.SEARCHED:
+        return {}
+    of = searches.Setup(
+        world=world, data=data, limit=limit, seed=setup.seed, engine=setup.engine, engines=setup.engines or {}
+    )
+    return searches.collect(of, [*hackable(names), ORACLE], workers, cluster)
 
 
 def distances(
@@ -123,11 +165,19 @@ def distances(
 
 
 def successes(compared: Sequence[Compared], score: Scoring = STANDARD) -> pd.DataFrame:
-    """The results table of all choices, at the end and midway."""
+    """The results table of all choices: at the end, midway, and by tree search."""
     import pandas as pd
 
     worlds = [one.world for one in compared]
-    return pd.concat([best_of_n.frame(worlds, score, when) for when in WHENS], ignore_index=True)
+    found = tables.table(
+        tables.rate_row(
+            of.title, of.backbone, f"Tree search, {title(one.world.name)}", int(sum(of.success.values())),
+            len(of.success), of.evidence, f"this run, {one.world.attempts.setup.data} data, exact world model",
+        )
+        for one in compared for of in one.choices(score, SEARCH)
+    )  # fmt: skip
+    every = [*(best_of_n.frame(worlds, score, when) for when in WHENS), found]
+    return pd.concat([one for one in every if len(one)], ignore_index=True)
 
 
 def hackable(names: Sequence[str]) -> list[str]:
@@ -138,7 +188,7 @@ def hackable(names: Sequence[str]) -> list[str]:
     return [name for name in dict.fromkeys(names) if not rivals.is_learned(name)]
 
 
-def points(compared: Sequence[Compared], score: Scoring = STANDARD, whens: Sequence[When] = WHENS) -> pd.DataFrame:
+def points(compared: Sequence[Compared], score: Scoring = STANDARD) -> pd.DataFrame:
     """A row a predictor, world and way of choosing: EPIC distance in [0, 1] and success in percent, with intervals.
 
     kind: "predictor"; "placebo"; or "oracle", whose distance is 0 since it is the truth. evidence is of the success;
@@ -149,8 +199,8 @@ def points(compared: Sequence[Compared], score: Scoring = STANDARD, whens: Seque
     lines = []
     for one in compared:
         made = one.world.attempts.setup
-        for when in whens:
-            for chosen in one.world.choices(score, when):
+        for when in WAYS:
+            for chosen in one.choices(score, when):
                 if chosen.name == CHANCE or not chosen.success:
                     continue
                 of = list(one.distances.get(chosen.name, {}).values()) or [0.0]
@@ -161,8 +211,8 @@ def points(compared: Sequence[Compared], score: Scoring = STANDARD, whens: Seque
                     **dict(zip(("distance_low", "distance_high"), bootstrap_mean(of)[1:], strict=True)),
                     "pairs": len(of) if chosen.name != ORACLE else 0, "success": success.value,
                     "ci_low": success.low, "ci_high": success.high, "n": len(chosen.success),
-                    "attempts a task": made.count, "data": made.data, "backbone": chosen.backbone,
-                    "evidence": chosen.evidence,
+                    "attempts a task": made.count if when != SEARCH else None, "data": made.data,
+                    "backbone": chosen.backbone, "evidence": chosen.evidence,
                 })  # fmt: skip
     return pd.DataFrame(lines)
 
@@ -179,8 +229,8 @@ def correlations(compared: Sequence[Compared], score: Scoring = STANDARD, seed: 
 
     lines: list[dict[str, Any]] = []
     for one in compared:
-        for when in WHENS:
-            choices = [of for of in one.world.choices(score, when) if of.success and of.name in one.distances]
+        for when in WAYS:
+            choices = [of for of in one.choices(score, when) if of.success and of.name in one.distances]
             for among, left_out in (("predictors", PLACEBOS), ("predictors and placebos", ())):
                 of = [each for each in choices if each.name not in left_out]
                 if len(of) < 2:
@@ -190,7 +240,7 @@ def correlations(compared: Sequence[Compared], score: Scoring = STANDARD, seed: 
                     "world": title(one.world.name), "when": when, "among": among, "n": found.n, "rho": found.rho,
                     "ci_low": found.low, "ci_high": found.high, "p": found.p, "least": found.least,
                     "tasks": len(of[0].success), "backbone": one.world.attempts.backbone,
-                    "evidence": one.world.attempts.evidence,
+                    "evidence": "simulated" if when == SEARCH else one.world.attempts.evidence,
                 })  # fmt: skip
     frame = pd.DataFrame(lines)
     tested = frame.index[frame["p"].notna()] if lines else []

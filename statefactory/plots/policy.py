@@ -34,6 +34,9 @@ def draw_policy(points: pd.DataFrame, correlations: pd.DataFrame, chance: Mappin
     for row, when in zip(axes, whens, strict=True):
         for panel, world in zip(row, worlds, strict=True):
             here = points[(points["when"] == when) & (points["world"] == world)]
+            if here.empty:  # no trees are searched there
+                panel.set_visible(False)
+                continue
             for point in here.itertuples():
                 _mark(panel, point, colors[point.method])
             panel.axhline(chance.get(when, {}).get(world, float("nan")), color="0.5", linestyle=":", linewidth=1.2)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from statefactory.experiments import hacking
+from statefactory.experiments.guided import BlocksWorld
 from statefactory.experiments.hacking import Setup, progress_in, share_done
-from statefactory.experiments.planning import BlocksWorld
 from statefactory.planning.guides import AtRandom
 from statefactory.planning.hacking import GREEDY, REPEATED, WAYS, Hacker, Tried, cheapest
 from statefactory.planning.lookahead import Lookahead
