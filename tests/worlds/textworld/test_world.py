@@ -275,7 +275,7 @@ def test_a_dead_emulator_is_told_and_a_reset_starts_another(world: TextWorld) ->
 
 def test_many_resets_leave_no_open_file_and_little_memory(world: TextWorld, tmp_path: Path) -> None:
     tasks = world.tasks("test")
-    emulators = emulators_loaded()  # one at most: the generator of cooking games leaves its last
+    emulators = emulators_loaded()  # what other tests of this process hold open, and the generator of cooking games
     for task in tasks[:2] * 5:  # the first ones load what stays
         world.reset(task)
     files, memory = len(os.listdir("/proc/self/fd")), resident()
@@ -285,7 +285,7 @@ def test_many_resets_leave_no_open_file_and_little_memory(world: TextWorld, tmp_
     assert len(os.listdir("/proc/self/fd")) == files and resident() - memory < 20
     world.close()
     world.close()
-    assert emulators_loaded() == emulators <= 1
+    assert emulators_loaded() <= emulators
 
 
 def emulators_loaded() -> int:
