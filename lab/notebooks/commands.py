@@ -184,10 +184,11 @@ def _execute(
 def _refresh(notebooks: Sequence[Path], side_by_side: int, timeout: float | None) -> int:
     """Execute notebooks apart, and put in place of the committed ones those that succeeded on the data of these."""
     apart = TRIALS / "in_place"
-    shutil.rmtree(apart, ignore_errors=True)
     jobs = [
         Job(path, apart / f"{name_of(path)}.ipynb", figures=apart / "figures" / name_of(path)) for path in notebooks
     ]
+    for path in notebooks:  # each one's own: others may be refreshed beside
+        shutil.rmtree(apart / "figures" / name_of(path), ignore_errors=True)
     outcomes = []
     for outcome in execute(jobs, side_by_side, timeout):
         before, now = (expected.reported(outcome.job.name, at) for at in (figures.COMMITTED, outcome.job.figures))
