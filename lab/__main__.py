@@ -90,6 +90,8 @@ def _parser() -> argparse.ArgumentParser:
     help_calls = "begin no further episode after so many model calls that the cache did not answer"
     record.add_argument("--calls", type=_count, metavar="N", help=help_calls)
     record.add_argument("--minutes", type=_time, metavar="M", help="begin no further episode after so many minutes")
+    help_reuse = "take the answers of a recording where the same is asked of the same model; can be given again"
+    record.add_argument("--reuse", action="append", default=[], metavar="RECORDING", help=help_reuse)
     check = _notebook_command(commands, "check", _check)
     check.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help=f"{NOTEBOOK} (default: all)")
     _notebook_command(commands, "reproduce", _reproduce)
@@ -215,7 +217,7 @@ def _record(options: argparse.Namespace) -> int:
     from lab.notebooks import commands
 
     given = [(name, text) for name, text in options.given]
-    return commands.record(options.notebook, given, options.name, options.calls, options.minutes)
+    return commands.record(options.notebook, given, options.name, options.calls, options.minutes, options.reuse)
 
 
 def _check(options: argparse.Namespace) -> int:

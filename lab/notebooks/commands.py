@@ -60,13 +60,15 @@ def run(
 
 
 def record(
-    notebook: str, given: Sequence[tuple[str, str]], name: str | None, calls: int | None, minutes: float | None
-) -> int:
+    notebook: str, given: Sequence[tuple[str, str]], name: str | None, calls: int | None, minutes: float | None,
+    reuse: Sequence[str] = (),
+) -> int:  # fmt: skip
     """Execute a notebook on a real model and let it save a recording; 0 if it did, else 1.
 
-    After its budget is spent, Ctrl-C or a fault, the same call resumes: the run folder keeps the finished episodes, the
-    cache the answers; where these are gone, an unfinished recording has them. Raises NotebookError unless some engine
-    of the notebook is a model.
+    reuse: recordings whose answers are taken where the same is asked of the same model. After its budget is spent,
+    Ctrl-C or a fault, the same call resumes: the run folder keeps the finished episodes, the cache the answers; where
+    these are gone, an unfinished recording has them. Raises NotebookError unless some engine of the notebook is a
+    model, and MissingRun for no recording.
     """
     (path,) = locate([notebook])
     engines = _engines(path, given)
@@ -81,7 +83,7 @@ def record(
     limits = {budget.CALLS: calls, budget.MINUTES: minutes, RECORDING: title}
     # By the environment, since it is the notebook's kernel, a process of its own, that plays and saves.
     os.environ.update({variable: str(value) for variable, value in limits.items() if value is not None})
-    if told := recordings.resume(title):
+    for told in filter(None, (recordings.resume(title), *map(recordings.reuse, reuse))):
         print(told, flush=True)
     made, since = recordings_folder() / title / recordings.MANIFEST, time.time()
     failed = run([notebook], given, TRIALS / "recordings" / title, side_by_side=1)

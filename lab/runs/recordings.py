@@ -83,11 +83,26 @@ def resume(name: str) -> str:
     about = read_json(folder / MANIFEST, Recording)
     if len(about.tasks) >= about.planned:
         return ""
-    cache, served = AnswerCache(), Replay.at(folder, PACKED)
+    _to_cache(Replay.at(folder, PACKED))
+    return f"the recording {name} goes on from {about.played} tasks, of {about.date}"
+
+
+def reuse(name: str) -> str:
+    """Put the answers of a recording, finished or not, into the cache, so that no other run of that model asks for them
+    again: methods can be played beside one that was recorded.
+
+    What is said of it. Raises MissingRun and DamagedFile.
+    """
+    return f"{_to_cache(Replay.of(engines.parse(f'replay:{name}')))} answers of {name} are not asked for again"
+
+
+def _to_cache(served: Replay) -> int:
+    """How many answers were put there."""
+    cache = AnswerCache()
     for answer in served.answers.values():
         kept = ("text", "path", "tokens_in", "tokens_out", "seconds", "said")
         cache.put(answer.request, {name: getattr(answer, name) for name in kept})
-    return f"the recording {name} goes on from {about.played} tasks, of {about.date}"
+    return len(served.answers)
 
 
 def save(run: Path, rows: pd.DataFrame, usage: pd.DataFrame, tasks: list[str], name: str = "") -> Path | None:

@@ -17,7 +17,7 @@ from lab.machine.faults import DamagedFile
 from lab.models.cache import RECORDING, AnswerCache
 from lab.models.connect import _connected, connected
 from lab.models.parsing import MalformedAnswer
-from lab.models.replay import RecordingMiss
+from lab.models.replay import MissingRun, RecordingMiss
 from lab.runs import budget, recordings
 from lab.runs.budget import Budget, BudgetSpent
 from sdp.adapters.travelplanner.prompts import SELECT
@@ -169,6 +169,27 @@ def test_an_unfinished_recording_goes_on_in_another_clone_and_asks_nothing_twice
     about = json.loads((wanted / "manifest.json").read_bytes())
     assert about["seconds"] > first and (len(about["tasks"]), about["planned"]) == (3, 3)
     assert (recordings.resume("first"), recordings.resume("never made")) == ("", "")
+
+
+def test_another_run_reuses_what_was_recorded_and_asks_for_the_rest_alone(
+    wanted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: ChatServer
+) -> None:
+    allow(monkeypatch, Budget(calls=1))
+    table2.record(run(tmp_path, "one", "model-r"))
+    allow(monkeypatch, Budget())
+    monkeypatch.setenv("LAB_CACHE", str(tmp_path / "another.sqlite"))
+    _connected.cache_clear()
+    before = server.count
+    run(tmp_path, "three", "model-r")
+    anew = server.count - before
+    monkeypatch.setenv("LAB_CACHE", str(tmp_path / "third.sqlite"))
+    _connected.cache_clear()
+    assert recordings.reuse("first").endswith(" answers of first are not asked for again")
+    known, before = len(AnswerCache()), server.count
+    run(tmp_path, "three again", "model-r")
+    assert known > 0 and server.count - before == anew - known
+    with pytest.raises(MissingRun, match="first"):
+        recordings.reuse("firs")
 
 
 def test_a_budget_that_allows_nothing_says_so(wanted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
