@@ -31,7 +31,7 @@ class Settings:
     text. blank: the placebo of an agent that plans or reflects: it is asked as often, and then shown numbered blanks.
     trials: of Reflexion. success: what ends its trials: the model's own judgement, or the score, which is privileged.
     replan: when Plan-and-Act asks for another plan: after each action, or after one that failed. scope: answers that
-    TDP's executor has for a sub-goal.
+    TDP's executor has for a sub-goal; enough for a whole task, since a blank one stands for no less.
     """
 
     steps: int = 20
@@ -42,7 +42,7 @@ class Settings:
     trials: int = 3
     success: Literal["model", "score"] = "model"
     replan: Literal["each", "failure"] = "each"
-    scope: int = 10
+    scope: int = 30
 
     def __post_init__(self) -> None:
         least = {"steps": 1, "calls": 0, "tokens": 0, "trials": 1, "scope": 1}

@@ -33,9 +33,13 @@ def action_fidelity(trajectory: Trajectory) -> float:
 
 
 def certified_at_once(trajectory: Trajectory) -> list[bool]:
-    """Of each certified step, whether the first attempt at its target from its state was certified."""
+    """Of each certified step, whether the first attempt at its target from its state was certified.
+
+    A step that was passed by force (A.4) was not certified.
+    """
     rejected = {(a.state, a.target) for a in trajectory.attempts if a.k == 0}
-    certifying = [trajectory.attempts[t.attempt] for t in trajectory.transitions]
+    passed = [trajectory.attempts[t.attempt] for t in trajectory.transitions]
+    certifying = [attempt for attempt in passed if not attempt.forced]
     return [(a.state, a.target) not in rejected for a in certifying]
 
 

@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 
 from agents.environment import Environment
 from agents.experiments.acting import Acting
-from agents.experiments.worlds import Tasks
+from agents.experiments.worlds import Tasks, of_thread
 from agents.play import Settings
 from agents.prompts import Past
-from agents.stand_in import Expert, from_the_beginning
+from agents.stand_in import Expert, along, from_the_beginning
 from agents.worlds.alfworld import household
 from agents.worlds.blocksworld import stacking
 from agents.worlds.textworld import adventure
@@ -47,6 +47,19 @@ class AlfWorld(Setup):
 
     def environment(self, task: str) -> Environment:
         return household(self.world(), self.named(task), self.listed)
+
+    def expert(self, task: str) -> Expert:
+        """Plans anew before each action, in a game of its own; where no way is found, it takes the known one."""
+        from worlds.alfworld.expert import next_command
+
+        given, known = self.named(task), along(self.solution(task))
+        own = of_thread(self._key("the expert's"), self.opened)
+
+        def expert(turns: Sequence[Past]) -> str:
+            own.replay(given, [turn.action for turn in turns])
+            return next_command(own, given) or known(turns)
+
+        return expert
 
 
 @dataclass(frozen=True, kw_only=True)

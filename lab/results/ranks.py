@@ -21,7 +21,7 @@ class RankCorrelation(NamedTuple):
 
     The interval is of what was sampled for each thing, the things as they are; p is of the things. least: the smallest
     |rho| that n things could show at 5 %, NaN where none could. Noise only ever disorders, so that the interval leans
-    towards 0. rho and all else are NaN where one side is constant.
+    towards 0; it is NaN where one side was sampled once. rho and all else are NaN where one side is constant.
     """
 
     n: int
@@ -54,9 +54,13 @@ def rank_correlation(first: ArrayLike, second: ArrayLike, seed: int = 0, draws: 
     random = np.random.default_rng(seed)
     rho = float(_rho(x, y))
     drawn = _rho(*(_resampled(side, random, draws) for side in sides))
-    low, high = np.nanquantile(drawn, [LEVEL / 2, 1 - LEVEL / 2])
+    if min(side.shape[1] for side in sides) < 2:
+        drawn = np.array([math.nan])  # what was sampled once says nothing of its spread
+    elif not np.isnan(drawn).all():
+        drawn = np.nan_to_num(drawn)  # a draw in which one side is constant has no order that the other could follow
+    low, high = np.quantile(drawn, [LEVEL / 2, 1 - LEVEL / 2])
     p = permutation_p(x, y, seed, draws)
-    return RankCorrelation(count, rho, min(float(low), rho), max(float(high), rho), p, least_rho(count))
+    return RankCorrelation(count, rho, float(min(low, rho)), float(max(high, rho)), p, least_rho(count))
 
 
 def permutation_p(x: ArrayLike, y: ArrayLike, seed: int = 0, draws: int = RESAMPLES) -> float:

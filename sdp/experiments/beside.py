@@ -253,8 +253,9 @@ def over(runs: Iterable[Results], function: Callable[[Results], pd.DataFrame]) -
 def faults(results: Results) -> pd.DataFrame:
     """What could not be used, by agent: shares of its answers in percent, and how its episodes ended.
 
-    over budget: on TravelPlanner, the share of all queries whose plan was handed in and costs more than the query
-    allows; there the paper speaks of 20 to 30 % of the feasible ones, and of 12 to 18 % malformed outputs (§4.1).
+    over budget: on TravelPlanner, the share of plans that cost more than the query allows, among those whose cost the
+    evaluator judged (`costed`; it judges none of an incomplete plan). There the paper speaks of 20 to 30 % of the
+    feasible queries, and of 12 to 18 % malformed outputs (§4.1).
     """
     import pandas as pd
 
@@ -272,16 +273,21 @@ def faults(results: Results) -> pd.DataFrame:
             "ends": ", ".join(f"{end}: {count}" for end, count in ends.items()),
         }  # fmt: skip
         if dataset == "TravelPlanner":
-            line["over budget, %"] = 100 * sum(_over_budget(results, method)) / len(kept)
+            costed = list(_over_budget(results, method))
+            share = 100 * sum(costed) / len(costed) if costed else float("nan")
+            line |= {"over budget, %": share, "costed": len(costed)}
         lines.append(line)
     return pd.DataFrame(lines).assign(evidence=results.evidence, backbone=results.backbone)
 
 
 def _over_budget(results: Results, method: str) -> Iterator[bool]:
+    """Of each plan whose cost was judged."""
     played = results.setup.part(results.dataset, method)
     for task, episode in results.of(results.dataset, method).items():
         plan = None if episode.failed else delivered(episode.result)
-        yield plan is not None and BUDGET in played.verdict(task, plan).failures
+        cost = played.verdict(task, plan).hard[BUDGET] if plan is not None else None
+        if cost and cost.passed is not None:
+            yield not cost.passed
 
 
 def costs(results: Results) -> pd.DataFrame:

@@ -59,7 +59,7 @@ METHODS = {
     JUDGE: Method("judge_analytic", JUDGING),
     LEARNED: Method("learned"),
     "ReAct + oracle": Method("oracle"),  # the ceiling
-    "ReAct + random": Method("random"),  # placebos from here on: as many questions, and nothing known
+    "ReAct + random": Method("random"),  # placebos from here on: the agent is asked as much, and nothing is known
     "ReAct + constant": Method("constant", penalised=False),
     "ReAct + penalty alone": Method("constant"),
 }
@@ -80,7 +80,7 @@ class Guided(Acting):
 
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "statefactory")
     name: ClassVar[str]
-    worlds_at_once: ClassVar[int] = 6  # of the pool; at least the candidates and the path itself
+    worlds_at_once: ClassVar[int] = 6  # of the pool: the candidates and the path itself, where a world is cheap
 
     @abstractmethod
     def world(self) -> Any: ...

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from agents.experiments import attempts
 from lab.results import tables
 from lab.results.ranks import rank_correlation
-from lab.results.statistics import bootstrap_mean, holm
+from lab.results.statistics import Interval, bootstrap_mean, holm, wilson
 from statefactory.benchmark import DOMAINS
 from statefactory.experiments import best_of_n, monotonic, predictions, rivals, scoring, searches
 from statefactory.experiments.best_of_n import CHANCE, END, MIDWAY, Chosen, When, World
@@ -40,6 +40,7 @@ SEARCHED: Mapping[str, Mapping[str, int]] = {
     "made": {"blocksworld": 2, "alfworld": 1},
     "official": {"blocksworld": 50, "alfworld": 20},
 }
+OUTCOMES = {"blocksworld": 300, "alfworld": 900}  # foreseen in a task: ALFWorld has 30 valid actions a turn
 PREDICTOR, PLACEBO = "predictor", "placebo"
 WHENS: tuple[When, ...] = (best_of_n.END, best_of_n.MIDWAY)
 SEARCH = "by tree search"
@@ -130,8 +131,9 @@ def searched(
     if not limit or world not in searches.SEARCHED:
         return {}
     of = searches.Setup(
-        world=world, data=data, limit=limit, seed=setup.seed, engine=setup.engine, engines=setup.engines or {}
-    )
+        world=world, data=data, limit=limit, seed=setup.seed, engine=setup.engine, engines=setup.engines or {},
+        search=replace(searches.SETTINGS, outcomes=OUTCOMES[world]),
+    )  # fmt: skip
     return searches.collect(of, [*hackable(names), ORACLE], workers, cluster)
 
 
@@ -204,7 +206,10 @@ def points(compared: Sequence[Compared], score: Scoring = STANDARD) -> pd.DataFr
                 if chosen.name == CHANCE or not chosen.success:
                     continue
                 of = list(one.distances.get(chosen.name, {}).values()) or [0.0]
-                success = bootstrap_mean([100 * value for value in chosen.success.values()])
+                values = list(chosen.success.values())
+                # A task is solved or not; of attempts that tie, a choice has their mean.
+                rate = wilson(int(sum(values)), len(values)) if when == SEARCH else bootstrap_mean(values)
+                success = Interval(*(100 * end for end in rate))
                 lines.append({
                     "world": title(one.world.name), "when": when, "predictor": chosen.name, "method": chosen.title,
                     "kind": _kind(chosen.name), "distance": sum(of) / len(of),

@@ -1,6 +1,7 @@
 """What guides a planner without a model, beside the suite's predictors: a ceiling, and placebos.
 
-The oracle is told the true progress: privileged, simulated. Random rewards cost as much and know nothing. Where all
+The oracle is told the true progress: privileged, simulated. Random rewards ask the agent the same questions, and nobody
+else any. Where all
 candidates are to look alike, `Monotonic(length)` is the constant: its score is time's, whatever was done.
 """
 

@@ -1,7 +1,8 @@
-"""Reward hacking: how high a predictor's score can be driven where nothing of the task is done.
+"""Reward hacking: how high a predictor's score can be driven where the goal is no nearer than at the start.
 
-Three ways, all over states without true progress: a random walk among the valid actions, always the action with the
-highest reward of Eq. 15, and one action again and again. A reward that is anchored to the wrong thing is found out so:
+Nearer is by a planner's count of steps: what was found out, and a step that another takes back, do not count. Three
+ways: a random walk among the valid actions, always the action with the highest reward of Eq. 15, and one action again
+and again. A reward that is anchored to the wrong thing is found out so:
 a goal that followed whatever the agent had focused on was.
 """
 

@@ -29,9 +29,10 @@ class Candidate(NamedTuple):
 class Lookahead(Generic[M]):
     """A predictor and a world model, along an episode.
 
-    penalty: lambda of Eq. 15, for which the paper gives no value; ours is a step that all tasks' progress exceeds.
-    A repetition, which the paper leaves open, is here the same action with the same outcome as before in the episode: a
-    second visit pays as long as it shows something else (Table 17's step 8 goes back to a desk, and is not punished).
+    penalty: lambda of Eq. 15, for which the paper gives no value. Ours outweighs a step of the oracle's
+    progress where plans are longer than ten steps. A repetition, which the paper leaves open, is here the same action
+    with the same outcome as before in the episode: a second visit pays as long as it shows something else (Table 17's
+    step 8 goes back to a desk, and is not punished).
     """
 
     def __init__(self, predictor: Predictor[M], world_model: WorldModel, penalty: float = 0.05) -> None:

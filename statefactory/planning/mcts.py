@@ -213,7 +213,7 @@ def plan(
     """
     # The goal is told apart from what is seen; where the environment put it before that, it is taken away again.
     first = environment.begin().removeprefix(f"Task: {goal}\n\n")
-    of = {"goal": goal, "penalty": planner.lookahead.penalty, **asdict(planner.settings)}
+    of = {"goal": goal, "first observation": first, "penalty": planner.lookahead.penalty, **asdict(planner.settings)}
     episode = _resumed(kept, of, planner, environment) if kept and kept.exists() else planner.begin(goal, first)
 
     def save() -> None:

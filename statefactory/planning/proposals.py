@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from random import Random
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from pydantic import Field, create_model
 
-from agents.prompts import Past
-from agents.stand_in import Expert
 from lab.models.backbone import Backbone
-from lab.models.noise import Corruption
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import AnswerModel, Fields, Prompt
-from lab.models.rules import Rule
 from statefactory.planning.paths import Path, Step
 from statefactory.planning.pool import Pool
 
@@ -135,43 +130,3 @@ class Listed:
         found = list(self.pool.valid_actions(path.actions))
         Random(f"{self.seed} {path.actions}").shuffle(found)
         return found[:count] if count else found
-
-
-class StandIn(NamedTuple):
-    """What answers a proposer's prompt for the engine `oracle`, and how it goes wrong: see `lab.models.rules`."""
-
-    prompt: str
-    rule: Rule
-    noise: Corruption
-
-
-def stand_in(world: str, expert: Expert, listed: Callable[[Path, int], list[str]]) -> StandIn:
-    """A proposer that knows how the task is solved. Simulated.
-
-    It names the expert's next action and, beside it, valid ones at random; by noise, the latter alone. listed: such as
-    `Listed.actions`.
-    """
-    return StandIn(propose_prompt(world).name, partial(_knowing, expert, listed), partial(_led_astray, listed))
-
-
-def _knowing(expert: Expert, listed: Callable[[Path, int], list[str]], fields: ProposeFields) -> Proposed:
-    try:
-        first = [expert([Past(action=action, observation=seen) for action, seen in fields.steps])]
-    except IndexError:
-        first = []  # it believes that it has arrived
-    return _proposed(list(dict.fromkeys([*first, *_valid(listed, fields)]))[: fields.count])
-
-
-def _led_astray(
-    listed: Callable[[Path, int], list[str]], fields: ProposeFields, right: Proposed, random: Random
-) -> Proposed:
-    others = [action for action in _valid(listed, fields) if action != right.actions[0]]
-    return _proposed(random.sample(others, min(fields.count, len(others)))) if others else right
-
-
-def _valid(listed: Callable[[Path, int], list[str]], fields: ProposeFields) -> list[str]:
-    return listed(Path(fields.goal, fields.first, fields.steps), 0)
-
-
-def _proposed(actions: list[str]) -> Proposed:
-    return Proposed(held="not noted", place="not noted", usable=[], aim="A way that is known.", actions=actions)

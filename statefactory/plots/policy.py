@@ -31,11 +31,13 @@ def draw_policy(points: pd.DataFrame, correlations: pd.DataFrame, chance: Mappin
         len(whens), len(worlds), figsize=(3.2 * len(worlds) + 3.2, 3.1 * len(whens) + 0.4), squeeze=False, sharey=True,
         sharex=True,
     )  # fmt: skip
-    for row, when in zip(axes, whens, strict=True):
-        for panel, world in zip(row, worlds, strict=True):
+    for row, before, when in zip(axes, axes[:1].tolist() + axes[:-1].tolist(), whens, strict=True):
+        for panel, above, world in zip(row, before, worlds, strict=True):
             here = points[(points["when"] == when) & (points["world"] == world)]
             if here.empty:  # no trees are searched there
                 panel.set_visible(False)
+                above.tick_params(labelbottom=True)
+                above.set_xlabel("EPIC distance")
                 continue
             for point in here.itertuples():
                 _mark(panel, point, colors[point.method])

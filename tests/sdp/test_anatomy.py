@@ -59,6 +59,7 @@ def test_depths_are_counted_over_certifying_actions_of_all_episodes() -> None:
 def test_a_predicate_that_was_passed_by_force_was_not_certified() -> None:
     passed = replace(LEAP, attempts=(replace(LEAP.attempts[0], forced=True), *LEAP.attempts[1:]))
     assert counts(anatomy.cascade_depth([passed])) == {"k = 1": (1, 1), CASCADE: (0, 1)}
+    assert counts(anatomy.rejected_first([passed])) == {"certified steps": (0, 1)}
 
 
 def test_where_no_step_cascades_an_episode_counts_as_one_step() -> None:

@@ -42,19 +42,29 @@ class Expert:
 
 
 def steps_left(world: AlfWorld, task: HouseholdTask) -> int | None:
-    """How many steps a plan has from where a game stands that `world` plays; None where the planner finds none.
+    """How many steps `worlds.alfworld.planner.way` has from where a game stands that `world` plays; None without one.
 
-    Of the fast engine alone, whose facts are known. See `worlds.alfworld.planner.steps_left`.
+    Of the fast engine alone, whose facts are known.
     """
-    return _left(world.games.rules().domain, task, world._engine.facts())
+    operators = _way(world, task)
+    return None if operators is None else len(operators)
+
+
+def next_command(world: AlfWorld, task: HouseholdTask) -> str | None:
+    """The first command on that way; None without one, and where the goal is reached."""
+    operators = _way(world, task)
+    return world._engine.command(operators[0]) if operators else None
+
+
+def _way(world: AlfWorld, task: HouseholdTask) -> tuple[str, ...] | None:
+    # Sorted, because the planner's choice among ways may depend on the order.
+    return _planned(world.games.rules().domain, task, tuple(sorted(world._engine.facts())))
 
 
 @lru_cache(maxsize=4096)
-def _left(domain: str, task: HouseholdTask, facts: frozenset[Fact]) -> int | None:
-    # Sorted, because the planner's choice among plans may depend on the order.
-    planner = package("worlds.alfworld.planner")
-    left: int | None = planner.steps_left(domain, task.problem, APPLIANCES.get(task.task_type), sorted(facts))
-    return left
+def _planned(domain: str, task: HouseholdTask, facts: tuple[Fact, ...]) -> tuple[str, ...] | None:
+    operators = package("worlds.alfworld.planner").way(domain, task.problem, APPLIANCES.get(task.task_type), facts)
+    return None if operators is None else tuple(operators)
 
 
 def planned(games: Games, task: HouseholdTask) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import fast_downward
@@ -19,6 +19,7 @@ from worlds.alfworld.engine import Fact, translated
 from worlds.alfworld.library import borrow, give_back
 
 Expression = list[Any]  # a PDDL expression as nested lists of lower-case words
+COST = " (:metric minimize (total-cost))"
 NAMED_IN_GOALS = {"agent", "otype", "rtype"}  # the types of which every name is kept
 
 
@@ -34,30 +35,26 @@ class Sections(NamedTuple):
         return {fact[1]: fact[2] for fact in self.init if fact[0] == predicate}
 
 
-def plan(domain: str, problem: str, appliance: str | None, facts: Iterable[Fact] = ()) -> list[str] | None:
+def plan(domain: str, problem: str, appliance: str | None) -> list[str] | None:
     """Operators that reach the goal, such as "openobject agent1 loc_1 fridge_1"; None where the part has no plan.
 
-    appliance: the PDDL type of a receptacle that is needed on the way. facts: that hold now, in place of the problem's.
+    They cost the least by what the problem states, distances among them. appliance: the PDDL type of a receptacle that
+    is needed on the way.
     """
     sections = sections_of(problem)
-    if now := [[predicate, *names] for predicate, names in facts]:
-        costs = [fact for fact in sections.init if fact[0] == "="]
-        sections = sections._replace(init=[*costs, *now])
     kept = relevant(sections, appliance)
-    return None if kept is None else searched(domain, text_of(sections, kept))
+    return None if kept is None else searched(domain, text_of(sections, kept, COST))
 
 
-def steps_left(domain: str, problem: str, appliance: str | None, facts: Collection[Fact]) -> int | None:
-    """The length of a plan from where these facts hold; None where none is found.
+def way(domain: str, problem: str, appliance: str | None, facts: Iterable[Fact]) -> list[str] | None:
+    """The fewest operators that reach the goal from where these facts hold; None where none are found.
 
-    It is about things that are chosen by name, what is held before others, so that a shorter way may lead by others.
+    They are about what is at hand, and else about things that are chosen by name, so that a shorter way may lead by
+    others.
     """
-    if (operators := plan(domain, problem, appliance, facts)) is not None:
-        return len(operators)
-    free = [fact for fact in facts if not fact[0].startswith("holds")]
-    # The part of the problem may have no place for a thing that the goal does not want, and that is put down first.
-    operators = plan(domain, problem, appliance, free) if len(free) < len(facts) else None
-    return None if operators is None else len(operators) + 1
+    sections = sections_of(problem)._replace(init=[[predicate, *names] for predicate, names in facts])
+    kept = relevant(sections, appliance, near=True)
+    return None if kept is None else searched(domain, text_of(sections, kept))
 
 
 def sections_of(problem: str) -> Sections:
@@ -92,26 +89,37 @@ def typed(names: Iterable[str]) -> Iterator[tuple[str, str]]:
             untyped.append(word)
 
 
-def relevant(sections: Sections, appliance: str | None) -> set[str] | None:
-    """The names that the goal is about; None where a kind of thing is wanted and not there."""
+def relevant(sections: Sections, appliance: str | None, near: bool = False) -> set[str] | None:
+    """The names that the goal is about; None where a kind of thing is wanted and not there.
+
+    near: prefer what is where the agent is, and keep what it holds that nobody wants, with a place to put that.
+    """
     held = {thing: agent for agent, thing in sections.related("holds").items()}
-    inside = held | sections.related("inreceptacle")
-    things = wanted(sections, "objecttype", inside, first=held)
-    places = wanted(sections, "receptacletype", inside=sections.related("receptacleatlocation"), more=appliance)
+    held_in, where = sections.related("inreceptacle"), sections.related("receptacleatlocation")
+    here = {name for name, place in where.items() if near and place in {*sections.related("atlocation").values()}}
+    at_hand = [held, {thing for thing, receptacle in held_in.items() if receptacle in here}]
+    things = wanted(sections, "objecttype", held | held_in, first=at_hand)
+    places = wanted(sections, "receptacletype", inside=where, more=appliance, first=[here])
     if things is None or places is None:
         return None
-    held_in = sections.related("inreceptacle")
     receptacles = places | {held_in[thing] for thing in things & held_in.keys()}
-    where = sections.related("receptacleatlocation")
+    for thing in held.keys() - things if near else ():
+        kind, kinds = sections.related("objecttype")[thing], sections.related("receptacletype")
+        fitting = {fact[1] for fact in sections.init if fact[0] == "cancontain" and fact[2] == kind}
+        free = sorted((name for name in where if kinds[name] in fitting), key=lambda name: (name not in here, name))
+        things, receptacles = things | {thing}, receptacles | {*free[:1]}
     names = {name for name, kind in sections.objects.items() if kind in NAMED_IN_GOALS}
     start = sections.related("atlocation").values()
     return names | things | receptacles | {where[receptacle] for receptacle in receptacles} | set(start)
 
 
 def wanted(
-    sections: Sections, predicate: str, inside: Collection[str], more: str | None = None, first: Collection[str] = ()
-) -> set[str] | None:
-    """As many names of each type as the goal has variables of it, among those that are somewhere (`inside`)."""
+    sections: Sections, predicate: str, inside: Collection[str], more: str | None = None,
+    first: Sequence[Collection[str]] = (),
+) -> set[str] | None:  # fmt: skip
+    """As many names of each type as the goal has variables of it, among those that are somewhere (`inside`): of the
+    first of some groups before others, and then by name.
+    """
     # Of the goal's facts those that give a variable its type; two variables of one type are the task with two things.
     counts = Counter(fact[2] for fact in atoms(sections.goal) if fact[0] == predicate)
     if predicate == "receptacletype":  # the goal names one receptacle's type more than once
@@ -120,7 +128,7 @@ def wanted(
     found: set[str] = set()
     for kind, count in counts.items():
         there = (name for name, own in types.items() if own == kind and name in inside)
-        names = sorted(there, key=lambda name: (name not in first, name))[:count]
+        names = sorted(there, key=lambda name: ([name not in group for group in first], name))[:count]
         if len(names) < count:
             return None
         found.update(names)
@@ -136,14 +144,14 @@ def atoms(expression: Expression) -> Iterator[Expression]:
         yield from atoms(part)
 
 
-def text_of(sections: Sections, kept: set[str]) -> str:
-    """The problem with those names only."""
+def text_of(sections: Sections, kept: set[str], metric: str = "") -> str:
+    """The problem with those names only. metric: what is to be the least; "" for the number of operators."""
     # The library wants the sections in this order, see `worlds.alfworld.problem`.
     objects = " ".join(f"{name} - {kind}" for name, kind in sections.objects.items() if name in kept)
     init = [fact for fact in sections.init if fact[0] == "=" or kept.issuperset(fact[1:])]
     return (
         f"(define (problem part) (:domain alfred) (:objects {objects}) (:init {' '.join(map(written, init))}) "
-        f"(:goal {written(sections.goal)}) (:metric minimize (total-cost)))"
+        f"(:goal {written(sections.goal)}){metric})"
     )
 
 
@@ -152,7 +160,7 @@ def written(expression: Expression | str) -> str:
 
 
 def searched(domain: str, problem: str) -> list[str] | None:
-    """A cheapest-first search by the planning library."""
+    """What the planning library finds, by its default search."""
     _, sas = translated(domain, problem, optimize=True)
     library = borrow()
     try:

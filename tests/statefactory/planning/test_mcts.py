@@ -16,11 +16,9 @@ from hypothesis import strategies as st
 import chat_server as chat
 from agents.environment import InWorld
 from agents.history import CALLS, FINISHED, NO_ANSWER, STEPS
-from agents.stand_in import along
 from agents.worlds.blocksworld import TOOLS, stacking
 from chat_server import ChatServer
 from hall_world import Hall, hall
-from lab.models import rules
 from lab.models.connect import connect
 from lab.models.usage import cost_of
 from plain_routing import HashedEmbedder
@@ -30,13 +28,12 @@ from statefactory.planning.lookahead import Lookahead
 from statefactory.planning.mcts import Episode, Planner, Settings, plan
 from statefactory.planning.paths import Path
 from statefactory.planning.pool import Pool
-from statefactory.planning.proposals import Listed, Prompted, stand_in
+from statefactory.planning.proposals import Listed, Prompted
 from statefactory.planning.tree import Node, best_line, frame, in_order, rows, tree
 from statefactory.planning.world_models import Exact, Outcome
 from statefactory.predictors import Predictor
 from statefactory.predictors.factored import StateFactory
 from worlds import blocksworld
-from worlds.blocksworld.expert import Expert
 
 ROOMS = 3
 BLOCKS = blocksworld.load("made")
@@ -238,20 +235,3 @@ def test_a_model_is_asked_for_actions_and_again_where_no_answer_can_be_read(serv
     assert shown.index(TOOLS) < shown.index(path.first) < shown.index("You hum.") < shown.index("Stack them.")
     server.behave(chat.says("I would rather not."))
     assert proposer.actions(path, 2) == []
-
-
-@pytest.mark.parametrize(("engine", "leads"), [("oracle", True), ("oracle@0", False)])
-def test_the_stand_in_proposes_the_next_step_of_the_way_first_and_by_noise_only_others(
-    engine: str, leads: bool
-) -> None:
-    listed = Listed(Pool(partial(blocksworld.load, "made"), TASK))
-    way = Expert(BLOCKS, "planner").actions(TASK)
-    known = stand_in("blocksworld", along(way), listed.actions)
-    proposer = Prompted(connect(engine), "blocksworld", TOOLS)
-    path = Path(TASK.goal, BLOCKS.reset(TASK).text)
-    with rules.oracle({known.prompt: known.rule}, {known.prompt: known.noise}):
-        found = proposer.actions(path, 2)
-    assert (way[0] in found) == leads
-    assert set(found) <= set(BLOCKS.reset(TASK).actions) and len(set(found)) == len(found)
-    if leads:
-        assert found[0] == way[0]

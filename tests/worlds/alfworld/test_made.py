@@ -17,7 +17,7 @@ from textworld.logic import GameLogic, Placeholder, Predicate, Proposition, Rule
 from household_games import one_of_each_type
 from worlds.alfworld import AlfWorld, HouseholdTask, load
 from worlds.alfworld.engine import FactBase, change
-from worlds.alfworld.expert import Expert
+from worlds.alfworld.expert import Expert, next_command, steps_left
 from worlds.alfworld.made import MadeGames, made_tasks
 from worlds.alfworld.tasks import TASK_TYPES, packed
 from worlds.alfworld.wording import Condition, matches
@@ -136,3 +136,24 @@ def thing(name: str) -> Variable:
 
 def placeholder(name: str) -> Placeholder:
     return Placeholder(name, "object")
+
+
+@pytest.mark.parametrize("astray", [0, 4, 12])
+def test_from_wherever_a_game_stands_each_command_of_the_shortest_way_leaves_one_step_fewer(
+    world: AlfWorld, astray: int
+) -> None:
+    for task in one_of_each_type(world.tasks("valid_unseen")):
+        world.reset(task)
+        chance = random.Random(task.id)
+        # What is taken on the way need not be what is wanted.
+        picking = [str(chance.randrange(10)) for _ in range(astray)]
+        for number in picking:
+            taking = [action for action in world.valid_actions() if action.startswith("take ")]
+            world.step(chance.choice(taking if taking and number < "5" else world.valid_actions()))
+        left = [steps_left(world, task)]
+        while (command := next_command(world, task)) and len(left) < 40:
+            step = world.step(command)
+            left.append(0 if step.done else steps_left(world, task))
+        assert step.done and None not in left, (task.id, left)
+        falls = [before - after for before, after in zip(left, left[1:], strict=False)]
+        assert all(fall == 1 for fall in falls[:-1]) and falls[-1] >= 1, (task.id, left)
