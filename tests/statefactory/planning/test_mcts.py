@@ -223,6 +223,13 @@ def test_a_file_of_another_search_is_refused(tmp_path: FilePath) -> None:
     with pytest.raises(ValueError, match="another exploration; name another, or remove it"):
         walk(walker(exploration=0.5), kept)
 
+    class Elsewhere(InWorld):
+        def begin(self) -> str:
+            return f"{super().begin()} It is another hall."
+
+    with pytest.raises(ValueError, match="another first observation"):
+        plan(Elsewhere(Hall(), hall(ROOMS), "hall", "go east"), hall(ROOMS).goal, walker(), kept)
+
 
 def test_a_model_is_asked_for_actions_and_again_where_no_answer_can_be_read(server: ChatServer) -> None:
     stock = {"held": "nothing", "place": "at the table", "usable": ["red block"], "aim": "free it"}
