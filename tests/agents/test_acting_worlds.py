@@ -106,9 +106,10 @@ def test_a_model_that_talks_nonsense_ends_by_its_caps(setup: Acting, agent: str,
     server.behave(lambda request: chat.says(texts[request.number % len(texts)]))
     caps = Settings(steps=4, calls=7)
     for one in results(replace(setup, agent=agent, engine="small?patience=5", settings=caps)):
-        assert (one["end"], one["score"], one["calls"]) == ("out of calls", 0.0, 7)
-        assert one["malformed"] >= 2
+        assert one["end"] in ("out of calls", "out of steps")  # of Reflexion's trials each has a part of the steps
+        assert (one["score"], one["calls"]) == (0.0, 7) and one["malformed"] >= 1
         if agent == REACT:  # the others ask for more than actions
+            assert one["end"] == "out of calls"
             assert one["malformed"] + one["invalid"] == 7 and one["invalid"] >= 2
 
 
