@@ -125,3 +125,15 @@ def test_wrong_rooms_are_rejected_by_what_was_seen(own: Any) -> None:
     there = replace(observation, facts={"room": plan[0].about["room"], "left": 3})
     assert adapter.validate(plan, there, ()).k == 1
     assert adapter.advance({"left": 3}, plan[:1], there) == {"left": 3, "room": plan[0].about["room"]}
+
+
+def test_an_agent_plays_the_readers_world_and_errs_by_noise(own: Any, tmp_path: Path) -> None:
+    (cell,) = (cell for cell in NOTEBOOK.cells if "yours-react" in tags(cell))
+    exec(compile(cell.source, "yours", "exec"), vars(own))
+    scores = {}
+    for engine in ("rules", "rules@0.5"):
+        setup = own.RoundByAgent(engine=engine, data="made", limit=4)
+        run = collect(setup, run=str(tmp_path / engine), show_progress=False)
+        assert not [one.error for one in run.episodes.values() if one.failed]
+        scores[engine] = sum(run.scores.values()) / 4
+    assert scores["rules"] == 1 > scores["rules@0.5"]
