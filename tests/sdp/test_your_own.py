@@ -131,9 +131,9 @@ def test_an_agent_plays_the_readers_world_and_errs_by_noise(own: Any, tmp_path: 
     (cell,) = (cell for cell in NOTEBOOK.cells if "yours-react" in tags(cell))
     exec(compile(cell.source, "yours", "exec"), vars(own))
     scores = {}
-    for engine in ("rules", "rules@0.5"):
+    for engine in ("rules", "rules@0.1"):
         setup = own.RoundByAgent(engine=engine, data="made", limit=4)
         run = collect(setup, run=str(tmp_path / engine), show_progress=False)
         assert not [one.error for one in run.episodes.values() if one.failed]
         scores[engine] = sum(run.scores.values()) / 4
-    assert scores["rules"] == 1 > scores["rules@0.5"]
+    assert scores["rules"] == 1 > scores["rules@0.1"]
