@@ -40,7 +40,7 @@ SEARCHED: Mapping[str, Mapping[str, int]] = {
     "made": {"blocksworld": 2, "alfworld": 1},
     "official": {"blocksworld": 50, "alfworld": 20},
 }
-OUTCOMES = {"blocksworld": 300, "alfworld": 900}  # foreseen in a task: ALFWorld has 30 valid actions a turn
+OUTCOMES = {"blocksworld": 300, "alfworld": 600}  # foreseen in a task: ALFWorld has 30 valid actions a turn
 PREDICTOR, PLACEBO = "predictor", "placebo"
 WHENS: tuple[When, ...] = (best_of_n.END, best_of_n.MIDWAY)
 SEARCH = "by tree search"
