@@ -12,6 +12,8 @@ from worlds.textworld.engine import Emulator, Turn
 from worlds.textworld.made import GAMES, made_quests
 from worlds.textworld.tasks import MOST, SPLITS, QuestTask
 
+SILENCE = "The game says nothing to that."  # as it does to "again" where there is nothing to repeat
+
 
 class TextWorld(ListingWorld):
     """Generated quests, played in this process; a game ends when it is won or lost.
@@ -98,7 +100,7 @@ class TextWorld(ListingWorld):
         actions = self.valid_actions() if self.list_actions else ()
         facts = {"points": turn.points, "most": turn.most}
         # `most` is never 0: each of the three kinds gives at least the point for winning.
-        return Step(turn.text, turn.points / turn.most, not self._playing, actions, facts)
+        return Step(turn.text or SILENCE, turn.points / turn.most, not self._playing, actions, facts)
 
 
 def check_games(games: Mapping[str, int]) -> None:

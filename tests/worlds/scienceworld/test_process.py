@@ -61,6 +61,15 @@ def test_a_killed_jvm_is_told_at_once_and_a_reset_starts_another() -> None:
         assert world.step("look around").text == first.text.rstrip("\n")
 
 
+def test_a_jvm_killed_between_two_episodes_costs_none_of_them() -> None:
+    with scienceworld.load(list_actions=False) as world:
+        task = world.task(BOIL)
+        first, killed = world.reset(task), world.pid
+        assert killed
+        os.kill(killed, signal.SIGKILL)
+        assert gone(killed) and world.reset(task) == first and world.pid != killed
+
+
 def test_a_jvm_killed_before_a_listing_is_told_too() -> None:
     with scienceworld.load() as world:
         task = world.task(BOIL)

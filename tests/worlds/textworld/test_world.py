@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from lab.machine.faults import MissingData
@@ -168,6 +168,7 @@ def test_things_named_like_a_command_can_be_handled() -> None:
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(action="again")
 @given(action=st.one_of(st.text(), st.text(alphabet="\\\x00\n\t\x1b.,>[]éq ", max_size=300)))
 def test_no_text_upsets_the_game(world: TextWorld, action: str) -> None:
     """A backslash or a control character would make the emulator print without end, or hang."""
