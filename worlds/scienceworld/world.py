@@ -76,10 +76,12 @@ class ScienceWorld(ListingWorld):
         """Start an episode. Raises ValueError if the task cannot be solved under the simplification."""
         if task.name in ELECTRICAL and "noElectricalAction" in self.simplification.split(","):
             raise ValueError(f"{task.id} needs electrical actions, which noElectricalAction takes away")
-        if self._engine and self._engine.process.poll() is not None:
-            self.close()  # killed between two episodes: nothing is lost by starting another
         with self._closed_on_failure():
-            text = self._running().load(task.name, task.variation, self.simplification)
+            try:
+                text = self._running().load(task.name, task.variation, self.simplification)
+            except WorldDied:  # between two episodes, as where the machine was short of memory: one more try
+                self.close()
+                text = self._running().load(task.name, task.variation, self.simplification)
             self._task, self._history, self._over, self._borrowed = task, [], False, False
             facts = {"native": 0, "goal": self._running().description()}
             return Step(text, actions=self._listed(), facts=facts)
