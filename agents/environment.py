@@ -5,6 +5,7 @@ Agents know worlds by this protocol alone, so that every agent plays every world
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -97,3 +98,38 @@ class InWorld:
     def result(self) -> dict[str, Any]:
         """The score after the last step."""
         return {"score": self.last.score}
+
+
+@dataclass
+class InView:
+    """A world without tasks, as `sdp.FactsAdapter` takes it: `step(action)` gives a `Step`, `view()` the facts that are
+    seen, which are shown before each turn as JSON. It is over at its end, or at the full score, the fact "score".
+
+    goal, tools: the task and the actions in words.
+    """
+
+    world: Any
+    name: str
+    goal: str
+    tools: str
+
+    def begin(self) -> str:
+        """The goal."""
+        return self.goal
+
+    def act(self, action: str) -> Observation:
+        """A step of the world."""
+        step = self.world.step(action)
+        return Observation(step.text, step.done or self.result()["score"] >= 1)
+
+    def view(self) -> str:
+        """The facts."""
+        return json.dumps(self.world.view())
+
+    def valid_actions(self) -> Sequence[str]:
+        """None is listed."""
+        return ()
+
+    def result(self) -> dict[str, Any]:
+        """The score."""
+        return {"score": self.world.view()["score"]}
