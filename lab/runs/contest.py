@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
@@ -155,6 +155,30 @@ def comparisons(
                  "verdict": str(direction_verdict(c, claimed, p)) if judged else ""}
             )  # fmt: skip
     return pd.DataFrame(lines).assign(evidence=results.evidence, backbone=results.backbone)
+
+
+def primary(runs: Iterable[Results[Any]], method: str, against: str) -> pd.DataFrame:
+    """One method less another on the same tasks, in points: a line for each dataset of each run that has both.
+
+    p as in `comparisons`; Holm's correction over the lines of a backbone, since they are the primary comparisons of one
+    document. smallest: as in `comparisons`.
+    """
+    import pandas as pd
+
+    lines: list[dict[str, Any]] = []
+    for run in (run for run in runs if {method, against} <= {*run.setup.methods}):
+        for dataset in run.setup.datasets:
+            c = compare(run.scores(dataset, method), run.scores(dataset, against))
+            difference, low, high = (100 * end for end in c.difference)
+            lines.append(
+                {"backbone": run.backbone, "dataset": dataset, "n": c.n, method: 100 * c.mean_a,
+                 against: 100 * c.mean_b, "difference": difference, "low": low, "high": high, "gained": c.wins,
+                 "lost": c.losses, "smallest": smallest(c), "p": c.p, "evidence": run.evidence}
+            )  # fmt: skip
+    found = pd.DataFrame(lines)
+    if len(found):
+        found["p (Holm)"] = found.groupby("backbone")["p"].transform(holm)
+    return found
 
 
 def smallest(c: Comparison) -> float:

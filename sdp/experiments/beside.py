@@ -24,7 +24,7 @@ from agents.worlds.travelplanner import delivered
 from lab.models.engines import ORACLE, parse
 from lab.results import tables
 from lab.results.statistics import compare, holm
-from lab.runs import collecting, recordings
+from lab.runs import collecting, contest, recordings
 from lab.runs.contest import Contest, Entry, entry, smallest
 from lab.runs.experiment import BadSetting
 from sdp.experiments import assistantbench, multihop, scienceworld, side_by_side, travelplanner
@@ -33,7 +33,7 @@ from sdp.experiments.side_by_side import PLACEBO, SDP
 if TYPE_CHECKING:
     import pandas as pd
 
-DIRECT = "direct"
+DIRECT, REACT = "direct", "ReAct"
 BLANK = ", blank plans"  # behind the name of an agent that plans: its placebo, which is asked as often
 BUDGET = "valid_cost"  # the constraint of TravelPlanner that says what a plan may cost
 
@@ -215,6 +215,11 @@ def even(results: Results) -> bool:
     """Whether agents and SDP are answered for alike: not so where the agents follow an expert, and SDP rules."""
     parts = parse(results.setup.engine).parts
     return len({part.name == ORACLE for part in parts}) == 1
+
+
+def primary(runs: Iterable[Results]) -> pd.DataFrame:
+    """The protocol's comparison in each run: SDP's score less ReAct's."""
+    return contest.primary(runs, SDP, REACT)
 
 
 def placebos(results: Results) -> pd.DataFrame:

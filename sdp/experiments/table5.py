@@ -17,7 +17,7 @@ from lab.models.engines import parse
 from lab.results import tables
 from lab.results.statistics import compare, holm
 from lab.runs import collecting, contest, recordings
-from lab.runs.contest import Contest, Entry, entry, smallest
+from lab.runs.contest import Contest, Entry, entry
 from lab.runs.experiment import BadSetting
 from sdp.anatomy import evidence_never_shown
 from sdp.experiments import multihop, side_by_side
@@ -163,25 +163,8 @@ def comparisons(results: Results) -> pd.DataFrame:
 
 
 def primary(runs: Sequence[Results]) -> pd.DataFrame:
-    """The protocol's comparison in each run: SDP's exact match less that of direct answers from the same paragraphs, in
-    points; p is exact McNemar's, Holm's over the rows of a backbone. Runs without both methods are left out.
-    """
-    import pandas as pd
-
-    lines: list[dict[str, Any]] = []
-    for run in (run for run in runs if {SDP, DIRECT} <= {*run.setup.methods}):
-        for dataset in run.setup.datasets:
-            c = compare(run.scores(dataset, SDP), run.scores(dataset, DIRECT))
-            difference, low, high = (100 * end for end in c.difference)
-            lines.append(
-                {"backbone": run.backbone, "dataset": dataset, "n": c.n, SDP: 100 * c.mean_a, DIRECT: 100 * c.mean_b,
-                 "difference": difference, "low": low, "high": high, "gained": c.wins, "lost": c.losses,
-                 "smallest": smallest(c), "p": c.p, "evidence": run.evidence}
-            )  # fmt: skip
-    found = pd.DataFrame(lines)
-    if len(found):
-        found["p (Holm)"] = found.groupby("backbone")["p"].transform(holm)
-    return found
+    """The protocol's comparison in each run: SDP's exact match less that of direct answers from the same paragraphs."""
+    return contest.primary(runs, SDP, DIRECT)
 
 
 def anatomy(results: Results) -> pd.DataFrame:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from lab.results.statistics import holm
 from lab.runs.experiment import BadSetting
 from sdp.experiments import beside
 from sdp.experiments.beside import BENCHMARKS, BLANK, DIRECT, METHODS, Setup
@@ -45,6 +46,15 @@ def test_flawless_rules_make_a_plan_and_its_placebo_alike() -> None:
     run = played("HotpotQA", "rules")
     pairs = beside.placebos(run).set_index("method")
     assert pairs.loc["Plan-and-Solve", "difference"] == 0 and pairs.loc["Plan-and-Solve", "score"] == 100
+
+
+def test_the_primary_comparison_is_sdp_less_react_corrected_over_the_benchmarks() -> None:
+    runs = [played(dataset, "rules@0.5") for dataset in ("MuSiQue", "HotpotQA")]
+    lines = beside.primary(runs)
+    assert lines["dataset"].tolist() == ["MuSiQue", "HotpotQA"]
+    assert lines["difference"].tolist() == (lines[SDP] - lines[beside.REACT]).tolist()
+    assert lines["p (Holm)"].tolist() == holm(lines["p"].tolist())
+    assert beside.primary([replace(runs[0], setup=replace(runs[0].setup, methods=(SDP,)))]).empty
 
 
 def test_what_there_is_not_is_refused() -> None:
