@@ -66,6 +66,11 @@ class Recording:
     sha256: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def whole(self) -> bool:
+        """Whether all planned tasks were played."""
+        return len(self.tasks) >= self.planned
+
+    @property
     def played(self) -> str:
         """How many of the planned tasks, in words."""
         return f"{len(self.tasks)} of {self.planned}"
@@ -81,7 +86,7 @@ def resume(name: str) -> str:
     if not (folder / MANIFEST).exists() or not (folder / PACKED).exists():
         return ""
     about = read_json(folder / MANIFEST, Recording)
-    if len(about.tasks) >= about.planned:
+    if about.whole:
         return ""
     _to_cache(Replay.at(folder, PACKED))
     return f"the recording {name} goes on from {about.played} tasks, of {about.date}"
@@ -160,9 +165,9 @@ def manifests() -> dict[str, Recording]:
     return found
 
 
-def names(method: str) -> list[str]:
-    """The recordings of a run method."""
-    return [name for name, about in manifests().items() if about.method == method]
+def names(method: str, whole: bool = False) -> list[str]:
+    """The recordings of a run method. whole: those alone that have all tasks, from which something may be concluded."""
+    return [name for name, about in manifests().items() if about.method == method and (about.whole or not whole)]
 
 
 def rows(method: str) -> pd.DataFrame:

@@ -153,6 +153,7 @@ def test_an_unfinished_recording_goes_on_in_another_clone_and_asks_nothing_twice
     server.behave(rarely_malformed())
     table2.record(run(tmp_path, "here", "model-h"))
     assert "recording first, 1 of 3 tasks, " in recordings.rows(Setup.method)["source"].iloc[0]
+    assert recordings.names(Setup.method) == ["first"] and not recordings.names(Setup.method, whole=True)
     allow(monkeypatch, Budget())
     whole, asked = run(tmp_path, "here", "model-h"), server.count
     monkeypatch.setenv("LAB_CACHE", str(tmp_path / "another.sqlite"))
@@ -166,6 +167,7 @@ def test_an_unfinished_recording_goes_on_in_another_clone_and_asks_nothing_twice
     # What was played now has tuples where what was read has lists.
     assert written(there) == written(whole)
     table2.record(there)
+    assert recordings.names(Setup.method, whole=True) == ["first"]
     about = json.loads((wanted / "manifest.json").read_bytes())
     assert about["seconds"] > first and (len(about["tasks"]), about["planned"]) == (3, 3)
     assert (recordings.resume("first"), recordings.resume("never made")) == ("", "")
