@@ -34,6 +34,7 @@ IN_OTHER_WORDS = (
     ("Which firm did the parent of Kalan Boro start?", "parent company<founder", None),
     ("Where did the woman whose novel was turned into the film Velmara reside?", "basis author home", None),
     ("Who directed the film that was based on the novel Velmara?", "film<basis director", None),
+    ("Who awards the prize that the teacher of Have Gidar won?", "teacher award awarded_by", None),
     ("Was Kalan Boro older than Arina Sela?", "birth", "less"),
     ("Is Kalan Boro younger than Arina Sela?", "birth", "more"),
     ("Between Kalan Boro and Arina Sela, who passed away first?", "death", "least"),

@@ -22,6 +22,7 @@ NAME = re.compile(
     rf"(?:the (?=Republic of|Kingdom of|Province of))?{WORD}(?:(?: of| to| at| in| the)* {WORD}|(?<=Farewell), {WORD})*"
     r"(?: \([^)]*\))?"
 )
+WITHIN = re.compile(r"\w,? $")  # before a word inside a sentence: its capital is a name's, also that of "Have Gidar"
 YES_NO = re.compile(r"(?:is|are|was|were|did|do|does|has|have|had)\b")
 LEAD = re.compile(
     r"(?:(?:in|on|at|of|from|by|to|for|under|during|after|with|near) )?(?P<word>which|what|who(?:m|se)?)\b(?:'s)?"
@@ -100,8 +101,8 @@ def read(question: str, hops: int = 0) -> Reading | None:
 def names_in(question: str) -> Iterator[str]:
     """Names in a question, as it writes them."""
     for match in NAME.finditer(question):
-        words = match[0].split(" ")
-        while words and re.fullmatch(_lexicon()["openers"], words[0].lower()):
+        words, opens = match[0].split(" "), not WITHIN.search(question, 0, match.start())
+        while words and opens and re.fullmatch(_lexicon()["openers"], words[0].lower()):
             words = words[1:]
         name = " ".join(words)
         alone = len(words) == 1 and match.start() == 0 and _mentions(name.lower())
