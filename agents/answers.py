@@ -7,9 +7,11 @@ answers come as JSON. Readers raise MalformedAnswer in words that are shown to t
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, Self, TypeVar, cast
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, create_model
 
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import AnswerModel, FreeText
@@ -77,6 +79,26 @@ class Act(AnswerModel):
         """Raises MalformedAnswer."""
         thought, action = labelled(text, "Thought", "Action")
         return cls(thought=thought, action=action)
+
+
+@dataclass(frozen=True)
+class ActInForm:
+    """The `narrow` of a prompt that an `Act` answers, for a world whose actions have a form: a regular expression of
+    the whole action. Only a model that is bound to the schema is held to it.
+    """
+
+    form: str
+
+    def __call__(self, fields: Any) -> type[Act]:
+        """The same class for all fields."""
+        return _in_form(self.form)
+
+
+@cache
+def _in_form(form: str) -> type[Act]:
+    known = Act.model_fields["action"]
+    action: Any = Field(description=known.description, pattern=f"^(?:{form})$")
+    return create_model("Act", __base__=Act, action=(str, action))
 
 
 class Plan(AnswerModel):

@@ -25,7 +25,8 @@ class Environment(Protocol):
     """One episode on one task.
 
     name: of the world, short; prompts are named after it. tools: the actions and how they are written, in words, the
-    same for all tasks.
+    same for all tasks. form: a regular expression of the whole action, with no more in it than the tools say; "" where
+    the tools state none.
     """
 
     @property
@@ -33,6 +34,9 @@ class Environment(Protocol):
 
     @property
     def tools(self) -> str: ...
+
+    @property
+    def form(self) -> str: ...
 
     def begin(self) -> str:
         """Start, or start again from the beginning; the task in words, with what is there to see at first."""
@@ -64,8 +68,8 @@ def nothing_refused(step: Step) -> bool:
 class InWorld:
     """Any world as it is: its actions are those of `World.step`, its score is the world's own.
 
-    tools: the actions in words. refused: whether a step of the world turned an action down. listed: show the valid
-    actions before each turn, where the world lists them in its steps.
+    tools, form: the actions in words, and as a regular expression. refused: whether a step of the world turned an
+    action down. listed: show the valid actions before each turn, where the world lists them in its steps.
     """
 
     world: World
@@ -75,6 +79,7 @@ class InWorld:
     refused: Callable[[Step], bool] = nothing_refused
     listed: bool = False
     last: Step = Step("")
+    form: str = ""
 
     def begin(self) -> str:
         """The world's first words, behind the goal unless they have it."""
@@ -105,13 +110,14 @@ class InView:
     """A world without tasks, as `sdp.FactsAdapter` takes it: `step(action)` gives a `Step`, `view()` the facts that are
     seen, which are shown before each turn as JSON. It is over at its end, or at the full score, the fact "score".
 
-    goal, tools: the task and the actions in words.
+    goal, tools: the task and the actions in words. form: the actions as a regular expression.
     """
 
     world: Any
     name: str
     goal: str
     tools: str
+    form: str = ""
 
     def begin(self) -> str:
         """The goal."""

@@ -14,7 +14,7 @@ BLANK = "____"  # a step of the placebo: it has a place in the plan and says not
 
 def planned(play: Play, before: Sequence[str] = ()) -> list[str]:
     """The steps that are still to be taken, by one call of the planner; those from before if no answer can be read."""
-    prompt = plan_prompt(play.environment.name, play.settings.schema)
+    prompt = plan_prompt(play.environment.name, play.settings.by_schema)
     found = play.ask(prompt, partial(read, kind=Plan), plan=list(before))
     if found is None:
         return list(before)

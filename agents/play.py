@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, TypeVar
 
-from agents.answers import Act, as_text, read
+from agents.answers import Act, ActInForm, as_text, read
 from agents.environment import Environment
 from agents.history import CALLS, FINISHED, INVALID, MALFORMED, STEPS, TOKENS, Fault, History, Turn
 from agents.prompts import ACT, ActFields, Past, react_prompt
@@ -17,6 +17,7 @@ from lab.models.prompts import Prompt
 from lab.models.usage import Call, cost_of
 
 A = TypeVar("A", bound=Any)
+Schema = bool | Literal["action"]
 Watch = Callable[[History], None]
 SHOWN = 500  # characters of a malformed answer that the model is shown again
 TRIES = 3  # at a plan, and at whatever else an agent needs before it goes on
@@ -28,7 +29,8 @@ class Settings:
 
     steps: actions in an episode, invalid ones included. calls: of the model, malformed answers included; 0 for
     twice the steps. tokens: read and written; 0 for any number. schema: bind answers to a schema, in place of free
-    text. blank: the placebo of an agent that plans or reflects: it is asked as often, and then shown numbered blanks.
+    text; "action" binds actions to the form that the world's tools state as well (`Environment.form`).
+    blank: the placebo of an agent that plans or reflects: it is asked as often, and then shown numbered blanks.
     trials: of Reflexion. success: what ends its trials: the model's own judgement, or the score, which is privileged.
     replan: when Plan-and-Act asks for another plan: after each action, or after one that failed. scope: answers that
     TDP's executor has for a sub-goal; enough for a whole task, since a blank one stands for no less.
@@ -37,7 +39,7 @@ class Settings:
     steps: int = 20
     calls: int = 0
     tokens: int = 0
-    schema: bool = False
+    schema: Schema = False
     blank: bool = False
     trials: int = 3
     success: Literal["model", "score"] = "model"
@@ -46,11 +48,18 @@ class Settings:
 
     def __post_init__(self) -> None:
         least = {"steps": 1, "calls": 0, "tokens": 0, "trials": 1, "scope": 1}
+        if self.schema not in (False, True, "action"):
+            raise ValueError(f"schema={self.schema!r}: choose true, false or 'action'")
         if wrong := [f"{name}={getattr(self, name)}" for name, few in least.items() if getattr(self, name) < few]:
             raise ValueError(
                 f"{', '.join(wrong)}: steps, trials and scope are at least 1; calls and tokens at least 0, where 0 is "
                 "twice the steps, and any number"
             )
+
+    @property
+    def by_schema(self) -> bool:
+        """Whether answers are bound to a schema."""
+        return bool(self.schema)
 
     def end(self, history: History) -> str:
         """Which cap an episode has met, "" if none."""
@@ -101,7 +110,9 @@ class Play:
         prompt: ReAct's by default. kept: what the agent itself tells of an action, which then does not reach the
         environment; "" for one that does. shown: further fields of the prompt.
         """
-        prompt = prompt or react_prompt(self.environment.name, self.settings.schema)
+        prompt = prompt or react_prompt(self.environment.name, self.settings.by_schema)
+        if self.settings.schema == "action" and self.environment.form:
+            prompt = replace(prompt, narrow=ActInForm(self.environment.form))
         asked = self._asked(prompt, partial(read, kind=Act), shown)
         if asked is None:
             return None

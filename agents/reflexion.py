@@ -51,12 +51,12 @@ def _trial(play: Play, lessons: list[str]) -> str:
 def _solved(play: Play) -> bool:
     if play.settings.success == "score":
         return bool(play.environment.result()["score"] >= 1)
-    prompt = judge_prompt(play.environment.name, play.settings.schema)
+    prompt = judge_prompt(play.environment.name, play.settings.by_schema)
     judged = play.ask(prompt, partial(read, kind=Judged))
     return judged is not None and judged.solved
 
 
 def _lesson(play: Play, lessons: list[str]) -> list[str]:
-    prompt = lesson_prompt(play.environment.name, play.settings.schema)
+    prompt = lesson_prompt(play.environment.name, play.settings.by_schema)
     found = play.ask(prompt, partial(read, kind=Sentence), lessons=lessons)
     return blanked(play, [found.text]) if found else []

@@ -42,7 +42,7 @@ def interleave(
     thoughts: list[str] = []
     while not play.over and len(thoughts) < MOST_THOUGHTS:
         asked = {"evidence": as_text([*found]), "question": question, "form": FORM, "thoughts": thoughts}
-        thought = play.ask(think_prompt(settings.schema), partial(read, kind=Sentence), **asked)
+        thought = play.ask(think_prompt(settings.by_schema), partial(read, kind=Sentence), **asked)
         if thought is None or ENDING.lower() in thought.text.lower():
             break
         thoughts = [*thoughts, thought.text]

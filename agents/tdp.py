@@ -46,7 +46,7 @@ def _supervised(play: Play, reports: Sequence[Report]) -> list[SubGoal]:
     """The graph of what is still to be reached, in the order of its numbers."""
     play.forget()
     first = len(reports) + 1
-    prompt = graph_prompt(play.environment.name, play.settings.schema)
+    prompt = graph_prompt(play.environment.name, play.settings.by_schema)
     found = play.ask(prompt, lambda value: read(value, Graph).checked(first), reports=list(reports), first=first)
     goals = found.goals if found else [SubGoal(number=first, goal=WHOLE, after=list(range(1, first)))]
     texts = blanked(play, [one.goal for one in goals])
@@ -56,7 +56,7 @@ def _supervised(play: Play, reports: Sequence[Report]) -> list[SubGoal]:
 def _worked_on(play: Play, goal: SubGoal, needed: list[Report]) -> Report:
     """What became of a sub-goal, which has `settings.scope` answers."""
     play.forget()
-    prompt = sub_goal_prompt(play.environment.name, play.settings.schema)
+    prompt = sub_goal_prompt(play.environment.name, play.settings.by_schema)
     for _ in range(play.settings.scope):
         act = play.act(prompt, _noted, now=goal.goal, reports=needed)
         if act and (end := END.fullmatch(act.action)):

@@ -14,12 +14,17 @@ heat THING with PLACE; cool THING with PLACE; slice THING with THING; examine TH
 THING and PLACE are written with their numbers, such as mug 1 and countertop 2. What a place holds is seen where you go
 to it and, if it is closed, open it. You can hold one thing.
 """.strip()
+ONE = "[a-z]+ [0-9]{1,2}"  # a thing or a place
+FORM = (
+    f"(?:go to|open|close|use|examine) {ONE}|take {ONE} from {ONE}|move {ONE} to {ONE}|"
+    f"(?:clean|heat|cool|slice) {ONE} with {ONE}|look|inventory"
+)
 REFUSAL = "Nothing happens."
 
 
 def household(world: AlfWorld, task: HouseholdTask, listed: bool = False) -> InWorld:
     """One game; it ends when the goal is reached. listed: see `InWorld`."""
-    return InWorld(world, task, NAME, TOOLS, refused, listed)
+    return InWorld(world, task, NAME, TOOLS, refused, listed, form=FORM)
 
 
 def refused(step: Step) -> bool:

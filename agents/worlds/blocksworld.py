@@ -8,6 +8,8 @@ from worlds.blocksworld import BlocksTask, BlocksWorld
 from worlds.blocksworld.world import REFUSAL
 
 NAME = "blocksworld"
+BLOCK = "the [a-z]+ block"
+FORM = f"(?:pick up|put down) {BLOCK}|unstack {BLOCK} from on top of {BLOCK}|stack {BLOCK} on top of {BLOCK}"
 TOOLS = """
 You move blocks, one at a time, until they stand as the task says. The actions are:
 pick up the BLOCK, which is clear and on the table, with an empty hand;
@@ -20,7 +22,7 @@ BLOCK is a block as it is called, such as red block.
 
 def stacking(world: BlocksWorld, task: BlocksTask, listed: bool = False) -> InWorld:
     """One problem; it ends when the blocks stand as asked. listed: see `InWorld`."""
-    return InWorld(world, task, NAME, TOOLS, refused, listed)
+    return InWorld(world, task, NAME, TOOLS, refused, listed, form=FORM)
 
 
 def refused(step: Step) -> bool:

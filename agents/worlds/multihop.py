@@ -26,6 +26,7 @@ lookup[WORDS] shows the sentences with these words, of the paragraphs that were 
 finish[ANSWER] ends the task with the answer, {FORM}.
 """.strip()
 ACTION = re.compile(r"(search|lookup|finish)\[(.*)\]", re.IGNORECASE | re.DOTALL)
+BOUND = r"(?:search|lookup|finish)\[[^\[\]\n]{1,200}\]"  # an action in one line
 SENTENCE = re.compile(r"(?<=[.!?])\s+")
 MOST_SENTENCES = 10  # that one lookup shows
 NO_ANSWER: dict[str, Any] = {"answer": "", "em": 0.0, "f1": 0.0}
@@ -35,7 +36,7 @@ NOTHING = "Nothing was found; use other words."
 class Asking:
     """One question. In the distractor setting, its ten or twenty paragraphs are what is searched."""
 
-    name, tools = NAME, TOOLS
+    name, tools, form = NAME, TOOLS, BOUND
 
     def __init__(self, world: MultiHop, task: HopTask) -> None:
         """world: one of this episode's own."""

@@ -26,7 +26,7 @@ class Visiting:
     listed: show the valid actions as well, which are hundreds. points: tell which points an action gained.
     """
 
-    name, tools = NAME, TOOLS
+    name, tools, form = NAME, TOOLS, ""
 
     def __init__(self, world: ScienceWorld, task: ScienceTask, listed: bool = False, points: bool = True) -> None:
         self.world, self.task, self.listed, self.points = world, task, listed, points

@@ -32,7 +32,7 @@ SUBMIT = "Submit["
 class Planning:
     """One query. cities: told as the ones to visit, in order; none where the agent has to choose them itself."""
 
-    name, tools = NAME, TOOLS
+    name, tools, form = NAME, TOOLS, ""
 
     def __init__(self, world: TravelPlanner, task: TripTask, cities: tuple[str, ...] = ()) -> None:
         self.world, self.task, self.cities = world, task, cities

@@ -20,6 +20,7 @@ from agents.experiments import (
 from agents.experiments import assistantbench as asking
 from agents.experiments import multihop as one_call
 from agents.history import MALFORMED
+from agents.play import Schema
 from agents.worlds.travelplanner import delivered
 from lab.models.engines import ORACLE, parse
 from lab.results import tables
@@ -84,13 +85,14 @@ class Setup(Contest):
 
     datasets: of BENCHMARKS. options: settings of the benchmark's own experiments in place of its `chosen`, such as
     {"split": "train"}. schema: bind the answers of agents that act to a schema, as SDP's are, in place of the papers'
-    free text. rejects: the share of attempts that SDP's placebo rejects.
+    free text; "action": their actions to the form that a world's tools state, too. rejects: the share of attempts that
+    SDP's placebo rejects.
     """
 
     datasets: tuple[str, ...] = ("TravelPlanner",)
     methods: tuple[str, ...] = METHODS
     options: Mapping[str, Any] = field(default_factory=dict)
-    schema: bool = False
+    schema: Schema = False
     rejects: float = 0.0
 
     method: ClassVar[str] = "sdp-beside"

@@ -123,7 +123,7 @@ class Guided(Acting):
         expert = self.expert(task) if parse(self.engine).of(ACT).name == ORACLE else None
         path, environment, settings = self.begun(task), self.environment(task), self.capped()
         looking = partial(self.looking, task, environment)
-        known = further(environment.name, connected(self.engine), settings.schema) if expert else {}
+        known = further(environment.name, connected(self.engine), settings.by_schema) if expert else {}
         with knowing(environment, expert, known) if expert else nullcontext():
             history = rewarded(environment, ledger, looking, path, settings=settings, watch=watch)
         return history, environment.result()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from agents.play import Settings
+from agents.play import Schema, Settings
 from lab.models.engines import ORACLE, parse
 from lab.results import tables
 from lab.runs import collecting, contest, recordings
@@ -59,7 +59,7 @@ class Planning(Contest):
     world_model: WorldModel = "exact"
     penalty: float = PENALTY
     steps: int = 50
-    schema: bool = False
+    schema: Schema = False
 
     method: ClassVar[str] = "statefactory-planning"
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "statefactory")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import Self
+from typing import Annotated, Any, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, create_model
 
 from agents.answers import Act, labelled
 from agents.history import ACT
@@ -111,6 +112,22 @@ class Chosen(AnswerModel):
         return [options[number - 1] for number in self.numbers]
 
 
+@dataclass(frozen=True)
+class Listed:
+    """The `narrow` of a choice that is bound to a schema: at most K numbers, of those that are listed."""
+
+    def __call__(self, fields: ChooseFields) -> type[Chosen]:
+        """The same class for as many options and the same K."""
+        return _chosen(len(fields.options), fields.most)
+
+
+@cache
+def _chosen(options: int, most: int) -> type[Chosen]:
+    one: Any = Annotated[int, Field(ge=1, le=options)]
+    about = Field(description=Chosen.model_fields["numbers"].description, max_length=most)
+    return create_model("Chosen", __base__=Chosen, numbers=(list[one], about))
+
+
 CHOOSING = """
 You choose what an agent that works on a task in an environment should consider doing next. Of the valid actions, which
 are numbered, choose those that are most likely to bring the task on. Read first what was done and what it brought: an
@@ -161,6 +178,7 @@ def choose_prompt(world: str, by_schema: bool = False) -> Prompt:
         template=SEEN + OPTIONS + ("" if by_schema else CHOSEN_FORM),
         fields=ChooseFields,
         answer=Chosen if by_schema else FreeText,
+        narrow=Listed() if by_schema else None,
         shorten=without_oldest,
         stop=() if by_schema else (OBSERVED,),
     )

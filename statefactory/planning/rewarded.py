@@ -69,7 +69,7 @@ class Episode:
         options, play = list(self.play.environment.valid_actions()), self.play
         if not options:
             return []
-        prompt = choose_prompt(play.environment.name, play.settings.schema)
+        prompt = choose_prompt(play.environment.name, play.settings.by_schema)
 
         def among(value: Any) -> Chosen:
             chosen = read(value, Chosen)
@@ -91,7 +91,7 @@ class Episode:
     def act(self, candidates: Sequence[Candidate]) -> Act | None:
         """The next action, asked for until one can be read."""
         play, act = self.play, None
-        prompt = rewarded_prompt(play.environment.name, play.settings.schema)
+        prompt = rewarded_prompt(play.environment.name, play.settings.by_schema)
         rated = [Rated(action=one.action, reward=round(one.reward, DECIMALS)) for one in candidates]
         while act is None and not play.over:
             act = play.act(prompt, candidates=rated) if rated else play.act()
