@@ -19,6 +19,7 @@ from lab.models.connect import connected
 from lab.notebooks.check import MOST_YOURS, YOURS, lines_of
 from lab.notebooks.documents import read, tags
 from lab.runs import compare
+from lab.runs.interrupted import interrupted
 from lab.runs.run import read_lines
 from lab.viewer.transcripts import Transcript
 from sdp.ablation import ABLATIONS
@@ -113,6 +114,10 @@ def test_a_run_that_was_stopped_plays_nothing_twice(own: Any, tmp_path: Path, mo
     assert kept == told == setup.tasks()[:3]
     monkeypatch.setattr(Benchmark, "play", lambda self, task, ledger: told.append(task) or whole(self, task, ledger))
     assert len(played(setup, tmp_path, "run").episodes) == 6 and told == setup.tasks()
+
+
+def test_an_interruption_is_shown_to_cost_nothing(own: Any) -> None:
+    assert interrupted(collect, own.Round(limit=4), 3) == (3, 1, True)
 
 
 def test_wrong_rooms_are_rejected_by_what_was_seen(own: Any) -> None:
