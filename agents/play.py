@@ -102,22 +102,21 @@ class Play:
         """Whether it was finished, or has met a cap."""
         return bool(self.history.end)
 
-    def act(
-        self, prompt: Prompt | None = None, kept: Callable[[Act], str] = lambda act: "", **shown: Any
-    ) -> Act | None:
+    def act(self, prompt: Prompt | None = None, kept: Callable[[Act], str] | None = None, **shown: Any) -> Act | None:
         """Ask for an action and carry it out; None where no action could be read.
 
         prompt: ReAct's by default. kept: what the agent itself tells of an action, which then does not reach the
         environment; "" for one that does. shown: further fields of the prompt.
         """
         prompt = prompt or react_prompt(self.environment.name, self.settings.by_schema)
-        if self.settings.schema == "action" and self.environment.form:
+        # Whoever has actions of its own, as TDP has, cannot be held to the form of the world's.
+        if self.settings.schema == "action" and self.environment.form and kept is None:
             prompt = replace(prompt, narrow=ActInForm(self.environment.form))
         asked = self._asked(prompt, partial(read, kind=Act), shown)
         if asked is None:
             return None
         act, turn = asked
-        if told := kept(act):
+        if kept and (told := kept(act)):
             self._add(replace(turn, observation=told, said=act.as_text()))
         else:
             self._carry_out(act, replace(turn, said=""))

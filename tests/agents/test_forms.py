@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from typing import Any, NamedTuple
 
 import pytest
 from pydantic import ValidationError
 
 from agents.answers import Act, ActInForm
-from agents.play import Settings
+from agents.environment import Observation
+from agents.play import Play, Schema, Settings
 from agents.worlds import alfworld, blocksworld, multihop
+from lab.models.backbone import Answer
+from lab.models.prompts import Prompt
+from lab.models.usage import Call
 from statefactory.planning.prompts import ChooseFields, Listed
 
 TAKEN = {
@@ -63,3 +68,38 @@ def test_a_choice_bound_to_a_schema_has_at_most_k_of_the_listed_numbers() -> Non
 def test_a_schema_that_there_is_not_is_named() -> None:
     with pytest.raises(ValueError, match="schema='form': choose true, false or 'action'"):
         Settings(schema="form")  # type: ignore[arg-type]
+
+
+class Bound(NamedTuple):
+    """An environment whose one action has a form."""
+
+    name: str = "corridor"
+    tools: str = "The only action is: go on"
+    form: str = "go on"
+
+    def begin(self) -> str:
+        return "Go on."
+
+    def view(self) -> str:
+        return ""
+
+    def act(self, action: str) -> Observation:
+        return Observation("You did.", done=True)
+
+
+@pytest.mark.parametrize(
+    ("schema", "own", "bound"), [(True, False, False), ("action", False, True), ("action", True, False)]
+)
+def test_an_action_is_asked_for_in_its_form_unless_the_agent_has_actions_of_its_own(
+    schema: Schema, own: bool, bound: bool
+) -> None:
+    asked: list[Prompt] = []
+
+    class Backbone:
+        def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
+            asked.append(prompt.narrowed(prompt.fill(**fields)))
+            return Answer(Act(thought="", action="go on"), Call("act", prompt.name, "rules"))
+
+    play = Play(Bound(), Backbone(), Settings(schema=schema))  # type: ignore[arg-type]
+    assert play.act(None, (lambda act: "") if own else None) is not None and play.over
+    assert ("pattern" in asked[0].schema["properties"]["action"]) == bound
