@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-from lab.machine.paths import REHEARSAL
+from lab.machine.paths import REHEARSAL, answer_cache
 from lab.models.backbone import Backbone
 from lab.models.engines import MODELS, Engine, with_others
 
@@ -53,10 +54,10 @@ def _behind(choice: Engine, **settings: Any) -> Backbone:
 
 def connected(engine: str) -> Backbone:
     """The backbone of an engine string, connected once a process; raises as `connect` does."""
-    # By address, too: a notebook may change OPENAI_BASE_URL between two cells.
-    return _connected(engine, os.environ.get("OPENAI_BASE_URL", ""))
+    # By address and cache, too: a notebook may change OPENAI_BASE_URL or LAB_CACHE between two cells.
+    return _connected(engine, os.environ.get("OPENAI_BASE_URL", ""), answer_cache())
 
 
 @cache
-def _connected(engine: str, address: str) -> Backbone:
+def _connected(engine: str, address: str, cached: Path) -> Backbone:
     return connect(engine)

@@ -310,6 +310,16 @@ def test_an_engine_is_connected_once_an_address(server: ChatServer, monkeypatch:
     assert server.count == 0
 
 
+def test_an_engine_is_connected_anew_where_answers_are_kept_elsewhere(
+    server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = connected("connected-a")
+    asked = [first.ask(ASK, box=1).value, server.count]
+    monkeypatch.setenv("LAB_CACHE", str(tmp_path / "another" / "answers.sqlite"))
+    assert connected("connected-a") is not first
+    assert [connected("connected-a").ask(ASK, box=1).value, server.count - 1] == asked  # asked again, not remembered
+
+
 def test_rules_need_no_address() -> None:
     assert isinstance(connected("rules"), Rules)
     assert replace(Asking(), engine="rules").resolved().engine == "rules"
