@@ -311,13 +311,14 @@ def test_an_engine_is_connected_once_an_address(server: ChatServer, monkeypatch:
 
 
 def test_an_engine_is_connected_anew_where_answers_are_kept_elsewhere(
-    server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = connected("connected-a")
-    asked = [first.ask(ASK, box=1).value, server.count]
-    monkeypatch.setenv("LAB_CACHE", str(tmp_path / "another" / "answers.sqlite"))
-    assert connected("connected-a") is not first
-    assert [connected("connected-a").ask(ASK, box=1).value, server.count - 1] == asked  # asked again, not remembered
+    shelves = iter([8, 9])
+    with ChatServer(lambda request: answer({"shelf": next(shelves), "why": "so"})) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.address)
+        before = [connected("connected-b").ask(ASK, box=1).value.shelf for _ in range(2)]
+        monkeypatch.setenv("LAB_CACHE", str(tmp_path / "another" / "answers.sqlite"))
+        assert (before, connected("connected-b").ask(ASK, box=1).value.shelf) == ([8, 8], 9)
 
 
 def test_rules_need_no_address() -> None:
