@@ -72,7 +72,7 @@ def collect(
     with when_free(lambda: Run(folder, manifest)) as opened:
         spent = None
         try:
-            backend = "threading" if "endpoint" in kinds else "loky"
+            backend = "loky" if kinds.isdisjoint(engines.MODELS) else "threading"
             title = f"{setup.method} {setup.condition}"
             if asked := _asked_of_models(setup, opened.pending()):
                 progress.say(

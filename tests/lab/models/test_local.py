@@ -6,6 +6,7 @@ import json
 import pickle
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -21,6 +22,7 @@ from lab.machine.paths import ROOT, recordings_folder
 from lab.models import conversion, local, local_openvino, weights
 from lab.models.backbone import Backbone, Ledger
 from lab.models.cache import AnswerCache
+from lab.models.client import SchemaNotTaken
 from lab.models.connect import connect
 from lab.models.context import PromptTooLong
 from lab.models.endpoint import Endpoint
@@ -315,3 +317,50 @@ def test_openvinos_samples_depend_on_their_seed_alone() -> None:
     warm = connect("local:smollm2-135m?runtime=openvino&max_tokens=200&temperature=1.5&seed=3", cache=None)
     texts = [warm.ask(FREE, sample=sample, thing="a walk by the sea").text for sample in (0, 1, 0)]
     assert texts[0] == texts[2] != texts[1]
+
+
+def chat(about: str, **more: object) -> dict[str, object]:
+    """A request of a few tokens."""
+    return {"messages": [{"role": "user", "content": about}], "max_tokens": 20, "temperature": 0.0} | more
+
+
+@fast
+def test_openvino_answers_together_what_is_asked_together() -> None:
+    backbone = connect(FAST, cache=None)
+    things = ("sky", "blood", "leaf", "sky", "grass", "sun", "sea", "rose", "moss", "wine")
+    with ThreadPoolExecutor(len(things)) as pool:
+        answers = list(pool.map(lambda thing: backbone.ask(COLOUR, thing=thing), things))
+    assert {answer.call.path for answer in answers} == {"schema"}
+    assert [answer.call.tokens_in for answer in answers] == [
+        backbone.ask(COLOUR, thing=thing).call.tokens_in for thing in things
+    ]
+
+
+@fast
+def test_a_schema_that_openvino_does_not_take_costs_only_its_own_question() -> None:
+    model = local.loaded(local.Serving("smollm2-135m", 2048, 2, "openvino"))
+    bad = {"type": "json_schema", "json_schema": {"schema": {"type": "string", "pattern": "("}}}
+    with ThreadPoolExecutor(3) as pool:
+        good = [pool.submit(model.chat, chat(f"Count to {number}."), 60) for number in (9, 99)]
+        wrong = pool.submit(model.chat, chat("Count.", response_format=bad), 60)
+        assert all(json.loads(one.result())["usage"]["completion_tokens"] > 1 for one in good)
+    with pytest.raises(SchemaNotTaken):
+        wrong.result()
+
+
+@fast
+def test_an_answer_that_nobody_waits_for_is_given_up_and_the_next_one_comes() -> None:
+    model = local.loaded(local.Serving("smollm2-135m", 2048, 2, "openvino"))
+    with pytest.raises(TimeoutError):
+        model.chat(chat("Write a long tale.", max_tokens=2000), 0.01)
+    assert json.loads(model.chat(chat("Hello"), 60))["usage"]["completion_tokens"] > 0
+
+
+@fast
+def test_questions_under_way_are_answered_before_a_model_is_unloaded() -> None:
+    model = local.loaded(local.Serving("smollm2-135m", 1024, 2, "openvino"))
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(model.chat, chat("Count from 1 to 9."), 60)
+        time.sleep(0.2)
+        model.close()
+        assert json.loads(answer.result())["choices"]
