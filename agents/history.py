@@ -14,6 +14,7 @@ Fault = Literal["", "malformed", "invalid"]
 MALFORMED: Fault = "malformed"
 INVALID: Fault = "invalid"
 FINISHED, STEPS, CALLS, TOKENS = "finished", "out of steps", "out of calls", "out of tokens"
+STUCK = "stuck"  # it did nothing new for too long
 NO_ANSWER = "no answer"  # of an agent that asks for one once
 ACT = "act"  # the operator that answers with actions
 UNREAD = "an answer that could not be read"
@@ -58,6 +59,19 @@ class History:
     def count(self, fault: Fault) -> int:
         """How many turns have this fault."""
         return sum(turn.fault == fault for turn in self.turns)
+
+    def repeating(self, begun: int = 0) -> int:
+        """How many turns at the end did nothing new: the same was done, or said in vain, before, and as much observed.
+
+        begun: the first turn that is looked at.
+        """
+        known, count = set[tuple[str, str]](), 0
+        for turn in self.turns[begun:]:
+            if turn.action or turn.fault:  # else a plan, a judgement or the like
+                now = (turn.action or turn.said, turn.observation)
+                count = count + 1 if now in known else 0
+                known.add(now)
+        return count
 
     @property
     def steps(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 
 from agents.answers import Act, ActInForm, as_text, read
 from agents.environment import Environment
-from agents.history import CALLS, FINISHED, INVALID, MALFORMED, STEPS, TOKENS, Fault, History, Turn
+from agents.history import CALLS, FINISHED, INVALID, MALFORMED, STEPS, STUCK, TOKENS, Fault, History, Turn
 from agents.prompts import ACT, ActFields, Past, react_prompt
 from lab.models.backbone import Backbone
 from lab.models.parsing import MalformedAnswer
@@ -28,7 +28,8 @@ class Settings:
     """The caps of an episode, the same for all agents, and what single agents let one change.
 
     steps: actions in an episode, invalid ones included. calls: of the model, malformed answers included; 0 for
-    twice the steps. tokens: read and written; 0 for any number. schema: bind answers to a schema, in place of free
+    twice the steps. tokens: read and written; 0 for any number. stuck: turns in a row that do nothing new, the same
+    action with the same observation as before; 0 for any number. schema: bind answers to a schema, in place of free
     text; "action" binds actions to the form that the world's tools state as well (`Environment.form`).
     blank: the placebo of an agent that plans or reflects: it is asked as often, and then shown numbered blanks.
     trials: of Reflexion. success: what ends its trials: the model's own judgement, or the score, which is privileged.
@@ -39,6 +40,7 @@ class Settings:
     steps: int = 20
     calls: int = 0
     tokens: int = 0
+    stuck: int = 0
     schema: Schema = False
     blank: bool = False
     trials: int = 3
@@ -47,13 +49,13 @@ class Settings:
     scope: int = 30
 
     def __post_init__(self) -> None:
-        least = {"steps": 1, "calls": 0, "tokens": 0, "trials": 1, "scope": 1}
+        least = {"steps": 1, "calls": 0, "tokens": 0, "stuck": 0, "trials": 1, "scope": 1}
         if self.schema not in (False, True, "action"):
             raise ValueError(f"schema={self.schema!r}: choose true, false or 'action'")
         if wrong := [f"{name}={getattr(self, name)}" for name, few in least.items() if getattr(self, name) < few]:
             raise ValueError(
-                f"{', '.join(wrong)}: steps, trials and scope are at least 1; calls and tokens at least 0, where 0 is "
-                "twice the steps, and any number"
+                f"{', '.join(wrong)}: steps, trials and scope are at least 1; calls, tokens and stuck at least 0, "
+                "where 0 is twice the steps, and any number"
             )
 
     @property
@@ -205,7 +207,11 @@ class Play:
 
     def _add(self, turn: Turn, done: bool = False) -> None:
         self.history = self.history.then(turn)
-        self.end(FINISHED if done else self.settings.end(self.history))
+        self.end(FINISHED if done else self.settings.end(self.history) or self._stuck())
+
+    def _stuck(self) -> str:
+        most = self.settings.stuck
+        return STUCK if most and self.history.repeating(self.begun) >= most else ""
 
 
 def _turn(prompt: Prompt, call: Call, observation: str = "", **about: Any) -> Turn:

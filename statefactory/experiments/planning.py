@@ -49,7 +49,8 @@ class Planning(Contest):
 
     datasets: of WORLDS. methods: of METHODS. limits: tasks by world, in place of `limit`, which is -1 for those of
     SLICES. world_model, penalty: see
-    `Guided`. steps: the cap of an episode. schema: bind answers to a schema, in place of free text.
+    `Guided`. steps, stuck: the caps of an episode (see `agents.play.Settings`). schema: bind answers to a schema, in
+    place of free text.
     """
 
     engine: str = f"{ORACLE}@0.6"
@@ -59,6 +60,7 @@ class Planning(Contest):
     world_model: WorldModel = "exact"
     penalty: float = PENALTY
     steps: int = 50
+    stuck: int = 0
     schema: Schema = False
 
     method: ClassVar[str] = "statefactory-planning"
@@ -87,7 +89,7 @@ class Planning(Contest):
         return WORLDS[dataset](
             engine=self.engine, data=self.data, seed=self.seed, limit=self.limits.get(dataset, self.limit),
             guided=method, world_model=self.world_model, penalty=self.penalty,
-            settings=Settings(steps=self.steps, schema=self.schema),
+            settings=Settings(steps=self.steps, stuck=self.stuck, schema=self.schema),
         )  # fmt: skip
 
 

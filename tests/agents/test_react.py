@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import chat_server as chat
 from agents.answers import Act, read
-from agents.history import CALLS, FINISHED, INVALID, MALFORMED, STEPS, History, timeline
+from agents.history import CALLS, FINISHED, INVALID, MALFORMED, STEPS, STUCK, History, timeline
 from agents.play import SHOWN, Settings
 from agents.prompts import CUT_OFF, FORM, ActFields, Past, react_prompt, without_oldest, written
 from agents.react import react
@@ -69,6 +69,14 @@ def test_nonsense_ends_by_the_cap_on_calls_and_refused_actions_by_that_on_steps(
     assert all(len(turn.said) <= SHOWN for turn in babbled.turns)
     danced, result = climb(DANCE, steps=3, calls=9)
     assert (danced.end, len(danced.turns), danced.count(INVALID), result["score"]) == (STEPS, 3, 3, 0.0)
+
+
+def test_an_episode_ends_where_the_agent_does_nothing_new_for_some_turns(climb: Any) -> None:
+    for answers in ([DANCE], [BABBLE], [DANCE, BABBLE, DANCE]):  # the last one for ever
+        history, _ = climb(*answers, steps=9, stuck=2)
+        assert (history.end, len(history.turns)) == (STUCK, len(set(answers)) + 2)
+    history, _ = climb(DANCE, DANCE, UP, DANCE, BABBLE, DANCE, UP, steps=9, stuck=3)
+    assert history.end == FINISHED and history.repeating() == 0
 
 
 def test_answers_can_be_bound_to_a_schema(server: ChatServer, climb: Any) -> None:
