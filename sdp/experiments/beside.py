@@ -22,6 +22,7 @@ from agents.experiments import multihop as one_call
 from agents.history import MALFORMED
 from agents.play import Schema
 from agents.worlds.travelplanner import delivered
+from lab.models.cache import key_of
 from lab.models.engines import ORACLE, parse
 from lab.results import tables
 from lab.results.statistics import compare, holm
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DIRECT, REACT = "direct", "ReAct"
+KEPT = "sdp-beside-kept"  # rows of runs that take too long for a notebook
 BLANK = ", blank plans"  # behind the name of an agent that plans: its placebo, which is asked as often
 BUDGET = "valid_cost"  # the constraint of TravelPlanner that says what a plan may cost
 
@@ -76,6 +78,7 @@ ACTED = {
     for name, agent in acting.AGENTS.items()
     for blank in ((False, True) if agent.blanks else (False,))
 }
+CAPS = ("steps", "calls", "tokens", "stuck")
 METHODS = (SDP, PLACEBO, DIRECT, *ACTED)
 
 
@@ -85,14 +88,16 @@ class Setup(Contest):
 
     datasets: of BENCHMARKS. options: settings of the benchmark's own experiments in place of its `chosen`, such as
     {"split": "train"}. schema: bind the answers of agents that act to a schema, as SDP's are, in place of the papers'
-    free text; "action": their actions to the form that a world's tools state, too. rejects: the share of attempts that
-    SDP's placebo rejects.
+    free text; "action": their actions to the form that a world's tools state, too. caps: of the agents, such as
+    {"steps": 30, "stuck": 2} (see `agents.play.Settings`), in place of the steps that SDP has. rejects: the share of
+    attempts that SDP's placebo rejects.
     """
 
     datasets: tuple[str, ...] = ("TravelPlanner",)
     methods: tuple[str, ...] = METHODS
     options: Mapping[str, Any] = field(default_factory=dict)
     schema: Schema = False
+    caps: Mapping[str, int] = field(default_factory=dict)
     rejects: float = 0.0
 
     method: ClassVar[str] = "sdp-beside"
@@ -133,7 +138,9 @@ class Setup(Contest):
             raise BadSetting(f"No method {method!r} on {dataset}; choose from {', '.join(METHODS)}")
         agent, blank = ACTED[method]
         played = of.acting(**shared, agent=agent)
-        return replace(played, settings=replace(played.settings, blank=blank, schema=self.schema))
+        if unknown := {*self.caps} - {*CAPS}:
+            raise BadSetting(f"caps={self.caps}: no cap {', '.join(sorted(unknown))}; choose from {', '.join(CAPS)}")
+        return replace(played, settings=replace(played.settings, blank=blank, schema=self.schema, **self.caps))
 
     def _check_dataset(self) -> None:
         if len(self.datasets) != 1 or not {*self.datasets} <= {*BENCHMARKS}:
@@ -189,10 +196,10 @@ def with_published(results: Results) -> pd.DataFrame:
     """The run's rows, and those of recordings of the same benchmark, behind those of the paper's table."""
     import pandas as pd
 
-    of, measured = BENCHMARKS[results.dataset], frame(results)
-    known = recordings.rows(Setup.method)
-    known = known[(known["metric"] == of.metric) & ~known["backbone"].isin(measured["backbone"])]
-    return pd.concat([tables.published(of.table, "sdp"), measured, known], ignore_index=True)
+    measured, known = frame(results), known_rows(results.dataset)
+    published = known["evidence"] == "published"
+    others = known[~published & ~known["backbone"].isin(measured["backbone"])]
+    return pd.concat([known[published], measured, others], ignore_index=True)
 
 
 def _rows(results: Results, method: str) -> Iterator[tables.Row]:
@@ -295,6 +302,52 @@ def _over_budget(results: Results, method: str) -> Iterator[bool]:
         cost = played.verdict(task, plan).hard[BUDGET] if plan is not None else None
         if cost and cost.passed is not None:
             yield not cost.passed
+
+
+def footing(results: Results) -> pd.DataFrame:
+    """Whether all methods keep to the caps of steps and calls that the agents have: SDP has no cap of calls.
+
+    most: that an episode took. over: episodes that took more than a cap. within: the score in percent where these count
+    as failed. Methods of one call, which take no steps, are left out.
+    """
+    import pandas as pd
+
+    caps = results.setup.part(results.dataset, REACT).settings
+    steps, calls = caps.steps, caps.calls or 2 * caps.steps
+    lines: list[dict[str, Any]] = []
+    for dataset, method in results.parts:
+        kept = {task: one.result for task, one in results.of(dataset, method).items() if not one.failed}
+        if not kept or any("steps" not in one for one in kept.values()):
+            continue
+        over = {task for task, one in kept.items() if one["steps"] > steps or one["calls"] > calls}
+        scores = results.scores(dataset, method)
+        within = sum(score for task, score in scores.items() if task not in over)
+        lines.append(
+            {"method": method, "n": len(scores), "most steps": max(one["steps"] for one in kept.values()),
+             "cap of steps": steps, "most calls": max(one["calls"] for one in kept.values()), "cap of calls": calls, "over": len(over),
+             "score": 100 * sum(scores.values()) / len(scores), "within": 100 * within / len(scores)}
+        )  # fmt: skip
+    return pd.DataFrame(lines).assign(evidence=results.evidence, backbone=results.backbone)
+
+
+def keep(results: Results, name: str) -> str:
+    """Keep the rows of a run that takes too long for a notebook, as the recording "tables2to5_agents-NAME"; its name.
+
+    For engines that no recording can replay, such as an expert with errors. The source says on what it was played.
+    """
+    digest = key_of({"tasks": sorted(results.episodes), "parameters": results.setup.parameters()})
+    about = {"method": KEPT, "engine": results.setup.engine, "address": f"sha256:{digest}"}
+    about["parameters"] = results.setup.parameters()
+    return recordings.save_rows(f"tables2to5_agents-{name}", frame(results), about).name
+
+
+def known_rows(dataset: str) -> pd.DataFrame:
+    """The paper's rows of a benchmark, and those that recordings and `keep` hold of it."""
+    import pandas as pd
+
+    of = BENCHMARKS[dataset]
+    held = pd.concat([recordings.rows(Setup.method), recordings.rows(KEPT)], ignore_index=True)
+    return pd.concat([tables.published(of.table, "sdp"), held[held["metric"] == of.metric]], ignore_index=True)
 
 
 def costs(results: Results) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -57,9 +58,37 @@ def test_the_primary_comparison_is_sdp_less_react_corrected_over_the_benchmarks(
     assert beside.primary([replace(runs[0], setup=replace(runs[0].setup, methods=(SDP,)))]).empty
 
 
+def test_what_a_method_did_beyond_the_agents_caps_counts_as_failed_within_them() -> None:
+    run = played("MuSiQue")
+    whole = beside.footing(run).set_index("method")
+    assert (whole["over"] == 0).all() and (whole["score"] == whole["within"]).all()
+    assert DIRECT not in whole.index and (whole["cap of calls"] == 2 * whole["cap of steps"]).all()
+    most = int(whole.loc[SDP, "most calls"])
+    capped = replace(run, setup=replace(run.setup, caps={"calls": most - 1}))
+    line = beside.footing(capped).set_index("method").loc[SDP]
+    beyond = [task for task, calls in run.values("MuSiQue", SDP, "calls").items() if calls == most]
+    lost = sum(run.scores("MuSiQue", SDP)[task] for task in beyond)
+    assert line["over"] == len(beyond) > 0 and line["score"] - line["within"] == pytest.approx(100 * lost / line["n"])
+
+
+def test_kept_rows_stand_beside_the_papers_where_the_benchmark_is_not_played(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = played("MuSiQue")
+    monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path))
+    assert beside.keep(run, "musique-noisy") == "tables2to5_agents-musique-noisy"
+    rows = beside.known_rows("MuSiQue")
+    assert {*rows["evidence"]} == {"published", "simulated"}
+    assert rows[rows["evidence"] == "simulated"]["value"].tolist() == beside.frame(run)["value"].tolist()
+    assert not len(beside.known_rows("HotpotQA").query("evidence != 'published'"))
+    assert len(beside.with_published(run)) == len(rows)  # the run itself comes in its place
+
+
 def test_what_there_is_not_is_refused() -> None:
     with pytest.raises(BadSetting, match="TravelPlanner"):
         Setup(datasets=("WebArena",)).resolved()
     with pytest.raises(BadSetting, match="choose from"):
         replace(Setup(), methods=("Chameleon",)).resolved()
+    with pytest.raises(BadSetting, match="no cap turns; choose from steps, calls, tokens, stuck"):
+        replace(Setup(), caps={"turns": 3}).resolved()
     assert {*METHODS} > {*SOME}
