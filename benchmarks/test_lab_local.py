@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
@@ -25,12 +26,14 @@ from lab.models import conversion, local, weights
 from lab.models.connect import connect
 from lab.models.engines import LLAMA, OPENVINO, RUNTIMES
 from lab.models.local import PACKAGES, Serving, loaded
+from lab.models.local_openvino import AT_ONCE
 from lab.models.parsing import MalformedAnswer
 
 MODELS = [name for name, model in weights.known().items() if model.use == "answers"]
 # Times as many tokens a second as llama.cpp reads, at least.
 LEAST = {"qwen2.5-coder-0.5b": 4.0, "qwen2.5-coder-1.5b": 2.5, "smollm2-135m": 1.0}
 LEAST_SAVING = 3.0  # times as fast, at least, as the same prompt read anew
+LEAST_TOGETHER = 1.5  # times as fast, at least, eight together as one after the other
 CALLS = 6  # of each prompt, in the order of its episode
 WRITTEN = 40
 COUNTING = [{"role": "user", "content": "Count from 1 to 200, in digits, with a comma after each."}]
@@ -90,6 +93,25 @@ def test_calls_an_hour_of_three_prompts(benchmark: Any, model: str) -> None:
         for runtime, second in seconds.items():
             benchmark.extra_info[f"{name}, {runtime}: calls an hour"] = round(3600 * len(questions) / second)
     benchmark.pedantic(lambda: took(loaded(Serving(model, 8192, 2, OPENVINO)), COUNTING, 1), rounds=1)
+
+
+def test_questions_that_are_asked_together_are_written_several_times_as_fast(benchmark: Any, model: str) -> None:
+    chat = loaded(Serving(model, 8192, 2, OPENVINO))
+    took(chat, COUNTING, 2)
+
+    def seconds(at_once: int) -> float:
+        began = time.perf_counter()
+        with ThreadPoolExecutor(at_once) as pool:
+            list(pool.map(lambda _: took(chat, COUNTING, WRITTEN), range(AT_ONCE)))
+        return time.perf_counter() - began
+
+    alone_ = seconds(1)
+    together = benchmark.pedantic(lambda: seconds(AT_ONCE), rounds=1)
+    benchmark.extra_info |= {
+        "tokens written a second, one after the other": round(AT_ONCE * WRITTEN / alone_, 1),
+        "together": round(AT_ONCE * WRITTEN / together, 1),
+    }
+    assert alone_ / together > LEAST_TOGETHER
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
