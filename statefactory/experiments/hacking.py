@@ -9,18 +9,18 @@ than the expert's is not seen, and what looks like hacking there may be one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import mean
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from agents.experiments.attempts import ACTORS
 from agents.experiments.worlds import of_thread
 from lab.models.backbone import Ledger
 from lab.results.exports import EMPTY
-from lab.runs import collecting, experiment
+from lab.runs import experiment
 from lab.runs.experiment import BadSetting
 from statefactory.experiments.guided import WORLDS, Guided
-from statefactory.experiments.rivals import ByPredictor, engines_for
+from statefactory.experiments.rivals import OnTasks
 from statefactory.experiments.statistics import title
 from statefactory.planning.hacking import WAYS, Hacker, Progress, Tried, cheapest
 from statefactory.planning.lookahead import Lookahead
@@ -33,21 +33,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setup(ByPredictor):
+class Setup(OnTasks):
     """One predictor in one world.
 
-    steps, walks, actions: the effort, as for `statefactory.planning.hacking.Hacker`. limit: tasks, 0 for all. seed: of
-    made data and of what is tried.
+    steps, walks, actions: the effort, as for `statefactory.planning.hacking.Hacker`. seed: of made data and of what is
+    tried.
     """
 
-    world: str = "blocksworld"
     steps: int = 10
     walks: int = 5
     actions: int = 12
 
     method: ClassVar[str] = "reward-hacking"
-    packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "statefactory")
-    selection: ClassVar[tuple[str, ...]] = ("data", "limit", "world")
 
     def __post_init__(self) -> None:
         """Raises BadSetting for a world that there is not, and for no effort."""
@@ -56,21 +53,10 @@ class Setup(ByPredictor):
         if wrong := [name for name in ("steps", "walks", "actions") if getattr(self, name) < 1]:
             raise BadSetting(f"{', '.join(wrong)}: each is at least 1")
 
-    @property
-    def field_of_work(self) -> tuple[str, str]:
-        return self.world, self.data
-
     def actor(self) -> Any:
         """Whose tasks they are, and whose expert knows how they are solved."""
         known: Mapping[str, Callable[..., Any]] = {**ACTORS, **{of.name: of for of in WORLDS.values()}}
         return known[self.world](data=self.data, limit=self.limit, seed=self.seed)
-
-    def decided(self) -> Self:
-        """With `data` decided."""
-        return replace(self, data=self.actor().decided().data)
-
-    def tasks(self) -> list[str]:
-        return list(self.actor().decided().tasks())
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
         """The scores at s_0 and at the expert's end, and each way's best with its actions and their true progress."""
@@ -87,18 +73,6 @@ class Setup(ByPredictor):
             "start": expert[0], "solved": expert[-1] if plan else None, "plan": len(plan), "states": len(tried),
             "ways": {way: _told(one, progress) for way, one in best.items() if one},
         }  # fmt: skip
-
-
-def collect(
-    setup: Setup, predictors: Sequence[str], workers: int = 0, cluster: str = "", **options: Any
-) -> list[experiment.Results[Setup]]:
-    """A run for each of the predictors, in the world of the setup. Raises what `lab.runs.collecting.collect` does."""
-    found = []
-    for name in predictors:
-        answering = engines_for(name, setup.world, setup.data, setup.engine, setup.engines)
-        one = replace(setup, predictor=name, **answering)
-        found.append(collecting.collect(one, experiment.Results[Setup], workers, cluster, **options))
-    return found
 
 
 def frame(runs: Sequence[experiment.Results[Setup]]) -> pd.DataFrame:

@@ -134,7 +134,7 @@ def searched(
         world=world, data=data, limit=limit, seed=setup.seed, engine=setup.engine, engines=setup.engines or {},
         search=replace(searches.SETTINGS, outcomes=OUTCOMES[world]),
     )  # fmt: skip
-    return searches.collect(of, [*hackable(names), ORACLE], workers, cluster)
+    return rivals.collect(of, [*hackable(names), ORACLE], workers, cluster)
 
 
 def distances(

@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self, TypeVar
 
 from lab.machine import progress
 from lab.models import engines
 from lab.models.backbone import Backbone
-from lab.runs.experiment import Experiment
+from lab.runs import collecting
+from lab.runs.experiment import Experiment, Results
 from statefactory.experiments.planning import no_reward_model
 from statefactory.experiments.predictions import EXTRACTIONS, INSTRUCTIONS, JUDGES
 from statefactory.planning.guides import AtRandom
@@ -75,9 +76,49 @@ class ByPredictor(Experiment):
         vars(self).update(state)
 
 
+@dataclass(frozen=True, kw_only=True)
+class OnTasks(ByPredictor):
+    """An experiment with one rival on the tasks of a world. limit: tasks, 0 for all."""
+
+    world: str = "blocksworld"
+
+    packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "statefactory")
+    selection: ClassVar[tuple[str, ...]] = ("data", "limit", "world")
+
+    @abstractmethod
+    def actor(self) -> Any:
+        """The experiment whose tasks they are."""
+
+    @property
+    def field_of_work(self) -> tuple[str, str]:
+        return self.world, self.data
+
+    def decided(self) -> Self:
+        """With `data` decided."""
+        return replace(self, data=self.actor().decided().data)
+
+    def tasks(self) -> list[str]:
+        return list(self.actor().decided().tasks())
+
+
+T = TypeVar("T", bound=OnTasks)
+
+
+def collect(
+    setup: T, predictors: Sequence[str], workers: int = 0, cluster: str = "", **options: Any
+) -> dict[str, Results[T]]:
+    """A run for each of the predictors, in the world of the setup. Raises what `lab.runs.collecting.collect` does."""
+    found = {}
+    for name in predictors:
+        answering = engines_for(name, setup.world, setup.data, setup.engine, setup.engines)
+        one = replace(setup, predictor=name, **answering)
+        found[name] = collecting.collect(one, Results[T], workers, cluster, **options)
+    return found
+
+
 def engines_for(name: str, world: str, data: str, engine: str, others: Mapping[str, str]) -> dict[str, Any]:
     """The settings `engine` and `engines` of a rival's run; one that asks nobody is the same run with any engine."""
-    asks = method_of(name, world, data).operators
+    asks = () if name == ORACLE else method_of(name, world, data).operators
     own = {operator: other for operator, other in others.items() if operator in asks}
     return {"engine": engine if asks else "rules", "engines": own}
 

@@ -5,18 +5,17 @@ The world model is the world itself, and its valid actions are proposed: all tha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from agents.experiments.worlds import of_thread
 from lab.models.backbone import Ledger
 from lab.results.outcomes import Judged
-from lab.runs import collecting, experiment
+from lab.runs import experiment
 from lab.runs.experiment import BadSetting
 from lab.runs.run import Episode
 from statefactory.experiments.guided import SUCCESS, WORLDS, Guided
-from statefactory.experiments.rivals import ORACLE, ORACLE_TITLE, ByPredictor, engines_for
+from statefactory.experiments.rivals import ORACLE, ORACLE_TITLE, OnTasks
 from statefactory.planning.guides import Oracle
 from statefactory.planning.lookahead import Lookahead
 from statefactory.planning.mcts import Planner, Settings, plan
@@ -31,29 +30,22 @@ SETTINGS = Settings(simulations=12, width=0, steps=30, outcomes=300)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setup(ByPredictor):
+class Setup(OnTasks):
     """One predictor in one world. predictor: a rival's name, or "oracle", who knows the true progress.
 
-    search: see `statefactory.planning.mcts.Settings`. limit: tasks, 0 for all. seed: of made data, and of the order in
-    which actions are proposed.
+    search: see `statefactory.planning.mcts.Settings`. seed: of made data, and of the order in which actions are
+    proposed.
     """
 
-    world: str = "blocksworld"
     search: Settings = SETTINGS
 
     method: ClassVar[str] = "tree-search"
-    packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "statefactory")
-    selection: ClassVar[tuple[str, ...]] = ("data", "limit", "world")
     metric: ClassVar[str] = SUCCESS
 
     def __post_init__(self) -> None:
         """Raises BadSetting for a world that is not searched."""
         if self.world not in SEARCHED:
             raise BadSetting(f"world={self.world!r}; choose one of {', '.join(SEARCHED)}")
-
-    @property
-    def field_of_work(self) -> tuple[str, str]:
-        return self.world, self.data
 
     @property
     def how(self) -> Method:
@@ -64,13 +56,6 @@ class Setup(ByPredictor):
         """Whose tasks they are."""
         guided: Guided = SEARCHED[self.world](data=self.data, limit=self.limit, seed=self.seed)
         return guided
-
-    def decided(self) -> Self:
-        """With `data` decided."""
-        return replace(self, data=self.actor().decided().data)
-
-    def tasks(self) -> list[str]:
-        return list(self.actor().decided().tasks())
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
         """Whether the goal was reached, by which actions, and what it took."""
@@ -97,16 +82,3 @@ class Setup(ByPredictor):
 
 
 Results = experiment.Results[Setup]
-
-
-def collect(
-    setup: Setup, predictors: Sequence[str], workers: int = 0, cluster: str = "", **options: Any
-) -> dict[str, Results]:
-    """A run for each of the predictors, in the world of the setup. Raises what `lab.runs.collecting.collect` does."""
-    found = {}
-    for name in predictors:
-        answering = {} if name == ORACLE else engines_for(name, setup.world, setup.data, setup.engine, setup.engines)
-        found[name] = collecting.collect(
-            replace(setup, predictor=name, **answering), experiment.Results[Setup], workers, cluster, **options
-        )
-    return found

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from lab.runs.experiment import BadSetting
-from statefactory.experiments import searches
+from statefactory.experiments import rivals
 from statefactory.experiments.rivals import MONOTONIC, ORACLE, RANDOM
 from statefactory.experiments.searches import Setup
 
@@ -15,7 +15,7 @@ MADE = Setup(data="made", limit=3)
 
 
 def test_the_oracle_leads_straight_to_the_goal_and_luck_does_not() -> None:
-    found = searches.collect(MADE, [RANDOM, MONOTONIC, ORACLE], workers=1, show_progress=False)
+    found = rivals.collect(MADE, [RANDOM, MONOTONIC, ORACLE], workers=1, show_progress=False)
     reached = {name: [run.setup.judged(one).score for one in run.episodes.values()] for name, run in found.items()}
     assert reached[ORACLE] == [1.0] * 3
     assert sum(map(bool, reached[RANDOM])) < 3 and sum(map(bool, reached[MONOTONIC])) < 3

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from statefactory.experiments import hacking
+from statefactory.experiments import hacking, rivals
 from statefactory.experiments.guided import BlocksWorld
 from statefactory.experiments.hacking import Setup, progress_in, share_done
 from statefactory.planning.guides import AtRandom
@@ -118,7 +118,7 @@ def test_a_run_tells_the_best_of_each_way_and_the_frame_the_best_of_all(tmp_path
     setup = Setup(data="made", limit=2, steps=4, walks=2, actions=4)
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("LAB_RUNS", str(tmp_path))
-        runs = hacking.collect(setup, ["monotonic", "random"], workers=1, show_progress=False)
+        runs = [*rivals.collect(setup, ["monotonic", "random"], workers=1, show_progress=False).values()]
     frame = hacking.frame(runs).set_index("predictor")
     timed = frame.loc["Monotonic (the longest)"]
     assert timed["reached"] == pytest.approx(0.04) and timed["steps"] == 4 and timed["progress"] <= 0
