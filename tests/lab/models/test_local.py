@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from pathlib import Path
 import pytest
 from pydantic import Field
 
-from asking import ASK, manifest
+from asking import ASK, Asking, manifest
 from lab.machine.doctor import own_checks
 from lab.machine.paths import ROOT, recordings_folder
 from lab.models import conversion, local, local_openvino, weights
@@ -34,6 +35,7 @@ from lab.models.replies import TruncatedAnswer
 from lab.models.retries import EndpointError
 from lab.models.usage import by_operator
 from lab.models.weights import UnknownModel
+from lab.runs.collecting import collect
 from lab.runs.execution import Played, play_all
 from lab.runs.run import Run
 
@@ -364,3 +366,17 @@ def test_questions_under_way_are_answered_before_a_model_is_unloaded() -> None:
         time.sleep(0.2)
         model.close()
         assert json.loads(answer.result())["choices"]
+
+
+class Where(Asking):
+    """Episodes that tell the process they are played in."""
+
+    def play(self, task: str, ledger: Ledger) -> dict[str, int]:
+        return {"process": os.getpid()}
+
+
+@fast
+def test_episodes_at_a_time_share_the_model_of_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_RUNS", str(tmp_path))
+    results = collect(Where(engine=FAST), workers=3, show_progress=False)
+    assert [episode.result for episode in results.episodes.values()] == [{"process": os.getpid()}] * 3
