@@ -1,8 +1,9 @@
 """The `local` engine: a small model on this machine's CPU, in this process, behind the same client as any endpoint.
 
 One of two runtimes answers: OpenVINO (local_openvino.py) where its package and processor are, what is asked together
-together; else llama.cpp (local_llama.py), one question at a time. Keys and recordings hold the sha256 of the pinned file in place of the address, so that
-they are the same on every machine; OpenVINO's add the runtime, its version and the form of the weights.
+together; else llama.cpp (local_llama.py), one question at a time. Keys and recordings hold the sha256 of the pinned
+file in place of the address, so that they are the same on every machine; OpenVINO's add the runtime, its version and
+the form of the weights.
 """
 
 from __future__ import annotations
