@@ -330,15 +330,18 @@ def footing(results: Results) -> pd.DataFrame:
     return pd.DataFrame(lines).assign(evidence=results.evidence, backbone=results.backbone)
 
 
-def keep(results: Results, name: str) -> str:
+def keep(results: Results, name: str, played: str) -> str:
     """Keep the rows of a run that takes too long for a notebook, as the recording "tables2to5_agents-NAME"; its name.
 
-    For engines that no recording can replay, such as an expert with errors. The source says on what it was played.
+    For engines that no recording can replay, such as an expert with errors. played: the tasks in words, which stand
+    behind the methods' names.
     """
+    rows = frame(results)
+    rows["method"] += f", {played}"
     digest = key_of({"tasks": sorted(results.episodes), "parameters": results.setup.parameters()})
     about = {"method": KEPT, "engine": results.setup.engine, "address": f"sha256:{digest}"}
     about["parameters"] = results.setup.parameters()
-    return recordings.save_rows(f"tables2to5_agents-{name}", frame(results), about).name
+    return recordings.save_rows(f"tables2to5_agents-{name}", rows, about).name
 
 
 def known_rows(dataset: str) -> pd.DataFrame:

@@ -76,10 +76,12 @@ def test_kept_rows_stand_beside_the_papers_where_the_benchmark_is_not_played(
 ) -> None:
     run = played("MuSiQue")
     monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path))
-    assert beside.keep(run, "musique-noisy") == "tables2to5_agents-musique-noisy"
+    assert beside.keep(run, "musique-noisy", "3 questions") == "tables2to5_agents-musique-noisy"
     rows = beside.known_rows("MuSiQue")
     assert {*rows["evidence"]} == {"published", "simulated"}
-    assert rows[rows["evidence"] == "simulated"]["value"].tolist() == beside.frame(run)["value"].tolist()
+    own = rows[rows["evidence"] == "simulated"]
+    assert own["value"].tolist() == beside.frame(run)["value"].tolist()
+    assert own["method"].str.endswith(", 3 questions").all()
     assert not len(beside.known_rows("HotpotQA").query("evidence != 'published'"))
     assert len(beside.with_published(run)) == len(rows)  # the run itself comes in its place
 
