@@ -322,9 +322,10 @@ def footing(results: Results) -> pd.DataFrame:
         over = {task for task, one in kept.items() if one["steps"] > steps or one["calls"] > calls}
         scores = results.scores(dataset, method)
         within = sum(score for task, score in scores.items() if task not in over)
+        most = {what: max(one[what] for one in kept.values()) for what in ("steps", "calls")}
         lines.append(
-            {"method": method, "n": len(scores), "most steps": max(one["steps"] for one in kept.values()),
-             "cap of steps": steps, "most calls": max(one["calls"] for one in kept.values()), "cap of calls": calls, "over": len(over),
+            {"method": method, "n": len(scores), "most steps": most["steps"], "cap of steps": steps,
+             "most calls": most["calls"], "cap of calls": calls, "over": len(over),
              "score": 100 * sum(scores.values()) / len(scores), "within": 100 * within / len(scores)}
         )  # fmt: skip
     return pd.DataFrame(lines).assign(evidence=results.evidence, backbone=results.backbone)
@@ -339,8 +340,10 @@ def keep(results: Results, name: str, played: str) -> str:
     rows = frame(results)
     rows["method"] += f", {played}"
     digest = key_of({"tasks": sorted(results.episodes), "parameters": results.setup.parameters()})
-    about = {"method": KEPT, "engine": results.setup.engine, "address": f"sha256:{digest}"}
-    about["parameters"] = results.setup.parameters()
+    about = {
+        "method": KEPT, "engine": results.setup.engine, "address": f"sha256:{digest}",
+        "parameters": results.setup.parameters(),
+    }  # fmt: skip
     return recordings.save_rows(f"tables2to5_agents-{name}", rows, about).name
 
 
