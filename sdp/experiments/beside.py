@@ -210,6 +210,9 @@ def _rows(results: Results, method: str) -> Iterator[tables.Row]:
     about = (results.evidence, f"this run, {setup.data} data{', ' + told if told else ''}")
     if method in ACTED and not even(results):
         method = f"{method} (acted by an expert)"
+    elif method in ACTED:
+        free = ", free text" if results.by_a_model else ""  # of rules, who always keep the form, it says nothing
+        method += {False: free, True: "", "action": ", actions bound to their form"}[setup.schema]
     metric = BENCHMARKS[dataset].metric
     if set(scores.values()) <= {0.0, 1.0}:
         yield tables.rate_row(

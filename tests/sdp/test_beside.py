@@ -86,6 +86,16 @@ def test_kept_rows_stand_beside_the_papers_where_the_benchmark_is_not_played(
     assert len(beside.with_published(run)) == len(rows)  # the run itself comes in its place
 
 
+def test_rows_of_actions_that_are_bound_to_their_form_say_so() -> None:
+    run = played("MuSiQue")
+    bound = beside.frame(replace(run, setup=replace(run.setup, schema="action")))["method"]
+    acted = [name for name in run.setup.methods if name in beside.ACTED]
+    assert [name for name in bound if name.endswith(", actions bound to their form")] == [
+        f"{name}, actions bound to their form" for name in acted
+    ]
+    assert {*bound} > {SDP, PLACEBO, DIRECT}
+
+
 def test_what_there_is_not_is_refused() -> None:
     with pytest.raises(BadSetting, match="TravelPlanner"):
         Setup(datasets=("WebArena",)).resolved()
