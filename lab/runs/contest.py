@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 from lab.models.backbone import Ledger
+from lab.models.cache import key_of
 from lab.results.outcomes import Judged, Score
 from lab.results.statistics import Comparison, compare, holm, smallest_difference
 from lab.results.verdicts import FEWEST, direction_verdict
-from lab.runs import experiment
+from lab.runs import experiment, recordings
 from lab.runs.experiment import Experiment
 from lab.runs.run import Episode
 from lab.viewer.timeline import Exchange, Timeline
@@ -179,6 +180,22 @@ def primary(runs: Iterable[Results[Any]], method: str, against: str) -> pd.DataF
     if len(found):
         found["p (Holm)"] = found.groupby("backbone")["p"].transform(holm)
     return found
+
+
+def keep(
+    results: Results[Any], rows: pd.DataFrame, name: str, method: str, paired: pd.DataFrame | None = None
+) -> str:  # fmt: skip
+    """Keep the rows of a run that takes too long for a notebook, as the recording `name`; its name.
+
+    For engines that no recording can replay, such as an expert with errors. method: under which
+    `lab.runs.recordings.rows` finds them. paired: comparisons of the run, task by task.
+    """
+    parameters = results.setup.parameters()
+    digest = key_of({"tasks": sorted(results.episodes), "parameters": parameters})
+    about = {
+        "method": method, "engine": results.setup.engine, "address": f"sha256:{digest}", "parameters": parameters,
+    }  # fmt: skip
+    return recordings.save_rows(name, rows, about, paired).name
 
 
 def smallest(c: Comparison) -> float:

@@ -5,7 +5,8 @@
     data/recordings/NAME/rows.csv          the finished rows of the results table
     data/recordings/NAME/usage.csv         calls, tokens, seconds and parse paths by operator
 
-Rows that no model's answers made, but files that are not on every machine, are kept as manifest and rows alone.
+Rows that no model's answers made, but files that are not on every machine, are kept as manifest and rows alone, with
+paired.csv where comparisons task by task are kept as well.
 
 `python -m lab record NOTEBOOK -p engine local` makes one, `replay:NAME` serves it, and notebooks show its rows. One
 that is not finished, because its budget was spent, goes on from its own files, in any clone.
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 T = TypeVar("T")
+PAIRED = "paired.csv"
 COUNTED = ("calls", "tokens in", "tokens out", "seconds")  # columns of usage.csv that every recording has
 
 
@@ -138,12 +140,14 @@ def save(run: Path, rows: pd.DataFrame, usage: pd.DataFrame, tasks: list[str], n
     return _save(name, files, about | {"tasks": tasks, "planned": len(held.tasks), "seconds": seconds})
 
 
-def save_rows(name: str, rows: pd.DataFrame, about: Mapping[str, Any]) -> Path:
+def save_rows(name: str, rows: pd.DataFrame, about: Mapping[str, Any], paired: pd.DataFrame | None = None) -> Path:
     """Save finished rows alone, where what made them cannot be replayed: nobody answered, but files were used.
 
     about: `method` (under which `rows` finds them), `engine`, `address` (of those files, "sha256:…"), `parameters`.
+    paired: comparisons task by task, which `paired` finds.
     """
-    return _save(name, {"rows.csv": rows.to_csv(index=False).encode()}, about)
+    files = {"rows.csv": rows} if paired is None else {"rows.csv": rows, PAIRED: paired}
+    return _save(name, {file: of.to_csv(index=False).encode() for file, of in files.items()}, about)
 
 
 def _save(name: str, files: Mapping[str, bytes], about: Mapping[str, Any]) -> Path:
@@ -179,6 +183,14 @@ def rows(method: str) -> pd.DataFrame:
 
     found = each(method, _rows)
     return pd.concat(found, ignore_index=True) if found else tables.table([])
+
+
+def paired(method: str) -> pd.DataFrame:
+    """The comparisons that are kept with the rows of a run method, with the date of each."""
+    import pandas as pd
+
+    found = each(method, _paired)
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
 
 
 def usage(method: str) -> pd.DataFrame:
@@ -226,6 +238,15 @@ def _rows(name: str, about: Recording) -> pd.DataFrame:
     part = f", {about.played} tasks" if len(about.tasks) < about.planned else ""
     source = f"recording {name}{part}, {_model(about)}, {about.date}"
     return found.assign(source=source).reindex(columns=tables.COLUMNS)  # of before outcomes were counted: without them
+
+
+def _paired(name: str, about: Recording) -> pd.DataFrame:
+    import pandas as pd
+
+    if PAIRED not in about.sha256:
+        return pd.DataFrame()
+    found = read_table(recordings_folder() / name / PAIRED, ("n",), ("n",), about.sha256[PAIRED])
+    return found.assign(date=about.date)
 
 
 def _model(about: Recording) -> str:

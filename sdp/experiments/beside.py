@@ -22,7 +22,6 @@ from agents.experiments import multihop as one_call
 from agents.history import MALFORMED
 from agents.play import Schema
 from agents.worlds.travelplanner import delivered
-from lab.models.cache import key_of
 from lab.models.engines import ORACLE, parse
 from lab.results import tables
 from lab.results.statistics import compare, holm
@@ -335,19 +334,13 @@ def footing(results: Results) -> pd.DataFrame:
 
 
 def keep(results: Results, name: str, played: str) -> str:
-    """Keep the rows of a run that takes too long for a notebook, as the recording "tables2to5_agents-NAME"; its name.
+    """Keep a run's rows as "tables2to5_agents-NAME" (see `lab.runs.contest.keep`); the whole name.
 
-    For engines that no recording can replay, such as an expert with errors. played: the tasks in words, which stand
-    behind the methods' names.
+    played: the tasks in words, which stand behind the methods' names.
     """
     rows = frame(results)
     rows["method"] += f", {played}"
-    digest = key_of({"tasks": sorted(results.episodes), "parameters": results.setup.parameters()})
-    about = {
-        "method": KEPT, "engine": results.setup.engine, "address": f"sha256:{digest}",
-        "parameters": results.setup.parameters(),
-    }  # fmt: skip
-    return recordings.save_rows(f"tables2to5_agents-{name}", rows, about).name
+    return contest.keep(results, rows, f"tables2to5_agents-{name}", KEPT)
 
 
 def known_rows(dataset: str) -> pd.DataFrame:

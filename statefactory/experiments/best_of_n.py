@@ -65,8 +65,8 @@ class Setup(ByPredictor):
     selection: ClassVar[tuple[str, ...]] = ("data", "limit", "of", "digest")
 
     @property
-    def field_of_work(self) -> tuple[str, str]:
-        return self.of.world, self.of.data
+    def domain(self) -> str:
+        return self.of.world
 
     def tasks(self) -> list[str]:
         return list(_attempted(self.folder))
@@ -175,7 +175,7 @@ def collect(
                              "data": made.setup.data}  # fmt: skip
     scored = {}
     for name in predictors:
-        answering = rivals.engines_for(name, of.world, made.setup.data, engine, engines or {})
+        answering = rivals.engines_for(name, of.world, engine, engines or {})
         setup = Setup(predictor=name, **answering, **about)
         scored[name] = collecting.collect(setup, Results, workers, cluster, **options)
     return World(made, scored)

@@ -43,19 +43,23 @@ SLICES: Mapping[str, Mapping[str, int]] = {
 }
 
 
+# All but those whose rewards cost a model's second a candidate: these are played where they are named.
+USUAL = tuple(name for name in METHODS if name not in (JUDGE, LEARNED))
+KEPT = "statefactory-planning-kept"  # rows of runs that take too long for a notebook
+
+
 @dataclass(frozen=True, kw_only=True)
 class Planning(Contest):
     """Methods on the tasks of some worlds; those that cannot be played here are left out, see `left_out`.
 
     datasets: of WORLDS. methods: of METHODS. limits: tasks by world, in place of `limit`, which is -1 for those of
-    SLICES. world_model, penalty: see
-    `Guided`. steps, stuck: the caps of an episode (see `agents.play.Settings`). schema: bind answers to a schema, in
-    place of free text.
+    SLICES. world_model, penalty: see `Guided`. steps, stuck: the caps of an episode (see `agents.play.Settings`).
+    schema: bind answers to a schema, in place of free text.
     """
 
     engine: str = f"{ORACLE}@0.6"
     datasets: tuple[str, ...] = ("AlfWorld", "BlocksWorld")
-    methods: tuple[str, ...] = tuple(METHODS)
+    methods: tuple[str, ...] = USUAL
     limits: Mapping[str, int] = field(default_factory=dict)
     world_model: WorldModel = "exact"
     penalty: float = PENALTY
@@ -156,13 +160,24 @@ def _row(results: Results, dataset: str, method: str) -> tables.Row:
 
 
 def with_published(results: Results) -> pd.DataFrame:
-    """The paper's rows, the run's, and those of recordings by other backbones."""
+    """The paper's rows, the run's, and what recordings and `keep` hold of other backbones or other worlds."""
     import pandas as pd
 
-    known = recordings.rows(Planning.method)
     measured = frame(results)
-    known = known[~known["backbone"].isin(measured["backbone"])]
+    known = pd.concat([recordings.rows(Planning.method), recordings.rows(KEPT)], ignore_index=True)
+    which = ["method", "backbone", "metric"]
+    known = known[~known.set_index(which).index.isin(measured.set_index(which).index)]
     return pd.concat([tables.published("Table 2", "statefactory"), measured, known], ignore_index=True)
+
+
+def keep(results: Results, name: str) -> str:
+    """Keep a run's rows and its comparisons as "table2_planning-NAME" (see `lab.runs.contest.keep`); the whole name."""
+    return contest.keep(results, frame(results), f"table2_planning-{name}", KEPT, comparisons(results))
+
+
+def kept() -> pd.DataFrame:
+    """The comparisons that `keep` holds, as `comparisons` has them."""
+    return recordings.paired(KEPT)
 
 
 def comparisons(results: Results) -> pd.DataFrame:

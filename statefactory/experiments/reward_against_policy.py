@@ -125,7 +125,7 @@ def searched(
 ) -> dict[str, searches.Results]:
     """The trees that each predictor leads, and the oracle; none where no tree is searched.
 
-    Trained predictors are left out: they take a second a state, and hundreds are foreseen.
+    Trained adapters are left out: they take a second a state, and hundreds are foreseen.
     """
     limit = SEARCHED[data].get(world, 0) if setup.searched < 0 else setup.searched
     if not limit or world not in searches.SEARCHED:
@@ -151,11 +151,11 @@ def distances(
     pairs = base.resolved().pairs()[world]
     found: dict[str, Distances] = {}
     for name in names:
-        method = rivals.method_of(name, world, data)
+        method = rivals.method_of(name, world)
         if rivals.is_learned(name) and data == "official":
             found[name] = _kept(name, world)
         elif method.operators:
-            answering = rivals.engines_for(name, world, data, setup.engine, setup.engines or {})
+            answering = rivals.engines_for(name, world, setup.engine, setup.engines or {})
             run = predictions.collect(replace(base, methods=(name,), **answering), workers, cluster)
             values = scoring.distances(run, name, score)[world]
             found[name] = {pair.task: float(v) for pair, v in zip(run.pairs[world], values, strict=True)}
@@ -183,11 +183,11 @@ def successes(compared: Sequence[Compared], score: Scoring = STANDARD) -> pd.Dat
 
 
 def hackable(names: Sequence[str]) -> list[str]:
-    """Of the predictors, each once, those whose rewards are tried to be had for nothing: all but the trained ones.
+    """Of the predictors, each once, those whose rewards are tried to be had for nothing: all but the trained adapters.
 
-    A trained one takes a second a state, and hundreds are tried.
+    An adapter takes a second a state, and hundreds are tried.
     """
-    return [name for name in dict.fromkeys(names) if not rivals.is_learned(name)]
+    return [name for name in dict.fromkeys(names) if not name.startswith(LEARNED)]
 
 
 def points(compared: Sequence[Compared], score: Scoring = STANDARD) -> pd.DataFrame:

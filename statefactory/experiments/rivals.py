@@ -47,17 +47,17 @@ class ByPredictor(Experiment):
 
     @property
     @abstractmethod
-    def field_of_work(self) -> tuple[str, str]:
-        """The world, and its data."""
+    def domain(self) -> str:
+        """The world that is predicted."""
 
     @property
     def how(self) -> Method:
         """Of the predictor. Raises ValueError for one that there is not."""
-        return method_of(self.predictor, *self.field_of_work)
+        return method_of(self.predictor, self.domain)
 
     def made(self, backbone: Backbone) -> Predictor[Any]:
         """The predictor itself."""
-        return self.how.make(backbone, Given(INSTRUCTIONS.get(self.field_of_work[0], "")))
+        return self.how.make(backbone, Given(INSTRUCTIONS.get(self.domain, "")))
 
     def operators(self) -> tuple[str, ...]:
         return self.how.operators
@@ -90,8 +90,8 @@ class OnTasks(ByPredictor):
         """The experiment whose tasks they are."""
 
     @property
-    def field_of_work(self) -> tuple[str, str]:
-        return self.world, self.data
+    def domain(self) -> str:
+        return self.world
 
     def decided(self) -> Self:
         """With `data` decided."""
@@ -110,21 +110,21 @@ def collect(
     """A run for each of the predictors, in the world of the setup. Raises what `lab.runs.collecting.collect` does."""
     found = {}
     for name in predictors:
-        answering = engines_for(name, setup.world, setup.data, setup.engine, setup.engines)
+        answering = engines_for(name, setup.world, setup.engine, setup.engines)
         one = replace(setup, predictor=name, **answering)
         found[name] = collecting.collect(one, Results[T], workers, cluster, **options)
     return found
 
 
-def engines_for(name: str, world: str, data: str, engine: str, others: Mapping[str, str]) -> dict[str, Any]:
+def engines_for(name: str, world: str, engine: str, others: Mapping[str, str]) -> dict[str, Any]:
     """The settings `engine` and `engines` of a rival's run; one that asks nobody is the same run with any engine."""
-    asks = () if name == ORACLE else method_of(name, world, data).operators
+    asks = () if name == ORACLE else method_of(name, world).operators
     own = {operator: other for operator, other in others.items() if operator in asks}
     return {"engine": engine if asks else "rules", "engines": own}
 
 
-def method_of(name: str, world: str, data: str = "made") -> Method:
-    """A rival. world: the domain that `ridge` is trained on. Raises ValueError for one that there is not.
+def method_of(name: str, world: str) -> Method:
+    """A rival. world: the domain that `ridge` was fitted on. Raises ValueError for one that there is not.
 
     Names are those of METHODS, of COUNTERS, "ridge", and "reward_model_<training>" of the trained adapters.
     """
@@ -132,9 +132,8 @@ def method_of(name: str, world: str, data: str = "made") -> Method:
         return COUNTERS[name]
     if name in METHODS:
         return METHODS[name]
-    if name == RIDGE:
-        path = _training_pairs(world, data)
-        version = hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.exists() else ""
+    if name == RIDGE and (path := _ridge_of(world)).exists():
+        version = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
         return Method("Ridge on embeddings, own domain", partial(_ridge, path), version=version)
     if name in trained():
         from statefactory.reward_models.predictor import register_adapters
@@ -144,7 +143,7 @@ def method_of(name: str, world: str, data: str = "made") -> Method:
         # Taken out again: Table 1's methods are those of METHODS, and a comparison here must not add to them.
         return METHODS.pop(name)
     known = (*METHODS, *COUNTERS, RIDGE, *trained())
-    raise ValueError(f"no predictor {name!r} to compare; choose from {', '.join(known)}")
+    raise ValueError(f"no predictor {name!r} to compare in {world}; choose from {', '.join(known)}")
 
 
 def trained() -> list[str]:
@@ -159,12 +158,12 @@ def is_learned(name: str) -> bool:
     return name == RIDGE or name.startswith(LEARNED)
 
 
-def lacks(name: str, world: str, data: str, engine: str = "rules", others: Mapping[str, str] | None = None) -> str:
+def lacks(name: str, world: str, engine: str = "rules", others: Mapping[str, str] | None = None) -> str:
     """Why a rival cannot be had here; "" where it can."""
     if name in JUDGES and engines.with_others(engine, others or {}).of("judge").by_rules:
         return "a judge is a model; name one as engine"
-    if name == RIDGE and not _training_pairs(world, data).exists():
-        return f"its {data} training pairs of {world} are not built: python -m statefactory.reward_models data"
+    if name == RIDGE and not _ridge_of(world).exists():
+        return f"none was fitted on {world}"
     return no_reward_model() if name.startswith(LEARNED) else ""
 
 
@@ -174,15 +173,16 @@ def names_for(
 ) -> list[str]:  # fmt: skip
     """The chosen rivals, or all, that can be had here; of the others it is said why not.
 
-    learned: the trained ones as well, which take a second an attempt without an accelerator.
+    learned: the trained ones as well, of which adapters take a second an attempt without an accelerator. Ridge, which
+    takes embeddings alone, stands among the others on official data, of which it was fitted on the training side.
     """
     own = [name for name in METHODS if name not in EXTRACTIONS and name not in JUDGES]
     wanted = list(chosen) or [*EXTRACTIONS, *JUDGES, MONOTONIC, RANDOM, SHORTEST, *own]
-    if learned and not chosen:
-        wanted += [*trained(), RIDGE]
+    if not chosen:
+        wanted += [*trained() * learned, *[RIDGE] * (learned or data == "official")]
     found, skipped = [], dict[str, list[str]]()
     for name in wanted:
-        if why := lacks(name, world, data, engine, others):
+        if why := lacks(name, world, engine, others):
             skipped.setdefault(why, []).append(name)
         else:
             found.append(name)
@@ -191,19 +191,18 @@ def names_for(
     return found
 
 
-def _training_pairs(world: str, data: str) -> Path:
-    from statefactory.reward_models.preferences.pairs import default_folder
+def _ridge_of(world: str) -> Path:
+    from statefactory.reward_models.adapters import SHIPPED
 
-    return default_folder(data) / f"{world}.parquet"
+    return SHIPPED / RIDGE / f"{world}.json"
 
 
 def _ridge(path: Path, backbone: Backbone, given: Given) -> Predictor[Any]:
-    return _fitted(path)
+    return _read(path)
 
 
 @cache
-def _fitted(path: Path) -> Predictor[Any]:
-    from statefactory.reward_models import ridge
-    from statefactory.reward_models.preferences.pairs import read_preferences
+def _read(path: Path) -> Predictor[Any]:
+    from statefactory.reward_models.ridge import Ridge
 
-    return ridge.fit(read_preferences(path, "train"))
+    return Ridge.read(path)

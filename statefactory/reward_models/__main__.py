@@ -95,11 +95,13 @@ def _score(options: argparse.Namespace) -> int:
                    _adapters(options) / name) for name in options.adapter]  # fmt: skip
     pairs = evaluation.Pairs(options.data, options.on, options.limit, _preferences(options))
     frames = evaluation.score_all(places, options.domain, pairs, options.controls.replace("-", " "), options.workers)
-    if options.ridge:
-        frames.append(evaluation.ridge_predictions(places, _preferences(options), options.domain, pairs))
-        places.append(Path("ridge"))
     # Not beside the adapters: those that come with the suite have predictions that its tables rest on.
     folder = options.to or runs_folder() / "reward_models" / "predictions" / options.on
+    if options.ridge:
+        place = Path("ridge")
+        ours = _preferences(options)
+        frames.append(evaluation.ridge_predictions(places, ours, options.domain, pairs, folder / place))
+        places.append(place)
     for place, frame in zip(places, frames, strict=True):
         path = folder / place.name / evaluation.FILE
         evaluation.save(path, frame)

@@ -141,11 +141,12 @@ def _cell(cells: Mapping[str, tuple[Path, str]], pairs: Pairs, controls: Control
 
 
 def ridge_predictions(
-    folders: Sequence[Path], preferences: Path, domains: Sequence[str], pairs: Pairs
+    folders: Sequence[Path], preferences: Path, domains: Sequence[str], pairs: Pairs, keep: Path
 ) -> pd.DataFrame:  # fmt: skip
     """The same of ridge regression in its three views, on the very pairs that each adapter was trained on.
 
-    preferences: the folder that they are in. Raises UnusableAdapter if it holds others, and MissingData.
+    preferences: the folder that they are in. keep: where the weights of the whole view go. Raises UnusableAdapter if
+    the first holds others, and MissingData.
     """
     parts = []
     for folder in folders:
@@ -162,6 +163,9 @@ def ridge_predictions(
             )
         for view, model in RIDGES.items():
             fitted = ridge.fit(training, view)
+            if view == "whole":
+                fitted.card["rows"] = card["rows"]
+                fitted.save(keep / f"{name}.json")
             for domain in domains:
                 rows = pairs.of(domain)
                 shown: dict[str, PrefixPredictor] = {OWN: fitted}
