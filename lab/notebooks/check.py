@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 # A notebook shows and the library works: what is longer belongs into a package, where tests reach it.
 MOST_DEFS = 2
 MOST_LINES = 120
-# Cells whose tag begins so are what a reader would write, a world of her own say. Each such tag is counted apart.
+# Cells whose tag begins so are what a reader would write, a world of her own say: each such tag has a limit of its own,
+# and may define what it likes.
 YOURS = "yours"
 MOST_YOURS = 60
 PANDAS = 'class="dataframe"'
@@ -56,7 +57,7 @@ def form(notebook: NotebookNode, name: str) -> list[str]:
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     yours = sorted({tag for cell in code for tag in tags(cell) if tag.startswith(YOURS)})
     ours = [cell for cell in code if not {*yours} & {*tags(cell)}]
-    lines, definitions = lines_of(ours), sum(_definitions(cell.source) for cell in ours)
+    lines, definitions = lines_of(code), sum(_definitions(cell.source) for cell in ours)
     found = list(_parameter_faults(notebook, name))
     if not any(cell.outputs for cell in code):
         found.append("has no outputs; execute it with: make notebooks")

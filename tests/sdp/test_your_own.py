@@ -1,4 +1,4 @@
-"""The reader's own benchmark: the cells of `4_explore/your_own_benchmark`, and what the library gives for them."""
+"""The reader's own benchmark: the cells of two notebooks of `4_explore`, and what the library gives for them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from types import ModuleType
 from typing import Any
 
+import cloudpickle
+import nbformat
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,9 +18,11 @@ from lab.machine.paths import ROOT
 from lab.models import rules
 from lab.models.connect import connected
 from lab.notebooks.check import MOST_YOURS, YOURS, lines_of
-from lab.notebooks.documents import read, tags
+from lab.notebooks.cells import MODULES, module_of
+from lab.notebooks.documents import NotebookError, read, tags
 from lab.runs import compare
 from lab.runs.interrupted import interrupted
+from lab.runs.own_code import own_code
 from lab.runs.run import read_lines
 from lab.viewer.transcripts import Transcript
 from sdp.ablation import ABLATIONS
@@ -27,20 +30,16 @@ from sdp.experiments.benchmark import Benchmark, Results, collect, comparisons
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Trajectory
 
-NOTEBOOK = read(ROOT / "notebooks/4_explore/your_own_benchmark.ipynb")
-CELLS = [cell for cell in NOTEBOOK.cells if YOURS in tags(cell)]
+NOTEBOOK, METHODS = "4_explore/your_own_benchmark", "4_explore/your_own_methods"
 
 
 @pytest.fixture(scope="module")
 def own() -> Any:
     """What the cells define, as a module."""
-    module = ModuleType("yours")
     before = dict(rules._rules)
-    sys.modules["yours"] = module
-    for cell in CELLS:
-        exec(compile(cell.source, "yours", "exec"), vars(module))
+    module = module_of(NOTEBOOK, YOURS)
     yield module
-    del sys.modules["yours"]
+    del sys.modules[module.__name__]
     rules._rules.clear()
     rules._rules.update(before)
 
@@ -50,7 +49,23 @@ def played(setup: Benchmark, folder: Path, name: str) -> Results[Any]:
 
 
 def test_world_adapter_rules_and_experiment_are_at_most_sixty_lines() -> None:
-    assert len(CELLS) == 3 and 40 < lines_of(CELLS) <= MOST_YOURS == 60
+    cells = [cell for cell in read(ROOT / f"notebooks/{NOTEBOOK}.ipynb").cells if YOURS in tags(cell)]
+    assert len(cells) == 3 and 40 < lines_of(cells) <= MOST_YOURS == 60
+
+
+def test_cells_come_as_a_module_whose_text_makes_a_part_of_the_run(own: Any, tmp_path: Path) -> None:
+    assert own.Round.__module__ == "your_own_benchmark" and Path(own.__file__).parent == MODULES
+    notebook, copy = read(ROOT / f"notebooks/{NOTEBOOK}.ipynb"), tmp_path / "mine.ipynb"
+    (world,) = (cell for cell in notebook.cells if "class House" in cell.source)
+    world.source = world.source.replace("is wet.", "is dripping wet.")
+    nbformat.write(notebook, copy)
+    edited = module_of(str(copy), YOURS)
+    assert own_code(own.Round) == own_code(module_of(NOTEBOOK, YOURS).Round) != own_code(edited.Round)
+    again = cloudpickle.loads(cloudpickle.dumps(edited.Round(limit=2)))
+    assert again.tasks() == ["round 0-000", "round 0-001"]
+    del sys.modules["mine"]
+    with pytest.raises(NotebookError, match="no cell of .* has the tag 'theirs'"):
+        module_of(NOTEBOOK, "theirs")
 
 
 def test_a_world_moves_refuses_in_words_and_ends(own: Any) -> None:
@@ -133,7 +148,7 @@ def test_wrong_rooms_are_rejected_by_what_was_seen(own: Any) -> None:
 
 
 def test_an_agent_plays_the_readers_world_and_errs_by_noise(own: Any, tmp_path: Path) -> None:
-    (cell,) = (cell for cell in NOTEBOOK.cells if "yours-react" in tags(cell))
+    (cell,) = (cell for cell in read(ROOT / f"notebooks/{METHODS}.ipynb").cells if "yours-react" in tags(cell))
     own.side = 4
     exec(compile(cell.source, "yours", "exec"), vars(own))
     scores = {}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from threading import Lock
 from types import CodeType
 from typing import Any, NamedTuple, Protocol
 
@@ -17,6 +18,7 @@ from textworld.envs.pddl import logic, textgen
 from textworld.logic import Rule
 
 Names = Mapping[str, str]  # placeholder -> id of an entity
+_compiling = Lock()
 GRAMMARS_KEPT = 4  # one is met, or two where official and made games are played
 
 
@@ -216,7 +218,15 @@ def each_of(symbol: textgen.ConditionalSymbol) -> Each:
     return Each(compile(expression, "<grammar>", "eval"), query_of(symbol.given))
 
 
-@lru_cache(maxsize=GRAMMARS_KEPT)
 def wording(grammar: str) -> Wording:
-    """The compiled grammar, the same for all games since TASK_MARK stands where they differ."""
+    """The compiled grammar, the same for all games since TASK_MARK stands where they differ.
+
+    One at a time: TextWorld has a single parser, which two threads would disturb.
+    """
+    with _compiling:
+        return _compiled(grammar)
+
+
+@lru_cache(maxsize=GRAMMARS_KEPT)
+def _compiled(grammar: str) -> Wording:
     return Wording(grammar)

@@ -127,12 +127,12 @@ def history(setup: Guided) -> History:
 
 
 def test_a_choice_that_cannot_be_read_is_told_counted_and_then_plain_react(model: Guided, server: ChatServer) -> None:
-    nonsense = ["Chosen: 1", "Thought: so\nChosen: 1, 1", "Thought: so\nChosen: 77"]
+    nonsense = ["Chosen: 1", "Thought: so\nChosen: 1, 2, 3, 4", "Thought: so\nChosen: 77"]
     server.behave(lambda request: chat.says([*nonsense, "Thought: go\nAction: dance"][request.number % 4]))
     turns = history(model).turns
     assert [turn.operator for turn in turns[:4]] == [CHOOSE, CHOOSE, CHOOSE, ACT]
     assert [turn.fault for turn in turns[:4]] == [MALFORMED, MALFORMED, MALFORMED, "invalid"]
-    assert "a number stands twice" in turns[1].observation and "77 is not listed" in turns[2].observation
+    assert "it has 4 numbers" in turns[1].observation and "77 is not listed" in turns[2].observation
     texts = [request.body["messages"][-1]["content"] for request in server.requests[:4]]
     assert "cannot be used" in texts[1] and "Predicted rewards" not in texts[3] and "cannot be used" not in texts[3]
 

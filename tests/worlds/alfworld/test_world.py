@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -19,6 +20,8 @@ from lab.machine.faults import MissingData
 from lab.machine.paths import ROOT
 from worlds.alfworld import AlfWorld, HouseholdTask, load
 from worlds.alfworld.expert import Expert
+from worlds.alfworld.package_files import rules
+from worlds.alfworld.wording import wording
 from worlds.base import EpisodeOver
 
 # Prints a digest of a few episodes; "others first" plays other games before, in the same process.
@@ -229,3 +232,14 @@ def test_both_engines_say_the_same(world: AlfWorld) -> None:
             play(world, task, actions, 10, fast)
             play(stock, task, actions, 10, slow)
     assert fast.said == slow.said
+
+
+def test_threads_that_open_games_at_once_do_not_disturb_each_others_grammar() -> None:
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            compiled = list(pool.map(lambda number: wording(rules().grammar + "\n" * number), range(1, 5)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert [len(each.commands) for each in compiled] == [len(compiled[0].commands)] * 4 and compiled[0].commands
