@@ -17,11 +17,11 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from statefactory.planning.guides import AtRandom
 from statefactory.planning.lookahead import Lookahead
 from statefactory.planning.mcts import Planner, Settings
-from statefactory.planning.pool import Pool, Standing
 from statefactory.planning.proposals import Listed
 from statefactory.planning.world_models import Exact
 from worlds import alfworld, blocksworld, textworld, webshop
 from worlds.base import Step
+from worlds.pool import Pool, Standing
 
 EXPANSIONS, WIDTH = 15, 4
 ROUNDS = 3

@@ -20,6 +20,7 @@ from agents.worlds.blocksworld import stacking
 from agents.worlds.textworld import adventure
 from agents.worlds.webshop import Shopping
 from lab.models.engines import ORACLE
+from worlds.pool import Pool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,11 +54,10 @@ class AlfWorld(Setup):
         from worlds.alfworld.expert import next_command
 
         given, known = self.named(task), along(self.solution(task))
-        own = of_thread(self._key("the expert's"), self.opened)
+        own = of_thread(self._key("the expert's"), lambda: Pool(self.opened, given, size=1)).on(given)
 
         def expert(turns: Sequence[Past]) -> str:
-            own.replay(given, [turn.action for turn in turns])
-            return next_command(own, given) or known(turns)
+            return next_command(own.world([turn.action for turn in turns]), given) or known(turns)
 
         return expert
 

@@ -26,7 +26,6 @@ from statefactory.experiments.predictions import EXTRACTING, INSTRUCTIONS, JUDGI
 from statefactory.planning.guides import Actions, AtRandom, Oracle, nearer
 from statefactory.planning.lookahead import Lookahead
 from statefactory.planning.paths import Path
-from statefactory.planning.pool import Pool
 from statefactory.planning.prompts import CHOOSE, PREDICT
 from statefactory.planning.rewarded import FEWEST, K, rewarded
 from statefactory.planning.stand_in import further
@@ -35,6 +34,7 @@ from statefactory.predictors import METHODS as PREDICTORS
 from statefactory.predictors import Given, Predictor
 from statefactory.predictors.monotonic import Monotonic
 from worlds.base import NoSolution
+from worlds.pool import Pool
 
 SUCCESS = "success"
 PENALTY = 0.05  # lambda of Eq. 15, see `Lookahead`

@@ -24,9 +24,9 @@ from statefactory.experiments.rivals import OnTasks
 from statefactory.experiments.statistics import title
 from statefactory.planning.hacking import WAYS, Hacker, Progress, Tried, cheapest
 from statefactory.planning.lookahead import Lookahead
-from statefactory.planning.pool import Pool
 from statefactory.planning.world_models import Exact
 from worlds.base import NoSolution
+from worlds.pool import Pool
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,10 +19,10 @@ from statefactory.experiments.rivals import ORACLE, ORACLE_TITLE, OnTasks
 from statefactory.planning.guides import Oracle
 from statefactory.planning.lookahead import Lookahead
 from statefactory.planning.mcts import Planner, Settings, plan
-from statefactory.planning.pool import Pool
 from statefactory.planning.proposals import Listed
 from statefactory.planning.world_models import Exact
 from statefactory.predictors import Method
+from worlds.pool import Pool
 
 SEARCHED = {world.name: world for world in WORLDS.values()}
 # All valid actions: a node is asked for its actions once, and no value can choose what was not proposed.

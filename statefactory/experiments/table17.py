@@ -32,7 +32,6 @@ from statefactory.planning.guides import AtRandom
 from statefactory.planning.lookahead import Lookahead
 from statefactory.planning.mcts import Episode, Planner, Settings, plan
 from statefactory.planning.paths import Path
-from statefactory.planning.pool import Pool
 from statefactory.planning.prompts import PREDICT
 from statefactory.planning.proposals import PROPOSE, Listed
 from statefactory.planning.world_models import Exact, Prompted
@@ -41,6 +40,7 @@ from statefactory.predictors.factored import StateFactory
 from statefactory.walkthrough import walk
 from worlds import alfworld
 from worlds.base import task_of
+from worlds.pool import Pool
 
 if TYPE_CHECKING:
     import pandas as pd

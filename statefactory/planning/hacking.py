@@ -15,7 +15,7 @@ from typing import Generic, Literal, NamedTuple, TypeVar
 
 from statefactory.planning.lookahead import Lookahead
 from statefactory.planning.paths import Path
-from statefactory.planning.pool import Pool
+from worlds.pool import Pool
 
 M = TypeVar("M")
 Way = Literal["random search", "greedy on the reward", "repeated action"]

@@ -105,8 +105,8 @@ class Chosen(AnswerModel):
         """The actions, each once. Raises MalformedAnswer for a number that is not listed, and for too many."""
         if wrong := [number for number in self.numbers if not 0 < number <= len(options)]:
             raise MalformedAnswer(f"number {wrong[0]} is not listed; the last one is {len(options)}")
-        # Small models name one of them twice at nearly every turn: what they mean is plain, and to refuse it would leave
-        # an agent without any rewards.
+        # Small models name one of them twice at nearly every turn. What they mean is plain, and to refuse it would
+        # leave them without any rewards.
         numbers = dict.fromkeys(self.numbers)
         if len(numbers) > most:
             raise MalformedAnswer(f"it has {len(numbers)} numbers, and {most} are the most")

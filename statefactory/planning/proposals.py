@@ -12,7 +12,7 @@ from lab.models.backbone import Backbone
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from statefactory.planning.paths import Path, Step
-from statefactory.planning.pool import Pool
+from worlds.pool import Pool
 
 PROPOSE = "propose"  # the operator that makes up candidate actions for a tree search
 MOST_PROPOSED = 20

@@ -12,8 +12,8 @@ from typing import NamedTuple, Protocol
 from lab.models.backbone import Backbone
 from lab.models.parsing import MalformedAnswer
 from statefactory.planning.paths import Path
-from statefactory.planning.pool import Pool
 from statefactory.planning.prompts import predict_prompt
+from worlds.pool import Pool
 
 
 class Outcome(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING
 
 from worlds.alfworld.official import OfficialGames
@@ -29,11 +29,13 @@ class Expert:
         self._games = world.games
         # Kept by split, because each reading goes through the file of all games, 200 MB unpacked.
         self._walkthroughs = cache(world.games.walkthroughs) if isinstance(world.games, OfficialGames) else None
+        # A plan takes half a second, and several attempts at a game ask for the same.
+        self._planned = lru_cache(maxsize=64)(partial(planned, world.games))
 
     def actions(self, task: HouseholdTask) -> tuple[str, ...]:
         """Commands that win a fresh game. Raises NoSolution naming the task if none is known."""
         if self._walkthroughs is None:
-            return planned(self._games, task)
+            return self._planned(task)
         split = task.id.split("-")[1]  # of "alfworld-valid_seen-000"; no split's name has a hyphen
         known = self._walkthroughs(split).get(task.id) if split in self._games.splits else None
         if known is None:

@@ -15,7 +15,6 @@ from statefactory.experiments.hacking import Setup, progress_in, share_done
 from statefactory.planning.guides import AtRandom
 from statefactory.planning.hacking import GREEDY, REPEATED, WAYS, Hacker, Tried, cheapest
 from statefactory.planning.lookahead import Lookahead
-from statefactory.planning.pool import Pool
 from statefactory.planning.world_models import Exact
 from statefactory.predictors import Predictor
 from statefactory.predictors.countdown import Countdown
@@ -23,6 +22,7 @@ from statefactory.predictors.monotonic import Monotonic
 from worlds.blocksworld import load
 from worlds.blocksworld.expert import Expert, state_after
 from worlds.blocksworld.planner import shortest_plan
+from worlds.pool import Pool
 
 WORLD = load("made", 0)
 TASK = WORLD.tasks("test")[5]

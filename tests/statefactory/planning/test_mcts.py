@@ -27,13 +27,13 @@ from statefactory.planning.guides import AtRandom
 from statefactory.planning.lookahead import Lookahead
 from statefactory.planning.mcts import Episode, Planner, Settings, plan
 from statefactory.planning.paths import Path
-from statefactory.planning.pool import Pool
 from statefactory.planning.proposals import Listed, Prompted
 from statefactory.planning.tree import Node, best_line, frame, in_order, rows, tree
 from statefactory.planning.world_models import Exact, Outcome
 from statefactory.predictors import Predictor
 from statefactory.predictors.factored import StateFactory
 from worlds import blocksworld
+from worlds.pool import Pool
 
 ROOMS = 3
 BLOCKS = blocksworld.load("made")

@@ -22,10 +22,10 @@ from lab.viewer.transcripts import Transcript
 from statefactory.experiments.guided import METHODS, REACT, STATEFACTORY, AlfWorld, BlocksWorld, Guided
 from statefactory.experiments.planning import by_rules
 from statefactory.planning.guides import AtRandom, nearer
-from statefactory.planning.pool import Pool
 from statefactory.planning.prompts import CHOOSE, MOST, Chosen, Rated, RatedFields
 from statefactory.planning.rewarded import LOOK_AHEAD
 from statefactory.planning.stand_in import obeying
+from worlds.pool import Pool
 
 BLOCKS = BlocksWorld(engine="oracle@0.6", data="made", limit=4)
 MADE: dict[str, Guided] = {"BlocksWorld": BLOCKS, "AlfWorld": AlfWorld(engine="oracle@0.6", data="made", limit=2)}
@@ -126,13 +126,20 @@ def history(setup: Guided) -> History:
     return History.from_json(resolved.play(resolved.tasks()[0], Ledger(connected(resolved.engine)))["history"])
 
 
+def test_a_candidate_that_is_named_twice_counts_once() -> None:
+    chosen = Chosen(thought="so", numbers=[2, 1, 2])
+    assert chosen.among(["up", "down"], 2) == ["down", "up"]
+    with pytest.raises(MalformedAnswer, match="it has 2 numbers, and 1 are the most"):
+        chosen.among(["up", "down"], 1)
+
+
 def test_a_choice_that_cannot_be_read_is_told_counted_and_then_plain_react(model: Guided, server: ChatServer) -> None:
-    nonsense = ["Chosen: 1", "Thought: so\nChosen: 1, 2, 3, 4", "Thought: so\nChosen: 77"]
+    nonsense = ["Chosen: 1", "Thought: so\nChosen: 1, 2", "Thought: so\nChosen: 77"]
     server.behave(lambda request: chat.says([*nonsense, "Thought: go\nAction: dance"][request.number % 4]))
     turns = history(model).turns
     assert [turn.operator for turn in turns[:4]] == [CHOOSE, CHOOSE, CHOOSE, ACT]
     assert [turn.fault for turn in turns[:4]] == [MALFORMED, MALFORMED, MALFORMED, "invalid"]
-    assert "it has 4 numbers" in turns[1].observation and "77 is not listed" in turns[2].observation
+    assert "2 is not listed" in turns[1].observation and "77 is not listed" in turns[2].observation
     texts = [request.body["messages"][-1]["content"] for request in server.requests[:4]]
     assert "cannot be used" in texts[1] and "Predicted rewards" not in texts[3] and "cannot be used" not in texts[3]
 

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from statefactory.planning.lookahead import Lookahead
 from statefactory.planning.paths import Path
-from statefactory.planning.pool import Pool
 from statefactory.planning.world_models import Exact
 from statefactory.predictors.monotonic import Monotonic
 from worlds import alfworld, blocksworld
 from worlds.base import Step, WorldDied
 from worlds.blocksworld.expert import Expert
 from worlds.isolated import Isolated
+from worlds.pool import Pool
 
 BLOCKS = blocksworld.load("made")
 TASK = BLOCKS.tasks("test")[3]
