@@ -1,13 +1,17 @@
 """Scores of a trajectory's prefixes: one forward pass for all that fit, read at each step's last token.
 
 A causal model's output at a token depends on what stands before it alone, so this equals one call a prefix up to
-rounding. A prefix that is longer than the model takes is scored by itself, with the goal and its newest steps.
+rounding, and so does a pass that goes on from what the last text began with: where a planner's candidates branch, their
+path is read once. A prefix that is longer than the model takes is scored by itself, with the goal and its newest steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
+from operator import eq
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from statefactory.reward_models.texts import Step, Tokeniser, Tokens
@@ -52,18 +56,27 @@ def position_scores(model: Any, tokens: Tokens) -> torch.Tensor:
     """
     import torch
 
-    inner = model.get_base_model() if hasattr(model, "get_base_model") else model
+    inner = _inner(model)
     device = next(inner.parameters()).device
     hidden = inner.base_model(input_ids=torch.tensor([tokens.ids], device=device), use_cache=False).last_hidden_state[0]
     ends = torch.tensor(tokens.ends or [len(tokens.ids) - 1], device=device)
     return inner.score(hidden[ends])[:, 0].float()
 
 
+def _inner(model: Any) -> Any:
+    return model.get_base_model() if hasattr(model, "get_base_model") else model
+
+
 class Scorer:
-    """A model that scores prefixes; higher is further, in no unit of its own (see `Affine`)."""
+    """A model that scores prefixes; higher is further, in no unit of its own (see `Affine`).
+
+    The text that was read last stays in the model's cache. Threads take turns.
+    """
 
     def __init__(self, model: Any, tokeniser: Tokeniser) -> None:
         self.model, self.tokeniser = model.eval(), tokeniser
+        self._reading, self._ids, self._said = Lock(), list[int](), list[float]()
+        self._past: Any = None
 
     def prefixes(self, goal: str, steps: Sequence[Step], lengths: Sequence[int]) -> np.ndarray:
         """Scores after so many steps each, shape (lengths,); 0 steps are the goal alone."""
@@ -74,12 +87,32 @@ class Scorer:
         sizes = np.cumsum([len(head), *map(len, pieces)])
         fitting = [length for length in lengths if sizes[length] <= self.tokeniser.most]
         found: dict[int, float] = {}
-        with torch.inference_mode():
+        with self._reading, torch.inference_mode():
             if fitting:
                 whole = self.tokeniser.joined(head, pieces[: max(fitting)])
+                said = self._read(whole.ids)
                 # The goal's own last token comes first, so that position n is that of n steps.
-                at = Tokens(whole.ids, [len(head) - 1, *whole.ends])
-                found = dict(enumerate(position_scores(self.model, at).tolist()))
+                found = {n: said[end] for n, end in enumerate([len(head) - 1, *whole.ends])}
             for length in set(lengths) - set(fitting):
-                found[length] = float(position_scores(self.model, self.tokeniser.joined(head, pieces[:length]))[-1])
+                tokens = self.tokeniser.joined(head, pieces[:length])
+                found[length] = self._read(tokens.ids)[tokens.ends[-1]]
         return np.array([found[length] for length in lengths])
+
+    def _read(self, ids: list[int]) -> list[float]:
+        """The score at each token, of which those are read that the last text did not begin with."""
+        import torch
+        from transformers import DynamicCache
+
+        inner = _inner(self.model)
+        known = sum(1 for _ in takewhile(bool, map(eq, ids, self._ids)))
+        past = self._past if self._past and known else DynamicCache()
+        if known and (off := len(self._ids) - known):
+            past.crop(-off)
+        said = self._said[:known]
+        self._past, self._ids, self._said = None, [], []  # if the pass does not come through, nothing is known
+        if fresh := ids[known:]:
+            tokens = torch.tensor([fresh], device=next(inner.parameters()).device)
+            hidden = inner.base_model(input_ids=tokens, past_key_values=past, use_cache=True).last_hidden_state[0]
+            said += inner.score(hidden)[:, 0].float().tolist()
+        self._past, self._ids, self._said = past, ids, said
+        return said

@@ -131,6 +131,10 @@ def test_it_learns_to_tell_progress_and_the_adapter_scores_as_the_trained_model_
         every = scorer.prefixes(of.goal, of.steps, range(len(of.steps) + 1))
         alone = [scorer.prefixes(of.goal, of.steps[:n], [n])[0] for n in range(len(of.steps) + 1)]
         assert np.abs(every - alone).max() < 1e-4
+        for steps in ([*of.steps[:2], ("go north", "a wall")], [], of.steps[:1]):  # another way on; less; further
+            again = adapters.Scorer(scorer.model, scorer.tokeniser)
+            one, other = (each.prefixes(of.goal, steps, [len(steps)])[0] for each in (scorer, again))
+            assert abs(one - other) < 1e-4
     rewards = [done.affine(scorer.prefixes(of.goal, of.steps, range(1, len(of.steps) + 1))) for of in unseen.both]
     assert rewards[0][-1] > rewards[1].max()
 
