@@ -32,9 +32,13 @@ if TYPE_CHECKING:
 # What a notebook takes by default: (tasks, attempts a task) by world; made data are for a first look.
 SLICES: Mapping[str, Mapping[str, tuple[int, int]]] = {
     "made": {"blocksworld": (8, 8), "alfworld": (3, 8)},
-    "official": dict.fromkeys(DOMAINS, (50, 20)),
+    "official": {**dict.fromkeys(DOMAINS, (20, 20)), "blocksworld": (50, 20), "alfworld": (30, 20)},
 }
 FEW = (3, 8)  # of a world that SLICES leaves out
+PAIRS = {
+    "made": -1,
+    "official": 60,
+}  # of the benchmark; the official ones are those that trained predictors are kept on
 # Tasks of each world in which trees are searched.
 SEARCHED: Mapping[str, Mapping[str, int]] = {
     "made": {"blocksworld": 2, "alfworld": 1},
@@ -53,7 +57,7 @@ class Setup:
     """What is compared.
 
     worlds: () for those of SLICES. limit: tasks, 0 for all; count: attempts a task; -1 for those of SLICES. pairs: of
-    the benchmark, as `statefactory.experiments.predictions.Setup.limit`. actor: who makes the attempts, "" for the
+    the benchmark, as `statefactory.experiments.predictions.Setup.limit`; -1 for PAIRS. actor: who makes the attempts, "" for the
     noisy expert. engine, engines: who answers the predictors. predictors: of `statefactory.experiments.rivals`, () for
     all. learned: the trained ones too, which on a processor core take about a second an attempt each.
     """
@@ -145,9 +149,8 @@ def distances(
 
     Those of trained ones on official pairs are kept with the suite.
     """
-    # On official data all domains: so it is the run that the notebooks of Tables 1 and 13 have as well.
-    domains = DOMAINS if data == "official" else (world,)
-    base = predictions.Setup(data=data, domains=domains, limit=setup.pairs)
+    limit = setup.pairs if setup.pairs >= 0 else PAIRS[data]
+    base = predictions.Setup(data=data, domains=(world,), limit=limit)
     pairs = base.resolved().pairs()[world]
     found: dict[str, Distances] = {}
     for name in names:
