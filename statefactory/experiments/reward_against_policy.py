@@ -35,10 +35,8 @@ SLICES: Mapping[str, Mapping[str, tuple[int, int]]] = {
     "official": {**dict.fromkeys(DOMAINS, (20, 20)), "blocksworld": (50, 20), "alfworld": (30, 20)},
 }
 FEW = (3, 8)  # of a world that SLICES leaves out
-PAIRS = {
-    "made": -1,
-    "official": 60,
-}  # of the benchmark; the official ones are those that trained predictors are kept on
+# Of the benchmark, for the distances; the official ones are those that the trained predictors are kept on.
+PAIRS = {"made": -1, "official": 60}
 # Tasks of each world in which trees are searched.
 SEARCHED: Mapping[str, Mapping[str, int]] = {
     "made": {"blocksworld": 2, "alfworld": 1},
@@ -57,9 +55,10 @@ class Setup:
     """What is compared.
 
     worlds: () for those of SLICES. limit: tasks, 0 for all; count: attempts a task; -1 for those of SLICES. pairs: of
-    the benchmark, as `statefactory.experiments.predictions.Setup.limit`; -1 for PAIRS. actor: who makes the attempts, "" for the
-    noisy expert. engine, engines: who answers the predictors. predictors: of `statefactory.experiments.rivals`, () for
-    all. learned: the trained ones too, which on a processor core take about a second an attempt each.
+    the benchmark, as `statefactory.experiments.predictions.Setup.limit`; -1 for PAIRS. actor: who makes the attempts,
+    "" for the noisy expert. engine, engines: who answers the predictors. predictors: of
+    `statefactory.experiments.rivals`, () for all. learned: the trained adapters too, which on a processor core take
+    about a second an attempt each.
     """
 
     worlds: tuple[str, ...] = ()
