@@ -245,8 +245,8 @@ def _paired(name: str, about: Recording) -> pd.DataFrame:
 
     if PAIRED not in about.sha256:
         return pd.DataFrame()
-    found = read_table(recordings_folder() / name / PAIRED, ("n",), ("n",), about.sha256[PAIRED])
-    return found.assign(date=about.date)
+    found = read_table(recordings_folder() / name / PAIRED, ("n",), sha256=about.sha256[PAIRED])
+    return found.dropna(axis="columns", how="all").assign(date=about.date)
 
 
 def _model(about: Recording) -> str:

@@ -176,7 +176,7 @@ def keep(results: Results, name: str) -> str:
 
 
 def kept() -> pd.DataFrame:
-    """The comparisons that `keep` holds, as `comparisons` has them."""
+    """The comparisons that `keep` holds, as `comparisons` has them; of what an expert acted there is no verdict."""
     return recordings.paired(KEPT)
 
 

@@ -5,6 +5,7 @@ A random direction for every text stands in for an embedding model.
 
 from __future__ import annotations
 
+import json
 import math
 import pickle
 
@@ -18,12 +19,14 @@ from scipy.stats import mannwhitneyu
 from agents.experiments import attempts
 from agents.experiments.attempts import Attempt, Told
 from plain_routing import HashedEmbedder
+from statefactory.benchmark import DOMAINS
 from statefactory.experiments import best_of_n, reward_against_policy, rivals
 from statefactory.experiments.best_of_n import CHANCE, END, MIDWAY, World, collect, expected
 from statefactory.experiments.reward_against_policy import Compared
 from statefactory.experiments.rivals import MONOTONIC, ORACLE, RANDOM, SHORTEST
 from statefactory.plots import draw_policy
 from statefactory.predictors import METHODS
+from statefactory.reward_models.adapters import SHIPPED
 
 MADE = attempts.Setup(world="blocksworld", data="made", limit=3, count=6)
 NAMES = ["statefactory", "raw", MONOTONIC, RANDOM, SHORTEST]
@@ -169,6 +172,18 @@ def test_a_predictor_that_cannot_be_had_is_left_out_and_said(capsys: pytest.Capt
     assert "a judge is a model" in "".join(capsys.readouterr())
     with pytest.raises(ValueError, match="no predictor 'psychic'"):
         rivals.method_of("psychic", "blocksworld")
+
+
+def test_ridge_comes_fitted_with_the_suite_and_predicts_what_was_kept_of_it() -> None:
+    rivals_of = rivals.names_for("blocksworld", "official")
+    assert "ridge" in rivals_of and "ridge" not in rivals.names_for("blocksworld", "made")
+    for domain in DOMAINS:
+        made = rivals.method_of("ridge", domain).make(None, None)  # type: ignore[arg-type]
+        assert made.card["pairs"] in (80, 120)
+        card = json.loads((SHIPPED / domain / "card.json").read_text(encoding="utf-8"))
+        assert made.card["rows"] == card["rows"], "it was fitted on the pairs of the adapter"
+    with pytest.raises(ValueError, match="no predictor 'ridge' to compare in chess"):
+        rivals.method_of("ridge", "chess")
 
 
 def test_asking_for_a_trained_adapter_adds_no_method_to_table_1() -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from agents.play import Settings
 from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.results import tables
+from lab.runs import recordings
 from lab.runs.experiment import BadSetting
 from statefactory.experiments import planning
 from statefactory.experiments.guided import (
@@ -109,6 +112,25 @@ def test_scienceworld_is_played_with_candidates_from_its_list_and_without_points
     foreseen = [turn["said"] for turn in turns if turn["operator"] == "look ahead" and turn["said"]]
     assert foreseen and all(len(text.splitlines()) == 5 for text in foreseen)
     assert result["steps"] == 5 and not any("Points gained" in turn["observation"] for turn in turns)
+
+
+def test_kept_rows_and_their_comparisons_stand_beside_other_worlds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = played(replace(SMALL, methods=(REACT, CONSTANT), datasets=("BlocksWorld", "AlfWorld")))
+    monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path))
+    assert planning.keep(results, "small") == "table2_planning-small"
+    pd.testing.assert_frame_equal(
+        planning.kept().drop(columns="date"), planning.comparisons(results).drop(columns="verdict"), check_dtype=False
+    )
+    rows = recordings.rows(planning.KEPT)
+    assert rows["value"].tolist() == planning.frame(results)["value"].tolist()
+    again = planning.with_published(results)  # where they are those of the run itself, they stand once
+    assert not again.duplicated(["method", "backbone", "metric"]).any()
+    other = replace(results, setup=replace(results.setup, datasets=results.setup.datasets[:1]))
+    assert len(planning.with_published(other)) == len(again)
+    (tmp_path / "table2_planning-small" / "paired.csv").write_text("n\n", encoding="utf-8")
+    assert not len(recordings.paired(planning.KEPT)), "a damaged one is told, and left out"
 
 
 def test_rules_answer_what_they_can() -> None:
