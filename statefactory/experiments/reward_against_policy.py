@@ -42,7 +42,11 @@ SEARCHED: Mapping[str, Mapping[str, int]] = {
     "made": {"blocksworld": 2, "alfworld": 1},
     "official": {"blocksworld": 50, "alfworld": 20},
 }
-OUTCOMES = {"blocksworld": 300, "alfworld": 600}  # foreseen in a task: ALFWorld has 30 valid actions a turn
+# Foreseen in a task: ALFWorld has 30 valid actions a turn.
+OUTCOMES: Mapping[str, Mapping[str, int]] = {
+    "made": {"blocksworld": 300, "alfworld": 300},
+    "official": {"blocksworld": 300, "alfworld": 600},
+}
 PREDICTOR, PLACEBO = "predictor", "placebo"
 WHENS: tuple[When, ...] = (best_of_n.END, best_of_n.MIDWAY)
 SEARCH = "by tree search"
@@ -135,7 +139,7 @@ def searched(
         return {}
     of = searches.Setup(
         world=world, data=data, limit=limit, seed=setup.seed, engine=setup.engine, engines=setup.engines or {},
-        search=replace(searches.SETTINGS, outcomes=OUTCOMES[world]),
+        search=replace(searches.SETTINGS, outcomes=OUTCOMES[data][world]),
     )  # fmt: skip
     return rivals.collect(of, [*hackable(names), ORACLE], workers, cluster)
 
