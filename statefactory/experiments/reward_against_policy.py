@@ -81,15 +81,25 @@ class Setup:
     def attempted(self) -> list[attempts.Setup]:
         """The attempts to make, a world each. Raises MissingData where official data are asked for and absent."""
         every = dict.fromkeys(name for of in SLICES.values() for name in of)
+        decided = [
+            attempts.Setup(world=world, data=self.data, seed=self.seed, engine=self.actor).decided()
+            for world in self.worlds or every
+        ]
         found = []
-        for world in self.worlds or every:
-            of = attempts.Setup(world=world, data=self.data, seed=self.seed, engine=self.actor)
-            data = of.decided().data
-            usual = SLICES[data].get(world) or (FEW if self.worlds else None)
+        for of in decided:
+            usual = SLICES[extent(decided)].get(of.world) or (FEW if self.worlds else None)
             if usual:
                 limit = self.limit if self.limit >= 0 else usual[0]
-                found.append(replace(of, data=data, limit=limit, count=self.count if self.count > 0 else usual[1]))
+                found.append(replace(of, limit=limit, count=self.count if self.count > 0 else usual[1]))
         return found
+
+
+def extent(worlds: Sequence[attempts.Setup]) -> str:
+    """How much is played: "official", as much as shows something, where any world's data are.
+
+    TextWorld's quests were never published: beside official data as many made ones are played.
+    """
+    return "official" if any(of.data == "official" for of in worlds) else "made"
 
 
 @dataclass(frozen=True)
@@ -118,11 +128,13 @@ class Compared:
 
 def collect(setup: Setup, score: Scoring = STANDARD, workers: int = 0, cluster: str = "") -> list[Compared]:
     """Play, score and measure what is not there yet; a world each. Raises what `lab.runs.collecting.collect` raises."""
-    found = []
-    for of in setup.attempted():
-        names = rivals.names_for(of.world, of.data, setup.engine, setup.engines, setup.predictors, setup.learned)
+    found, worlds = [], setup.attempted()
+    much = extent(worlds)
+    measured = replace(setup, pairs=setup.pairs if setup.pairs >= 0 else PAIRS[much])
+    for of in worlds:
+        names = rivals.names_for(of.world, much, setup.engine, setup.engines, setup.predictors, setup.learned)
         world = best_of_n.collect(of, names, setup.engine, setup.engines, workers, cluster)
-        far = distances(setup, of.world, of.data, names, score, workers, cluster)
+        far = distances(measured, of.world, of.data, names, score, workers, cluster)
         found.append(Compared(world, far, searched(setup, of.world, of.data, names, workers, cluster)))
     return found
 
@@ -150,15 +162,15 @@ def distances(
 ) -> dict[str, Distances]:  # fmt: skip
     """EPIC distances of predictors on a world's pairs of the benchmark: predictor -> pair -> distance.
 
-    Those of trained ones on official pairs are kept with the suite.
+    Those of trained ones on official pairs are kept with the suite; TextWorld's pairs are made ones in any case.
     """
-    limit = setup.pairs if setup.pairs >= 0 else PAIRS[data]
-    base = predictions.Setup(data=data, domains=(world,), limit=limit)
+    base = predictions.Setup(data=data, domains=(world,), limit=setup.pairs)
     pairs = base.resolved().pairs()[world]
+    kept = data == "official" or (world, setup.pairs) == ("textworld", PAIRS["official"])
     found: dict[str, Distances] = {}
     for name in names:
         method = rivals.method_of(name, world)
-        if rivals.is_learned(name) and data == "official":
+        if rivals.is_learned(name) and kept:
             found[name] = _kept(name, world)
         elif method.operators:
             answering = rivals.engines_for(name, world, setup.engine, setup.engines or {})

@@ -22,7 +22,7 @@ from plain_routing import HashedEmbedder
 from statefactory.benchmark import DOMAINS
 from statefactory.experiments import best_of_n, reward_against_policy, rivals
 from statefactory.experiments.best_of_n import CHANCE, END, MIDWAY, World, collect, expected
-from statefactory.experiments.reward_against_policy import Compared
+from statefactory.experiments.reward_against_policy import SLICES, Compared, extent
 from statefactory.experiments.rivals import MONOTONIC, ORACLE, RANDOM, SHORTEST
 from statefactory.plots import draw_policy
 from statefactory.predictors import METHODS
@@ -172,6 +172,13 @@ def test_a_predictor_that_cannot_be_had_is_left_out_and_said(capsys: pytest.Capt
     assert "a judge is a model" in "".join(capsys.readouterr())
     with pytest.raises(ValueError, match="no predictor 'psychic'"):
         rivals.method_of("psychic", "blocksworld")
+
+
+def test_textworlds_quests_are_played_as_often_as_official_tasks_where_those_are() -> None:
+    quests = attempts.Setup(world="textworld", data="made")
+    assert extent([quests, MADE]) == "made"
+    assert extent([quests, attempts.Setup(world="blocksworld", data="official")]) == "official"
+    assert {*SLICES["official"]} == {*DOMAINS} and "textworld" not in SLICES["made"]
 
 
 def test_ridge_comes_fitted_with_the_suite_and_predicts_what_was_kept_of_it() -> None:
