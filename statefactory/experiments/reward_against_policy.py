@@ -47,7 +47,8 @@ OUTCOMES: Mapping[str, Mapping[str, int]] = {
     "made": {"blocksworld": 300, "alfworld": 300},
     "official": {"blocksworld": 300, "alfworld": 600},
 }
-HACKED = {"made": 1, "official": 10}  # tasks of each world in which rewards are hacked
+# Tasks of each world in which rewards are hacked.
+HACKED = {"made": {"blocksworld": 1, "alfworld": 1}, "official": {"blocksworld": 10, "alfworld": 3}}
 PREDICTOR, PLACEBO = "predictor", "placebo"
 WHENS: tuple[When, ...] = (best_of_n.END, best_of_n.MIDWAY)
 SEARCH = "by tree search"
