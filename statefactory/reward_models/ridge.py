@@ -53,7 +53,7 @@ class Ridge(PrefixPredictor):
         return every @ self.weights[:-1] + self.weights[-1]
 
     def save(self, path: Path) -> None:
-        """Write the weights as JSON, some 40 kB."""
+        """Write the weights as JSON, some 25 kB."""
         record = {
             "weights": [float(f"{weight:.7g}") for weight in self.weights], "view": self.view,
             "embedding": self.embedding, "affine": {"scale": self.affine.scale, "offset": self.affine.offset},

@@ -106,10 +106,10 @@ class Scorer:
         inner = _inner(self.model)
         known = sum(1 for _ in takewhile(bool, map(eq, ids, self._ids)))
         past = self._past if self._past and known else DynamicCache()
-        if known and (off := len(self._ids) - known):
+        off, said = len(self._ids) - known, self._said[:known]
+        self._past, self._ids, self._said = None, [], []  # if what follows does not come through, nothing is known
+        if known and off:
             past.crop(-off)
-        said = self._said[:known]
-        self._past, self._ids, self._said = None, [], []  # if the pass does not come through, nothing is known
         if fresh := ids[known:]:
             tokens = torch.tensor([fresh], device=next(inner.parameters()).device)
             hidden = inner.base_model(input_ids=tokens, past_key_values=past, use_cache=True).last_hidden_state[0]
