@@ -136,7 +136,7 @@ def collect(setup: Setup, score: Scoring = STANDARD, workers: int = 0, cluster: 
     for of in worlds:
         names = rivals.names_for(of.world, much, setup.engine, setup.engines, setup.predictors, setup.learned)
         world = best_of_n.collect(of, names, setup.engine, setup.engines, workers, cluster)
-        far = distances(measured, of.world, of.data, names, score, workers, cluster)
+        far = distances(measured, of.world, much, names, score, workers, cluster)
         found.append(Compared(world, far, searched(setup, of.world, of.data, names, workers, cluster)))
     return found
 
@@ -164,16 +164,15 @@ def distances(
 ) -> dict[str, Distances]:  # fmt: skip
     """EPIC distances of predictors on a world's pairs of the benchmark: predictor -> pair -> distance.
 
-    Those of trained ones on official pairs are kept with the suite; TextWorld's pairs are made ones in any case.
+    Those of trained ones are kept with the suite for the official pairs of PAIRS, and measured on any others.
     """
     base = predictions.Setup(data=data, domains=(world,), limit=setup.pairs)
     pairs = base.resolved().pairs()[world]
-    kept = data == "official" or (world, setup.pairs) == ("textworld", PAIRS["official"])
     found: dict[str, Distances] = {}
     for name in names:
         method = rivals.method_of(name, world)
-        if rivals.is_learned(name) and kept:
-            found[name] = _kept(name, world)
+        if rivals.is_learned(name) and {*(kept := _kept(name, world))} == {pair.task for pair in pairs}:
+            found[name] = kept
         elif method.operators:
             answering = rivals.engines_for(name, world, setup.engine, setup.engines or {})
             run = predictions.collect(replace(base, methods=(name,), **answering), workers, cluster)

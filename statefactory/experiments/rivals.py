@@ -178,8 +178,10 @@ def names_for(
     """
     own = [name for name in METHODS if name not in EXTRACTIONS and name not in JUDGES]
     wanted = list(chosen) or [*EXTRACTIONS, *JUDGES, MONOTONIC, RANDOM, SHORTEST, *own]
-    if not chosen:
-        wanted += [*trained() * learned, *[RIDGE] * (learned or data == "official")]
+    if learned and not chosen:
+        wanted += trained()
+    if not chosen and (learned or data == "official"):
+        wanted.append(RIDGE)
     found, skipped = [], dict[str, list[str]]()
     for name in wanted:
         if why := lacks(name, world, engine, others):
