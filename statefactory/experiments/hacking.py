@@ -88,7 +88,7 @@ def frame(runs: Sequence[experiment.Results[Setup]]) -> pd.DataFrame:
     lines = []
     for run in runs:
         told = [episode.result for episode in run.episodes.values() if not episode.failed]
-        bests = [(of, max(of["ways"].items(), key=lambda way: (way[1]["score"], -way[1]["steps"]))) for of in told
+        bests = [(of, max(_in_order(of["ways"]), key=lambda way: (way[1]["score"], -way[1]["steps"]))) for of in told
                  if of["ways"] and of["solved"] is not None]  # fmt: skip
         if not bests:
             continue
@@ -150,6 +150,11 @@ def _plan(actor: Any, task: str) -> tuple[str, ...]:
 
 def _told(one: Tried, progress: Progress) -> dict[str, Any]:
     return {"score": one.score, "steps": len(one.actions), "actions": one.actions, "progress": progress(one.actions)}
+
+
+def _in_order(ways: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """In that of WAYS, which decides ties: a run that was read again has its keys sorted."""
+    return [(way, ways[way]) for way in WAYS if way in ways]
 
 
 def _runs_of(actions: Sequence[str]) -> list[str]:
