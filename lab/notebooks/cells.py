@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
 
 from lab.machine.files import write_atomically
-from lab.machine.paths import ROOT
+from lab.machine.paths import answer_cache
 from lab.notebooks.documents import NotebookError, locate, read, tags
-
-MODULES = ROOT / "data" / "cache" / "modules"
 
 
 def module_of(notebook: str, tag: str) -> ModuleType:
-    """The cells with a tag, imported from a file below MODULES under the notebook's name.
+    """The cells with a tag, imported from a file `modules/NAME_HASH.py` beside the cache of answers.
 
-    A file, so that their text makes a part of the runs that rest on it (`lab.runs.own_code`); to worker processes its
-    classes go by value, as those of a notebook do. Each call runs the cells anew. Raises NotebookError for a notebook
-    that there is not and for a tag that no cell has, and what the cells raise.
+    A file, so that their text makes a part of the runs that rest on it (`lab.runs.own_code`); named by their hash, too,
+    so that no two texts share one, and none takes the name of another module. To worker processes its classes go by
+    value, as those of a notebook do. Each call runs the cells anew. Raises NotebookError for a notebook that there is
+    not and for a tag that no cell has, and what the cells raise.
     """
     import cloudpickle
 
@@ -26,11 +26,17 @@ def module_of(notebook: str, tag: str) -> ModuleType:
     texts = [cell.source for cell in read(path).cells if tag in tags(cell)]
     if not texts:
         raise NotebookError(f"no cell of {notebook} has the tag {tag!r}")
-    file = MODULES / f"{path.stem}.py"
-    write_atomically(file, ("\n\n\n".join(texts) + "\n").encode())
-    spec = spec_from_file_location(path.stem, file)
+    code = ("\n\n\n".join(texts) + "\n").encode()
+    name = f"{path.stem}_{hashlib.sha256(code).hexdigest()[:8]}"
+    file = answer_cache().parent / "modules" / f"{name}.py"
+    write_atomically(file, code)
+    spec = spec_from_file_location(name, file)
     assert spec and spec.loader, "a file that ends in .py has a loader"
-    sys.modules[path.stem] = module = module_from_spec(spec)
+    sys.modules[name] = module = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]  # half of it is no module
+        raise
     cloudpickle.register_pickle_by_value(module)
-    spec.loader.exec_module(module)
     return module

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.machine.paths import ROOT
+from lab.machine.paths import ROOT, answer_cache
 from lab.models import rules
 from lab.models.connect import connected
-from lab.notebooks.cells import MODULES, module_of
+from lab.notebooks.cells import module_of
 from lab.notebooks.check import MOST_YOURS, YOURS, lines_of
 from lab.notebooks.documents import NotebookError, read, tags
 from lab.runs import compare
@@ -54,16 +55,24 @@ def test_world_adapter_rules_and_experiment_are_at_most_sixty_lines() -> None:
 
 
 def test_cells_come_as_a_module_whose_text_makes_a_part_of_the_run(own: Any, tmp_path: Path) -> None:
-    assert own.Round.__module__ == "your_own_benchmark" and Path(own.__file__).parent == MODULES
-    notebook, copy = read(ROOT / f"notebooks/{NOTEBOOK}.ipynb"), tmp_path / "mine.ipynb"
+    assert own.Round.__module__.startswith("your_own_benchmark_")
+    notebook, copy = read(ROOT / f"notebooks/{NOTEBOOK}.ipynb"), tmp_path / "json.ipynb"
     (world,) = (cell for cell in notebook.cells if "class House" in cell.source)
     world.source = world.source.replace("is wet.", "is dripping wet.")
     nbformat.write(notebook, copy)
     edited = module_of(str(copy), YOURS)
+    assert Path(str(edited.__file__)).parent == answer_cache().parent / "modules"
     assert own_code(own.Round) and own_code(own.Round) != own_code(edited.Round)
     again = cloudpickle.loads(cloudpickle.dumps(edited.Round(limit=2)))
     assert again.tasks() == ["round 0-000", "round 0-001"]
-    del sys.modules["mine"]
+    assert sys.modules["json"] is json, "a notebook's name hides no module"
+    world.source += "\nraise OSError('a cell that fails')\n"
+    nbformat.write(notebook, copy)
+    before = {*sys.modules}
+    with pytest.raises(OSError, match="a cell that fails"):
+        module_of(str(copy), YOURS)
+    assert {*sys.modules} <= before, "what failed half-way is no module"
+    del sys.modules[edited.__name__]
     with pytest.raises(NotebookError, match="no cell of .* has the tag 'theirs'"):
         module_of(NOTEBOOK, "theirs")
 
