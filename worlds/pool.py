@@ -1,4 +1,7 @@
-"""Worlds that stand at nodes of a search: what lies ahead of one of them is played there, and the rest replayed."""
+"""Worlds that stand after some actions, at nodes of a search or in a game: what comes next is played there.
+
+Only what no world stands before is replayed.
+"""
 
 from __future__ import annotations
 

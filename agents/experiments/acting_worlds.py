@@ -54,9 +54,11 @@ class AlfWorld(Setup):
         from worlds.alfworld.expert import next_command
 
         given, known = self.named(task), along(self.solution(task))
-        own = of_thread(self._key("the expert's"), lambda: Pool(self.opened, given, size=1)).on(given)
+        own = of_thread(self._key("the expert's"), lambda: Pool(self.opened, given, size=1))
 
         def expert(turns: Sequence[Past]) -> str:
+            if own.task is not given:  # another episode of this thread was played since the last turn
+                own.on(given)
             return next_command(own.world([turn.action for turn in turns]), given) or known(turns)
 
         return expert

@@ -16,6 +16,7 @@ from agents.experiments import acting_assistantbench as assistantbench
 from agents.experiments.acting import AGENTS, REACT, Acting
 from agents.experiments.acting_worlds import AlfWorld, BlocksWorld, Setup, TextWorld, WebShop
 from agents.play import Settings
+from agents.prompts import Past
 from chat_server import ChatServer
 from lab.machine.paths import ROOT
 from lab.models.backbone import Ledger
@@ -82,6 +83,15 @@ def test_agents_that_plan_are_played_by_the_expert_and_end_under_noise(setup: Ac
     (right,), (wrong,) = results(planned), results(replace(planned, engine="oracle@0.5", settings=Settings(steps=12)))
     assert (right["score"], right["end"], right["malformed"], right["invalid"]) == (1.0, "finished", 0, 0)
     assert right["calls"] > right["steps"] and wrong["steps"] <= 12 and wrong["calls"] <= 24 and wrong["malformed"] == 0
+
+
+def test_experts_of_two_episodes_in_one_thread_do_not_take_each_other_for_their_own() -> None:
+    setup = AlfWorld(data="made", engine="oracle", limit=2).resolved()
+    first, second = setup.tasks()
+    begun = [[Past(action=action, observation="")] for action in setup.world().reset(setup.named(first)).actions]
+    alone, others = [setup.expert(first)(turns) for turns in begun], setup.expert(second)([])
+    one, other = setup.expert(first), setup.expert(second)
+    assert [(other([]), one(turns)) for turns in begun] == [(others, own) for own in alone]
 
 
 def test_errors_cost_steps_and_come_again_in_every_run(setup: Acting) -> None:

@@ -5,17 +5,12 @@ from __future__ import annotations
 import os
 import signal
 from functools import partial
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from statefactory.planning.lookahead import Lookahead
-from statefactory.planning.paths import Path
-from statefactory.planning.world_models import Exact
-from statefactory.predictors.monotonic import Monotonic
-from worlds import alfworld, blocksworld
+from worlds import blocksworld
 from worlds.base import Step, WorldDied
 from worlds.blocksworld.expert import Expert
 from worlds.isolated import Isolated
@@ -111,37 +106,3 @@ def test_another_task_is_played_in_the_same_worlds() -> None:
 def test_a_pool_has_at_least_one_world() -> None:
     with pytest.raises(ValueError, match="size=0"):
         Pool(open_blocks, TASK, 0)
-
-
-def looked_ahead(world: Any, task: Any, actions: tuple[str, ...]) -> None:
-    """What is foreseen after each of some actions is what the world then answers, and only a repeat is penalised."""
-    pool = Pool(partial(type(world), world.games if hasattr(world, "games") else world.problems), task)
-    path = Path(task.goal, world.reset(task).text)
-    looking = Lookahead(Monotonic(50), Exact(pool), penalty=0.5)
-    memory = looking.start(path)
-    for action in actions:
-        options = pool.valid_actions(path.actions)[:3]
-        found, after = looking.candidates(path, memory, options)
-        for one in found:
-            true = world.replay(task, (*path.actions, one.action))[-1]
-            assert (one.outcome.observation, one.outcome.done) == (true.text, true.done)
-            assert one.repeated == ((one.action, true.text) in path.steps)
-            assert one.reward == pytest.approx(1 / 50 - 0.5 * one.repeated)
-        assert after == [memory + 1] * len(options)
-        path, memory = path.then(action, pool.at((*path.actions, action)).text), memory + 1
-    assert looking.start(path) == memory
-    pool.close()
-
-
-def test_the_exact_world_foresees_blocks() -> None:
-    block = "pick up the {}", "put down the {}"
-    name = next(a for a in BLOCKS.replay(TASK, ())[-1].actions if a.startswith("pick up")).removeprefix("pick up the ")
-    looked_ahead(BLOCKS, TASK, tuple(each.format(name) for each in (*block, *block, *block)))
-
-
-def test_the_exact_world_foresees_a_household() -> None:
-    world = alfworld.load("made")
-    task = world.tasks("valid_unseen")[0]
-    first = world.reset(task).actions
-    places = [each for each in first if each.startswith("go to")][:2]
-    looked_ahead(world, task, (*places, *places))
