@@ -142,7 +142,7 @@ def method_of(name: str, world: str) -> Method:
         register_adapters([training])
         # Taken out again: Table 1's methods are those of METHODS, and a comparison here must not add to them.
         return METHODS.pop(name)
-    known = (*METHODS, *COUNTERS, RIDGE, *trained())
+    known = (*METHODS, *COUNTERS, *([RIDGE] if _ridge_of(world).exists() else []), *trained())
     raise ValueError(f"no predictor {name!r} to compare in {world}; choose from {', '.join(known)}")
 
 

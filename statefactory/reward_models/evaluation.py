@@ -143,10 +143,10 @@ def _cell(cells: Mapping[str, tuple[Path, str]], pairs: Pairs, controls: Control
 def ridge_predictions(
     folders: Sequence[Path], preferences: Path, domains: Sequence[str], pairs: Pairs, keep: Path
 ) -> pd.DataFrame:  # fmt: skip
-    """The same of ridge regression in its three views, on the very pairs that each adapter was trained on.
+    """The same of ridge regression in its three views, fitted here on the very pairs that each adapter was trained on.
 
-    preferences: the folder that they are in. keep: where the weights of the whole view go. Raises UnusableAdapter if
-    the first holds others, and MissingData.
+    preferences: the folder that they are in. keep: the folder where the weights of the whole view are written. Raises
+    UnusableAdapter if there are other pairs in the former, and MissingData.
     """
     parts = []
     for folder in folders:

@@ -27,6 +27,7 @@ from statefactory.experiments.rivals import MONOTONIC, ORACLE, RANDOM, SHORTEST
 from statefactory.plots import draw_policy
 from statefactory.predictors import METHODS
 from statefactory.reward_models.adapters import SHIPPED
+from statefactory.reward_models.evaluation import Pairs, rewards
 
 MADE = attempts.Setup(world="blocksworld", data="made", limit=3, count=6)
 NAMES = ["statefactory", "raw", MONOTONIC, RANDOM, SHORTEST]
@@ -189,6 +190,13 @@ def test_ridge_comes_fitted_with_the_suite_and_predicts_what_was_kept_of_it() ->
         assert made.card["pairs"] in (80, 120)
         card = json.loads((SHIPPED / domain / "card.json").read_text(encoding="utf-8"))
         assert made.card["rows"] == card["rows"], "it was fitted on the pairs of the adapter"
+    kept = pd.read_parquet(SHIPPED / "ridge" / "predictions.parquet")
+    kept = kept.query(
+        "model == 'ridge' and shown == 'own goal' and trained_on == 'textworld' and domain == 'textworld'"
+    )
+    (pair,) = Pairs(data="made", limit=1).of("textworld")
+    found = rewards(rivals.method_of("ridge", "textworld").make(None, None), [pair])  # type: ignore[arg-type]
+    assert kept[kept["task"] == pair.task]["reward"].tolist() == pytest.approx(sum(found[0], []), abs=1e-4)
     with pytest.raises(ValueError, match="no predictor 'ridge' to compare in chess"):
         rivals.method_of("ridge", "chess")
 
