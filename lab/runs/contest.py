@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
+from lab.models import engines
 from lab.models.backbone import Ledger
-from lab.models.cache import key_of
 from lab.results.outcomes import Judged, Score
 from lab.results.statistics import Comparison, compare, holm, smallest_difference
 from lab.results.verdicts import FEWEST, direction_verdict
 from lab.runs import experiment, recordings
 from lab.runs.experiment import Experiment
+from lab.runs.manifest import Manifest
 from lab.runs.run import Episode
 from lab.viewer.timeline import Exchange, Timeline
 
@@ -121,6 +122,10 @@ class Results(experiment.Results[C], Generic[C]):
     def _score(self, dataset: str, method: str, episode: Episode) -> float:
         return self.setup.part(dataset, method).judged(replace(episode, task=entry(episode.task).task)).score
 
+    def backbone_of(self, dataset: str, method: str) -> str:
+        """The backbone without those that answer only other methods' operators."""
+        return engines.parse(self.backbone).among(self.setup.part(dataset, method).operators()).label
+
     @property
     def parts(self) -> Iterator[tuple[str, str]]:
         """Datasets with methods, in order."""
@@ -188,14 +193,17 @@ def keep(
     """Keep the rows of a run that takes too long for a notebook, as the recording `name`; its name.
 
     For engines that no recording can replay, such as an expert with errors. method: under which
-    `lab.runs.recordings.rows` finds them. paired: comparisons of the run, task by task.
+    `lab.runs.recordings.rows` finds them. paired: comparisons of the run, task by task. The manifest's address is the
+    identity of the run. Raises ValueError for a run that is not played to its end.
     """
-    parameters = results.setup.parameters()
-    digest = key_of({"tasks": sorted(results.episodes), "parameters": parameters})
-    about = {
-        "method": method, "engine": results.setup.engine, "address": f"sha256:{digest}", "parameters": parameters,
-    }  # fmt: skip
-    return recordings.save_rows(name, rows, about, paired).name
+    held = Manifest.read(results.folder)
+    planned = len(held.tasks)
+    if len(results.episodes) < planned:
+        missing = f"{planned - len(results.episodes)} of its {planned} episodes are not there"
+        raise ValueError(f"{results.folder} is not kept: {missing}; collect the run again, which plays them")
+    about = {"method": method, "address": f"sha256:{held.digest}", "tasks": list(results.episodes), "planned": planned}
+    same = {field: getattr(held, field) for field in ("engine", "parameters", "code", "surroundings")}
+    return recordings.save_rows(name, rows, about | same, paired).name
 
 
 def smallest(c: Comparison) -> float:

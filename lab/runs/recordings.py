@@ -143,7 +143,8 @@ def save(run: Path, rows: pd.DataFrame, usage: pd.DataFrame, tasks: list[str], n
 def save_rows(name: str, rows: pd.DataFrame, about: Mapping[str, Any], paired: pd.DataFrame | None = None) -> Path:
     """Save finished rows alone, where what made them cannot be replayed: nobody answered, but files were used.
 
-    about: `method` (under which `rows` finds them), `engine`, `address` (of those files, "sha256:…"), `parameters`.
+    about: `method` (under which `rows` finds them), `engine`, `address` (of those files or of the run, "sha256:…"),
+    `parameters`, and other fields of `Recording`.
     paired: comparisons task by task, which `paired` finds.
     """
     files = {"rows.csv": rows} if paired is None else {"rows.csv": rows, PAIRED: paired}
@@ -186,7 +187,7 @@ def rows(method: str) -> pd.DataFrame:
 
 
 def paired(method: str) -> pd.DataFrame:
-    """The comparisons that are kept with the rows of a run method, with the date of each."""
+    """The comparisons that are kept with the rows of a run method, with the name and date of each recording."""
     import pandas as pd
 
     found = each(method, _paired)
@@ -246,7 +247,7 @@ def _paired(name: str, about: Recording) -> pd.DataFrame:
     if PAIRED not in about.sha256:
         return pd.DataFrame()
     found = read_table(recordings_folder() / name / PAIRED, ("n",), sha256=about.sha256[PAIRED])
-    return found.dropna(axis="columns", how="all").assign(date=about.date)
+    return found.dropna(axis="columns", how="all").assign(recording=name, date=about.date)
 
 
 def _model(about: Recording) -> str:

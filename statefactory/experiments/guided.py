@@ -52,11 +52,13 @@ class Method(NamedTuple):
     penalised: bool = True
 
 
-REACT, STATEFACTORY, JUDGE, LEARNED = "ReAct", "ReAct + StateFactory", "ReAct + judge", "ReAct + learned reward"
+REACT, STATEFACTORY, LEARNED = "ReAct", "ReAct + StateFactory", "ReAct + learned reward"
+JUDGE, INTUITIVE = "ReAct + judge", "ReAct + intuitive judge"
 METHODS = {
     REACT: Method(),
     STATEFACTORY: Method("statefactory", EXTRACTING),
     JUDGE: Method("judge_analytic", JUDGING),
+    INTUITIVE: Method("judge_intuitive", JUDGING),  # a score without an analysis: a tenth of the tokens
     LEARNED: Method("learned"),
     "ReAct + oracle": Method("oracle"),  # the ceiling
     "ReAct + random": Method("random"),  # placebos from here on: the agent is asked as much, and nothing is known

@@ -19,7 +19,6 @@ from lab.runs.contest import Contest, Entry, entry
 from lab.runs.experiment import BadSetting
 from statefactory.experiments.guided import (
     ADAPTER,
-    JUDGE,
     LEARNED,
     METHODS,
     PENALTY,
@@ -43,8 +42,9 @@ SLICES: Mapping[str, Mapping[str, int]] = {
 }
 
 
-# All but those whose rewards cost a model's second a candidate: these are played where they are named.
-USUAL = tuple(name for name in METHODS if name not in (JUDGE, LEARNED))
+# All but those whose every reward a model computes, for about a second: these are played where they are named.
+JUDGES = tuple(name for name, method in METHODS.items() if method.operators == JUDGING)
+USUAL = tuple(name for name in METHODS if name not in (*JUDGES, LEARNED))
 KEPT = "statefactory-planning-kept"  # rows of runs that take too long for a notebook
 
 
@@ -105,9 +105,10 @@ def by_rules(methods: Sequence[str]) -> dict[str, str]:
 
 def left_out(setup: Planning) -> dict[str, str]:
     """The methods of a contest that cannot be played here, with the reason."""
-    found = {}
-    if JUDGE in setup.methods and parse(setup.engine).of(JUDGING[0]).by_rules:
-        found[JUDGE] = f"no rule judges progress: name a model, as in engines={{{JUDGING[0]!r}: 'local'}}"
+    found: dict[str, str] = {}
+    if parse(setup.engine).of(JUDGING[0]).by_rules:
+        why = f"no rule judges progress: name a model, as in engines={{{JUDGING[0]!r}: 'local'}}"
+        found |= {name: why for name in JUDGES if name in setup.methods}
     if LEARNED in setup.methods and (reason := no_reward_model()):
         found[LEARNED] = reason
     return found
@@ -153,7 +154,7 @@ def _row(results: Results, dataset: str, method: str) -> tables.Row:
     outcomes = results.outcomes(str(Entry(dataset, method, task)) for task in scores)
     # No agent could look ahead so: what is measured is measured of the model together with it.
     foreseen = METHODS[method].predictor and setup.world_model == "exact" and results.by_a_model
-    backbone = f"{results.backbone}, exact world model" if foreseen else results.backbone
+    backbone = results.backbone_of(dataset, method) + (", exact world model" if foreseen else "")
     return tables.rate_row(
         method, backbone, metric(dataset), int(sum(scores.values())), len(scores), evidence, source, outcomes
     )  # fmt: skip
@@ -165,10 +166,10 @@ def with_published(results: Results) -> pd.DataFrame:
 
     measured = frame(results)
     known, others = recordings.rows(Planning.method), recordings.rows(KEPT)
-    known = known[~known["backbone"].isin(measured["backbone"])]
-    others["backbone"] = (
-        "kept, " + others["backbone"]
-    )  # else they would stand in a line with the run's, of other tasks or another penalty
+    played = pd.MultiIndex.from_frame(measured[["method", "backbone"]])
+    known = known[~pd.MultiIndex.from_frame(known[["method", "backbone"]]).isin(played)]
+    # Of other tasks than the run's, or under another penalty: a line of their own for each recording.
+    others["backbone"] += ", kept as " + others["source"].str.extract(r"recording table2_planning-([^,]+)")[0]
     return pd.concat([tables.published("Table 2", "statefactory"), measured, known, others], ignore_index=True)
 
 

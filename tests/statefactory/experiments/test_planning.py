@@ -16,6 +16,7 @@ from lab.runs import recordings
 from lab.runs.experiment import BadSetting
 from statefactory.experiments import planning
 from statefactory.experiments.guided import (
+    INTUITIVE,
     JUDGE,
     LEARNED,
     METHODS,
@@ -65,8 +66,9 @@ def test_published_rows_are_the_papers_six() -> None:
 
 
 def test_what_cannot_be_played_is_left_out_with_its_reason() -> None:
-    setup = replace(SMALL, methods=(REACT, JUDGE))
-    assert "no rule judges progress" in left_out(setup)[JUDGE]
+    setup = replace(SMALL, methods=(REACT, JUDGE, INTUITIVE))
+    assert all("no rule judges progress" in left_out(setup)[name] for name in planning.JUDGES)
+    assert set(planning.JUDGES) == {JUDGE, INTUITIVE} == METHODS.keys() - planning.USUAL - {LEARNED}
     assert setup.resolved().methods == (REACT,)
     asked = replace(setup, engine="oracle@0.6, Judge: small")
     assert left_out(asked) == {} and "judge" in asked.operators()
@@ -121,13 +123,16 @@ def test_kept_rows_and_their_comparisons_stand_beside_other_worlds(
     monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path))
     assert planning.keep(results, "small") == "table2_planning-small"
     pd.testing.assert_frame_equal(
-        planning.kept().drop(columns="date"), planning.comparisons(results).drop(columns="verdict"), check_dtype=False
+        planning.kept().drop(columns=["recording", "date"]),
+        planning.comparisons(results).drop(columns="verdict"),
+        check_dtype=False,
     )
     rows = recordings.rows(planning.KEPT)
     assert rows["value"].tolist() == planning.frame(results)["value"].tolist()
     beside = planning.with_published(results)
     assert not beside.duplicated(["method", "backbone", "metric"]).any()
-    assert beside["backbone"].str.startswith("kept, ").sum() == len(rows), "no line of theirs is taken for the run's"
+    marked = beside["backbone"].str.endswith(", kept as small")
+    assert marked.sum() == len(rows), "no line of theirs is taken for the run's"
     (tmp_path / "table2_planning-small" / "paired.csv").write_text("n\n", encoding="utf-8")
     assert not len(recordings.paired(planning.KEPT)), "a damaged one is told, and left out"
 
