@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from operator import eq
-from threading import Lock
+from threading import Lock, local
 from typing import TYPE_CHECKING, Any
 
 from statefactory.reward_models.texts import Step, Tokeniser, Tokens
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     import torch
 
+NOTHING: tuple[list[int], list[float], Any] = [], [], None  # what a thread has read before its first text
 MARGIN = 0.25  # of [0, 1], kept on either side of the training scores
 
 
@@ -70,13 +71,12 @@ def _inner(model: Any) -> Any:
 class Scorer:
     """A model that scores prefixes; higher is further, in no unit of its own (see `Affine`).
 
-    The text that was read last stays in the model's cache. Threads take turns.
+    The text that a thread read last stays in the model's cache. Threads take turns.
     """
 
     def __init__(self, model: Any, tokeniser: Tokeniser) -> None:
         self.model, self.tokeniser = model.eval(), tokeniser
-        self._reading, self._ids, self._said = Lock(), list[int](), list[float]()
-        self._past: Any = None
+        self._reading, self._kept = Lock(), local()
 
     def prefixes(self, goal: str, steps: Sequence[Step], lengths: Sequence[int]) -> np.ndarray:
         """Scores after so many steps each, shape (lengths,); 0 steps are the goal alone."""
@@ -103,16 +103,16 @@ class Scorer:
         import torch
         from transformers import DynamicCache
 
-        inner = _inner(self.model)
-        known = sum(1 for _ in takewhile(bool, map(eq, ids, self._ids)))
-        past = self._past if self._past and known else DynamicCache()
-        off, said = len(self._ids) - known, self._said[:known]
-        self._past, self._ids, self._said = None, [], []  # if what follows does not come through, nothing is known
+        inner, (last, said, past) = _inner(self.model), getattr(self._kept, "last", NOTHING)
+        self._kept.last = NOTHING  # if what follows does not come through, nothing is known
+        known = sum(1 for _ in takewhile(bool, map(eq, ids, last)))
+        past = past if known else DynamicCache()
+        off, said = len(last) - known, said[:known]
         if known and off:
             past.crop(-off)
         if fresh := ids[known:]:
             tokens = torch.tensor([fresh], device=next(inner.parameters()).device)
             hidden = inner.base_model(input_ids=tokens, past_key_values=past, use_cache=True).last_hidden_state[0]
             said += inner.score(hidden)[:, 0].float().tolist()
-        self._past, self._ids, self._said = past, ids, said
+        self._kept.last = ids, said, past
         return said
