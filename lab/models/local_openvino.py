@@ -20,6 +20,7 @@ import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
@@ -29,7 +30,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lab.machine import progress
 from lab.models import conversion
 from lab.models.client import SchemaNotTaken
-from lab.models.retries import EndpointError
+from lab.models.retries import EndpointError, EndpointUnavailable
 
 if TYPE_CHECKING:
     from lab.models.local import Serving
@@ -42,6 +43,7 @@ AT_ONCE = 8  # questions; with more, little is gained on two cores
 # Seconds before each token of several questions: a step of the library holds Python's lock, and who will ask next
 # needs it a few times, to keep the last answer and to make the next question.
 YIELD = 0.005
+ALIVE = 1.0  # seconds after which who waits looks whether somebody answers still
 LONGEST = 8192  # tokens; the tokenizer that OpenVINO makes of a GGUF file drops what comes after
 
 
@@ -110,7 +112,9 @@ class Loaded:
         self._thread.start()
 
     def chat(self, request: Mapping[str, Any], seconds: float) -> bytes:
-        """A chat completion, as JSON. Raises TimeoutError, SchemaNotTaken, EndpointError for too long a prompt."""
+        """A chat completion, as JSON. Raises TimeoutError, SchemaNotTaken, EndpointError for too long a prompt, and
+        EndpointUnavailable where the library could not be opened again after a fault.
+        """
         text = self._tokenizer.apply_chat_template(list(request["messages"]), add_generation_prompt=True)
         read = self._tokenizer.encode(text, add_special_tokens=False).input_ids
         tokens = read.shape[1]
@@ -122,7 +126,9 @@ class Loaded:
         job = Job(read, self._settings(request, self._context - tokens), Future(), threading.Event())
         self._asked.put(job)
         try:
-            result = job.answer.result(seconds)
+            result = self._waited(job, time.monotonic() + seconds)
+        except EndpointUnavailable:
+            raise
         except RuntimeError as error:
             if "response_format" in request:
                 raise SchemaNotTaken(str(error)) from None
@@ -141,6 +147,16 @@ class Loaded:
         self._asked.put(None)
         if self._thread is not threading.current_thread():
             self._thread.join()
+
+    def _waited(self, job: Job, until: float) -> Any:
+        while self._thread.is_alive():
+            with suppress(TimeoutError):
+                return job.answer.result(max(0.0, min(ALIVE, until - time.monotonic())))
+            if time.monotonic() >= until:
+                raise TimeoutError
+        if job.answer.done():  # just before the end
+            return job.answer.result()
+        raise EndpointUnavailable("OpenVINO ended in this process, as told above; start the process anew to go on")
 
     def _opened(self) -> Any:
         scheduler = self._genai.SchedulerConfig()

@@ -32,7 +32,7 @@ from lab.models.local import MissingLocal
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from lab.models.replay import Replay
 from lab.models.replies import TruncatedAnswer
-from lab.models.retries import EndpointError
+from lab.models.retries import EndpointError, EndpointUnavailable
 from lab.models.usage import by_operator
 from lab.models.weights import UnknownModel
 from lab.runs.collecting import collect
@@ -348,6 +348,31 @@ def test_a_schema_that_openvino_does_not_take_costs_only_its_own_question() -> N
         assert all(json.loads(one.result())["usage"]["completion_tokens"] > 1 for one in good)
     with pytest.raises(SchemaNotTaken):
         wrong.result()
+
+
+@fast
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_where_openvino_cannot_be_opened_again_nobody_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    serving = local.Serving("smollm2-135m", 2048, 2, "openvino")
+    model = local_openvino.start(weights.named(serving.model), serving)
+
+    def refused() -> None:
+        raise RuntimeError("no memory is left")
+
+    monkeypatch.setattr(model, "_opened", refused)
+    bad = {"type": "json_schema", "json_schema": {"schema": {"type": "string", "pattern": "("}}}
+    with ThreadPoolExecutor(2) as pool:
+        begun = time.monotonic()
+        under_way = pool.submit(model.chat, chat("Write a long tale.", max_tokens=2000), 60)
+        time.sleep(0.3)
+        wrong = pool.submit(model.chat, chat("Count.", response_format=bad), 60)
+        for one in (under_way, wrong):
+            with pytest.raises(EndpointUnavailable, match="ended in this process"):
+                one.result()
+    with pytest.raises(EndpointUnavailable):
+        model.chat(chat("Hello"), 60)
+    assert time.monotonic() - begun < 20
+    model.close()
 
 
 @fast
