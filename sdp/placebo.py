@@ -49,7 +49,7 @@ class Placebo:
 
 
 def rejected(trajectories: Iterable[Trajectory]) -> float:
-    """The share of attempts that Validate rejected, in [0, 1), to three places; 0 of none."""
+    """The share of attempts that Validate rejected, in [0, 1], to three places; 0 of none."""
     verdicts = [attempt.k for trajectory in trajectories for attempt in trajectory.attempts]
     return round(verdicts.count(0) / len(verdicts), 3) if verdicts else 0.0
 
@@ -57,11 +57,12 @@ def rejected(trajectories: Iterable[Trajectory]) -> float:
 def placebo(adapter: Adapter[Any, Any, Any], rejected: float | None, random: Random) -> Adapter[Any, Any, Any]:
     """The adapter without content; the adapter itself where `rejected` is None.
 
-    Raises ValueError for a share outside of [0, 1).
+    Raises ValueError for a share outside of [0, 1]. At 1 an episode ends by its budgets, as one of SDP does whose Validate
+    certifies nothing.
     """
     if rejected is None:
         return adapter
-    if not 0 <= rejected < 1:
-        raise ValueError(f"placebo={rejected}: the share of attempts to reject, from 0 up to, but not including, 1")
+    if not 0 <= rejected <= 1:
+        raise ValueError(f"placebo={rejected}: the share of attempts to reject, from 0 to 1")
     # What is not named here is the adapter's own, which no type checker can follow.
     return cast(Adapter[Any, Any, Any], Placebo(adapter, rejected, random))

@@ -12,7 +12,7 @@ from lab.models.connect import connected
 from lab.runs import collecting
 from sdp.experiments.benchmark import Results, scored
 from sdp.experiments.multihop import HotpotQA, MuSiQue
-from sdp.placebo import STEP, placebo
+from sdp.placebo import STEP, placebo, rejected
 
 SETUP = HotpotQA(data="made", split="writing", limit=8, engine="rules@0.7")
 
@@ -31,8 +31,7 @@ def test_no_verdict_decides() -> None:
     everything = collecting.collect(replace(SETUP, placebo=0.0), Results, 0, "").trajectories
     assert all(attempt.k for trajectory in everything for attempt in trajectory.attempts if attempt.observation)
     some = collecting.collect(replace(SETUP, placebo=0.5), Results, 0, "").trajectories
-    rejected = [not attempt.k for trajectory in some for attempt in trajectory.attempts]
-    assert 0.25 < sum(rejected) / len(rejected) < 0.75
+    assert 0.25 < rejected(some) < 0.75
 
 
 @pytest.mark.parametrize("experiment", [HotpotQA, MuSiQue])
@@ -41,8 +40,16 @@ def test_without_noise_rules_still_find_their_way(experiment: type[Any]) -> None
     assert {one.result["em"] for one in collecting.collect(setup, Results, 0, "").episodes.values()} == {1.0}
 
 
-@pytest.mark.parametrize("share", [-0.1, 1.0])
-def test_a_share_that_ends_nothing_is_refused(share: float) -> None:
+def test_beside_a_validate_that_certifies_nothing_it_ends_by_the_same_budgets() -> None:
+    own = collecting.collect(replace(SETUP, engine="rules@0.7?certify=0&reject=1"), Results, 0, "").trajectories
+    assert rejected(own) == 1.0
+    blank = collecting.collect(replace(SETUP, placebo=rejected(own)), Results, 0, "").trajectories
+    assert len(blank) == len(own) and not any(attempt.k for one in blank for attempt in one.attempts)
+    assert sum(len(one.attempts) for one in blank) == sum(len(one.attempts) for one in own)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1])
+def test_a_share_that_there_is_not_is_refused(share: float) -> None:
     setup = SETUP.resolved()
     with pytest.raises(ValueError, match="placebo="):
         replace(setup, placebo=share).episode(setup.tasks()[0], Ledger(connected(setup.engine)))
