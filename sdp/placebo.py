@@ -57,8 +57,8 @@ def rejected(trajectories: Iterable[Trajectory]) -> float:
 def placebo(adapter: Adapter[Any, Any, Any], rejected: float | None, random: Random) -> Adapter[Any, Any, Any]:
     """The adapter without content; the adapter itself where `rejected` is None.
 
-    Raises ValueError for a share outside of [0, 1]. At 1 an episode ends by its budgets, as one of SDP does whose Validate
-    certifies nothing.
+    At 1 an episode ends by its budgets, as one of SDP does whose Validate certifies nothing. Raises ValueError for a
+    share outside of [0, 1].
     """
     if rejected is None:
         return adapter

@@ -29,6 +29,8 @@ from statefactory.experiments.guided import (
     WorldModel,
 )
 from statefactory.experiments.predictions import EXTRACTING, JUDGING
+from statefactory.planning import foresight
+from statefactory.planning.prompts import PREDICT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,12 +81,29 @@ class Planning(Contest):
         methods = tuple(name for name in self.methods if name not in missing)
         if not methods:
             raise BadSetting(f"methods={self.methods}: none of them can be played; {'; '.join(missing.values())}")
+        self._foreseeing()
         found = {self.part(dataset, methods[0]).decided().data for dataset in self.datasets}
         data = "official" if found == {"official"} else "made"
         if self.limit >= 0:
             return replace(self, methods=methods, data=data)
         limits = {dataset: self.limits.get(dataset, SLICES[data][dataset]) for dataset in self.datasets}
         return replace(self, methods=methods, data=data, limits=limits, limit=0)
+
+    def _foreseeing(self) -> None:
+        """Raises BadSetting where rules are asked what happens next and do not know."""
+        asked = parse(self.engine).of(PREDICT)
+        if self.world_model == "exact" or not asked.by_rules:
+            return
+        if asked.name == ORACLE:
+            raise BadSetting(
+                f"world_model={self.world_model!r}: the stand-in acts, and foresees nothing. Say who does, as in "
+                f"engines={{{PREDICT!r}: 'rules'}}"
+            )
+        if unknown := [dataset for dataset in self.datasets if dataset.lower() not in foresight.FORESEEN]:
+            raise BadSetting(
+                f"world_model={self.world_model!r}: no rules foresee {', '.join(unknown)}; name a model, as in "
+                f"engines={{{PREDICT!r}: 'local'}}"
+            )
 
     def part(self, dataset: str, method: str) -> Any:
         if dataset not in WORLDS or method not in METHODS:
@@ -97,10 +116,13 @@ class Planning(Contest):
         )  # fmt: skip
 
 
-def by_rules(methods: Sequence[str]) -> dict[str, str]:
-    """Engines by operator for `engines`, where an expert acts: rules answer the predictors that they can answer."""
+def by_rules(methods: Sequence[str], world_model: WorldModel = "exact") -> dict[str, str]:
+    """Engines by operator for `engines`, where an expert acts: rules answer the predictors that they can answer, and
+    what comes next.
+    """
     asked = {operator for name in methods for operator in METHODS[name].operators}
-    return {operator: "rules" for operator in EXTRACTING if operator in asked}
+    foreseen = [PREDICT] if world_model == "prompted" and any(METHODS[name].predictor for name in methods) else []
+    return {operator: "rules" for operator in (*EXTRACTING, *foreseen) if operator in (*asked, *foreseen)}
 
 
 def left_out(setup: Planning) -> dict[str, str]:
@@ -149,7 +171,8 @@ def _row(results: Results, dataset: str, method: str) -> tables.Row:
     setup, scores = results.setup, results.scores(dataset, method)
     # Whoever acts: the true progress is knowledge that no agent has.
     evidence = "simulated" if METHODS[method].predictor == "oracle" else results.evidence
-    told = {"exact": "exact world model (privileged)", "prompted": "prompted world model"}[setup.world_model]
+    prompted = f"world model: {parse(setup.engine).of(PREDICT).label}"
+    told = "exact world model (privileged)" if setup.world_model == "exact" else prompted
     source = f"this run, {setup.data} data" + (f", {told}" if METHODS[method].predictor else "")
     outcomes = results.outcomes(str(Entry(dataset, method, task)) for task in scores)
     # No agent could look ahead so: what is measured is measured of the model together with it.
@@ -186,9 +209,10 @@ def kept() -> pd.DataFrame:
 def comparisons(results: Results) -> pd.DataFrame:
     """Each method less plain ReAct on the same tasks (see `lab.runs.contest.comparisons`).
 
-    The paper claims one, of a world model that is a model: what the world itself foresees is no evidence for it.
+    The paper claims one, of a world model that is a model: what the world or rules foresee is no evidence for it.
     """
-    unclaimed = [name for name in METHODS if name != STATEFACTORY or results.setup.world_model == "exact"]
+    modelled = results.setup.world_model == "prompted" and not parse(results.setup.engine).of(PREDICT).by_rules
+    unclaimed = [name for name in METHODS if name != STATEFACTORY or not modelled]
     return contest.comparisons(results, REACT, unclaimed, claimed=1)
 
 

@@ -1,8 +1,8 @@
 """Rewards at work: agents that look ahead and plan with a predictor (§4.4, Appendix C.6). Read in this order:
 
     paths          where an episode stands: the goal, and what was done and seen
-    world_models   what an action would lead to: asked of a model, or tried in the world itself
-    pool           worlds that stand at nodes of a search, so that little has to be replayed
+    world_models   what an action would lead to: asked of a model, or tried in the world itself (by `worlds.pool`)
+    foresight      rules that foresee it from the texts that were seen, for two worlds
     budget         caps on calls, whoever makes them
     lookahead      what a predictor says of candidate actions                                  (Eq. 15)
     guides         predictors that ask no model: the true progress, and placebos

@@ -43,7 +43,7 @@ class Predicted(AnswerModel):
 
 @cache
 def predict_prompt(world: str) -> Prompt:
-    """A world model's prompt, for a world by its short name; rules are registered for each."""
+    """A world model's prompt, for a world by its short name; `foresight` has rules for some."""
     return Prompt(
         name=f"statefactory.predict.{world}",
         version="1",

@@ -1,7 +1,8 @@
 """What an action would lead to: the world model of C.6.2 and C.6.3.
 
-The paper's is a trained LLaMA (Li et al. 2025). Here a prompted model stands in for it, and the world itself, tried
-out beside the episode, is the upper bound: an agent with it is told what is true, which none knows, and tables say so.
+The paper's is a trained LLaMA (Li et al. 2025). Here a prompted model stands in for it, or rules that know the words of
+a world (`foresight`). The world itself, tried out beside the episode, is the upper bound: an agent with it is told what
+is true, which none knows, and tables say so.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 from lab.models.backbone import Backbone
 from lab.models.parsing import MalformedAnswer
+from statefactory.planning import foresight  # noqa: F401  (registers what answers offline)
 from statefactory.planning.paths import Path
 from statefactory.planning.prompts import predict_prompt
 from worlds.pool import Pool
@@ -45,7 +47,7 @@ class Exact:
 
 
 class Prompted:
-    """A model that is asked what it expects; told the actions in words, the goal and the path."""
+    """A model, or rules, asked what it expects; told the actions in words, the goal and the path."""
 
     def __init__(self, backbone: Backbone, world: str, tools: str) -> None:
         """world: its short name, which prompts are named after. tools: its actions in words."""

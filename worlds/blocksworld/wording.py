@@ -36,6 +36,7 @@ PREDICATES = {
     "ontable": "the {} is on the table",
 }
 PATTERNS = {name: re.compile(text.replace("{}", "(.+?)")) for name, text in ACTIONS.items()}
+CLAUSES = {name: re.compile(text.replace("{}", "(.+?)")) for name, text in PREDICATES.items()}
 
 
 def letters(index: int) -> str:
@@ -59,6 +60,14 @@ def block_name(block: str) -> str:
     return f"{COLOURS[colour]} block" + (f" {number + 1}" if number else "")
 
 
+def block_of(name: str) -> str:
+    """The block that is called so: the inverse of `block_name`."""
+    match = re.fullmatch(r"(\w+) block(?: (\d+))?", name)
+    if match is None or match[1] not in COLOURS:
+        return name.removesuffix(" block")
+    return letters(COLOURS.index(match[1]) + len(COLOURS) * (int(match[2] or 1) - 1))
+
+
 def in_order(block: str) -> tuple[int, str]:
     """A sort key: a to z before aa."""
     return len(block), block
@@ -74,6 +83,18 @@ def observation(state: State) -> str:
     ranks = list(PREDICATES)  # a dict keeps its order, which is that of an observation
     facts = sorted(state.facts(), key=lambda fact: (ranks.index(fact[0]), [in_order(block) for block in fact[1:]]))
     return ", ".join(map(clause, facts))
+
+
+def facts_of(text: str) -> tuple[Fact, ...] | None:
+    """The facts that an observation or a goal states; None where a clause states none."""
+    found = []
+    for clause in re.split(r", (?:and )?| and ", " ".join(text.split()).lower().removesuffix(".")):
+        matches = ((name, pattern.fullmatch(clause)) for name, pattern in CLAUSES.items())
+        name, match = next((each for each in matches if each[1]), ("", None))
+        if match is None:
+            return None
+        found.append((name, *map(block_of, match.groups())))
+    return tuple(found)
 
 
 def goal_text(goal: Iterable[Fact]) -> str:

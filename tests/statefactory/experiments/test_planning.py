@@ -137,5 +137,26 @@ def test_kept_rows_and_their_comparisons_stand_beside_other_worlds(
     assert not len(recordings.paired(planning.KEPT)), "a damaged one is told, and left out"
 
 
+def test_rules_foresee_blocks_as_the_world_does_and_say_that_they_did() -> None:
+    # Its reward is the penalty for an action that is foreseen to lead to where it led before.
+    exact = replace(SMALL, methods=("ReAct + penalty alone",), datasets=("BlocksWorld",))
+    ruled = replace(exact, world_model="prompted", engines=by_rules(exact.methods, "prompted"))
+    runs = [played(each) for each in (exact, ruled)]
+    one, other = ([episode.result["history"] for episode in run.episodes.values()] for run in runs)
+    assert [[turn["said"] for turn in of["turns"]] for of in one] == [
+        [turn["said"] for turn in of["turns"]] for of in other
+    ]
+    sources = [planning.frame(run)["source"].item() for run in runs]
+    assert sources[0].endswith("exact world model (privileged)") and sources[1].endswith("world model: rules")
+
+
+def test_who_cannot_foresee_is_told_before_anything_is_played() -> None:
+    prompted = replace(SMALL, world_model="prompted")
+    with pytest.raises(BadSetting, match="the stand-in acts, and foresees nothing"):
+        prompted.resolved()
+    with pytest.raises(BadSetting, match="no rules foresee ScienceWorld"):
+        replace(prompted, datasets=("ScienceWorld",), engines={"predict": "rules"}).resolved()
+
+
 def test_rules_answer_what_they_can() -> None:
     assert by_rules([REACT, ORACLE]) == {} and set(by_rules(METHODS)) == {"perceive", "refine", "interpret"}  # type: ignore[arg-type]

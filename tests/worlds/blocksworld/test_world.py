@@ -20,6 +20,8 @@ from worlds.blocksworld.wording import (
     COLOURS,
     action_text,
     block_name,
+    block_of,
+    facts_of,
     goal_text,
     in_order,
     letters,
@@ -44,6 +46,14 @@ def test_every_listed_action_works_keeps_all_blocks_and_can_be_taken_back(state:
         after = state.after(action)
         assert after != state and after.blocks == state.blocks
         assert after.after(action.inverse) == state
+
+
+@given(states(), st.integers(0, 2000))
+def test_an_observation_is_read_back_as_what_it_says(state: State, index: int) -> None:
+    assert frozenset(facts_of(observation(state)) or ()) == state.facts()
+    assert facts_of(goal_text(sorted(state.facts()))) == tuple(sorted(state.facts()))
+    assert block_of(block_name(letters(index % 702))) == letters(index % 702) and block_of("b1 block") == "b1"
+    assert facts_of(REFUSAL) is None and facts_of("") is None
 
 
 @given(states(largest=5))
