@@ -156,8 +156,9 @@ ACTIONS = tuple((re.compile(pattern), words) for pattern, words in (
 
 
 def enumerated(names: Sequence[str]) -> str:
-    """As the game enumerates things: "nothing", "a mug 1", "a mug 1, and a pen 2"."""
-    *others, last = [f"a {name}" for name in names] or [NOTHING]
+    """As the game enumerates things: "nothing", "a mug 1", "a mug 2, a mug 1, and a pen 2"."""
+    in_order = sorted(names, key=lambda name: (kind(name), -int(name.split()[-1])))
+    *others, last = [f"a {name}" for name in in_order] or [NOTHING]
     return f"{', '.join(others)}, and {last}" if others else last
 
 
