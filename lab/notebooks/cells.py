@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
@@ -27,16 +28,19 @@ def module_of(notebook: str, tag: str) -> ModuleType:
     if not texts:
         raise NotebookError(f"no cell of {notebook} has the tag {tag!r}")
     code = ("\n\n\n".join(texts) + "\n").encode()
-    name = f"{path.stem}_{hashlib.sha256(code).hexdigest()[:8]}"
+    # Without a dot, of which what stands before is a package.
+    name = re.sub(r"\W", "_", path.stem) + f"_{hashlib.sha256(code).hexdigest()[:8]}"
     file = answer_cache().parent / "modules" / f"{name}.py"
     write_atomically(file, code)
     spec = spec_from_file_location(name, file)
     assert spec and spec.loader, "a file that ends in .py has a loader"
+    before = sys.modules.get(name)
     sys.modules[name] = module = module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
     except BaseException:
         del sys.modules[name]  # half of it is no module
+        sys.modules |= {name: before} if before else {}
         raise
     cloudpickle.register_pickle_by_value(module)
     return module

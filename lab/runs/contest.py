@@ -122,9 +122,10 @@ class Results(experiment.Results[C], Generic[C]):
     def _score(self, dataset: str, method: str, episode: Episode) -> float:
         return self.setup.part(dataset, method).judged(replace(episode, task=entry(episode.task).task)).score
 
-    def backbone_of(self, dataset: str, method: str) -> str:
+    def backbone_of(self, dataset: str, *methods: str) -> str:
         """The backbone without those that answer only other methods' operators."""
-        return engines.parse(self.backbone).among(self.setup.part(dataset, method).operators()).label
+        asked = [name for method in methods for name in self.setup.part(dataset, method).operators()]
+        return engines.parse(self.backbone).among(asked).label
 
     @property
     def parts(self) -> Iterator[tuple[str, str]]:
@@ -193,16 +194,17 @@ def keep(
     """Keep the rows of a run that takes too long for a notebook, as the recording `name`; its name.
 
     For engines that no recording can replay, such as an expert with errors. method: under which
-    `lab.runs.recordings.rows` finds them. paired: comparisons of the run, task by task. The manifest's address is the
-    identity of the run. Raises ValueError for a run that is not played to its end.
+    `lab.runs.recordings.rows` finds them. paired: comparisons of the run, task by task. Raises ValueError for a run
+    that is not played to its end.
     """
     held = Manifest.read(results.folder)
     planned = len(held.tasks)
-    if len(results.episodes) < planned:
-        missing = f"{planned - len(results.episodes)} of its {planned} episodes are not there"
-        raise ValueError(f"{results.folder} is not kept: {missing}; collect the run again, which plays them")
-    about = {"method": method, "address": f"sha256:{held.digest}", "tasks": list(results.episodes), "planned": planned}
-    same = {field: getattr(held, field) for field in ("engine", "parameters", "code", "surroundings")}
+    if missing := planned - len(results.episodes.keys() | results.not_measured.keys()):
+        raise ValueError(
+            f"{results.folder} is not kept: {missing} of its {planned} episodes are not played; collect the run again"
+        )
+    about = {"method": method, "run": held.digest, "tasks": list(results.episodes), "planned": planned}
+    same = {field: getattr(held, field) for field in ("engine", "address", "parameters", "code", "surroundings")}
     return recordings.save_rows(name, rows, about | same, paired).name
 
 

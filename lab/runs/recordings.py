@@ -52,7 +52,8 @@ class Recording:
     """A recording's manifest. tasks: those that were played; planned: how many should have been. seconds: that the
     model took for the answers; 0 where nobody kept them.
 
-    sha256: of its other files, by name; a recording of before they were noted has none.
+    run: the digest of the run whose rows alone are kept. sha256: of its other files, by name; a recording of before
+    they were noted has none.
     """
 
     method: str
@@ -65,6 +66,7 @@ class Recording:
     seconds: float = 0.0
     code: str = ""
     surroundings: Mapping[str, Any] = field(default_factory=dict)
+    run: str = ""
     sha256: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -143,8 +145,8 @@ def save(run: Path, rows: pd.DataFrame, usage: pd.DataFrame, tasks: list[str], n
 def save_rows(name: str, rows: pd.DataFrame, about: Mapping[str, Any], paired: pd.DataFrame | None = None) -> Path:
     """Save finished rows alone, where what made them cannot be replayed: nobody answered, but files were used.
 
-    about: `method` (under which `rows` finds them), `engine`, `address` (of those files or of the run, "sha256:…"),
-    `parameters`, and other fields of `Recording`.
+    about: `method` (under which `rows` finds them), `engine`, `address` (of who answered, or of those files,
+    "sha256:…"), `parameters`, and other fields of `Recording`.
     paired: comparisons task by task, which `paired` finds.
     """
     files = {"rows.csv": rows} if paired is None else {"rows.csv": rows, PAIRED: paired}

@@ -81,7 +81,7 @@ class Planning(Contest):
         methods = tuple(name for name in self.methods if name not in missing)
         if not methods:
             raise BadSetting(f"methods={self.methods}: none of them can be played; {'; '.join(missing.values())}")
-        self._foreseeing()
+        self._foreseeing(methods)
         found = {self.part(dataset, methods[0]).decided().data for dataset in self.datasets}
         data = "official" if found == {"official"} else "made"
         if self.limit >= 0:
@@ -89,10 +89,10 @@ class Planning(Contest):
         limits = {dataset: self.limits.get(dataset, SLICES[data][dataset]) for dataset in self.datasets}
         return replace(self, methods=methods, data=data, limits=limits, limit=0)
 
-    def _foreseeing(self) -> None:
+    def _foreseeing(self, methods: Sequence[str]) -> None:
         """Raises BadSetting where rules are asked what happens next and do not know."""
         asked = parse(self.engine).of(PREDICT)
-        if self.world_model == "exact" or not asked.by_rules:
+        if self.world_model == "exact" or not asked.by_rules or not any(METHODS[name].predictor for name in methods):
             return
         if asked.name == ORACLE:
             raise BadSetting(
@@ -171,7 +171,7 @@ def _row(results: Results, dataset: str, method: str) -> tables.Row:
     setup, scores = results.setup, results.scores(dataset, method)
     # Whoever acts: the true progress is knowledge that no agent has.
     evidence = "simulated" if METHODS[method].predictor == "oracle" else results.evidence
-    prompted = f"world model: {parse(setup.engine).of(PREDICT).label}"
+    prompted = f"world model: {parse(results.backbone).of(PREDICT).label}"
     told = "exact world model (privileged)" if setup.world_model == "exact" else prompted
     source = f"this run, {setup.data} data" + (f", {told}" if METHODS[method].predictor else "")
     outcomes = results.outcomes(str(Entry(dataset, method, task)) for task in scores)
@@ -211,9 +211,12 @@ def comparisons(results: Results) -> pd.DataFrame:
 
     The paper claims one, of a world model that is a model: what the world or rules foresee is no evidence for it.
     """
-    modelled = results.setup.world_model == "prompted" and not parse(results.setup.engine).of(PREDICT).by_rules
+    modelled = results.setup.world_model == "prompted" and not parse(results.backbone).of(PREDICT).by_rules
     unclaimed = [name for name in METHODS if name != STATEFACTORY or not modelled]
-    return contest.comparisons(results, REACT, unclaimed, claimed=1)
+    found = contest.comparisons(results, REACT, unclaimed, claimed=1)
+    for number, (dataset, method) in enumerate(zip(found["dataset"], found["method"], strict=True)):
+        found.loc[number, "backbone"] = results.backbone_of(dataset, method, REACT)
+    return found
 
 
 def costs(results: Results) -> pd.DataFrame:

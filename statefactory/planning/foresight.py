@@ -1,9 +1,10 @@
 """A world model by rules: what an action leads to, as far as the texts that were seen let one know.
 
 The rules answer `predict_prompt` for `engine="rules"`, from what a model would be shown: no world is opened. In
-BlocksWorld every text says all that holds, so that its rules foresee all. In a household of ALFWorld they know what was
-seen and how actions are answered; of what lies where nobody has looked they say nothing. With noise, they foresee that
-nothing changes.
+BlocksWorld every text says all that holds, and the rules are the simulator's own, so that they foresee all. In a
+household of ALFWorld they know what was seen and how actions are answered. Of what lies where nobody has looked they
+say nothing, and that two pieces of furniture share a place they know only where it was seen. With noise, they foresee
+that nothing changes.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from lab.models.noise import corruption
 from lab.models.rules import rule
 from statefactory.planning.prompts import Predicted, PredictFields, predict_prompt
 from statefactory.rules import alfworld
-from statefactory.rules.alfworld.tasks import AGENT, LAMP, NAME, NOTHING, TOOLS, TREATMENTS, kind, placed
+from statefactory.rules.alfworld.tasks import AGENT, LAMP, NAME, NAMES, NOTHING, TOOLS, TREATMENTS, kind, placed
 from statefactory.rules.languages import Entities
-from statefactory.state import Attribute, Entity
+from statefactory.state import Entity
 from worlds.blocksworld.state import NoState, State, state_of
 from worlds.blocksworld.wording import facts_of, observation, read_action
 from worlds.blocksworld.world import REFUSAL
@@ -27,7 +28,11 @@ from worlds.blocksworld.world import REFUSAL
 FORESEEN = ("alfworld", "blocksworld")  # the worlds with rules, by their short names
 KNIVES = ("knife", "butterknife")
 NOTHING_HAPPENS = "Nothing happens."
+FURNITURE = ("in the room", "next to ")  # how what one can go to is located
 LOOKED = re.compile(rf"On the ({NAME}), you see|The ({NAME}) is open\. In it")
+ARRIVED = re.compile(rf"You arrive at ({NAME})\.")
+FACED = re.compile(r"You are facing the ([^.]*)\. Next to it")
+HANDLED = re.compile(rf"(?:from|to|using) the ({NAME})\.|You (?:open|close) the ({NAME})\.")
 
 
 @rule(predict_prompt("blocksworld"))
@@ -56,26 +61,45 @@ def _state(text: str) -> State | None:
 @rule(predict_prompt("alfworld"))
 def household(fields: PredictFields) -> Predicted:
     """What ALFWorld answers to an action by what is known of the room, and whether the task is done then."""
-    known: Entities = ()
-    looked: set[str] = set()
-    for action, text in (("", fields.first), *fields.steps):
-        known = alfworld.read(known, action, text).known
-        looked |= {name for pair in LOOKED.findall(text) for name in pair if name}
-    text = Room(known, looked).answer(" ".join(fields.action.split()))
-    return Predicted(observation=text, done=solved(fields.goal, alfworld.read(known, fields.action, text).known))
+    room, action = Room(fields), " ".join(fields.action.split())
+    text = room.answer(action)
+    return Predicted(observation=text, done=solved(fields.goal, alfworld.read(room.read, action, text).known))
 
 
 class Room:
-    """A household as far as it is known. looked: the furniture whose contents were seen."""
+    """A household as far as its texts tell. read: its things. looked: the furniture whose contents were seen.
 
-    def __init__(self, known: Entities, looked: set[str]) -> None:
-        self.known = {entity.identity: {a.name: a.value for a in entity.attributes} for entity in known}
-        self.looked = looked
-        self.here = self.get(AGENT, "location").removeprefix("at ")
+    near: the furniture within reach. Some share a place, which is known where they were faced or handled together.
+    """
+
+    def __init__(self, fields: PredictFields) -> None:
+        self.read: Entities = ()
+        self.looked: set[str] = set()
+        self.examined: dict[str, str] = {}
+        self.facing: dict[str, str] = {}  # furniture -> what was seen when the agent looked around there
+        here, together = "", list[set[str]]()
+        for action, text in (("", fields.first), *fields.steps):
+            self.read = alfworld.read(self.read, action, text).known
+            self.looked |= {name for pair in LOOKED.findall(text) for name in pair if name}
+            self.examined[action.removeprefix("examine ")] = text
+            if arrived := ARRIVED.match(text):
+                here = arrived[1]
+            if faced := FACED.match(text):
+                together.append({here, *NAMES.findall(faced[1])})
+                self.facing[here] = text
+            together.append({here, *(name for pair in HANDLED.findall(text) for name in pair if name)})
+        self.known = {entity.identity: {a.name: a.value for a in entity.attributes} for entity in self.read}
+        self.here = here
+        self.near = {here}.union(*(places for places in together if here in places))
         self.held = self.get(AGENT, "holding") or NOTHING
 
     def get(self, name: str, attribute: str) -> str:
         return self.known.get(name, {}).get(attribute, "")
+
+    def reachable(self, thing: str) -> bool:
+        """Whether it is held, or lies within reach and behind no closed door."""
+        places = [place for place in self.near if self.get(place, "door") != "closed"]
+        return thing == self.held or self.get(thing, "location") in map(placed, places)
 
     def answer(self, action: str) -> str:
         """In the words of the game; "Nothing happens." to what is not possible as far as is known."""
@@ -95,47 +119,54 @@ class Room:
         return f"{start}, you see {enumerated(lying)}."
 
     def go(self, place: str) -> str:
-        if place == self.here or not self.get(place, "location"):
+        if place in self.near or not self.get(place, "location").startswith(FURNITURE):
             return ""
         return f"You arrive at {place}.{self.shown(place, self.get(place, 'door'))}"
 
     def turn(self, how: str, place: str) -> str:
-        if place != self.here or self.get(place, "door") != ("closed" if how == "open" else "open"):
+        if place not in self.near or self.get(place, "door") != ("closed" if how == "open" else "open"):
             return ""
         return f"You {how} the {place}." + (self.shown(place, "open") if how == "open" else "")
 
     def take(self, thing: str, place: str) -> str:
-        reached = place == self.here and self.get(place, "door") != "closed"
-        there = reached and self.held == NOTHING and self.get(thing, "location") == placed(place)
-        return f"You pick up the {thing} from the {place}." if there else ""
+        able = self.held == NOTHING and self.reachable(thing) and self.get(thing, "location") == placed(place)
+        return f"You pick up the {thing} from the {place}." if able else ""
 
     def move(self, thing: str, place: str) -> str:
-        able = place == self.here and self.get(place, "door") != "closed" and self.held == thing
+        able = self.held == thing and place in self.near and self.get(place, "door") != "closed"
         return f"You move the {thing} to the {place}." if able else ""
 
     def treat(self, how: str, thing: str, place: str) -> str:
-        able = self.held == thing and place == self.here and kind(place) in TOOLS[TREATMENTS[how]]
+        able = self.held == thing and place in self.near and kind(place) in TOOLS[TREATMENTS[how]]
         return f"You {how} the {thing} using the {place}." if able else ""
 
     def use(self, thing: str) -> str:
-        able = kind(thing) == LAMP and self.get(thing, "location") == placed(self.here)
-        return f"You turn on the {thing}." if able else ""  # as often as it is used
+        # However often it is used.
+        return f"You turn on the {thing}." if kind(thing) == LAMP and self.reachable(thing) else ""
 
     def cut(self, thing: str, knife: str) -> str:
-        able = self.held == knife and kind(knife) in KNIVES and self.get(thing, "location") == placed(self.here)
+        able = self.held == knife and kind(knife) in KNIVES and self.reachable(thing)
         return f"You sliced the {thing} with the {knife}." if able else ""
 
     def examine(self, what: str) -> str:
-        if what == self.here:
+        if what in self.near:
             return self.shown(what, self.get(what, "door")).lstrip()
-        return f"There's nothing special about {what}." if what in (self.held, *self._around()) else ""
-
-    def _around(self) -> list[str]:
-        return [name for name in self.known if self.get(name, "location") == placed(self.here)]
+        if not self.reachable(what):
+            return ""
+        if self.examined.get(what, "").startswith("This is a normal"):
+            return self.examined[what]  # what else can hold things, and what it holds, nobody knows
+        heat, clean, sliced = (self.get(what, name) for name in ("temperature", "cleanliness", "shape"))
+        if heat == "cool" and not (clean or sliced):
+            heat = "cold"  # as the grammar has it
+        if heat or clean or sliced:
+            return f"This is a {' and '.join(filter(None, [heat, clean]))} {sliced} {what}.".replace("  ", " ")
+        lit = f"This {what} is {self.get(what, 'power') or 'off'}."
+        return lit if kind(what) == LAMP else f"There's nothing special about {what}."
 
     def look(self) -> str:
+        alone = f"You are facing the {self.here}. Next to it, you see nothing."
         room = "You are in the middle of a room. Looking quickly around you, you see nothing."
-        return f"You are facing the {self.here}. Next to it, you see nothing." if self.here in self.known else room
+        return self.facing.get(self.here, alone) if self.here else room
 
     def inventory(self) -> str:
         return "You are not carrying anything." if self.held == NOTHING else f"You are carrying: a {self.held}."
@@ -163,17 +194,17 @@ def enumerated(names: Sequence[str]) -> str:
 
 
 def solved(goal: str, known: Sequence[Entity]) -> bool:
-    """Whether as many things of a kind as the task wants are as it wants them; a place of the kind will do."""
+    """Whether as many things of a kind as the task wants are as it wants them, two of them in the same place."""
     wanted = Counter((entity.identity.split(" ")[-1], entity.attributes) for entity in alfworld.blueprint(goal))
-    return bool(wanted) and all(
-        sum(kind(entity.identity) == of and _is_so(entity, so) for entity in known) >= count
-        for (of, so), count in wanted.items()
+    found = Counter(
+        (of, so, values.get("location"))
+        for of, so in wanted
+        for name, values in ((one.identity, {a.name: a.value for a in one.attributes}) for one in known)
+        # A place of the kind that is wanted will do: "on desk 2" is "on desk".
+        if kind(name) == of and all(f"{values.get(a.name, '')} ".startswith(f"{a.value} ") for a in so)
     )
-
-
-def _is_so(entity: Entity, wanted: Sequence[Attribute]) -> bool:
-    values = {a.name: a.value for a in entity.attributes}
-    return all(f"{values.get(a.name, '')} ".startswith(f"{a.value} ") for a in wanted)
+    most = {key: max((n for (*same, _), n in found.items() if tuple(same) == key), default=0) for key in wanted}
+    return bool(wanted) and all(most[key] >= count for key, count in wanted.items())
 
 
 def _unchanged(fields: PredictFields, answer: Predicted, random: Random) -> Predicted:

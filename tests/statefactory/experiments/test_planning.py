@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from lab.models.connect import connected
 from lab.results import tables
 from lab.runs import recordings
 from lab.runs.experiment import BadSetting
+from lab.runs.manifest import Manifest
 from statefactory.experiments import planning
 from statefactory.experiments.guided import (
     INTUITIVE,
@@ -133,6 +135,13 @@ def test_kept_rows_and_their_comparisons_stand_beside_other_worlds(
     assert not beside.duplicated(["method", "backbone", "metric"]).any()
     marked = beside["backbone"].str.endswith(", kept as small")
     assert marked.sum() == len(rows), "no line of theirs is taken for the run's"
+    torn = replace(results, episodes=dict(list(results.episodes.items())[2:]))  # a task less, of both methods
+    with pytest.raises(ValueError, match="2 of its 10 episodes are not played"):
+        planning.keep(torn, "torn")
+    lost = replace(torn, not_measured={task: "the machine" for task in results.episodes if task not in torn.episodes})
+    assert planning.keep(lost, "lost") and recordings.manifests()["table2_planning-lost"].played == "8 of 10"
+    assert {each.run for each in recordings.manifests().values()} == {Manifest.read(results.folder).digest}
+    shutil.rmtree(tmp_path / "table2_planning-lost")
     (tmp_path / "table2_planning-small" / "paired.csv").write_text("n\n", encoding="utf-8")
     assert not len(recordings.paired(planning.KEPT)), "a damaged one is told, and left out"
 
@@ -156,6 +165,23 @@ def test_who_cannot_foresee_is_told_before_anything_is_played() -> None:
         prompted.resolved()
     with pytest.raises(BadSetting, match="no rules foresee ScienceWorld"):
         replace(prompted, datasets=("ScienceWorld",), engines={"predict": "rules"}).resolved()
+    assert replace(prompted, methods=(REACT,)).resolved().methods == (REACT,), "which foresees nothing"
+
+
+def test_a_replay_is_of_the_same_world_model_as_what_was_recorded() -> None:
+    run = played(
+        replace(SMALL, methods=(REACT, "ReAct + random"), datasets=("BlocksWorld",), limits={"BlocksWorld": 1})
+    )
+    recorded = replace(
+        run, setup=replace(run.setup, engine="replay:kept", world_model="prompted"),
+        backbone="small (local), Predict: rules",
+    )  # fmt: skip
+    rows = planning.frame(recorded).set_index("method")
+    assert rows.loc["ReAct + random", "source"].endswith("world model: rules")
+    assert rows["backbone"].to_dict() == {REACT: "small (local)", "ReAct + random": "small (local), Predict: rules"}
+    assert not planning.comparisons(recorded)["verdict"].any(), (
+        "what rules foresee is no evidence for the paper's claim"
+    )
 
 
 def test_rules_answer_what_they_can() -> None:

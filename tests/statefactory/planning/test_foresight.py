@@ -78,6 +78,27 @@ def test_a_household_is_foreseen_where_it_was_seen_and_nothing_is_made_up() -> N
     assert alike > 100
 
 
+def test_two_things_are_where_the_task_wants_them_only_in_the_same_place() -> None:
+    around = "Looking quickly around you, you see a drawer 2, and a drawer 1."
+    room = Path("put two mug in drawer.", f"You are in the middle of a room. {around}")
+    shut = room.then("go to drawer 1", "You arrive at drawer 1. The drawer 1 is open. In it, you see a mug 1.")
+    held = shut.then("inventory", "You are carrying: a mug 2.")
+    assert foreseen(HOUSEHOLDS, held, "move mug 2 to drawer 1").done
+    apart = held.then("go to drawer 2", "You arrive at drawer 2. The drawer 2 is open. In it, you see nothing.")
+    assert foreseen(HOUSEHOLDS, apart, "move mug 2 to drawer 2") == Outcome("You move the mug 2 to the drawer 2.")
+
+
+def test_furniture_that_was_seen_to_share_a_place_is_within_reach_together() -> None:
+    near = seen(AT_FRIDGE, OPENED).then("go to microwave 1", "You arrive at microwave 1. The microwave 1 is closed.")
+    assert foreseen(HOUSEHOLDS, near, TAKEN[0]).observation == "Nothing happens."
+    faced = near.then("look", "You are facing the microwave 1, and fridge 1. Next to it, you see nothing.")
+    assert foreseen(HOUSEHOLDS, faced, TAKEN[0]).observation == TAKEN[1]
+    assert foreseen(HOUSEHOLDS, faced, "look").observation == faced.observation
+    taken = near.then(*TAKEN)  # the game allowed it
+    assert foreseen(HOUSEHOLDS, taken, "move mug 1 to fridge 1").observation == "You move the mug 1 to the fridge 1."
+    assert foreseen(HOUSEHOLDS, taken, "go to fridge 1").observation == "Nothing happens."
+
+
 def seen(*steps: tuple[str, str]) -> Path:
     around = "Looking quickly around you, you see a drawer 1, a fridge 1, and a microwave 1."
     path = Path("put a cool mug in microwave.", f"You are in the middle of a room. {around}")
@@ -94,6 +115,10 @@ TAKEN = ("take mug 1 from fridge 1", "You pick up the mug 1 from the fridge 1.")
 @pytest.mark.parametrize(("steps", "action", "expected"), [
     ((), "go to drawer 1", "You arrive at drawer 1."),
     ((), "go to attic 1", "Nothing happens."),
+    ((AT_FRIDGE, OPENED), "go to mug 1", "Nothing happens."),
+    ((AT_FRIDGE, OPENED, ("close fridge 1", "You close the fridge 1.")), "examine egg 2", "Nothing happens."),
+    ((AT_FRIDGE, OPENED, TAKEN, ("cool mug 1 with fridge 1", "You cool the mug 1 using the fridge 1.")),
+     "examine mug 1", "This is a cold mug 1."),
     ((), "take mug 1 from fridge 1", "Nothing happens."),
     ((), "look", "You are in the middle of a room. Looking quickly around you, you see nothing."),
     ((AT_FRIDGE,), "open fridge 1", "You open the fridge 1."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -137,6 +138,22 @@ def test_it_learns_to_tell_progress_and_the_adapter_scores_as_the_trained_model_
             assert abs(one - other) < 1e-4
     rewards = [done.affine(scorer.prefixes(of.goal, of.steps, range(1, len(of.steps) + 1))) for of in unseen.both]
     assert rewards[0][-1] > rewards[1].max()
+
+
+def test_threads_on_different_tasks_keep_a_cached_path_each(done: Adapter, monkeypatch: pytest.MonkeyPatch) -> None:
+    scorer, fed = adapters.scorer(done.folder), list[int]()
+    inner = scorer.model.base_model
+    forward = inner.forward
+    monkeypatch.setattr(
+        inner, "forward", lambda **asked: (fed.append(asked["input_ids"].shape[1]), forward(**asked))[1]
+    )
+    one, other = (row.chosen for row in ROWS[3:5])
+    with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
+        for length in range(1, (most := min(len(one.steps), len(other.steps))) + 1):
+            first.submit(scorer.prefixes, one.goal, one.steps[:length], [length]).result()
+            second.submit(scorer.prefixes, other.goal, other.steps[:length], [length]).result()
+    whole = [len(scorer.tokeniser.tokens(of.goal, of.steps[:most]).ids) for of in (one, other)]
+    assert most > 1 and sum(fed) == sum(whole), "each token is read once"
 
 
 def test_what_is_saved_is_float16_names_no_path_and_holds_no_pickle(done: Adapter, plan: Recipe) -> None:
