@@ -192,7 +192,8 @@ def with_published(results: Results) -> pd.DataFrame:
     played = pd.MultiIndex.from_frame(measured[["method", "backbone"]])
     known = known[~pd.MultiIndex.from_frame(known[["method", "backbone"]]).isin(played)]
     # Of other tasks than the run's, or under another penalty: a line of their own for each recording.
-    others["backbone"] += ", kept as " + others["source"].str.extract(r"recording table2_planning-([^,]+)")[0]
+    name = others["source"].str.extract(r"recording table2_planning-([^,]+)")[0]
+    others["backbone"] = "kept as " + name + ", " + others["backbone"]
     return pd.concat([tables.published("Table 2", "statefactory"), measured, known, others], ignore_index=True)
 
 

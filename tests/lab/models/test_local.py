@@ -164,7 +164,7 @@ def test_a_replay_names_the_runtime_that_answered(pretended: Path, tmp_path: Pat
     "name",
     sorted(
         path.parent.name
-        for path in recordings_folder().glob("*-local*/manifest.json")
+        for path in recordings_folder().glob("*-local*/answers.jsonl.gz")
         if not path.parent.name.endswith("-openvino")  # they say their runtime in their name
     ),
 )
