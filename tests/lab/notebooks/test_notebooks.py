@@ -23,7 +23,7 @@ from lab.notebooks.documents import NotebookError, committed, read, text_of, wri
 from lab.notebooks.execute import Job, Outcome, execute
 from lab.notebooks.expected import Expectation, Reported
 from lab.notebooks.normalise import normalise, without_png_text
-from lab.notebooks.parameters import Parameter, declared, parse, resolve
+from lab.notebooks.parameters import Parameter, declared, parse, resolve, offline
 from lab.notebooks.worker import Progress, answered
 from lab.results import figures
 from small_notebooks import notebook
@@ -112,6 +112,10 @@ def test_the_engines_of_the_committed_notebooks_are_known() -> None:
     parameters = [one for path in committed() for one in declared(read(path), path.stem).values()]
     chosen = {one.name for one in parameters if one.chooses_engine}
     assert {"engine", "paraphraser", "maker"} <= chosen and not chosen & {"data", "cluster", "embedding", "task"}
+    by_default = {one.default for one in parameters if one.chooses_engine and one.default}
+    assert all(offline(engine) for engine in by_default), (
+        "no notebook needs a server, or takes another word for a model"
+    )
 
 
 def test_only_a_model_is_recorded(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
