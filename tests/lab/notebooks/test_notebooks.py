@@ -23,7 +23,7 @@ from lab.notebooks.documents import NotebookError, committed, read, text_of, wri
 from lab.notebooks.execute import Job, Outcome, execute
 from lab.notebooks.expected import Expectation, Reported
 from lab.notebooks.normalise import normalise, without_png_text
-from lab.notebooks.parameters import Parameter, declared, parse, resolve, offline
+from lab.notebooks.parameters import Parameter, declared, offline, parse, resolve
 from lab.notebooks.worker import Progress, answered
 from lab.results import figures
 from small_notebooks import notebook
