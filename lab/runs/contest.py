@@ -159,9 +159,10 @@ def comparisons(
                  "high": high, "gained": c.wins, "lost": c.losses, "p": c.p, "p (Holm)": p, "smallest": smallest(c),
                  "calls": results.mean(dataset, method, "calls"),
                  "tokens in": results.mean(dataset, method, "tokens_in"),
-                 "verdict": str(direction_verdict(c, claimed, p)) if judged else ""}
+                 "verdict": str(direction_verdict(c, claimed, p)) if judged else "", "evidence": results.evidence,
+                 "backbone": results.backbone_of(dataset, method, against)}
             )  # fmt: skip
-    return pd.DataFrame(lines).assign(evidence=results.evidence, backbone=results.backbone)
+    return pd.DataFrame(lines)
 
 
 def primary(runs: Iterable[Results[Any]], method: str, against: str) -> pd.DataFrame:

@@ -121,8 +121,9 @@ def by_rules(methods: Sequence[str], world_model: WorldModel = "exact") -> dict[
     what comes next.
     """
     asked = {operator for name in methods for operator in METHODS[name].operators}
-    foreseen = [PREDICT] if world_model == "prompted" and any(METHODS[name].predictor for name in methods) else []
-    return {operator: "rules" for operator in (*EXTRACTING, *foreseen) if operator in (*asked, *foreseen)}
+    if world_model == "prompted" and any(METHODS[name].predictor for name in methods):
+        asked.add(PREDICT)
+    return {operator: "rules" for operator in (*EXTRACTING, PREDICT) if operator in asked}
 
 
 def left_out(setup: Planning) -> dict[str, str]:
@@ -214,10 +215,7 @@ def comparisons(results: Results) -> pd.DataFrame:
     """
     modelled = results.setup.world_model == "prompted" and not parse(results.backbone).of(PREDICT).by_rules
     unclaimed = [name for name in METHODS if name != STATEFACTORY or not modelled]
-    found = contest.comparisons(results, REACT, unclaimed, claimed=1)
-    for number, (dataset, method) in enumerate(zip(found["dataset"], found["method"], strict=True)):
-        found.loc[number, "backbone"] = results.backbone_of(dataset, method, REACT)
-    return found
+    return contest.comparisons(results, REACT, unclaimed, claimed=1)
 
 
 def costs(results: Results) -> pd.DataFrame:
