@@ -95,6 +95,12 @@ def _parser() -> argparse.ArgumentParser:
     check = _notebook_command(commands, "check", _check)
     check.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help=f"{NOTEBOOK} (default: all)")
     _notebook_command(commands, "reproduce", _reproduce)
+    expect = _command(commands, "expect", _expect)
+    expect.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help=f"{NOTEBOOK} (default: all that reported)")
+    help_from = "folder of the figures of a run (default: runs/notebooks/figures; the committed ones are in figures)"
+    expect.add_argument("--from", type=Path, dest="source", metavar="FOLDER", help=help_from)
+    claims = _command(commands, "claims", _claims)
+    claims.add_argument("words", nargs="*", metavar="WORD", help="only those in whose line all words are")
     estimate = _command(commands, "estimate", _estimate)
     estimate.add_argument("run", metavar="RUN", help=RUN)
     estimate.add_argument("--model", required=True, help="a model of data/prices.yaml, or of LAB_PRICES")
@@ -230,6 +236,18 @@ def _reproduce(options: argparse.Namespace) -> int:
     from lab.notebooks import commands
 
     return commands.reproduce(options.jobs, options.timeout)
+
+
+def _expect(options: argparse.Namespace) -> int:
+    from lab.notebooks import commands
+
+    return commands.expect(options.notebooks, options.source)
+
+
+def _claims(options: argparse.Namespace) -> int:
+    from lab.notebooks import commands
+
+    return commands.claims(options.words)
 
 
 def _time(text: str) -> float:

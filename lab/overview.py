@@ -50,7 +50,12 @@ COMMANDS = {
         Command("export", "trajectories as chat messages, which datasets.load_dataset reads",
                 "export RUN --format parquet"),
     ),
-    "Check": (Command("check", "find committed notebooks that are out of form or stale", "check 0_tour"),),
+    "Check": (
+        Command("claims", "every claim of the papers with the numbers here and its verdict; fails if one is void",
+                "claims Table 2"),
+        Command("check", "find claims without their rows, and notebooks that are out of form or stale", "check 0_tour"),
+        Command("expect", "accept the numbers of a run as those to expect from now on", "expect 0_tour"),
+    ),
     "Cost": (
         Command("estimate", "what more episodes like a run's would cost with a priced model",
                 "estimate RUN --model gpt-4o --episodes 1000"),

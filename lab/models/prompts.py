@@ -6,8 +6,9 @@ exactly what a model would.
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
 from typing import Any, Literal
@@ -39,6 +40,17 @@ class FreeText(AnswerModel):
 
 class WrongFields(ValueError):
     """A prompt was given unknown fields, or values of the wrong type."""
+
+
+GROUP = "lab.prompts"
+
+
+@cache
+def digests() -> Mapping[str, str]:
+    """Name -> digest of every prompt that an installed package asks, by the entry points of GROUP."""
+    from importlib.metadata import entry_points
+
+    return {prompt.name: prompt.digest for entry in entry_points(group=GROUP) for prompt in entry.load()()}
 
 
 MOST_FAULTS = 8  # shown to a model or a reader; a list of 500 wrong items needs no 500 lines
@@ -80,6 +92,12 @@ class Prompt:
             raise ValueError(
                 f"Prompt {self.name}: unkept={sorted(unknown)}; the answer has {[*self.answer.model_fields]}"
             )
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash of what a model is shown for the same fields: wording, version, the answer's schema before `narrow`."""
+        parts = (self.version, self.system, self.template, json.dumps(self.schema, sort_keys=True), *self.stop)
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
     def fill(self, **values: Any) -> Fields:
         """The typed fields. Raises WrongFields, naming each field that does not fit."""

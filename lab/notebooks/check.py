@@ -16,6 +16,7 @@ from lab.notebooks.execute import Job, execute
 from lab.notebooks.normalise import normalise
 from lab.notebooks.parameters import declared
 from lab.results.figures import COMMITTED
+from lab.results.stored import reported
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -100,11 +101,11 @@ def _finding(job: Job, failure: str, figures: Path, listed: Collection[str]) -> 
     committed = read(job.source)
     faults = form(committed, job.name)
     if job.source.resolve().is_relative_to(FOLDER.resolve()) and job.name not in listed:
-        faults.append("has no line in expected.yaml; state there what it should show")
+        faults.append(f"has no number in expected.yaml; accept what it shows: {expected.COMMAND} {job.name}")
     if failure:
         return Finding(job.name, [*faults, failure])
     # A clone without the official data cannot repeat what was computed on it.
-    before, now = expected.reported(job.name, COMMITTED), expected.reported(job.name, figures)
+    before, now = reported(job.name, COMMITTED), reported(job.name, figures)
     if before and now and before.data != now.data:
         return Finding(
             job.name, faults, f"outputs not compared: committed on {before.data} data, re-run on {now.data} data"

@@ -15,11 +15,11 @@ from lab.machine.paths import ROOT, recordings_folder, runs_folder, shown
 from lab.machine.printing import aligned, visible
 from lab.models.cache import RECORDING
 from lab.models.engines import MODELS, OPENVINO, Engine, parse, split
-from lab.notebooks import expected
+from lab.notebooks import expected, register, scoreboard
 from lab.notebooks.documents import FOLDER, LAST, TRIALS, NotebookError, committed, locate, name_of, read
 from lab.notebooks.execute import Job, Outcome, execute
 from lab.notebooks.parameters import check_engines, chosen, declared, resolve
-from lab.results import figures
+from lab.results import figures, stored
 from lab.runs import budget, recordings
 
 MOST_CPU = 45  # seconds that a notebook's defaults may cost on made data; three times that is OFF
@@ -116,6 +116,18 @@ def reproduce(side_by_side: int = 2, timeout: float | None = None) -> int:
     return _conclude(_execute(notebooks, {}, TRIALS, drawn, side_by_side, timeout), TRIALS, drawn)
 
 
+def expect(names: Sequence[str], source: Path | None = None) -> int:
+    """Accept what notebooks reported as the numbers to expect; 0.
+
+    names: notebooks; by default all that reported. source: the folder of their figures, by default that of
+    `make reproduce`. Raises NotebookError for one that did not run there with its defaults.
+    """
+    drawn = source or TRIALS / "figures"
+    notebooks = locate(names) or [path for path in committed() if stored.reported(name_of(path), drawn)]
+    print("\n".join(expected.accept(map(name_of, notebooks), drawn)))
+    return 0
+
+
 def explore(options: Sequence[str] = ()) -> NoReturn:
     """Open JupyterLab on copies of the committed notebooks, which may be changed at will; this process becomes it.
 
@@ -155,10 +167,37 @@ def copies() -> Path:
     return folder
 
 
+def claims(words: Sequence[str] = ()) -> int:
+    """Print every claim with its numbers and verdict; 1 if one rests on a row that is void or missing, else 0.
+
+    words: of the line, to choose from them, in any case.
+    """
+    judged = register.judge(register.papers(), stored.Stored())
+    lines = [
+        (
+            f"{paper.paper.paper} {finding.claim.item}",
+            finding.claim.id,
+            finding.verdict.word,
+            scoreboard.sentence(finding),
+        )
+        for paper in judged
+        for finding in paper.findings
+    ]
+    chosen = [line for line in lines if all(word.lower() in " ".join(line).lower() for word in words)]
+    print(visible(aligned([("item", "id", "verdict", ""), *chosen])))
+    faults = [fault for paper in judged for fault in paper.faults]
+    print("\n".join(map(visible, faults)))
+    return int(bool(faults))
+
+
 def check(names: Sequence[str], side_by_side: int = 2, timeout: float | None = None) -> int:
-    """Say which committed notebooks are out of form or stale; 0 if none is."""
+    """Say which claims lack their rows, and which committed notebooks are out of form or stale; 0 if none is."""
     from lab.notebooks.check import check as look
 
+    if faults := register.faults():  # cheap, and told before hours of notebooks
+        print("\n".join(map(visible, faults)))
+        print(f"{len(faults)} claims fail: make the recording or row again, or withdraw the claim in data/claims")
+        return 1
     findings = look(locate(names) or committed(), side_by_side, timeout)
     for finding in findings:
         for line in [*finding.faults, *([finding.remark] if finding.remark else [])]:
@@ -193,7 +232,7 @@ def _refresh(notebooks: Sequence[Path], side_by_side: int, timeout: float | None
         shutil.rmtree(apart / "figures" / name_of(path), ignore_errors=True)
     outcomes = []
     for outcome in execute(jobs, side_by_side, timeout):
-        before, now = (expected.reported(outcome.job.name, at) for at in (figures.COMMITTED, outcome.job.figures))
+        before, now = (stored.reported(outcome.job.name, at) for at in (figures.COMMITTED, outcome.job.figures))
         if not outcome.failure and before and now and before.data != now.data:
             why = f"not put in place: it ran on {now}, and what is committed is of {before}; set LAB_DATA to that data"
             outcome = outcome._replace(failure=why)
@@ -220,7 +259,7 @@ def _conclude(outcomes: Sequence[Outcome], out: Path, drawn: Path) -> int:
             kept = f"; kept up to there in {shown(job.failed)}" if job.failed.exists() else ""
             print(visible(f"{job.name}: {failure}{kept}"))
     failed = {outcome.job.name for outcome in outcomes if outcome.failure}
-    results = {outcome.job.name: expected.reported(outcome.job.name, outcome.job.figures) for outcome in outcomes}
+    results = {outcome.job.name: stored.reported(outcome.job.name, outcome.job.figures) for outcome in outcomes}
     verdicts = expected.judge(expected.expectations(), results, failed)
     for job, _, _, cpu in outcomes:
         came = results[job.name]

@@ -1,15 +1,14 @@
-"""Expected figures: the numbers that a reproduction should show, and whether they came out.
+"""Regression numbers: what each notebook reported when it was last accepted, and whether a run reports the same.
 
-A notebook reports a number, `notebooks/expected.yaml` says what it should be, and the runner compares the two.
+`notebooks/expected.yaml` is written by `python -m lab expect` from a run, and edited by nobody. It says nothing about
+the papers: that is what claims are for (lab/results/claims.py).
 """
 
 from __future__ import annotations
 
 import json
 import math
-import os
 import sys
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
@@ -17,26 +16,32 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 from lab.machine import progress
 from lab.machine.files import write_atomically
 from lab.machine.paths import shown
-from lab.machine.reading import damaged, read_json, read_yaml, typed
+from lab.machine.reading import damaged, read_text, typed
 from lab.machine.spelling import hint
-from lab.notebooks.documents import FOLDER, committed, name_of, read
+from lab.notebooks.documents import FOLDER, NotebookError, committed, name_of, read
 from lab.notebooks.parameters import declared
 from lab.results import display
 from lab.results.figures import COMMITTED, folder, path_of
+from lab.results.stored import METHOD, Reported, Value, reported, score_lines, write_scores
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from lab.runs.experiment import Results
+
 EXPECTATIONS = FOLDER / "expected.yaml"
 DATA = ("official", "made")
 COLUMNS = ["expected", "came out", "", "reason"]
+COMMAND = "python -m lab expect"
+REMEDY = f"Restore it: git checkout -- notebooks/expected.yaml; or write it: {COMMAND}"
+HEADER = f"# Regression numbers, written by `{COMMAND}`; do not edit. [value, tolerance] or an exact value.\n"
 SAME_NUMBERS = ("data", "workers", "cluster")  # parameters that may change without a figure being another
 
-Value = float | int | str | bool
+NEAR, NEAR_ONE = 0.01, 0.001  # tolerances of a new float, of at least 1 and below
 
 
 class Expectation(NamedTuple):
-    """One line of expected.yaml. data: which data the value holds for. tolerance: absolute, for numbers."""
+    """One number of expected.yaml. data: which data the value holds for. tolerance: absolute, for numbers."""
 
     notebook: str
     figure: str
@@ -45,26 +50,10 @@ class Expectation(NamedTuple):
     tolerance: float = 0.0
 
 
-class Reported(NamedTuple):
-    """What a notebook's last run reported.
-
-    n: how many tasks its main numbers rest on. changed: its parameters that were not at their defaults ("limit=2").
-    values: by figure; None where this data cannot give it.
-    """
-
-    data: str
-    n: int
-    changed: tuple[str, ...]
-    values: Mapping[str, Value | None]
-
-    def __str__(self) -> str:
-        return f"{self.data} data, n = {self.n:,}"
-
-
 class FigureVerdict(NamedTuple):
     """A line of the closing table.
 
-    state: OK, OFF, MISSING, SKIPPED, UNLISTED for what expected.yaml says nothing of, or NOTE where it need not.
+    state: OK, OFF, MISSING, SKIPPED, UNLISTED for what expected.yaml lacks, or NOTE where it need not have it.
     """
 
     notebook: str
@@ -80,13 +69,14 @@ class FigureVerdict(NamedTuple):
 
 
 class Report:
-    """What came out in a notebook, held against what was expected: the notebook's last cell.
+    """What came out in a notebook, compared with what was expected: the notebook's last cell.
 
         report = expected.Report("1_sdp/table2", run.setup.data, len(run.tasks))
         report("final pass rate", 99.17)
+        report.scores(run)
         report.table()
 
-    It is kept in `results/<notebook>.json` among the figures, from where the runner reads it.
+    It is kept in `results/<notebook>.json` and `.scores.csv` among the figures (lab/results/stored.py).
     """
 
     def __init__(self, notebook: str, data: str, n: int) -> None:
@@ -94,21 +84,33 @@ class Report:
 
         Raises ValueError for another word for the data.
         """
-        if data not in DATA:
-            raise ValueError(f"data={data!r} of the report of {notebook}; choose one of {', '.join(DATA)}")
         self.notebook = notebook
-        self.reported = Reported(data, int(n), tuple(_changed(notebook)), {})
+        self.reported = Reported(_known(data, notebook), int(n), tuple(_changed(notebook)), {}, {})
+        self._scores: list[pd.DataFrame] = []
         self._keep()
+        write_scores(notebook, [])
 
-    def __call__(self, figure: str, value: Value | None) -> None:
-        """Report one figure; None if this data cannot give it. Raises ValueError for a NaN."""
+    def __call__(self, figure: str, value: Value | None, data: str = "") -> None:
+        """Report one figure; None if this data cannot give it. data: of this figure, where it is not the notebook's.
+
+        Raises ValueError for a NaN.
+        """
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError(
                 f"figure {figure!r} of {self.notebook} came out as {value}; report None if this data cannot give it"
             )
         plain = getattr(value, "item", lambda: value)()  # JSON cannot hold numpy's numbers
-        self.reported = self.reported._replace(values={**self.reported.values, figure: plain})
+        other_data = dict(self.reported.other_data)
+        if data and data != self.reported.data:
+            other_data[figure] = _known(data, self.notebook)
+        values = {**self.reported.values, figure: plain}
+        self.reported = self.reported._replace(values=values, other_data=other_data)
         self._keep()
+
+    def scores(self, results: Results[Any], benchmark: str = "", condition: str = "", role: str = METHOD) -> None:
+        """Store the per-task scores of a run, on which claims can rest (`lab.results.stored.score_lines`)."""
+        self._scores.append(score_lines(results, benchmark, condition, role))
+        write_scores(self.notebook, self._scores)
 
     def rows(self, frame: pd.DataFrame, figure: str, column: str, decimals: int = 2) -> None:
         """Report a column of a table, a figure a row. figure: its name, with columns in braces ("b = {budget}")."""
@@ -136,15 +138,6 @@ class Report:
         write_atomically(path_of(f"results/{self.notebook}", ".json"), text.encode("utf-8"))
 
 
-def reported(notebook: str, figures: Path | None = None) -> Reported | None:
-    """What a notebook's last run reported; None if it did not. figures: where, by default where it would now.
-
-    Raises DamagedFile.
-    """
-    path = (figures or folder()) / "results" / f"{notebook}.json"
-    return read_json(path, Reported) if os.path.lexists(path) else None
-
-
 def forget(notebooks: Iterable[str], figures: Path | None = None) -> None:
     """Remove what earlier runs reported, so that a figure no longer reported is found missing."""
     for notebook in notebooks:
@@ -152,15 +145,62 @@ def forget(notebooks: Iterable[str], figures: Path | None = None) -> None:
 
 
 def expectations(path: Path = EXPECTATIONS) -> list[Expectation]:
-    """Read expected.yaml. Raises DamagedFile, naming the entry, where it could not tell whether a number came out.
+    """Read expected.yaml. Raises DamagedFile, naming the entry, where it could not tell whether a number came out."""
+    import yaml
 
-    So it does without the file, without an entry, and for a notebook that is not beside it.
-    """
-    entries = [_expectation(entry, number, path) for number, entry in enumerate(read_yaml(path), start=1)]
-    known = Counter(entry[:3] for entry in entries)
-    if twice := [", ".join(stated) for stated, times in known.items() if times > 1]:
-        raise damaged(path, f"it states twice: {'; '.join(twice)}", "Delete one of them")
+    try:
+        held = typed(yaml.safe_load(read_text(path)), dict[str, dict[str, dict[str, Value | list[float]]]])
+        entries = [
+            _expectation(notebook, figure, data, stated, path)
+            for notebook, by_data in held.items()
+            for data, figures in by_data.items()
+            for figure, stated in figures.items()
+        ]
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise damaged(path, error, REMEDY) from None
+    if not entries:
+        raise damaged(path, "it states no number", REMEDY)
     return entries
+
+
+def accept(notebooks: Iterable[str], figures: Path, path: Path = EXPECTATIONS) -> list[str]:
+    """Write into expected.yaml what notebooks reported, in place of what it has of the same data; what was done.
+
+    notebooks: names. figures: the folder in which they reported. A tolerance that is stated stays; a new float has
+    NEAR or NEAR_ONE. Raises NotebookError for one that did not run there, or not with its defaults.
+    """
+    import yaml
+
+    held = expectations(path) if path.exists() else []
+    lines = []
+    for notebook in notebooks:
+        came = reported(notebook, figures)
+        if came is None or came.changed:
+            why = f"ran with {', '.join(came.changed)}" if came else "has reported nothing"
+            raise NotebookError(f"{notebook} {why} in {shown(figures)}; run it with its defaults")
+        tolerances = {entry.figure: entry.tolerance for entry in held if entry.notebook == notebook}
+        of_data = {came.data_of(figure) for figure, value in came.values.items() if value is not None}
+        stays = [entry for entry in held if entry.notebook != notebook or entry.data not in of_data]
+        new = [
+            Expectation(notebook, figure, came.data_of(figure), value, _tolerance(value, tolerances.get(figure)))
+            for figure, value in came.values.items()
+            if value is not None
+        ]
+        lines.append(f"{notebook}: {len(new)} numbers, {len(stays) + len(new) - len(held):+d}")
+        held = stays + new
+    whole: dict[str, dict[str, dict[str, Any]]] = {}
+    for entry in sorted(held, key=lambda entry: entry[:3]):
+        stated = [entry.value, entry.tolerance] if entry.tolerance else entry.value
+        whole.setdefault(entry.notebook, {}).setdefault(entry.data, {})[entry.figure] = stated
+    text = yaml.dump(whole, sort_keys=True, allow_unicode=True, width=200, default_flow_style=None)
+    write_atomically(path, (HEADER + text).encode("utf-8"))
+    return lines
+
+
+def _tolerance(value: Value, stated: float | None) -> float:
+    if not isinstance(value, float):
+        return 0.0
+    return stated or (NEAR if abs(value) >= 1 else NEAR_ONE)
 
 
 def judge(
@@ -171,50 +211,50 @@ def judge(
     A committed notebook without an entry is UNLISTED, and so is each value that it reports and none states.
     results: notebook name -> what it reported. failed: names of those that failed.
     """
-    # Most figures are stated twice, for official and for made data: only the line for the data that ran is judged.
+    # Many figures are stated twice, for official and for made data: only the line for the data that ran is judged.
     stated = {entry[:3] for entry in entries}
     verdicts = []
     for entry in (entry for entry in entries if entry.notebook in results):
         came = results[entry.notebook]
-        if came is None or came.data == entry.data or (*entry[:2], came.data) not in stated:
+        data = came.data_of(entry.figure) if came else ""
+        if came is None or data == entry.data or (*entry[:2], data) not in stated:
             verdicts.append(_verdict(entry, came, entry.notebook in failed))
     known, ours = {entry[:2] for entry in entries}, {name_of(path) for path in committed()}
     for notebook, came in results.items():
         # Nothing may pass for want of an entry; a reader's own notebook, or other parameters, need none.
         judged = notebook in ours and not (came and came.changed)
-        state, why = ("UNLISTED", "state it in expected.yaml") if judged else ("NOTE", "not in expected.yaml")
+        state, why = ("UNLISTED", f"accept it: {COMMAND} {notebook}") if judged else ("NOTE", "not in expected.yaml")
         if judged and notebook not in {entry.notebook for entry in entries}:
-            verdicts.append(FigureVerdict(notebook, "any", "", "", state, "expected.yaml has no line of this notebook"))
+            verdicts.append(FigureVerdict(notebook, "any", "", "", state, "expected.yaml has none of this notebook"))
         if came is None:
             continue
         for figure, value in came.values.items():
-            unstated = judged and value is not None and (notebook, figure, came.data) not in stated
+            unstated = judged and value is not None and (notebook, figure, came.data_of(figure)) not in stated
             if unstated or (notebook, figure) not in known:
                 verdicts.append(FigureVerdict(notebook, figure, "", str(value), state, why))
     return verdicts
 
 
-def _expectation(entry: Any, number: int, path: Path) -> Expectation:
-    fields = f"give {', '.join(Expectation._fields)} (tolerance may be left out)"
-    try:
-        expectation = typed(entry, Expectation)
-        if not (path.parent / f"{expectation.notebook}.ipynb").is_file():
-            near = hint(expectation.notebook, [name_of(path) for path in committed()])
-            raise ValueError(f"there is no notebook {expectation.notebook!r}{near}")
-        if expectation.data not in DATA:
-            raise ValueError(f"data has to be one of {', '.join(DATA)}")
-        value, tolerance = expectation.value, expectation.tolerance
-        if _is_number(value) and not math.isfinite(value):
-            raise ValueError("the value has to be a finite number")
-        if (
-            isinstance(entry.get("tolerance"), bool)
-            or not 0 <= tolerance < math.inf
-            or (tolerance and not _is_number(value))
-        ):
-            raise ValueError("the tolerance has to be a finite number of at least 0, beside a value that is a number")
-    except (ValueError, OverflowError) as error:
-        raise damaged(path, f"entry {number}, {entry!r}: {error}", f"Mend the entry: {fields}") from None
-    return expectation
+def _expectation(notebook: str, figure: str, data: str, stated: Value | list[float], path: Path) -> Expectation:
+    value, tolerance = stated if isinstance(stated, list) and len(stated) == 2 else (stated, 0.0)
+    entry = f"{notebook}, {data}, {figure!r}"
+    if isinstance(value, list):
+        raise ValueError(f"{entry}: give a value, or [value, tolerance]")
+    if not (path.parent / f"{notebook}.ipynb").is_file():
+        near = hint(notebook, [name_of(path) for path in committed()])
+        raise ValueError(f"{entry}: there is no notebook {notebook!r}{near}")
+    _known(data, notebook)
+    if _is_number(value) and not math.isfinite(value):
+        raise ValueError(f"{entry}: the value has to be a finite number")
+    if not 0 <= tolerance < math.inf or (tolerance and not _is_number(value)):
+        raise ValueError(f"{entry}: the tolerance has to be a finite number of at least 0, of a value that is a number")
+    return Expectation(notebook, figure, data, value, tolerance)
+
+
+def _known(data: str, notebook: str) -> str:
+    if data not in DATA:
+        raise ValueError(f"data={data!r} of {notebook}; choose one of {', '.join(DATA)}")
+    return data
 
 
 def _changed(notebook: str) -> Iterator[str]:
@@ -243,7 +283,7 @@ def _verdict(entry: Expectation, came: Reported | None, failed: bool) -> FigureV
 def _state(entry: Expectation, came: Reported | None, failed: bool) -> tuple[str, str]:
     if came and came.changed:
         return "SKIPPED", f"with {', '.join(came.changed)}"
-    if came and came.data != entry.data:  # of which the other data's run may have no row
+    if came and came.data_of(entry.figure) != entry.data:  # of which the other data's run may have no row
         return "SKIPPED", f"needs {entry.data} data"
     if came is None or entry.figure not in came.values:
         return "MISSING", "the notebook failed" if failed else "the notebook did not report it"

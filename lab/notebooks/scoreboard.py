@@ -1,257 +1,292 @@
-"""The scoreboard: every table and figure of the three papers, which notebook has it, and what came out.
+"""The register for reading: tiles, a forest plot, a table per paper, answer boxes and sentences. All is computed.
 
-`notebooks/scoreboard.yaml` lists them, and names the stored rows that carry a verdict (lab/results/verdicts.py). Here
-the rows are looked up; nothing is computed anew. A row is taken from this run's figures where its notebook ran with its
-defaults on the same data as the committed one, else from the committed figures.
+Nothing here states a result: every word comes from the findings of `lab/notebooks/register.py`.
 """
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from lab.machine.reading import damaged, read_table, read_yaml
-from lab.notebooks.documents import FOLDER
-from lab.notebooks.expected import Reported, Value, reported
-from lab.results import figures
+from lab.notebooks import register
+from lab.notebooks.register import Judged
+from lab.results.claims import (
+    BY_CONSTRUCTION,
+    BY_NULL,
+    BY_PLACEBO,
+    FITTED,
+    NOT_RUN,
+    Finding,
+    count,
+    signed,
+)
 from lab.results.exports import EMPTY
-from lab.results.verdicts import REPRODUCED, count_verdict, word
+from lab.results.statistics import Interval
+from lab.results.verdicts import AGREES, DIFFERENT, OPPOSES, REPRODUCED, TOO_SMALL
 
 if TYPE_CHECKING:
     import pandas as pd
+    from IPython.display import Markdown
+    from matplotlib.figure import Figure
 
-LISTED = FOLDER / "scoreboard.yaml"
-STATES = {
-    "here": "every row of it is computed, by the backbone named as evidence",
-    "partly": "some of its rows are",
-    "to come": "none is yet",
-    "nothing to compute": "a diagram, a prompt, or settings",
-}
+MOST_ANSWERED = 4  # claims in an answer box; the others are on the scoreboard
+DIAMOND, TICK = "D", "|"
+INCHES_A_CLAIM = 0.42
 
 
-class Cell(NamedTuple):
-    """A number or a claim of a paper, and where its verdict is stored.
-
-    rows, where: a table's stem under `figures/`, and the columns that choose its rows. Or figure, value: what a
-    notebook reports, and what the paper has. notebook: which made them, the entry's own unless told. why: shown where
-    the value did not come out.
-    """
-
-    says: str
-    rows: str = ""
-    where: Mapping[str, Any] = {}
-    figure: str = ""
-    value: Value | None = None
-    notebook: str = ""
-    why: str = ""
+def findings(judged: Iterable[Judged]) -> list[Finding]:
+    """Those of all papers."""
+    return [finding for paper in judged for finding in paper.findings]
 
 
-class Entry(NamedTuple):
-    """One line: tables or figures of a paper. cells: model-free values. claims: contrasts, for real models."""
-
-    paper: str
-    items: tuple[str, ...]
-    title: str
-    state: str
-    notebook: str = ""
-    note: str = ""
-    figures: tuple[str, ...] = ()
-    cells: tuple[Cell, ...] = ()
-    claims: tuple[Cell, ...] = ()
-
-
-class Judged(NamedTuple):
-    """A verdict that was found. backbone: whose claim it is, "" for a model-free cell."""
-
-    cell: Cell
-    verdict: str
-    backbone: str = ""
-
-
-class Line(NamedTuple):
-    """An entry with its verdicts, and what its stored rows rest on ("measured: rules")."""
-
-    entry: Entry
-    cells: tuple[Judged, ...]
-    claims: tuple[Judged, ...]
-    evidence: str
-
-
-class Stored:
-    """The stored rows, of this run or committed."""
-
-    def __init__(self, place: str = "auto") -> None:
-        """place: "auto", see the module; or a folder of figures, whatever it was run on."""
-        self._own = figures.folder() if place == "auto" else Path(place)
-        self._chosen = place != "auto"
-
-    def folder(self, notebook: str) -> Path:
-        """Where a notebook's figures are taken from."""
-        own, kept = reported(notebook, self._own), reported(notebook, figures.COMMITTED)
-        fits = own is not None and kept is not None and own.data == kept.data and not own.changed
-        return self._own if self._chosen or fits else figures.COMMITTED
-
-    def report(self, notebook: str) -> Reported | None:
-        """What a notebook reported."""
-        return reported(notebook, self.folder(notebook))
-
-    def rows(self, stem: str, notebook: str) -> pd.DataFrame | None:
-        """A stored table; None where it was not written. Raises DamagedFile."""
-        path = self.folder(notebook) / f"{stem}.csv"
-        return read_table(path) if os.path.lexists(path) else None
-
-
-def entries(path: Path = LISTED) -> list[Entry]:
-    """Read scoreboard.yaml. Raises ValueError, naming the entry, for a malformed one."""
-    return [_entry(given, path) for given in read_yaml(path)]
-
-
-def board(listed: Sequence[Entry], stored: Stored) -> list[Line]:
-    """Each entry with the verdicts that its stored rows carry."""
-    return [
-        Line(
-            entry,
-            tuple(one for cell in entry.cells for one in verdicts(entry, cell, stored)),
-            tuple(one for cell in entry.claims for one in verdicts(entry, cell, stored)),
-            _evidence(entry, stored),
-        )
-        for entry in listed
-    ]
-
-
-def verdicts(entry: Entry, cell: Cell, stored: Stored) -> list[Judged]:
-    """The verdicts stored for a cell or a claim: one each row that it chooses; none where nothing was judged."""
-    notebook = cell.notebook or entry.notebook
-    if cell.figure:
-        came = stored.report(notebook)
-        value = came.values.get(cell.figure) if came else None
-        return [] if value is None else [Judged(cell, str(count_verdict(cell.value, value)))]
-    rows = stored.rows(cell.rows, notebook)
-    if rows is None or "verdict" not in rows:
-        return []
-    for column, wanted in cell.where.items():
-        if column not in rows:
-            raise damaged(stored.folder(notebook) / f"{cell.rows}.csv", f"it has no column {column}")
-        rows = rows[rows[column].astype(str) == str(wanted)]
-    return [
-        Judged(cell, row["verdict"], str(row.get("backbone", "")) if cell in entry.claims else "")
-        for row in rows.to_dict("records")
-        if word(row["verdict"])
-    ]
-
-
-def table(lines: Iterable[Line], to_notebooks: str = "", to_figures: str | None = None) -> pd.DataFrame:
-    """The scoreboard for reading, with links in Markdown. to_notebooks, to_figures: the ways there, with a slash."""
+def tiles(judged: Sequence[Judged]) -> pd.DataFrame:
+    """Four tiles, as one row: numbers without a model, claims on real models, the largest models, what was not run."""
     import pandas as pd
 
-    to_figures = _to_figures() if to_figures is None else to_figures
+    found = findings(judged)
+    free = count(finding for finding in found if not finding.claim.contrast)
+    asked = count(finding for finding in found if finding.claim.contrast)
+    made = free[BY_CONSTRUCTION] + free[FITTED]
+    here = largest({finding.model for finding in found if finding.on_a_model})
+    there = "; ".join(f"{paper.paper.paper}: {', '.join(paper.paper.models)}" for paper in judged)
     return pd.DataFrame(
         {
-            "paper": line.entry.paper,
-            "in the paper": ", ".join(line.entry.items),
-            "what it shows": line.entry.title,
-            "state": line.entry.state + (f": {line.entry.note}" if line.entry.note else ""),
-            "verdict": _counted(line) or EMPTY,
-            "evidence": line.evidence or EMPTY,
-            "where": _links(line.entry, to_notebooks, to_figures) or EMPTY,
+            "numbers that need no model": [
+                f"{free[REPRODUCED]} reproduced, {free[DIFFERENT]} different, {made} by construction or fitted"
+            ],
+            "claims on real models": [
+                f"{asked[AGREES]} agree, {asked[OPPOSES]} oppose, {asked[BY_PLACEBO] + asked[BY_NULL]} matched by a "
+                f"placebo or null model, {asked[TOO_SMALL]} too small"
+            ],
+            "largest model": [f"here {here}; in the papers {there}"],
+            "not run": [f"{free[NOT_RUN]}"],
         }
-        for line in lines
     )
 
 
-def details(lines: Iterable[Line]) -> pd.DataFrame:
-    """Every verdict with the numbers that it rests on, and why, where a value did not come out."""
+def table(judged: Judged, to_notebooks: str) -> pd.DataFrame:
+    """A paper's claims, a row each. to_notebooks: the way to the notebooks, with a slash."""
     import pandas as pd
 
-    columns = ["paper", "in the paper", "what", "backbone", "verdict", "explanation"]
     return pd.DataFrame(
-        [
-            (line.entry.paper, ", ".join(line.entry.items), one.cell.says, one.backbone or EMPTY, one.verdict,
-             (one.cell.why if word(one.verdict) != REPRODUCED else "") or EMPTY)
-            for line in lines
-            for one in (*line.cells, *line.claims)
-        ],
-        columns=columns,
-    )  # fmt: skip
+        {
+            "item": _linked(finding, to_notebooks),
+            "claim": finding.claim.says,
+            "paper": paper_text(finding),
+            "here [95 % interval], n, model": here_text(finding) or EMPTY,
+            "verdict": finding.verdict.word,
+        }
+        for finding in judged.findings
+    )
 
 
-def summary(lines: Sequence[Line]) -> pd.DataFrame:
-    """How many tables and figures of each paper are in which state, and how its model-free cells came out."""
+def details(judged: Iterable[Judged]) -> pd.DataFrame:
+    """Every verdict with what it rests on: sides, placebo, null model, source of the published value."""
     import pandas as pd
 
-    found = []
-    for paper in dict.fromkeys(line.entry.paper for line in lines):
-        of = [line for line in lines if line.entry.paper == paper]
-        states = Counter(line.entry.state for line in of for _ in line.entry.items)
-        words = Counter(word(one.verdict) for line in of for one in line.cells)
-        found.append(
-            {"paper": paper, "listed": sum(states.values())}
-            | {state: states[state] for state in STATES}
-            | {"model-free cells": sum(words.values()), REPRODUCED: words[REPRODUCED]}
-            | {"claims on a real model": sum(len(line.claims) for line in of)}
-        )
-    return pd.DataFrame(found).set_index("paper")
-
-
-def unexplained(one: Judged) -> bool:
-    """Whether a model-free cell did not come out and nobody says why."""
-    return not one.backbone and word(one.verdict) != REPRODUCED and not one.cell.why
-
-
-def _entry(given: Mapping[str, Any], path: Path) -> Entry:
-    try:
-        lists = {name: tuple(given.get(name, ())) for name in ("items", "figures")}
-        cells = {name: tuple(Cell(**cell) for cell in given.get(name, ())) for name in ("cells", "claims")}
-        entry = Entry(**{**given, **lists, **cells})
-    except (TypeError, AttributeError) as error:
-        raise damaged(path, f"{given!r} is no entry: {error}") from error
-    here = f"{path.name}: {entry.paper}, {', '.join(entry.items)}"
-    if entry.state not in STATES:
-        raise ValueError(f"{here} has the state {entry.state!r}; choose one of {', '.join(STATES)}")
-    if entry.state in ("here", "partly") and not entry.notebook:
-        raise ValueError(f"{here} is {entry.state}; name its notebook")
-    if entry.state != "here" and not entry.note:
-        raise ValueError(f"{here} is {entry.state}; say in its note what is not here, or why")
-    return entry
-
-
-def _counted(line: Line) -> str:
-    """ "4 of 6 REPRODUCED, 2 DIFFERENT; direction: 3 TOO SMALL TO SAY"."""
-    words = Counter(word(one.verdict) for one in line.cells)
-    cells = ", ".join(
-        f"{count} of {len(line.cells)} {name}" if name == REPRODUCED else f"{count} {name}"
-        for name, count in sorted(words.items(), key=lambda item: item[0] != REPRODUCED)
+    return pd.DataFrame(
+        {
+            "claim": finding.claim.id,
+            "verdict": finding.verdict.word,
+            "why": finding.verdict.detail or EMPTY,
+            "both sides": " and ".join(f"{side:.3g}" for side in finding.sides) if finding.sides else EMPTY,
+            "placebo less the second": signed(finding.placebo) if finding.placebo else EMPTY,
+            "strongest null model less the second": f"{finding.null[0]}: {signed(finding.null[1])}"
+            if finding.null
+            else EMPTY,
+            "data": finding.data or EMPTY,
+            "source of the paper's value": finding.source or EMPTY,
+        }
+        for finding in findings(judged)
     )
-    directions = Counter(word(one.verdict).removeprefix("direction: ") for one in line.claims)
-    claims = ", ".join(f"{count} {name}" for name, count in sorted(directions.items()))
-    return "; ".join(filter(None, (cells, f"direction: {claims}" if claims else "")))
 
 
-def _evidence(entry: Entry, stored: Stored) -> str:
-    """Which backbones the stored rows name, by the word of evidence."""
-    found: dict[str, dict[str, None]] = {}
-    for stem in entry.figures:
-        rows = stored.rows(stem, entry.notebook)
-        for row in rows.to_dict("records") if rows is not None and "evidence" in rows else ():
-            backbones = found.setdefault(str(row["evidence"]), {})
-            if row["evidence"] != "published" and isinstance(row.get("backbone"), str):
-                backbones[row["backbone"]] = None
-    return "; ".join(f"{evidence}: {', '.join(of)}" if of else evidence for evidence, of in found.items())
+def items(judged: Iterable[Judged]) -> pd.DataFrame:
+    """Every table and figure of the papers with its notebook, how many claims are about it, and what is not here."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "paper": paper.paper.paper,
+            "items": ", ".join(item.items),
+            "what it shows": item.title,
+            "notebook": item.notebook or EMPTY,
+            "claims": sum(finding.claim.item in item.items for finding in paper.findings),
+            "note": item.note or EMPTY,
+        }
+        for paper in judged
+        for item in paper.paper.items
+    )
 
 
-def _links(entry: Entry, to_notebooks: str, to_figures: str) -> str:
-    notebooks = dict.fromkeys([entry.notebook, *(cell.notebook for cell in (*entry.cells, *entry.claims))])
-    links = [f"[{name.split('/')[-1]}]({to_notebooks}{name}.ipynb)" for name in notebooks if name]
-    for stem in entry.figures:
-        for suffix, kind in ((".md", "table"), (".png", "drawn")):
-            if (figures.COMMITTED / f"{stem}{suffix}").exists():
-                links.append(f"[{kind}]({to_figures}{stem}{suffix})")
-    return ", ".join(links)
+def forest(judged: Iterable[Judged]) -> Figure:
+    """The headline claims: here with its interval, the paper as a hollow diamond, the strongest null model as a tick.
+
+    Contrasts are differences in points; a claim that was not run has the paper's diamond alone.
+    """
+    import matplotlib.pyplot as plt
+
+    shown = [
+        finding
+        for finding in findings(judged)
+        if finding.claim.headline and (finding.claim.unit == "%") and isinstance(finding.paper or 0.0, (int, float))
+    ]
+    figure, axes = plt.subplots(figsize=(8, 1.2 + INCHES_A_CLAIM * len(shown)))
+    for row, finding in enumerate(reversed(shown)):
+        _draw(axes, row, finding)
+    axes.set_yticks(range(len(shown)), [f"{finding.claim.says}" for finding in reversed(shown)], fontsize="small")
+    axes.axvline(0, color="0.6", linewidth=1)
+    axes.set(xlabel="difference in points", title=_title(shown))
+    axes.grid(axis="y", visible=False)
+    axes.legend(loc="lower right", fontsize="x-small")
+    return figure
 
 
-def _to_figures() -> str:
-    """From where a notebook runs: a user's copies have a link to the committed figures beside them."""
-    return "figures/" if Path("figures").is_symlink() else "../figures/"
+def _draw(axes: object, row: int, finding: Finding) -> None:
+    from matplotlib.axes import Axes
+
+    assert isinstance(axes, Axes)
+    # The first row drawn, at the bottom, carries the legend.
+    label = {name: name if row == 0 else None for name in ("here, 95 % interval", "paper", "strongest null model")}
+    if isinstance(finding.here, Interval):
+        value, low, high = finding.here
+        axes.plot([low, high], [row, row], color="C0", linewidth=2)
+        axes.plot(value, row, "o", color="C0", label=label["here, 95 % interval"])
+    if isinstance(finding.paper, (int, float)):
+        style = {"markerfacecolor": "none", "markeredgecolor": "0.2", "linestyle": "none"}
+        axes.plot(finding.paper, row, DIAMOND, label=label["paper"], **style)
+    if finding.null:
+        axes.plot(finding.null[1].value, row, TICK, color="C3", markersize=14, markeredgewidth=2,
+                  label=label["strongest null model"])  # fmt: skip
+
+
+def _title(shown: Sequence[Finding]) -> str:
+    words = count(shown)
+    run = sum(words.values()) - words[NOT_RUN]
+    return f"{words[AGREES]} of {run} headline contrasts agree and are beaten by no placebo or null model"
+
+
+def answer(notebook: str) -> Markdown:
+    """The answer box of a notebook, from the committed results: its claims with their numbers and verdicts."""
+    from IPython.display import Markdown
+
+    return Markdown(answer_text(notebook))
+
+
+def answer_text(notebook: str) -> str:
+    """The same as Markdown text: claims that were run first, at most MOST_ANSWERED of them."""
+    own = [finding for finding in findings(register.committed()) if finding.claim.notebook == notebook]
+    ordered = sorted(own, key=lambda finding: (finding.verdict.word == NOT_RUN, not finding.claim.headline))
+    lines = [f"- {sentence(finding)}" for finding in ordered[:MOST_ANSWERED]]
+    if rest := ordered[MOST_ANSWERED:]:
+        words = ", ".join(f"{number} {word}" for word, number in sorted(Counter(f.verdict.word for f in rest).items()))
+        lines.append(f"- {len(rest)} more on the [scoreboard]({_up(notebook)}0_scoreboard.ipynb): {words}")
+    if not lines:
+        lines = ["- No claim of the register is about this notebook."]
+    return "\n".join(["**Answer**, computed from the stored results:", "", *lines])
+
+
+def sentence(finding: Finding) -> str:
+    """One claim in a sentence: what is claimed, its verdict, the numbers here and in the paper, and the controls."""
+    parts = [f"{finding.claim.says}: **{finding.verdict.word}**"]
+    if text := here_text(finding):
+        parts.append(f"here {text}")
+    if finding.sides:
+        parts.append(f"the sides are {finding.sides[0]:.3g} and {finding.sides[1]:.3g}")
+    if finding.placebo:
+        parts.append(f"the placebo's difference is {signed(finding.placebo)}")
+    if finding.null:
+        parts.append(f"that of the strongest null model ({finding.null[0]}) {signed(finding.null[1])}")
+    if finding.paper is not None:
+        parts.append(f"paper {paper_text(finding)}")
+    return "; ".join(parts) + "."
+
+
+def paper_text(finding: Finding) -> str:
+    """The published value, "–" where the paper states none."""
+    if finding.paper is None:
+        return EMPTY
+    if isinstance(finding.paper, float):
+        sign = "+" if finding.claim.paper and finding.claim.paper.less else ""
+        return f"{finding.paper:{sign}.3g}"
+    return str(finding.paper)
+
+
+def here_text(finding: Finding) -> str:
+    """The value or difference with its interval, n and who answered; "" for nothing."""
+    if finding.here is None:
+        return ""
+    if isinstance(finding.here, Interval):
+        value, low, high = finding.here
+        sign = "+" if finding.sides else ""
+        shown = f"{value:{sign}.3g} [{low:.3g}, {high:.3g}]"
+    else:
+        shown = str(finding.here)
+    return ", ".join(filter(None, [shown, f"n = {finding.n}", finding.model]))
+
+
+def largest(models: Iterable[str]) -> str:
+    """The model with the most parameters by the size in its name ("1.5b"); "none" of no models."""
+    import re
+
+    def size(model: str) -> float:
+        found = re.search(r"(\d+(?:\.\d+)?)\s*b\b", model.lower())
+        return float(found[1]) if found else 0.0
+
+    return max(models, key=size, default="none").split(" (")[0]
+
+
+def found(judged: Sequence[Judged]) -> list[str]:
+    """What was found, in five sentences: the README's first screen."""
+    every = findings(judged)
+    free = count(finding for finding in every if not finding.claim.contrast)
+    run = [finding for finding in every if finding.on_a_model]
+    words = count(run)
+    matched = words[BY_PLACEBO] + words[BY_NULL]
+    agreeing = [finding for finding in run if finding.verdict.word == AGREES]
+    opposing = [finding for finding in run if finding.verdict.word == OPPOSES]
+    return [
+        f"Of {sum(free.values()) - free[NOT_RUN]} numbers that need no model, {free[REPRODUCED]} are reproduced and "
+        f"{free[DIFFERENT]} differ; {free[FITTED] + free[BY_CONSTRUCTION]} are fitted or inputs of ours and test "
+        "nothing.",
+        _strongest_null(run),
+        f"Of {len(run)} claims on real models (the largest is {largest({finding.model for finding in run})}), "
+        f"{words[AGREES]} agree with the paper and {words[OPPOSES]} oppose it; in {matched} a placebo or a null model "
+        f"does as well, and in {words[TOO_SMALL]} n is too small.",
+        _named("The claims that agree", agreeing) + " " + _named("Those that oppose", opposing),
+        f"{free[NOT_RUN]} claims need a model or data that is not at hand and were not run.",
+    ]
+
+
+def _strongest_null(run: Sequence[Finding]) -> str:
+    """The contrast in which a null model is furthest ahead of the model's own method."""
+    ahead = [
+        (finding.null[1].value - finding.here.value, finding)
+        for finding in run
+        if finding.null and isinstance(finding.here, Interval) and finding.sides and not finding.claim.lower
+    ]
+    if not ahead or max(ahead, key=lambda pair: pair[0])[0] <= 0:
+        return "No null model is ahead of a real model's method."
+    gap, finding = max(ahead, key=lambda pair: pair[0])
+    assert finding.sides and finding.null and finding.claim.contrast
+    contrast, means = finding.claim.contrast, finding.sides
+    return (
+        f"On {contrast.benchmark} the null model `{finding.null[0]}`, which asks no model, scores "
+        f"{means[1] + finding.null[1].value:.1f} %, and {contrast.of} by {finding.model.split(' (')[0]} "
+        f"{means[0]:.1f} % on the same {finding.n} tasks: there the structure does the work."
+    )
+
+
+def _named(what: str, chosen: Sequence[Finding]) -> str:
+    said = "; ".join(f"{finding.claim.says} ({here_text(finding)})" for finding in chosen)
+    return f"{what}: {said or 'none'}."
+
+
+def _linked(finding: Finding, to_notebooks: str) -> str:
+    notebook = finding.claim.notebook
+    return f"[{finding.claim.item}]({to_notebooks}{notebook}.ipynb)" if notebook else finding.claim.item
+
+
+def _up(notebook: str) -> str:
+    return "../" * notebook.count("/")

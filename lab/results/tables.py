@@ -136,6 +136,17 @@ def published(name: str, paper: str | None = None) -> pd.DataFrame:
     return table(_published_row(line) for line in next(iter(found.values())))
 
 
+def published_cells(paper: str) -> pd.DataFrame:
+    """Every cell of a paper's file, with the name of its table in the column `table`. Raises as `published` does."""
+    import pandas as pd
+
+    files = _published_files(paper)
+    return pd.concat(
+        [table(map(_published_row, lines)).assign(table=name) for of in files.values() for name, lines in of.items()],
+        ignore_index=True,
+    )
+
+
 def side_by_side(results: pd.DataFrame, metrics: Sequence[str], decimals: int = 1) -> pd.DataFrame:
     """Results for reading: a row per method, backbone and evidence, a text column `value [low, high]` per metric.
 

@@ -22,8 +22,9 @@ from lab.results.statistics import Comparison, Interval, smallest_difference
 if TYPE_CHECKING:
     import pandas as pd
 
-REPRODUCED, DIFFERENT, TOO_SMALL = "REPRODUCED", "DIFFERENT", "TOO SMALL TO SAY"
-DIRECTION, AGREES, OPPOSITE = "direction: {}", "AGREES", "OPPOSITE"
+REPRODUCED, DIFFERENT, TOO_SMALL = "REPRODUCED", "DIFFERENT", "TOO SMALL"
+AGREES, OPPOSES = "AGREES", "OPPOSES"
+LEVEL = 0.05  # of every test
 
 # How far a value may be from the published one and still be the same, in the unit of the number.
 MODEL_FREE, MODEL_FREE_PERCENT = 0.01, 1.0
@@ -37,7 +38,7 @@ class Verdict(NamedTuple):
     """A word of the above, and the numbers that it rests on."""
 
     word: str
-    detail: str
+    detail: str = ""
 
     def __str__(self) -> str:
         return f"{self.word} ({self.detail})"
@@ -68,22 +69,22 @@ def count_verdict(published: object, here: object) -> Verdict:
     )
 
 
-def direction_verdict(result: Comparison, claimed: Literal[1, -1], p: float | None = None) -> Verdict:
-    """Whether a real model's paired contrast points where the paper says.
+def direction_verdict(result: Comparison, claimed: Literal[1, -1], p: float, least: int = FEWEST) -> Verdict:
+    """Whether a paired contrast points where the paper says.
 
-    claimed: the sign of "first run minus second". p: in place of the contrast's own, such as Holm's.
+    claimed: the sign of "first less second". p: the contrast's own, or Holm's. least: fewer tasks state no direction.
     """
-    p = result.p if p is None else p
     about = f"difference {_signed(result.difference)}, n = {result.n}, p = {p:.2g}"
-    if p <= 0.05 and result.difference.value:
-        word = AGREES if (result.difference.value > 0) == (claimed > 0) else OPPOSITE
-        return Verdict(DIRECTION.format(word), about)
+    if result.n < least:
+        return Verdict(TOO_SMALL, f"{about}; a direction needs {least} tasks")
+    if p <= LEVEL and result.difference.value:
+        return Verdict(AGREES if (result.difference.value > 0) == (claimed > 0) else OPPOSES, about)
     differing = result.wins + result.losses
     if differing < FEWEST:
-        about = f"{differing} of {result.n} tasks differ, and a test needs {FEWEST}"
-    else:
-        about = f"n = {result.n} would show {smallest_difference(result.difference):.2g} or more; {about}"
-    return Verdict(DIRECTION.format(TOO_SMALL), about)
+        return Verdict(TOO_SMALL, f"{differing} of {result.n} tasks differ, and a test needs {FEWEST}")
+    return Verdict(
+        TOO_SMALL, f"n = {result.n} would show {smallest_difference(result.difference):.2g} or more; {about}"
+    )
 
 
 def with_verdicts(

@@ -19,6 +19,7 @@ from lab.models.backbone import Backbone, Ledger
 from lab.models.cache import tell_damaged
 from lab.models.connect import connected
 from lab.models.usage import by_operator, summed
+from lab.results.stored import score_lines
 from lab.runs import budget, recordings
 from lab.runs.execution import ACCOUNTS, Played, play_all
 from lab.runs.experiment import BadSetting, Experiment, Results
@@ -166,7 +167,8 @@ def costs(
 
 def record(results: Results[Any], rows: pd.DataFrame, usage: pd.DataFrame) -> None:
     """Save a run as a recording, if `python -m lab record` runs the notebook. usage: its `costs`."""
-    recordings.save(results.folder, rows, usage, list(results.episodes))
+    scores = score_lines(results)
+    recordings.save(results.folder, rows, usage, list(results.episodes), scores=scores)
 
 
 def by_group(

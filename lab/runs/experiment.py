@@ -62,6 +62,7 @@ class Experiment(ABC):
     processes: ClassVar[int] = 2  # at a time by default where rules answer
     metric: ClassVar[str] = ""  # what `judged` scores, such as "success"; "" where a single episode has no score
     headline: ClassVar[str] = ""  # what `scores` are, where that is no score of single episodes
+    benchmark: ClassVar[str] = ""  # what the scores are of, where a part does not name it
 
     @abstractmethod
     def tasks(self) -> Sequence[str]:
@@ -98,6 +99,11 @@ class Experiment(ABC):
         """
         judged = {task: self.judged(episode) for task, episode in episodes.items()}
         return [Score(task, one.score, one.reason) for task, one in judged.items() if one.score is not None]
+
+    def side(self, score: Score) -> tuple[str, str]:
+        """The benchmark and the condition that a score is of; its part is "data set/method", or a condition."""
+        dataset, _, condition = score.part.rpartition("/")
+        return dataset or score.stratum or self.benchmark or self.method, condition or self.method
 
     def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
         """An episode as steps to look at. exchanges: its prompts and answers, in order, where they are at hand."""

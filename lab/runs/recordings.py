@@ -3,6 +3,7 @@
     data/recordings/NAME/manifest.json     what ran, with which model file, on which tasks, when
     data/recordings/NAME/answers.jsonl.gz  request hashes, answers and token counts; no benchmark text
     data/recordings/NAME/rows.csv          the finished rows of the results table
+    data/recordings/NAME/scores.csv        the score of each task under each condition, where single tasks have one
     data/recordings/NAME/usage.csv         calls, tokens, seconds and parse paths by operator
 
 Rows that no model's answers made, but files that are not on every machine, are kept as manifest and rows alone, with
@@ -34,8 +35,10 @@ from lab.machine.paths import recordings_folder
 from lab.machine.reading import damaged, read_json, read_table
 from lab.models import engines
 from lab.models.cache import RECORDING, AnswerCache
+from lab.models.prompts import digests
 from lab.models.replay import ANSWERS, PACKED, Replay
 from lab.results import tables
+from lab.results.stored import SUFFIX
 from lab.runs.manifest import Manifest
 from lab.runs.run import DAMAGED, read_lines
 
@@ -43,7 +46,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 T = TypeVar("T")
-PAIRED = "paired.csv"
+PAIRED, SCORES = "paired.csv", SUFFIX[1:]
 COUNTED = ("calls", "tokens in", "tokens out", "seconds")  # columns of usage.csv that every recording has
 
 
@@ -53,7 +56,7 @@ class Recording:
     model took for the answers; 0 where nobody kept them.
 
     run: the digest of the run whose rows alone are kept. sha256: of its other files, by name; a recording of before
-    they were noted has none.
+    they were noted has none. prompts: the digests of the suite's prompts that it answers, by name.
     """
 
     method: str
@@ -68,6 +71,7 @@ class Recording:
     surroundings: Mapping[str, Any] = field(default_factory=dict)
     run: str = ""
     sha256: Mapping[str, str] = field(default_factory=dict)
+    prompts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def whole(self) -> bool:
@@ -114,12 +118,15 @@ def _to_cache(served: Replay) -> int:
     return len(served.answers)
 
 
-def save(run: Path, rows: pd.DataFrame, usage: pd.DataFrame, tasks: list[str], name: str = "") -> Path | None:
+def save(
+    run: Path, rows: pd.DataFrame, usage: pd.DataFrame, tasks: list[str], name: str = "",
+    scores: pd.DataFrame | None = None,
+) -> Path | None:  # fmt: skip
     """Save a run folder and its finished rows as a recording, in place of an earlier one of that name.
 
     name: by default the one that `lab record` gave; None is returned, and nothing written, outside of it.
-    tasks: ids of the tasks that were played. Raises FileNotFoundError for a run that kept no answers, DamagedFile for
-    one that lost some.
+    tasks: ids of the tasks that were played. scores: those of `lab.results.stored`.
+    Raises FileNotFoundError for a run that kept no answers, DamagedFile for one that lost some.
     """
     name = name or os.environ.get(RECORDING, "")
     if not name:
@@ -136,10 +143,15 @@ def save(run: Path, rows: pd.DataFrame, usage: pd.DataFrame, tasks: list[str], n
         "rows.csv": rows.to_csv(index=False).encode(),
         "usage.csv": usage.to_csv(index=False).encode(),
     }
+    if scores is not None and len(scores):
+        files[SCORES] = scores.assign(run=f"replay:{name}").to_csv(index=False).encode()
     held = Manifest.read(run)
     about = {key: getattr(held, key) for key in ("method", "engine", "address", "parameters", "code", "surroundings")}
     seconds = round(sum(answer.get("seconds", 0.0) for answer in answers.values()), 3)
-    return _save(name, files, about | {"tasks": tasks, "planned": len(held.tasks), "seconds": seconds})
+    asked = {answer["prompt"] for answer in answers.values()}
+    prompts = {prompt: digest for prompt, digest in sorted(digests().items()) if prompt in asked}
+    more = {"tasks": tasks, "planned": len(held.tasks), "seconds": seconds, "prompts": prompts}
+    return _save(name, files, about | more)
 
 
 def save_rows(name: str, rows: pd.DataFrame, about: Mapping[str, Any], paired: pd.DataFrame | None = None) -> Path:
@@ -172,9 +184,26 @@ def manifests() -> dict[str, Recording]:
     return found
 
 
+def void(name: str) -> str:
+    """Why no claim may rest on a recording: a prompt that it answers was changed since; "" where none was.
+
+    Raises DamagedFile; a recording that is not there is void.
+    """
+    path = recordings_folder() / name / MANIFEST
+    if not os.path.lexists(path):
+        return f"there is no recording {name}"
+    noted, current = read_json(path, Recording).prompts, digests()
+    changed = sorted(prompt for prompt, digest in noted.items() if current.get(prompt) != digest)
+    return f"recording {name} was made with another wording of {', '.join(changed)}" if changed else ""
+
+
 def names(method: str, whole: bool = False) -> list[str]:
     """The recordings of a run method. whole: those alone that have all tasks, from which something may be concluded."""
-    return [name for name, about in manifests().items() if about.method == method and (about.whole or not whole)]
+    return [
+        name
+        for name, about in manifests().items()
+        if about.method == method and (about.whole or not whole) and not void(name)
+    ]
 
 
 def rows(method: str) -> pd.DataFrame:
@@ -211,12 +240,15 @@ def read_usage(name: str, about: Recording) -> pd.DataFrame:
 
 
 def each(method: str, of: Callable[[str, Recording], T]) -> list[T]:
-    """What `of` makes of every recording of a run method, by name and manifest, of those that are not damaged."""
+    """What `of` makes of every recording of a run method, by name and manifest; a damaged or void one is left out."""
     found = []
     for name, about in manifests().items():
         if about.method == method:
             with _told():
-                found.append(of(name, about))
+                if why := void(name):
+                    _say(f"a recording is left out: {why}")
+                else:
+                    found.append(of(name, about))
     return found
 
 

@@ -133,6 +133,11 @@ class Setup(Experiment):
             score._replace(of=instance, part=condition, episodes=(score.of,)) for condition, instance, score in parts
         ]
 
+    def side(self, score: Score) -> tuple[str, str]:
+        """The instance's domain, and the condition."""
+        problems, _ = self.instances()[score.of]
+        return domain(problems.domain).title, score.part
+
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
         """One instance under one condition: its trajectory."""
         condition, instance_id = split(task)

@@ -27,6 +27,7 @@ class Setup(Questions, Benchmark):
 
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "sdp")
     method: ClassVar[str] = "sdp-assistantbench"
+    benchmark: ClassVar[str] = "AssistantBench"
 
     def operators(self) -> tuple[str, ...]:
         asked = [DECOMPOSE, TOOLS, FINDING, JUDGE, FINALIZE, REPLAN]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 from lab.models.backbone import Ledger
 from lab.models.engines import parse
 from lab.results import tables
-from lab.results.outcomes import Judged
+from lab.results.outcomes import Judged, Score
 from lab.results.statistics import compare, holm
 from lab.results.verdicts import direction_verdict
 from lab.runs import collecting, experiment
@@ -56,6 +56,9 @@ class Benchmark(Playable):
         """What an episode is worth, in [0, 1]: the `score` in the last view, else whether it got to the goal."""
         last = trajectory.views[-1] if trajectory.views else None
         return float(last["score"]) if isinstance(last, Mapping) and "score" in last else float(trajectory.reached_goal)
+
+    def side(self, score: Score) -> tuple[str, str]:
+        return self.benchmark or self.method, "SDP" if self.placebo is None else "SDP, placebo"
 
     def result(self, trajectory: Trajectory) -> dict[str, Any]:
         """What a run keeps of an episode besides how it went; JSON."""

@@ -77,6 +77,7 @@ class HotpotQA(Setup):
 
     dataset: ClassVar[str] = "hotpotqa"
     method: ClassVar[str] = "sdp-hotpotqa"
+    benchmark: ClassVar[str] = "HotpotQA"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +89,7 @@ class MuSiQue(Setup):
 
     dataset: ClassVar[str] = "musique"
     method: ClassVar[str] = "sdp-musique"
+    benchmark: ClassVar[str] = "MuSiQue"
 
 
 def answer_of(trajectory: Trajectory) -> str:

@@ -27,6 +27,7 @@ class Setup(Tasks, Benchmark):
     settings: Settings = Settings(budget=30, step_cap=500)  # A.3
 
     method: ClassVar[str] = "sdp-scienceworld"
+    benchmark: ClassVar[str] = "ScienceWorld"
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "sdp")
 
     def operators(self) -> tuple[str, ...]:

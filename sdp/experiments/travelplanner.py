@@ -33,6 +33,7 @@ class Setup(Queries, Benchmark):
     policy: Policy = Policy()
 
     method: ClassVar[str] = "sdp-travelplanner"
+    benchmark: ClassVar[str] = "TravelPlanner"
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "sdp")
 
     def operators(self) -> tuple[str, ...]:

@@ -1,0 +1,105 @@
+"""The register of claims: one file per paper, from which scoreboard, README and answer boxes are computed.
+
+`data/claims/PAPER.yaml` lists the paper's tables and figures with the notebook that has each, and the claims about
+them (lab/results/claims.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from lab.machine.paths import ROOT
+from lab.machine.reading import damaged, read_text, typed
+from lab.results import tables
+from lab.results.claims import BadClaim, Claim, Finding, evaluate
+from lab.results.stored import Stored
+from lab.runs import recordings
+
+FOLDER = ROOT / "data" / "claims"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """Tables, figures or sections of a paper that one notebook has. note: what is not here, or why there is nothing."""
+
+    items: tuple[str, ...]
+    title: str
+    notebook: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paper:
+    """One file of the register. published: the paper's file in data/published. models: the ones that it reports on."""
+
+    paper: str
+    published: str
+    models: tuple[str, ...]
+    items: tuple[Item, ...]
+    claims: tuple[Claim, ...]
+
+    def item(self, name: str) -> Item:
+        """The entry that lists an item. Raises BadClaim for one that is not listed."""
+        for item in self.items:
+            if name in item.items:
+                return item
+        raise BadClaim(f"{self.paper}: no entry of `items` lists {name!r}")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A paper with its findings, one a claim, in order."""
+
+    paper: Paper
+    findings: tuple[Finding, ...]
+
+    @property
+    def faults(self) -> list[str]:
+        """A line for each claim that fails the check."""
+        return [
+            f"claim {finding.claim.id} ({self.paper.paper}, {finding.claim.item}: {finding.claim.says}) is "
+            f"{finding.verdict.word}: {finding.verdict.detail}"
+            for finding in self.findings
+            if finding.faulty
+        ]
+
+
+def papers(folder: Path = FOLDER) -> list[Paper]:
+    """The register. Raises DamagedFile or BadClaim, naming the claim, for one that makes no sense."""
+    import yaml
+
+    read = []
+    for path in sorted(folder.glob("*.yaml"), key=lambda path: ("sdp", "statefactory", "procllm").index(path.stem)):
+        try:
+            read.append(typed(yaml.safe_load(read_text(path)), Paper))
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            raise damaged(path, error, "Mend the entry") from None
+    ids = [claim.id for paper in read for claim in paper.claims]
+    if twice := sorted({name for name in ids if ids.count(name) > 1}):
+        raise BadClaim(f"two claims have the id {', '.join(twice)}; rename one")
+    for paper in read:
+        for claim in paper.claims:
+            paper.item(claim.item)
+    return read
+
+
+def judge(register: Sequence[Paper], stored: Stored) -> list[Judged]:
+    """Every paper's claims with their verdicts."""
+    return [
+        Judged(paper, tuple(evaluate(paper.claims, tables.published_cells(paper.published), stored, recordings.void)))
+        for paper in register
+    ]
+
+
+@cache
+def committed() -> list[Judged]:
+    """The register on the committed results, evaluated once a process."""
+    return judge(papers(), Stored())
+
+
+def faults() -> list[str]:
+    """A line for each claim whose row is missing or void; none if the register stands."""
+    return [line for judged in judge(papers(), Stored()) for line in judged.faults]

@@ -1,0 +1,183 @@
+"""What notebooks and recordings store beside tables: reported figures and per-task scores; and who reads them.
+
+    figures/results/NOTEBOOK.json         the figures that it reported, by name
+    figures/results/NOTEBOOK.scores.csv   one line a task: benchmark, condition, engine, value
+    data/recordings/NAME/scores.csv       the same of a recorded run
+
+Claims (lab/results/claims.py) rest on these and on the tidy tables beside the first two, and on nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lab.machine.files import write_atomically
+from lab.machine.paths import recordings_folder
+from lab.machine.printing import visible
+from lab.machine.reading import read_json, read_table
+from lab.models import engines
+from lab.results import figures
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lab.runs.experiment import Results
+
+Value = float | int | str | bool
+# metric: of which each benchmark has one. role: method, null or ceiling. data: "official" or "made". run: "replay:NAME"
+# of a recording, else method and condition of the run. value: in [0, 1] for a rate, else in the metric's own unit.
+COLUMNS = ["benchmark", "condition", "metric", "role", "engine", "evidence", "data", "run", "task", "value"]
+NULL, CEILING, METHOD = "null", "ceiling", "method"
+SUFFIX = ".scores.csv"  # of a notebook's file; a recording's is called so without the dot
+
+
+class Reported(NamedTuple):
+    """What a notebook's last run reported.
+
+    data: of its main numbers. n: how many tasks these rest on. changed: parameters that were not at their defaults
+    ("limit=2"). values: by figure; None where this data cannot give it. other_data: figure -> the data that it is of,
+    where that is not `data`.
+    """
+
+    data: str
+    n: int
+    changed: tuple[str, ...]
+    values: Mapping[str, Value | None]
+    other_data: Mapping[str, str] = {}
+
+    def data_of(self, figure: str) -> str:
+        """The data that a figure is of."""
+        return self.other_data.get(figure, self.data)
+
+    def __str__(self) -> str:
+        return f"{self.data} data, n = {self.n:,}"
+
+
+class Side(NamedTuple):
+    """One condition of a benchmark as one engine answered it: a side of a paired contrast."""
+
+    benchmark: str
+    condition: str
+    engine: str
+
+
+class Scores(NamedTuple):
+    """Per-task scores of one side. values: task -> score. The other fields are those of COLUMNS."""
+
+    side: Side
+    metric: str
+    role: str
+    evidence: str
+    data: str
+    run: str
+    values: Mapping[str, float]
+
+    def mean(self, tasks: Mapping[str, float]) -> float:
+        """The mean over the given tasks, all of which must be there."""
+        return sum(self.values[task] for task in tasks) / len(tasks)
+
+
+def score_lines(results: Results[Any], benchmark: str = "", condition: str = "", role: str = METHOD) -> pd.DataFrame:
+    """The per-task scores of a run, with the columns of COLUMNS, sorted.
+
+    benchmark, condition: in place of what the experiment says of each part (`Experiment.side`).
+    """
+    import pandas as pd
+
+    setup = results.setup
+    run = setup.engine if engines.parse(setup.engine).kind == "replay" else f"{setup.method} {setup.condition}"
+    about = {"metric": setup.headline or setup.metric, "role": role, "engine": results.backbone}
+    about |= {"evidence": results.evidence, "data": setup.data, "run": run}
+    lines = []
+    for score in setup.scores(results.episodes):
+        own_benchmark, own_condition = setup.side(score)
+        sides = {"benchmark": benchmark or own_benchmark, "condition": condition or own_condition}
+        lines.append({**sides, **about, "task": score.of, "value": score.value})
+    frame = pd.DataFrame(lines, columns=COLUMNS).sort_values(COLUMNS[:-1], kind="stable")
+    return frame.assign(value=frame["value"].astype(float).round(6))  # the last bits differ between machines
+
+
+def write_scores(notebook: str, frames: list[pd.DataFrame]) -> None:
+    """Write a notebook's score file; without frames, remove an earlier one."""
+    import pandas as pd
+
+    path = figures.path_of(f"results/{notebook}", SUFFIX)
+    if not frames:
+        path.unlink(missing_ok=True)
+        return
+    frame = pd.concat(frames, ignore_index=True).drop_duplicates()
+    write_atomically(path, visible(frame.to_csv(index=False, lineterminator="\n")).encode("utf-8"))
+
+
+def reported(notebook: str, folder: Path | None = None) -> Reported | None:
+    """What a notebook's last run reported; None if it did not. folder: of figures, by default where it would now.
+
+    Raises DamagedFile.
+    """
+    path = (folder or figures.folder()) / "results" / f"{notebook}.json"
+    return read_json(path, Reported) if os.path.lexists(path) else None
+
+
+class Stored:
+    """The stored results of all notebooks.
+
+    A notebook's are those of the reader's own run where it ran with its defaults on the same data as the committed one,
+    else the committed ones.
+    """
+
+    def __init__(self, place: str = "committed") -> None:
+        """place: "committed"; "auto", as the class says; or a folder of figures, whatever it was run on."""
+        self._own = {"auto": figures.folder, "committed": lambda: figures.COMMITTED}.get(place, lambda: Path(place))()
+        self._chosen = place != "auto"
+        self._tables: dict[Path, pd.DataFrame] = {}
+
+    def folder(self, notebook: str) -> Path:
+        """Where a notebook's results are taken from."""
+        own, committed = reported(notebook, self._own), reported(notebook, figures.COMMITTED)
+        fits = own is not None and committed is not None and own.data == committed.data and not own.changed
+        return self._own if self._chosen or fits else figures.COMMITTED
+
+    def report(self, notebook: str) -> Reported | None:
+        """What a notebook reported."""
+        return reported(notebook, self.folder(notebook))
+
+    def rows(self, stem: str, notebook: str) -> pd.DataFrame | None:
+        """A stored table; None where it was not written. Raises DamagedFile."""
+        path = self.folder(notebook) / f"{stem}.csv"
+        if path not in self._tables and not os.path.lexists(path):
+            return None
+        if path not in self._tables:
+            self._tables[path] = read_table(path)
+        return self._tables[path]
+
+    @cached_property
+    def scores(self) -> Mapping[Side, Scores]:
+        """The per-task scores of all notebooks and recordings; of a side that is stored twice, the larger."""
+        folders = {folder / "results" for folder in (self._own, figures.COMMITTED)}
+        names = {
+            path.relative_to(folder).as_posix().removesuffix(SUFFIX)
+            for folder in folders
+            for path in folder.rglob(f"*{SUFFIX}")
+        }
+        paths = [self.folder(name) / "results" / f"{name}{SUFFIX}" for name in sorted(names)]
+        found: dict[Side, Scores] = {}
+        for path in [*sorted(recordings_folder().glob(f"*/{SUFFIX[1:]}")), *filter(os.path.lexists, paths)]:
+            for scores in _read_scores(path):
+                known = found.get(scores.side)
+                if known is None or len(scores.values) > len(known.values):
+                    found[scores.side] = scores
+        return found
+
+
+def _read_scores(path: Path) -> list[Scores]:
+    """The sides of a score file. Raises DamagedFile."""
+    frame = read_table(path, COLUMNS, ("value",))
+    keys = [*Side._fields, "metric", "role", "evidence", "data", "run"]
+    return [
+        Scores(Side(*map(str, key[:3])), *map(str, key[3:]), dict(zip(group["task"], group["value"], strict=True)))
+        for key, group in frame.groupby(keys, sort=False, dropna=False)
+    ]
