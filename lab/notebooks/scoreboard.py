@@ -89,7 +89,7 @@ def details(judged: Iterable[Judged]) -> pd.DataFrame:
         {
             "claim": finding.claim.id,
             "verdict": finding.verdict.word,
-            "why": finding.verdict.detail or EMPTY,
+            "why": " ".join(filter(None, [finding.verdict.detail, finding.claim.why])) or EMPTY,
             "both sides": " and ".join(f"{side:.3g}" for side in finding.sides) if finding.sides else EMPTY,
             "placebo less the second": signed(finding.placebo) if finding.placebo else EMPTY,
             "strongest null model less the second": f"{finding.null[0]}: {signed(finding.null[1])}"
@@ -223,7 +223,7 @@ def here_text(finding: Finding) -> str:
         shown = f"{value:{sign}.3g} [{low:.3g}, {high:.3g}]"
     else:
         shown = str(finding.here)
-    return ", ".join(filter(None, [shown, f"n = {finding.n}", finding.model]))
+    return ", ".join(filter(None, [shown, f"n = {finding.n}" * bool(finding.n), finding.model]))
 
 
 def largest(models: Iterable[str]) -> str:

@@ -32,6 +32,7 @@ from lab.results.stored import NULL, Scores, Side, Stored
 from lab.results.verdicts import (
     AGREES,
     LEVEL,
+    REPRODUCED,
     Verdict,
     count_verdict,
     direction_verdict,
@@ -71,10 +72,14 @@ class Published:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A row of a stored results table: its stem under `figures/`, and the columns that choose it."""
+    """A row of a stored results table: its stem under `figures/`, the columns that choose it, and that of its value.
+
+    A table with the columns ci_low, ci_high and n gives the value its interval; else it is a count or a fact.
+    """
 
     table: str
     where: Mapping[str, Any]
+    value: str = "value"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,8 +107,8 @@ class Claim:
     """One claim; the module says what it may rest on.
 
     item: the table, figure or section that it is about. unit: "%" for rates, whose stored scores are in [0, 1]; ""
-    for a number as it is. margin: of a value that counts as the same, in the unit. lower: a smaller score is the better
-    one. nature, because: why the value is no test of the paper. least: the fewest tasks for a direction.
+    for a number as it is. margin: of a value that counts as the same, in the unit; exactly the same by default. lower: a smaller score is the better
+    one. nature, because: why the value is no test of the paper. why: it differs, as far as is known. least: the fewest tasks for a direction.
     headline: in the forest plot.
     """
 
@@ -116,10 +121,11 @@ class Claim:
     row: Row | None = None
     contrast: Contrast | None = None
     unit: str = "%"
-    margin: float = 1.0
+    margin: float = 0.0
     lower: bool = False
     nature: Literal["independent", "fitted", "by construction"] = "independent"
     because: str = ""
+    why: str = ""
     least: int = LEAST
     headline: bool = False
 
@@ -237,9 +243,7 @@ def _of_figure(claim: Claim, paper: Any, stored: Stored) -> Finding:
     value = report.values.get(claim.figure) if report else None
     if report is None or value is None:
         return _missing(claim, f"{claim.notebook} reports no figure {claim.figure!r}")
-    return Finding(
-        claim, _natural(claim, count_verdict(paper, value)), here=value, n=report.n, data=report.data_of(claim.figure)
-    )
+    return Finding(claim, _same(claim, paper, value), here=value, data=report.data_of(claim.figure))
 
 
 def _of_row(claim: Claim, row: Row, paper: Any, stored: Stored, voided: Voided) -> Finding:
@@ -250,17 +254,28 @@ def _of_row(claim: Claim, row: Row, paper: Any, stored: Stored, voided: Voided) 
         if column not in frame:
             return _missing(claim, f"{row.table}.csv has no column {column}")
         frame = frame[frame[column].astype(str) == str(wanted)]
-    if len(frame) != 1:
-        return _missing(claim, f"{row.table}.csv has {len(frame)} rows with {dict(row.where)}")
-    line = frame.iloc[0]
+    if len(frame) != 1 or row.value not in frame:
+        return _missing(claim, f"{row.table}.csv has {len(frame)} rows with {dict(row.where)} and {row.value}")
+    (line,) = frame.to_dict("records")
     source = str(line.get("source", ""))
     if source.startswith("recording ") and (why := voided(source.split(",")[0].removeprefix("recording "))):
         return Finding(claim, Verdict(VOID, why))
-    here = Interval(float(line["value"]), float(line["ci_low"]), float(line["ci_high"]))
-    verdict = value_verdict(float(paper), here, claim.margin, int(line["n"]))
     report = stored.report(claim.notebook)
     data = str(line.get("data", report.data if report else ""))
-    return Finding(claim, _natural(claim, verdict), here=here, n=int(line["n"]), data=data)
+    if "ci_low" not in line:
+        return Finding(claim, _same(claim, paper, line[row.value]), here=line[row.value], data=data)
+    here, n = Interval(*(float(line[name]) for name in (row.value, "ci_low", "ci_high"))), int(line["n"])
+    verdict = _natural(claim, value_verdict(float(paper), here, claim.margin, n))
+    return Finding(claim, verdict, here=here, n=n, data=data)
+
+
+def _same(claim: Claim, paper: Any, value: Any) -> Verdict:
+    """The verdict of a number or fact without sampling error."""
+    numbers = all(isinstance(each, (int, float)) for each in (paper, value))
+    agrees = numbers and abs(value - paper) <= claim.margin + 1e-9
+    return _natural(
+        claim, Verdict(REPRODUCED, f"{value} here, {paper} there") if agrees else count_verdict(paper, value)
+    )
 
 
 def _natural(claim: Claim, verdict: Verdict) -> Verdict:
