@@ -69,8 +69,8 @@ def measured(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
 def replayed(names: Sequence[str], score: Scoring = STANDARD) -> pd.DataFrame:
     """The rows of recordings: their answers served again, extracted and scored anew.
 
-    Where the trajectories cannot be made (a world's compiler lacks, another version of a simulator), the rows that were
-    saved with the recording, with a note.
+    A recording of other prompts or trajectories is void: it has no rows, and a note says why. Where the trajectories
+    cannot be made here (a world's compiler lacks), the rows that were saved with the recording, with a note.
     """
     return _joined([_replayed(name, score) for name in names])
 
@@ -162,7 +162,10 @@ def _replayed(name: str, score: Scoring) -> pd.DataFrame:
     try:
         results = collect(Setup(engine=f"replay:{name}"), show_progress=False)
         return scoring.frame(results, score).assign(source=f"recording {name}, {results.setup.data} data")
-    except (RecordingMiss, MissingData, DamagedFile) as error:
+    except RecordingMiss as error:
+        progress.say(f"{name} is void, and its rows are left out: {error}")
+        return tables.table([])
+    except (MissingData, DamagedFile) as error:
         progress.say(f"{name} is shown as it was saved: {error}")
         rows = recordings.rows(Setup.method)
         return rows[rows["source"].str.startswith(f"recording {name},")]
