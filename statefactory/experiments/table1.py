@@ -13,7 +13,8 @@ from lab.models.replay import RecordingMiss
 from lab.results import tables, verdicts
 from lab.runs import collecting, recordings
 from statefactory.experiments import scores, scoring
-from statefactory.experiments.monotonic import distances
+from statefactory.experiments.monotonic import METHOD as MONOTONIC
+from statefactory.experiments.monotonic import distances, with_fitted
 from statefactory.experiments.predictions import EXTRACTIONS, JUDGES, Results, Setup, collect
 from statefactory.experiments.scoring import STANDARD, Scoring
 from statefactory.predictors import METHODS
@@ -57,13 +58,13 @@ def measured(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
     """The run's rows, behind those of the monotonic baseline on the same pairs; with verdicts if of official data."""
     baseline = {domain: distances(pairs) for domain, pairs in results.pairs.items()}
     source = f"this run, {results.setup.data} data"
-    first = tables.table(scores.rows("Monotonic", "none", baseline, source))
+    first = tables.table(scores.rows(MONOTONIC, "none", baseline, source))
     rows = _joined([first, scoring.frame(results, score)])
     if results.setup.data != "official":
         return rows
     # The paper names a row by its effort, which here belongs to the engine.
     published = tables.published("Table 1", "statefactory").replace({"StateFactory, reasoning medium": "StateFactory"})
-    return verdicts.with_verdicts(rows, published, verdicts.EPIC)
+    return with_fitted(verdicts.with_verdicts(rows, published, verdicts.EPIC))
 
 
 def replayed(names: Sequence[str], score: Scoring = STANDARD) -> pd.DataFrame:
@@ -97,7 +98,7 @@ def both_values(setup: Setup, workers: int = 0, cluster: str = "") -> dict[Value
 
 
 def variants(runs: Mapping[Values, Results], score: Scoring = STANDARD) -> pd.DataFrame:
-    """StateFactory as the paper has it in two ways each: conventions of routing, and values as sentences or fragments.
+    """StateFactory by both readings of the paper: conventions of routing, and values as sentences or fragments.
 
     runs: of `both_values`.
     """
