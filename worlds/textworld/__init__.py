@@ -26,7 +26,7 @@ def load(data: str = "auto", seed: int = 0, list_actions: bool = True, games: Ma
     """
     if data == "official":
         raise MissingData(
-            "TextWorld's game files are not released, only trajectories; use data='made', which generates quests like them"
+            "TextWorld's game files are not released, only trajectories; use data='made', which generates such quests"
         )
     choose_data(data, False, "textworld")
     return TextWorld(seed, list_actions, games)
