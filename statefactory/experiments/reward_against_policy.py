@@ -99,7 +99,7 @@ class Setup:
 def extent(worlds: Sequence[attempts.Setup]) -> str:
     """How much is played: "official", as much as shows something, where any world's data are.
 
-    TextWorld's quests were never published: beside official data as many made ones are played.
+    TextWorld's game files are not released: beside official data as many generated quests are played.
     """
     return "official" if any(of.data == "official" for of in worlds) else "made"
 

@@ -188,6 +188,30 @@ def rewards_alike(of: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=columns)
 
 
+def out_of_domain(of: pd.DataFrame, models: Sequence[str] = (LORA, RIDGE)) -> pd.DataFrame:
+    """Models of one domain against the monotonic baseline, in the four domains that each was not trained on.
+
+    Columns: model; cells (a training and a domain each); how many are farther than the baseline, nearer, and not told
+    apart from it, by the 95 % interval of the differences pair by pair; n, of pairs in a cell; evidence.
+    """
+    import pandas as pd
+
+    baseline, lines = by_domain(of, MONOTONIC, "", ""), []
+    for model in models:
+        found = [
+            bootstrap_mean(there[domain] - baseline[domain])
+            for trained_on in ORDER
+            for there in (by_domain(of, model, trained_on),)
+            for domain in there
+            if domain != trained_on
+        ]
+        farther, nearer = sum(more.low > 0 for more in found), sum(more.high < 0 for more in found)
+        pairs = min(map(len, baseline.values()))
+        lines.append((model, len(found), farther, nearer, len(found) - farther - nearer, pairs, "measured"))
+    columns = ["model", "cells", "farther", "nearer", "not told apart", "n", "evidence"]
+    return pd.DataFrame(lines, columns=columns)
+
+
 def ablations(of: pd.DataFrame) -> pd.DataFrame:
     """What a changed training errs more than the preset's, on the same pairs of the domain both were trained on.
 

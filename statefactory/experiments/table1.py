@@ -13,7 +13,8 @@ from lab.models.replay import RecordingMiss
 from lab.results import tables, verdicts
 from lab.runs import collecting, recordings
 from statefactory.experiments import scores, scoring
-from statefactory.experiments.monotonic import distances
+from statefactory.experiments.monotonic import METHOD as MONOTONIC
+from statefactory.experiments.monotonic import distances, with_fitted
 from statefactory.experiments.predictions import EXTRACTIONS, JUDGES, Results, Setup, collect
 from statefactory.experiments.scoring import STANDARD, Scoring
 from statefactory.predictors import METHODS
@@ -57,20 +58,20 @@ def measured(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
     """The run's rows, behind those of the monotonic baseline on the same pairs; with verdicts if of official data."""
     baseline = {domain: distances(pairs) for domain, pairs in results.pairs.items()}
     source = f"this run, {results.setup.data} data"
-    first = tables.table(scores.rows("Monotonic", "none", baseline, source))
+    first = tables.table(scores.rows(MONOTONIC, "none", baseline, source))
     rows = _joined([first, scoring.frame(results, score)])
     if results.setup.data != "official":
         return rows
     # The paper names a row by its effort, which here belongs to the engine.
     published = tables.published("Table 1", "statefactory").replace({"StateFactory, reasoning medium": "StateFactory"})
-    return verdicts.with_verdicts(rows, published, verdicts.EPIC)
+    return with_fitted(verdicts.with_verdicts(rows, published, verdicts.EPIC))
 
 
 def replayed(names: Sequence[str], score: Scoring = STANDARD) -> pd.DataFrame:
     """The rows of recordings: their answers served again, extracted and scored anew.
 
-    Where the trajectories cannot be made (a world's compiler lacks, another version of a simulator), the rows that were
-    saved with the recording, with a note.
+    A recording of other prompts or trajectories is void: it has no rows, and a note says why. Where the trajectories
+    cannot be made here (a world's compiler lacks), the rows that were saved with the recording, with a note.
     """
     return _joined([_replayed(name, score) for name in names])
 
@@ -97,7 +98,7 @@ def both_values(setup: Setup, workers: int = 0, cluster: str = "") -> dict[Value
 
 
 def variants(runs: Mapping[Values, Results], score: Scoring = STANDARD) -> pd.DataFrame:
-    """StateFactory as the paper has it in two ways each: conventions of routing, and values as sentences or fragments.
+    """StateFactory by both readings of the paper: conventions of routing, and values as sentences or fragments.
 
     runs: of `both_values`.
     """
@@ -162,7 +163,10 @@ def _replayed(name: str, score: Scoring) -> pd.DataFrame:
     try:
         results = collect(Setup(engine=f"replay:{name}"), show_progress=False)
         return scoring.frame(results, score).assign(source=f"recording {name}, {results.setup.data} data")
-    except (RecordingMiss, MissingData, DamagedFile) as error:
+    except RecordingMiss as error:
+        progress.say(f"{name} is void, and its rows are left out: {error}")
+        return tables.table([])
+    except (MissingData, DamagedFile) as error:
         progress.say(f"{name} is shown as it was saved: {error}")
         rows = recordings.rows(Setup.method)
         return rows[rows["source"].str.startswith(f"recording {name},")]

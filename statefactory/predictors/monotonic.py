@@ -24,7 +24,7 @@ class Monotonic(Predictor[int]):
         return 0
 
     def advance(self, memory: int, action: str, observation: str) -> int:
-        # Appendix C.1 does not say where t starts; from 1, the published values come out (benchmark/labels.py).
+        # Appendix C.1 does not say where t starts; the padding that was fitted to the published values takes 1.
         return memory + 1
 
     def score(self, memory: int) -> float:

@@ -14,9 +14,9 @@ All six adapters, in two processes; killed, the same line goes on:
     python -m statefactory.reward_models train --all --rehearse     (how long it will take)
     python -m statefactory.reward_models train --all
 
-The paper's setting on a GPU:
+The settings of the paper's Tables 6 and 7, on pairs built here, on a GPU:
 
-    python -m statefactory.reward_models train --domain alfworld --preset paper --set loss=all_prefixes
+    python -m statefactory.reward_models train --domain alfworld --preset paper
 """
 
 from __future__ import annotations

@@ -21,9 +21,12 @@ __all__ = ["GAMES", "KINDS", "SPLITS", "QuestTask", "TextWorld", "load"]
 def load(data: str = "auto", seed: int = 0, list_actions: bool = True, games: Mapping[str, int] = GAMES) -> TextWorld:
     """The world of generated quests. seed: of the quests; the other options are those of `TextWorld`.
 
-    data: "auto" or "made". Raises MissingData for "official": the paper's 150 games were not published.
+    data: "auto" or "made". Raises MissingData for "official": the paper's trajectories are released, its
+    150 game files are not.
     """
     if data == "official":
-        raise MissingData("TextWorld's quests were never published; use data='made', which generates quests like them")
+        raise MissingData(
+            "TextWorld's game files are not released, only trajectories; use data='made', which generates such quests"
+        )
     choose_data(data, False, "textworld")
     return TextWorld(seed, list_actions, games)

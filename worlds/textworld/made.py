@@ -1,8 +1,8 @@
 """The generated quests of a split: which kinds, with which options, and the goals that their games print.
 
-No official set exists: the paper says that it generated 150 games with the native engine, not which. Of every five
-quests here three are lock-and-key, the sort that the paper shows (Tables 30-33), one is a treasure hunt and one is
-cooking, the sorts that it names (A.3).
+The paper's trajectories are released, but neither its 150 game files nor the options that they were generated with. Of
+every five quests here three are lock-and-key, the sort that the paper shows (Tables 30-33), one is a treasure hunt and
+one is cooking, the sorts that it names (A.3).
 """
 
 from __future__ import annotations

@@ -121,6 +121,20 @@ def test_what_is_worse_out_of_domain_is_told_by_every_reading(distances: pd.Data
         reward_models.increases(distances[distances["trained_on"] != "webshop"])
 
 
+def test_a_mean_above_the_baseline_by_less_than_its_interval_is_not_farther() -> None:
+    far, near, alike = [0.6] * N, [0.4] * N, [0.5 + 0.1 * (-1) ** task for task in range(N - 1)] + [0.5]
+    seen = {(reward_models.MONOTONIC, ""): {"alfworld": [0.5] * N, "webshop": [0.5] * N, "textworld": [0.5] * N},
+            (LORA, "alfworld"): {"alfworld": near, "webshop": far, "textworld": alike},
+            (LORA, "webshop"): {"alfworld": near}}  # fmt: skip
+    lines = [(model, name, "" if not name else OWN, domain, task, value) for (model, name), of in seen.items()
+             for domain, values in of.items() for task, value in enumerate(values)]  # fmt: skip
+    frame = pd.DataFrame(lines, columns=["model", "trained_on", "shown", "domain", "task", "distance"])
+    assert np.mean(alike) > 0.5
+    (line,) = reward_models.out_of_domain(frame, (LORA,)).to_dict("records")
+    assert line == {"model": LORA, "cells": 3, "farther": 1, "nearer": 1, "not told apart": 1, "n": N,
+                    "evidence": "measured"}  # fmt: skip
+
+
 def test_a_changed_training_stands_beside_the_preset_s_on_the_same_pairs(distances: pd.DataFrame, folder: Path) -> None:
     (line,) = reward_models.ablations(distances).itertuples()
     assert (line.domain, line.second, line.n) == ("alfworld", OUTCOME, N) and line.ci_low > 0

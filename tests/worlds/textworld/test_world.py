@@ -257,7 +257,7 @@ def test_tasks_can_be_pickled_and_hold_no_solution(world: TextWorld) -> None:
 def test_an_unknown_split_and_official_data_are_refused(world: TextWorld) -> None:
     with pytest.raises(ValueError, match="test, train"):
         world.tasks("dev")
-    with pytest.raises(MissingData, match="never published"):
+    with pytest.raises(MissingData, match="game files are not released, only trajectories"):
         load(data="official")
     with pytest.raises(ValueError, match="choose one of"):
         load(data="real")
