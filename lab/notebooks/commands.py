@@ -15,7 +15,7 @@ from lab.machine.paths import ROOT, recordings_folder, runs_folder, shown
 from lab.machine.printing import aligned, visible
 from lab.models.cache import RECORDING
 from lab.models.engines import MODELS, OPENVINO, Engine, parse, split
-from lab.notebooks import expected, register, scoreboard
+from lab.notebooks import answers, expected, register, scoreboard
 from lab.notebooks.documents import FOLDER, LAST, TRIALS, NotebookError, committed, locate, name_of, read
 from lab.notebooks.execute import Job, Outcome, execute
 from lab.notebooks.parameters import check_engines, chosen, declared, resolve
@@ -244,6 +244,7 @@ def _refresh(notebooks: Sequence[Path], side_by_side: int, timeout: float | None
         for path in (path for path in drawn.rglob("*") if path.is_file()):
             write_atomically(figures.COMMITTED / path.relative_to(drawn), path.read_bytes())
         write_atomically(job.source, job.output.read_bytes())
+    answers.refresh([job.source for job in jobs])  # which were computed before these results were in place
     return status
 
 

@@ -1,20 +1,28 @@
-"""What the README lists by itself: all notebooks, and how large the methods are. Written by `make readme`.
+"""Computed parts of the README and of the pages in docs/: what was found, claims, regression numbers, all notebooks.
 
-The list comes from the notebooks' titles, `notebooks/scoreboard.yaml` and `notebooks/times.yaml`; lines are counted.
+A page marks such a part, and `make readme` writes what stands between:
+
+    <!-- found: made by `make readme` -->
+    <!-- end of found -->
+
+PARTS lists the names. `claims` and `figures` say in brackets which: `claims (ID, ID)`, `figures (NOTEBOOK: FIGURE;
+FIGURE)`. A test holds that every page is current.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 
 from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT
 from lab.machine.reading import damaged, read_yaml
-from lab.notebooks import scoreboard
+from lab.notebooks import answers, expected, register, scoreboard
 from lab.notebooks.documents import FOLDER, committed, name_of, read
+from lab.results.exports import EMPTY, markdown
 
 README = ROOT / "README.md"
 TIMES = FOLDER / "times.yaml"
@@ -23,35 +31,75 @@ TRIED = "4_explore/"  # of no paper, and listed in one row
 SUITE = (*METHODS, "agents", "lab", "worlds")
 ITEM = re.compile(r"(Table|Figure) ([A-Z]\.)?(\d+)")
 NAMED = re.compile(r"^(?:Tables?|Figures?) [A-Z\d][^:]*: ")  # of a title: the column beside it says which
+PART = re.compile(
+    r"(?P<start><!-- (?P<name>\w+)(?: \((?P<which>[^)]*)\))?: made by `make readme` -->\n)"
+    r"(?P<text>.*?)(?P<end><!-- end of (?P=name) -->)",
+    re.DOTALL,
+)
+LEFT_OVER = re.compile(r"<!-- (?:end of )?(\w+)(?: \([^)]*\))?(?:: made by `make readme`)? -->")
 
 
-def notebooks() -> str:
+def pages() -> list[Path]:
+    """The README and the pages of docs/."""
+    return [README, *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def found(which: str) -> str:
+    """What was found, a sentence a line."""
+    return "\n".join(f"{number}. {line}" for number, line in enumerate(scoreboard.found(register.committed()), start=1))
+
+
+def tiles(which: str) -> str:
+    """The scoreboard's four tiles."""
+    return markdown(scoreboard.tiles(register.committed())).rstrip("\n")
+
+
+def claims(which: str) -> str:
+    """Claims by their ids, a sentence a line. Raises ValueError for an id that there is not."""
+    known = {finding.claim.id: finding for finding in scoreboard.findings(register.committed())}
+    ids = [name.strip() for name in which.split(",")]
+    if unknown := [name for name in ids if name not in known]:
+        raise ValueError(f"no claim {', '.join(unknown)} in data/claims; python -m lab claims lists them")
+    return "\n".join(f"- {scoreboard.sentence(known[name])}" for name in ids)
+
+
+def figures(which: str) -> str:
+    """Regression numbers of a notebook as a table. Raises ValueError for a figure that expected.yaml does not state."""
+    notebook, _, names = which.partition(":")
+    stated = {entry[:3]: entry.value for entry in expected.expectations()}
+    lines = [f"| `{notebook}` | {' | '.join(expected.DATA)} |", "| --- |" + " ---: |" * len(expected.DATA)]
+    for figure in map(str.strip, names.split(";")):
+        values = [stated.get((notebook, figure, data), EMPTY) for data in expected.DATA]
+        if set(values) == {EMPTY}:
+            raise ValueError(f"expected.yaml states no {figure!r} of {notebook}")
+        lines.append(f"| {figure} | {' | '.join(map(str, values))} |")
+    return "\n".join(lines)
+
+
+def notebooks(which: str = "") -> str:
     """The list of notebooks as a table in Markdown, with links from the repository's root.
 
     Raises DamagedFile where times.yaml lacks a notebook or has one too many.
     """
-    listed = scoreboard.entries()
+    judged = register.committed()
     times = {entry["notebook"]: entry["seconds"] for entry in read_yaml(TIMES)}
     names = [name_of(path) for path in committed()]
     if odd := sorted(set(names) ^ set(times)):
         raise damaged(TIMES, f"it has to have a line for each notebook and no other; see {', '.join(odd)}", "Mend it")
-    lines = ["| notebook | in the paper | time | state |", "| --- | --- | --- | --- |"]
+    lines = ["| notebook | in the paper | time | verdicts |", "| --- | --- | --- | --- |"]
     tried = {}
     for path, name in zip(committed(), names, strict=True):
-        entries = [entry for entry in listed if entry.notebook == name]
         title = NAMED.sub("", read(path).cells[0].source.splitlines()[0].removeprefix("# "))
         link = f"[{title[0].upper()}{title[1:]}](notebooks/{name}.ipynb)"
         if name.startswith(TRIED):
             tried[link] = times[name]
         else:
-            lines.append(f"| {link} | {_items(entries)} | {times[name]} s | {_state(entries)} |")
+            lines.append(f"| {link} | {_items(judged, name)} | {times[name]} s | {_verdicts(judged, name)} |")
     lines.append(f"| To try things out: {'; '.join(tried)} | – | {max(tried.values())} s | – |")
-    if missing := [entry for entry in listed if entry.state == "to come"]:
-        lines.append(f"| no notebook yet | {_items(missing)} | | to come |")
     return "\n".join(lines)
 
 
-def size() -> str:
+def size(which: str = "") -> str:
     """One sentence: the lines of the methods, of which a paper's are the modules at the top of its package."""
     methods = {
         package: sum(map(_length, (path for path in (ROOT / package).glob("*.py") if path.stem != "plots")))
@@ -62,39 +110,59 @@ def size() -> str:
     return f"The three methods are {_round(sum(methods.values()))} lines ({each}) of {_round(whole)}."
 
 
-def filled(text: str) -> str:
-    """A README with both in place of what stands between their markers. Raises ValueError for a marker that is gone."""
-    for name, made in (("notebooks", notebooks()), ("size", size())):
-        start, end = f"<!-- {name}: made by `make readme` -->\n", f"<!-- end of {name} -->"
-        if text.count(start) != 1 or text.count(end) != 1:
-            raise ValueError(f"README.md has lost the lines {start.strip()} and {end.strip()}; put them back")
-        before, _, rest = text.partition(start)
-        text = f"{before}{start}{made}\n{end}" + rest.partition(end)[2]
-    return text
+PARTS: Mapping[str, Callable[[str], str]] = {
+    "found": found, "tiles": tiles, "claims": claims, "figures": figures, "notebooks": notebooks, "size": size,
+}  # fmt: skip
+
+
+def filled(text: str, page: str = "README.md") -> str:
+    """A page with every part computed. Raises ValueError for an unknown part, or one that lost a marker."""
+    for name in LEFT_OVER.findall(PART.sub("", text)):
+        if name in PARTS:
+            raise ValueError(f"{page} has lost the line before or behind the part {name}; put it back")
+
+    def computed(match: re.Match[str]) -> str:
+        name = match["name"]
+        if name not in PARTS:
+            raise ValueError(f"{page} wants a part {name!r}; choose from {', '.join(PARTS)}")
+        return f"{match['start']}{PARTS[name](match['which'] or '')}\n{match['end']}"
+
+    return PART.sub(computed, text)
 
 
 def main() -> None:
-    """Write both into the README."""
-    write_atomically(README, filled(README.read_text(encoding="utf-8")).encode("utf-8"))
+    """Write all parts into all pages, and the answer boxes into the notebooks."""
+    answers.refresh()
+    for path in pages():
+        text = path.read_text(encoding="utf-8")
+        write_atomically(path, filled(text, path.name).encode("utf-8"))
 
 
-def _items(entries: Iterable[scoreboard.Entry]) -> str:
+def _items(judged: Iterable[register.Judged], notebook: str) -> str:
     """ "SDP Figure 2", or "StateFactory Figure 2, Tables 3–5, 18": runs of numbers are drawn together."""
     papers: dict[str, dict[str, dict[str, list[int]]]] = {}
-    for entry in entries:
-        for item in entry.items:
-            if found := ITEM.fullmatch(item):
-                kind, appendix, number = found.groups(default="")
-                papers.setdefault(entry.paper, {}).setdefault(kind, {}).setdefault(appendix, []).append(int(number))
-            elif item.startswith("§"):
-                papers.setdefault(entry.paper, {}).setdefault(item.split()[0], {})
+    for paper in judged:
+        for entry in (entry for entry in paper.paper.items if entry.notebook == notebook):
+            for item in entry.items:
+                if known := ITEM.fullmatch(item):
+                    kind, appendix, number = known.groups(default="")
+                    kinds = papers.setdefault(paper.paper.paper, {})
+                    kinds.setdefault(kind, {}).setdefault(appendix, []).append(int(number))
+                elif item.startswith("§"):
+                    papers.setdefault(paper.paper.paper, {}).setdefault(item.split()[0], {})
     return (
         "; ".join(
             f"{paper} {', '.join(_numbered(kind, numbers) for kind, numbers in sorted(kinds.items()))}"
             for paper, kinds in papers.items()
         )
-        or "–"
+        or EMPTY
     )
+
+
+def _verdicts(judged: Iterable[register.Judged], notebook: str) -> str:
+    """ "2 DIFFERENT, 3 NOT RUN" of the claims about a notebook; "–" where there is none."""
+    words = Counter(f.verdict.word for f in scoreboard.findings(judged) if f.claim.notebook == notebook)
+    return ", ".join(f"{number} {word}" for word, number in sorted(words.items())) or EMPTY
 
 
 def _numbered(kind: str, numbers: dict[str, list[int]]) -> str:
@@ -113,11 +181,6 @@ def _runs(numbers: list[int]) -> Iterator[tuple[int, int]]:
         if after > number + 1:
             yield first, number
             first = after
-
-
-def _state(entries: Iterable[scoreboard.Entry]) -> str:
-    states = {entry.state for entry in entries} - {"nothing to compute"}
-    return "partly" if "partly" in states else "here" if "here" in states else "–"
 
 
 def _length(path: Path) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lab.notebooks import register
 from lab.notebooks.register import Judged
@@ -21,18 +21,24 @@ from lab.results.claims import (
     count,
     signed,
 )
-from lab.results.exports import EMPTY
+from lab.results.exports import EMPTY, markdown
 from lab.results.statistics import Interval
 from lab.results.verdicts import AGREES, DIFFERENT, OPPOSES, REPRODUCED, TOO_SMALL
 
 if TYPE_CHECKING:
     import pandas as pd
     from IPython.display import Markdown
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MOST_ANSWERED = 4  # claims in an answer box; the others are on the scoreboard
-DIAMOND, TICK = "D", "|"
-INCHES_A_CLAIM = 0.42
+INCHES_A_CLAIM = 0.36
+HERE, PAPER, NULL_MODEL = "here, 95 % interval", "paper", "strongest null model"
+MARKS: dict[str, tuple[tuple[str], dict[str, Any]]] = {
+    HERE: (("o",), {"color": "C0"}),
+    PAPER: (("D",), {"markerfacecolor": "none", "markeredgecolor": "0.2"}),
+    NULL_MODEL: (("|",), {"color": "C3", "markersize": 14, "markeredgewidth": 2.5}),
+}
 
 
 def findings(judged: Iterable[Judged]) -> list[Finding]:
@@ -120,6 +126,13 @@ def items(judged: Iterable[Judged]) -> pd.DataFrame:
     )
 
 
+def folded(frame: pd.DataFrame, summary: str) -> Markdown:
+    """A table that a click opens."""
+    from IPython.display import Markdown
+
+    return Markdown(f"<details><summary>{summary}</summary>\n\n{markdown(frame)}\n</details>")
+
+
 def forest(judged: Iterable[Judged]) -> Figure:
     """The headline claims: here with its interval, the paper as a hollow diamond, the strongest null model as a tick.
 
@@ -132,39 +145,41 @@ def forest(judged: Iterable[Judged]) -> Figure:
         for finding in findings(judged)
         if finding.claim.headline and (finding.claim.unit == "%") and isinstance(finding.paper or 0.0, (int, float))
     ]
-    figure, axes = plt.subplots(figsize=(8, 1.2 + INCHES_A_CLAIM * len(shown)))
+    figure, axes = plt.subplots(figsize=(8, 1.6 + INCHES_A_CLAIM * len(shown)))
     for row, finding in enumerate(reversed(shown)):
         _draw(axes, row, finding)
-    axes.set_yticks(range(len(shown)), [f"{finding.claim.says}" for finding in reversed(shown)], fontsize="small")
+    axes.set_yticks(range(len(shown)), [finding.claim.says for finding in reversed(shown)], fontsize="small")
     axes.axvline(0, color="0.6", linewidth=1)
-    axes.set(xlabel="difference in points", title=_title(shown))
+    axes.set(xlabel="difference in points", ylim=(-0.7, len(shown) - 0.3))
     axes.grid(axis="y", visible=False)
-    axes.legend(loc="lower right", fontsize="x-small")
+    figure.suptitle(_title(shown), fontsize="medium")
+    marks = [axes.plot([], [], *mark, **style)[0] for mark, style in MARKS.values()]
+    figure.legend(marks, MARKS, loc="outside lower center", ncols=len(MARKS), fontsize="small")
     return figure
 
 
-def _draw(axes: object, row: int, finding: Finding) -> None:
-    from matplotlib.axes import Axes
-
-    assert isinstance(axes, Axes)
-    # The first row drawn, at the bottom, carries the legend.
-    label = {name: name if row == 0 else None for name in ("here, 95 % interval", "paper", "strongest null model")}
+def _draw(axes: Axes, row: int, finding: Finding) -> None:
+    """One claim's marks at its height."""
+    values = {
+        HERE: finding.here.value if isinstance(finding.here, Interval) else None,
+        PAPER: finding.paper if isinstance(finding.paper, (int, float)) else None,
+        NULL_MODEL: finding.null[1].value if finding.null else None,
+    }
     if isinstance(finding.here, Interval):
-        value, low, high = finding.here
-        axes.plot([low, high], [row, row], color="C0", linewidth=2)
-        axes.plot(value, row, "o", color="C0", label=label["here, 95 % interval"])
-    if isinstance(finding.paper, (int, float)):
-        style = {"markerfacecolor": "none", "markeredgecolor": "0.2", "linestyle": "none"}
-        axes.plot(finding.paper, row, DIAMOND, label=label["paper"], **style)
-    if finding.null:
-        axes.plot(finding.null[1].value, row, TICK, color="C3", markersize=14, markeredgewidth=2,
-                  label=label["strongest null model"])  # fmt: skip
+        axes.plot([finding.here.low, finding.here.high], [row, row], color="C0", linewidth=2)
+    for name, value in values.items():
+        if value is not None:
+            mark, style = MARKS[name]
+            axes.plot(value, row, *mark, **style)
 
 
 def _title(shown: Sequence[Finding]) -> str:
     words = count(shown)
-    run = sum(words.values()) - words[NOT_RUN]
-    return f"{words[AGREES]} of {run} headline contrasts agree and are beaten by no placebo or null model"
+    run = sum(finding.on_a_model for finding in shown)
+    return (
+        f"{words[AGREES]} of {run} headline contrasts that were run agree with the paper\n"
+        "and are better than placebo and null model"
+    )
 
 
 def answer(notebook: str) -> Markdown:
@@ -188,19 +203,20 @@ def answer_text(notebook: str) -> str:
 
 
 def sentence(finding: Finding) -> str:
-    """One claim in a sentence: what is claimed, its verdict, the numbers here and in the paper, and the controls."""
-    parts = [f"{finding.claim.says}: **{finding.verdict.word}**"]
-    if text := here_text(finding):
-        parts.append(f"here {text}")
+    """One claim: its verdict and sentence, then the numbers here, of placebo and null model, and in the paper."""
+    parts = []
     if finding.sides:
-        parts.append(f"the sides are {finding.sides[0]:.3g} and {finding.sides[1]:.3g}")
+        parts.append(f"{finding.sides[0]:.1f} against {finding.sides[1]:.1f}")
+    if text := here_text(finding):
+        parts.append(text if finding.sides else f"here {text}")
     if finding.placebo:
-        parts.append(f"the placebo's difference is {signed(finding.placebo)}")
+        parts.append(f"the placebo instead: {interval_text(finding.placebo, _decimals(finding), '+')}")
     if finding.null:
-        parts.append(f"that of the strongest null model ({finding.null[0]}) {signed(finding.null[1])}")
+        null = interval_text(finding.null[1], _decimals(finding), "+")
+        parts.append(f"the strongest null model (`{finding.null[0]}`) instead: {null}")
     if finding.paper is not None:
         parts.append(f"paper {paper_text(finding)}")
-    return "; ".join(parts) + "."
+    return f"**{finding.verdict.word}**: {finding.claim.says}. {'; '.join(parts)}."
 
 
 def paper_text(finding: Finding) -> str:
@@ -209,21 +225,33 @@ def paper_text(finding: Finding) -> str:
         return EMPTY
     if isinstance(finding.paper, float):
         sign = "+" if finding.claim.paper and finding.claim.paper.less else ""
-        return f"{finding.paper:{sign}.3g}"
+        return f"{finding.paper:{sign}.{_decimals(finding)}f}"
     return str(finding.paper)
 
 
 def here_text(finding: Finding) -> str:
-    """The value or difference with its interval, n and who answered; "" for nothing."""
+    """The value or difference with its interval, n and the model that answered; "" for nothing."""
     if finding.here is None:
         return ""
-    if isinstance(finding.here, Interval):
-        value, low, high = finding.here
-        sign = "+" if finding.sides else ""
-        shown = f"{value:{sign}.3g} [{low:.3g}, {high:.3g}]"
-    else:
-        shown = str(finding.here)
-    return ", ".join(filter(None, [shown, f"n = {finding.n}" * bool(finding.n), finding.model]))
+    if not isinstance(finding.here, Interval):
+        return str(finding.here)
+    shown = interval_text(finding.here, _decimals(finding), "+" if finding.sides else "")
+    return ", ".join(filter(None, [shown, f"n = {finding.n}", short(finding.model)]))
+
+
+def interval_text(interval: Interval, decimals: int, sign: str = "") -> str:
+    """ "+5.0 [-3.3, 13.3]"."""
+    value, low, high = (0.0 + round(end, decimals) for end in interval)
+    return f"{value:{sign}.{decimals}f} [{low:.{decimals}f}, {high:.{decimals}f}]"
+
+
+def short(model: str) -> str:
+    """A model's name without where it runs and who answers other operators."""
+    return model.split(" (")[0].split(",")[0]
+
+
+def _decimals(finding: Finding) -> int:
+    return 1 if finding.claim.unit == "%" else 3
 
 
 def largest(models: Iterable[str]) -> str:
@@ -234,7 +262,7 @@ def largest(models: Iterable[str]) -> str:
         found = re.search(r"(\d+(?:\.\d+)?)\s*b\b", model.lower())
         return float(found[1]) if found else 0.0
 
-    return max(models, key=size, default="none").split(" (")[0]
+    return short(max(models, key=size, default="none"))
 
 
 def found(judged: Sequence[Judged]) -> list[str]:
@@ -273,7 +301,7 @@ def _strongest_null(run: Sequence[Finding]) -> str:
     contrast, means = finding.claim.contrast, finding.sides
     return (
         f"On {contrast.benchmark} the null model `{finding.null[0]}`, which asks no model, scores "
-        f"{means[1] + finding.null[1].value:.1f} %, and {contrast.of} by {finding.model.split(' (')[0]} "
+        f"{means[1] + finding.null[1].value:.1f} %, and {contrast.of} by {short(finding.model)} "
         f"{means[0]:.1f} % on the same {finding.n} tasks: there the structure does the work."
     )
 

@@ -107,8 +107,9 @@ class Claim:
     """One claim; the module says what it may rest on.
 
     item: the table, figure or section that it is about. unit: "%" for rates, whose stored scores are in [0, 1]; ""
-    for a number as it is. margin: of a value that counts as the same, in the unit; exactly the same by default. lower: a smaller score is the better
-    one. nature, because: why the value is no test of the paper. why: it differs, as far as is known. least: the fewest tasks for a direction.
+    for a number as it is. margin: within which a value counts as the same, in the unit; 0 for exactly. lower: a smaller
+    score is the better one. nature, because: why the value is no test of the paper. why: it differs, as far as is
+    known. least: the fewest tasks for a direction.
     headline: in the forest plot.
     """
 
