@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from lab.machine.faults import MissingData
 from lab.machine.paths import published_data
 from lab.machine.reading import damaged, read_text
-from lab.results import verdicts
 from lab.results.display import SOURCE, THIS_RUN
 from lab.results.display import shown as shown  # a cell ends with tables.shown(frame, decimals=3)
 from lab.results.exports import EMPTY
@@ -153,7 +152,7 @@ def side_by_side(results: pd.DataFrame, metrics: Sequence[str], decimals: int = 
     Methods keep their first-seen order, a method's published rows before its measured and simulated ones. The index,
     "source", says where a row comes from. An empty cell is an en dash. n is a range where metrics of a row were taken
     over different numbers of tasks. Where episodes were not measured, what the value could be with them stands behind
-    it; so does the word of its verdict.
+    it.
     """
     import pandas as pd
 
@@ -252,8 +251,7 @@ def _display_cell(cell: Row | None, decimals: int) -> str:
         return cell["text"]
     if math.isnan(cell["value"]):
         return EMPTY
-    shown = with_interval(cell, decimals)
-    return f"{shown}, {word}" if (word := verdicts.word(cell.get("verdict"))) else shown
+    return with_interval(cell, decimals)
 
 
 def with_interval(cell: Mapping[str, float], decimals: int) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from lab.models import engines
 from lab.models.backbone import Ledger
 from lab.results.outcomes import Judged, Score
 from lab.results.statistics import Comparison, compare, holm, smallest_difference
-from lab.results.verdicts import FEWEST, direction_verdict
+from lab.results.verdicts import FEWEST
 from lab.runs import experiment, recordings
 from lab.runs.experiment import Experiment
 from lab.runs.manifest import Manifest
@@ -133,15 +133,11 @@ class Results(experiment.Results[C], Generic[C]):
         return ((dataset, method) for dataset in self.setup.datasets for method in self.setup.methods)
 
 
-def comparisons(
-    results: Results[Any], against: str, unclaimed: Sequence[str] = (), claimed: Literal[1, -1] = -1
-) -> pd.DataFrame:
+def comparisons(results: Results[Any], against: str) -> pd.DataFrame:
     """Each method less one of them on the same tasks, in points: Holm's correction within each dataset.
 
     p is exact McNemar's where every score is 0 or 1, else that of paired sign flips. smallest: the difference that so
-    many tasks would have shown, by the spread of these differences and by the fewest that have to differ. verdict: of a
-    real model, whether the difference has the sign that a paper claims, by default that of `against` being the better
-    one; none for methods in `unclaimed`.
+    many tasks would have shown, by the spread of these differences and by the fewest that have to differ.
     """
     import pandas as pd
 
@@ -153,14 +149,12 @@ def comparisons(
         adjusted = holm([c.p for c in found.values()])
         for (method, c), p in zip(found.items(), adjusted, strict=True):
             difference, low, high = (100 * end for end in c.difference)
-            judged = results.by_a_model and method not in unclaimed
             lines.append(
                 {"dataset": dataset, "method": method, "n": c.n, f"less {against}": difference, "low": low,
                  "high": high, "gained": c.wins, "lost": c.losses, "p": c.p, "p (Holm)": p, "smallest": smallest(c),
                  "calls": results.mean(dataset, method, "calls"),
                  "tokens in": results.mean(dataset, method, "tokens_in"),
-                 "verdict": str(direction_verdict(c, claimed, p)) if judged else "", "evidence": results.evidence,
-                 "backbone": results.backbone_of(dataset, method, against)}
+                 "evidence": results.evidence, "backbone": results.backbone_of(dataset, method, against)}
             )  # fmt: skip
     return pd.DataFrame(lines)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lab.results import statistics, tables, verdicts
+from lab.results import statistics, tables
 from lab.runs import recordings
 from statefactory.embeddings import known, weights
 from statefactory.experiments import scores, scoring, triplets
@@ -56,7 +56,7 @@ def representation(runs: Mapping[str, Results], score: Scoring = STANDARD) -> pd
     """Table 13's rows, and the one with fragments. runs: of `collect_levels`."""
     found = [row for method, name in LEVELS.items() for row in scoring.rows(runs[method], method, score, name)]
     found += scoring.rows(runs["fragments"], "statefactory", score, FRAGMENTS)
-    return judged("Table 13", runs["raw"], tables.table(found))
+    return tables.table(found)
 
 
 def gains(runs: Mapping[str, Results], score: Scoring = STANDARD) -> pd.DataFrame:
@@ -91,7 +91,7 @@ def goal_sources(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
     """Table 14's rows, and one for the oracle's goal without what the task does not ask for; oracles are simulated."""
     ways = ((replace(score, goal=goal), name) for goal, name in (GOALS | TASK_GOALS).items())
     found = tables.table(row for way, name in ways for row in scoring.rows(results, "statefactory", way, name))
-    return judged("Table 14", results, found)
+    return found
 
 
 def available(embeddings: Sequence[str]) -> list[str]:
@@ -109,7 +109,7 @@ def embedding_rows(
         title = EMBEDDINGS.get(name, name)
         rows += [{**row, "method": title} for row in triplets.accuracy_rows(made, name)]
         rows += scoring.rows(results, "statefactory", replace(score, embedding=name), title)
-    return judged("Table 15", results, tables.table(rows))
+    return tables.table(rows)
 
 
 def keep(rows: pd.DataFrame, results: Results) -> list[str]:
@@ -153,14 +153,7 @@ def backbone_rows(runs: Mapping[str, Results], score: Scoring = STANDARD) -> pd.
     found = tables.table(
         row for results in runs.values() for row in scoring.rows(results, "statefactory", score, "StateFactory")
     )
-    return judged("Table 16", next(iter(runs.values())), found) if runs else found
-
-
-def judged(name: str, results: Results, rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with verdicts on a published table, if they are of official data."""
-    if results.setup.data != "official":
-        return rows
-    return verdicts.with_verdicts(rows, tables.published(name, "statefactory"), verdicts.EPIC)
+    return found
 
 
 def official_program(score: Scoring = STANDARD) -> Scoring:

@@ -9,7 +9,6 @@ from lab.machine import progress
 from lab.machine.faults import MissingData
 from lab.models.replay import RecordingMiss
 from lab.results.statistics import Comparison, compare, holm
-from lab.results.verdicts import direction_verdict
 from statefactory.experiments import scoring
 from statefactory.experiments.predictions import Results, Setup, collect
 from statefactory.experiments.scores import Distances
@@ -34,7 +33,7 @@ def replays(names: Sequence[str]) -> Iterator[Results]:
 def contrasts(runs: Iterable[Results], score: Scoring = STANDARD) -> pd.DataFrame:
     """StateFactory against every other method of each run: the difference of overall EPIC distances, below 0 if nearer.
 
-    p (Holm): for all rows together. verdict: of real models; the paper says that StateFactory is nearer (Table 1).
+    p (Holm): for all rows together.
     """
     import pandas as pd
 
@@ -49,9 +48,8 @@ def contrasts(runs: Iterable[Results], score: Scoring = STANDARD) -> pd.DataFram
     for (run, name, result), p in zip(found, adjusted, strict=True):
         title = f"{scoring.title_of(run, OURS)} − {scoring.title_of(run, name)}"
         numbers = (*result.difference, result.wins, result.losses, result.p, p, result.n)
-        verdict = str(direction_verdict(result, -1, p)) if run.by_a_model else ""
-        lines.append((title, *numbers, run.evidence, run.backbone, verdict))
-    return pd.DataFrame(lines, columns=[*COLUMNS, "evidence", "backbone", "verdict"])
+        lines.append((title, *numbers, run.evidence, run.backbone))
+    return pd.DataFrame(lines, columns=[*COLUMNS, "evidence", "backbone"])
 
 
 def compared(first: Distances, second: Distances) -> Comparison:

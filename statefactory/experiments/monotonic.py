@@ -11,19 +11,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from lab.results.verdicts import word
 from statefactory.benchmark.domains import Domain, named
 from statefactory.benchmark.labels import Rule
 from statefactory.benchmark.opened import close_all, opened
 from statefactory.benchmark.schema import Pair
 from statefactory.epic import epic_distances
-from statefactory.experiments import scores
 from statefactory.predictors import Predictor
 from statefactory.predictors.monotonic import Monotonic
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
 
 METHOD = "Monotonic"
 # The domains whose padding was chosen to give the paper's value; the other two follow AlfWorld's.
@@ -44,18 +41,6 @@ def predictions(pair: Pair, predictor: Predictor) -> np.ndarray:
 
     rows = pair.rows
     return np.concatenate([predictor.predict(row.goal_description, row.actions, row.observations) for row in rows])
-
-
-def fitted(verdict: str) -> str:
-    """A verdict on a value that was fitted: its numbers behind the word FITTED; "" stays."""
-    return verdict and f"FITTED{verdict.removeprefix(word(verdict))}"
-
-
-def with_fitted(rows: pd.DataFrame) -> pd.DataFrame:
-    """A results table with verdicts, where none on the baseline says that a fitted value, or their mean, came out."""
-    metrics = [*map(scores.metric, FITTED), scores.OVERALL]
-    chosen = (rows["method"] == METHOD) & rows["metric"].isin(metrics)
-    return rows.assign(verdict=rows["verdict"].where(~chosen, rows["verdict"].map(fitted)))
 
 
 def plan_labels(domain: str, data: str = "auto", seed: int = 0) -> dict[str, list[float]]:

@@ -23,7 +23,6 @@ from statefactory.experiments.guided import (
     METHODS,
     PENALTY,
     REACT,
-    STATEFACTORY,
     SUCCESS,
     WORLDS,
     WorldModel,
@@ -204,18 +203,13 @@ def keep(results: Results, name: str) -> str:
 
 
 def kept() -> pd.DataFrame:
-    """The comparisons that `keep` holds, as `comparisons` has them; of what an expert acted there is no verdict."""
+    """The comparisons that `keep` holds, as `comparisons` has them."""
     return recordings.paired(KEPT)
 
 
 def comparisons(results: Results) -> pd.DataFrame:
-    """Each method less plain ReAct on the same tasks (see `lab.runs.contest.comparisons`).
-
-    The paper claims one, of a world model that is a model: what the world or rules foresee is no evidence for it.
-    """
-    modelled = results.setup.world_model == "prompted" and not parse(results.backbone).of(PREDICT).by_rules
-    unclaimed = [name for name in METHODS if name != STATEFACTORY or not modelled]
-    return contest.comparisons(results, REACT, unclaimed, claimed=1)
+    """Each method less plain ReAct on the same tasks (see `lab.runs.contest.comparisons`)."""
+    return contest.comparisons(results, REACT)
 
 
 def costs(results: Results) -> pd.DataFrame:

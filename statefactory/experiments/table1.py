@@ -10,11 +10,11 @@ from lab.machine import progress
 from lab.machine.faults import DamagedFile, MissingData
 from lab.models import engines
 from lab.models.replay import RecordingMiss
-from lab.results import tables, verdicts
+from lab.results import tables
 from lab.runs import collecting, recordings
 from statefactory.experiments import scores, scoring
 from statefactory.experiments.monotonic import METHOD as MONOTONIC
-from statefactory.experiments.monotonic import distances, with_fitted
+from statefactory.experiments.monotonic import distances
 from statefactory.experiments.predictions import EXTRACTIONS, JUDGES, Results, Setup, collect
 from statefactory.experiments.scoring import STANDARD, Scoring
 from statefactory.predictors import METHODS
@@ -55,16 +55,11 @@ def readers(engine: str, others: Mapping[str, str] | None = None) -> dict[str, A
 
 
 def measured(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
-    """The run's rows, behind those of the monotonic baseline on the same pairs; with verdicts if of official data."""
+    """The run's rows, behind those of the monotonic baseline on the same pairs."""
     baseline = {domain: distances(pairs) for domain, pairs in results.pairs.items()}
     source = f"this run, {results.setup.data} data"
     first = tables.table(scores.rows(MONOTONIC, "none", baseline, source))
-    rows = _joined([first, scoring.frame(results, score)])
-    if results.setup.data != "official":
-        return rows
-    # The paper names a row by its effort, which here belongs to the engine.
-    published = tables.published("Table 1", "statefactory").replace({"StateFactory, reasoning medium": "StateFactory"})
-    return with_fitted(verdicts.with_verdicts(rows, published, verdicts.EPIC))
+    return _joined([first, scoring.frame(results, score)])
 
 
 def replayed(names: Sequence[str], score: Scoring = STANDARD) -> pd.DataFrame:

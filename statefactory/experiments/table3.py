@@ -8,9 +8,8 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from lab.results import tables
-from lab.results.statistics import Noise, bootstrap_mean, decompose
-from lab.results.verdicts import EPIC, MODEL_FREE, value_verdict, with_verdicts
-from statefactory.benchmark import Built, Pair, build, data_of
+from lab.results.statistics import Noise, decompose
+from statefactory.benchmark import Built, Pair, build
 from statefactory.benchmark.domains import BY_NAME
 from statefactory.benchmark.labels import MOST_RANDOM_STEPS, Padding, Rule, Sides
 from statefactory.benchmark.opened import close_all, opened
@@ -21,10 +20,8 @@ from statefactory.experiments.monotonic import (
     distances,
     distances_of_labels,
     expert_labels,
-    fitted,
     negative_labels,
     predictions,
-    with_fitted,
 )
 from statefactory.experiments.printed import replay
 from statefactory.gleave import gleave_distances
@@ -97,12 +94,10 @@ def monotonic(pairs: Mapping[str, Sequence[Pair]]) -> dict[str, np.ndarray]:
 
 
 def with_published(built: Mapping[str, Built], rows: Sequence[tables.Row]) -> pd.DataFrame:
-    """The published rows of the monotonic baseline and these; with verdicts, where they are of official data."""
+    """The published rows of the monotonic baseline and these."""
     import pandas as pd
 
     published, measured = tables.table(scores.published([METHOD])), tables.table(rows)
-    if data_of(built) == "official":
-        measured = with_fitted(with_verdicts(measured, published, EPIC))
     return pd.concat([published, measured], ignore_index=True)
 
 
@@ -110,7 +105,7 @@ def seed_table(built: Mapping[str, Built], seeds: int = 10, workers: int = 2) ->
     """The monotonic baseline over seeds 0 … seeds-1 beside the published value: mean and spread.
 
     Domains of REBUILT are built for every seed, tasks included. For the others the random steps are drawn anew around
-    the experts' steps of `built`; ScienceWorld's negatives stay as built. verdict: of measured rows on official data.
+    the experts' steps of `built`; ScienceWorld's negatives stay as built.
     fitted: whether the padding was chosen to give the published value.
     noise of a task: how far its distance moves with the random steps; noise of tasks: how far tasks are apart besides;
     both as standard deviations, where the tasks stay.
@@ -118,18 +113,16 @@ def seed_table(built: Mapping[str, Built], seeds: int = 10, workers: int = 2) ->
     import pandas as pd
 
     published = {row["metric"]: row["value"] for row in scores.published([METHOD])}
-    official, rows = data_of(built) == "official", []
+    rows = []
     for name, of in built.items():
         values, noise = _over_seeds(name, of, seeds, workers)
-        paper, judged = published[scores.metric(name)], official and name not in NEAR
-        verdict = str(value_verdict(paper, bootstrap_mean(values), MODEL_FREE, len(values))) if judged else ""
+        paper = published[scores.metric(name)]
         rows.append(
             {"domain": BY_NAME[name].title, "published": paper, "here": values.mean(), "std": values.std(ddof=1),
              "min": values.min(), "max": values.max(), "difference": values.mean() - paper, "seeds": len(values),
              "noise of a task": noise and noise.run, "noise of tasks": noise and noise.task,
              "anew": "tasks and steps" if name in REBUILT else "random steps", "fitted": name in FITTED,
-             "evidence": "simulated" if name in NEAR else "measured",
-             "verdict": fitted(verdict) if name in FITTED else verdict}
+             "evidence": "simulated" if name in NEAR else "measured"}
         )  # fmt: skip
     return pd.DataFrame(rows)
 

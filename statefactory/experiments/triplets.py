@@ -12,7 +12,6 @@ from lab.models import engines
 from lab.models.backbone import Ledger
 from lab.results import tables
 from lab.results.exports import readable
-from lab.results.verdicts import count_verdict
 from lab.runs import collecting, experiment
 from lab.runs.experiment import NOT_KEPT, Experiment, spread
 from statefactory.benchmark import DOMAINS
@@ -176,8 +175,7 @@ def printed_cases(embeddings: Sequence[str]) -> pd.DataFrame:
         for name in embeddings:
             ((near, far),) = similarities([triplet], embedder_of(name))
             passes, there = bool(near > far), PASSED[case].get(name)
-            verdict = "" if there is None else str(count_verdict(there, passes))
-            lines.append((case, name, near, far, passes, there, "measured", verdict))
+            lines.append((case, name, near, far, passes, there, "measured"))
     similar = ["to positive", "to negative", "passes here", "passes in the paper"]
-    columns = ["case", "embedding", *similar, "evidence", "verdict"]
+    columns = ["case", "embedding", *similar, "evidence"]
     return pd.DataFrame(lines, columns=columns)
