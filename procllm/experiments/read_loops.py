@@ -81,15 +81,19 @@ def commands(runs: Iterable[Results]) -> pd.DataFrame:
     for run in runs:
         steps = [step for trajectory in run.trajectories.values() for step in trajectory.steps]
         names = [step.command.split(" ")[0] for step in steps]
-        counts = {"answers": len(names), "reads": names.count("Read"), "verifications": names.count("Verify")}
-        written = {"writes": names.count("Write") + names.count("Append"), "malformed": names.count("")}
-        about = {"evidence": run.evidence, "backbone": run.backbone}
-        found.append({"domain": _domains(run)} | counts | written | {"n": len(run.episodes)} | about)
+        row = {
+            "domain": ", ".join(dict.fromkeys(domain(problems.domain).title for problems in run.setup.problems)),
+            "answers": len(names),
+            "reads": names.count("Read"),
+            "verifications": names.count("Verify"),
+            "writes": names.count("Write") + names.count("Append"),
+            "malformed": names.count(""),
+            "n": len(run.episodes),
+            "evidence": run.evidence,
+            "backbone": run.backbone,
+        }
+        found.append(row)
     return pd.DataFrame(found)
-
-
-def _domains(run: Results) -> str:
-    return ", ".join(dict.fromkeys(domain(problems.domain).title for problems in run.setup.problems))
 
 
 def frame(runs: Iterable[Results]) -> pd.DataFrame:
