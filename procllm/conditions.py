@@ -2,7 +2,7 @@
 
 Placebo-TN asks what the content of a network is worth. It has as many tasks as the human network of the domain, so that
 as many verdicts have to be won before the last one, and its tasks say nothing of how the problem is solved. What an
-agent does in them is its own affair: it may work on the problem. The idle placebo forbids that with one word.
+agent does in them is its own affair: it may work on the problem (see `procllm.experiments.noise_kinds`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from procllm.files import NOTES, REQUEST, SPECIFICATION
 from procllm.network import TOP, BadNetwork, Method, Network
 
 HUMAN, LLM, PLACEBO, NONE = "Human-TN", "LLM-TN", "Placebo-TN", "No-TN"
-EXTENDED, IDLE = "No-TN, extended goal", "Placebo-TN, idle"  # §6's, and ours
+EXTENDED = "No-TN, extended goal"  # §6's
 CONDITIONS = (HUMAN, LLM, PLACEBO, NONE)  # those that are played by default; the paper's are all but PLACEBO
 
 
@@ -25,26 +25,26 @@ def network_of(condition: str, domain: Domain, made: Network | None = None) -> N
     """
     if condition == HUMAN:
         return domain.network
-    if condition in (PLACEBO, IDLE):
-        return placebo(domain.network, "ponder" if condition == PLACEBO else "only ponder")
+    if condition == PLACEBO:
+        return placebo(domain.network)
     if condition == NONE:
         return top_alone(domain.network)
     if condition == EXTENDED:
         return with_extended_goal(domain.network)
     if condition != LLM:
-        raise ValueError(f"No condition {condition!r}; choose from {list((*CONDITIONS, EXTENDED, IDLE))}")
+        raise ValueError(f"No condition {condition!r}; choose from {list((*CONDITIONS, EXTENDED))}")
     if made is None:
         raise BadNetwork(f"{domain.title} has no network that a model made; see procllm.generation")
     return made
 
 
-def placebo(network: Network, what: str = "ponder") -> Network:
+def placebo(network: Network) -> Network:
     """Placebo-TN: the top task of a network, with as many subtasks without content as it has tasks below the top."""
     (top,) = top_alone(network).methods
     count = sum(1 for _ in network.tree()) - 1
     # The request alone is their file: it is there from the start, so that any of them can be verified at any time.
     ponder = [
-        Method(f"m-ponder-{n}", f"{what} matter {n}", f"matter {n} of the request has been pondered", (REQUEST,))
+        Method(f"m-ponder-{n}", f"ponder matter {n}", f"matter {n} of the request has been pondered", (REQUEST,))
         for n in range(1, count + 1)
     ]
     return Network((replace(top, subtasks=tuple(method.task for method in ponder)), *ponder))

@@ -1,10 +1,10 @@
 """The two prompts of the loop: what to do next, and whether the current task is done (paper B.1, F.2).
 
-What differs from the paper's: answers are JSON throughout (the verifier's `satisfied` stands for its last line); lines
-of a file that look like a heading of the prompt are set off, so that they can be read as nothing but text; and what
-changes least comes first, since a server that keeps the beginning of its last prompt reads only what is new. Of the
-action prompt these are rules and files, the notes, which mostly grow, and the task; the verifier is shown the documents
-before the files that the agent writes, and the effect last.
+The sentences are our own. What else differs from the paper's: answers are JSON throughout (the verifier's `satisfied`
+stands for its last line); lines of a file that look like a heading of the prompt are set off, so that they can be read
+as nothing but text; and what changes least comes first, since a server that keeps the beginning of its last prompt
+reads only what is new. Of the action prompt these are rules and files, the notes, which mostly grow, and the task; the
+verifier is shown the documents before the files that the agent writes, and the effect last.
 """
 
 from __future__ import annotations

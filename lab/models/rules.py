@@ -75,14 +75,16 @@ class Rules:
     """Answers with the registered rules.
 
     With noise (`rules@p`) an answer stays right with probability `engine.kept(…)`, else it is replaced by a wrong one
-    (see `lab.models.noise`). corruptions: prompt name -> a function in place of the registered one.
+    (see `lab.models.noise`). corruptions, answers: prompt name -> a function in place of the registered noise or rule.
     The draw is a function of (seed, prompt, fields, sample) alone: the same question gets the same answer in any order
     and in any process, and a higher rate corrupts a superset of the answers.
     """
 
-    def __init__(self, engine: Engine, corruptions: Mapping[str, Corruption] | None = None) -> None:
+    def __init__(
+        self, engine: Engine, corruptions: Mapping[str, Corruption] | None = None, answers: Mapping[str, Rule] = NONE
+    ) -> None:
         self.engine = engine
-        self._corruptions = corruptions or {}
+        self._corruptions, self._answers = corruptions or {}, answers
         self._seed = engine.options.get("seed", 0)
         self._errs = engine.noisy
 
@@ -104,7 +106,9 @@ class Rules:
 
     @property
     def _known(self) -> Known:
-        return _of_episode.get(Known()) if self.engine.name == ORACLE else Known(_rules)
+        if self.engine.name == ORACLE:
+            return _of_episode.get(Known())
+        return Known({**_rules, **self._answers} if self._answers else _rules)
 
     def _noisy(self, prompt: Prompt, fields: Fields, value: AnswerModel, sample: int) -> tuple[AnswerModel, str]:
         random = Random(key_of([self._seed, prompt.name, fields.model_dump(mode="json"), sample]))

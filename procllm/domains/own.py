@@ -25,7 +25,7 @@ def in_one_go(
 ) -> Domain:
     """The domain, with a network of three methods: take notes, write the answer, and have both verified.
 
-    about: the problem specification; it has to speak of `name`. goal: what answer.txt has to hold, in words. tasks: the
+    about: the problem specification. goal: what answer.txt has to hold, in words. tasks: the
     ids of so many tasks of a seed. request: what the agent of a task reads. fault: what is wrong with the answer to a
     task, "" if nothing. answer: the rule that answers a request where the engine is `rules`.
     """
@@ -40,6 +40,7 @@ def in_one_go(
 
     class Answering(Skill):
         name = called
+        specification = about
 
         def answer(self, asked: str) -> str:
             return answer(asked)

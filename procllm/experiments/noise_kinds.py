@@ -1,6 +1,8 @@
 """Which of the simulated mistakes make the conditions differ: the noise, taken apart.
 
 `rules@p` makes three kinds: a text with a mistake in it or a needless read, a Verify too early, and a wrong verdict.
+Under the placebo rules work on the answer, as under any task that they do not understand. An idle agent, that verifies
+at once there, says how much of a placebo's gain is this work.
 """
 
 from __future__ import annotations
@@ -14,11 +16,14 @@ from lab.models.engines import parse
 from lab.models.prompts import Prompt
 from lab.models.rules import Rules
 from lab.results.statistics import compare, holm, wilson
-from procllm.conditions import HUMAN, IDLE, NONE, PLACEBO, network_of
+from procllm.actions import Response, Verify, stated
+from procllm.conditions import HUMAN, NONE, PLACEBO, network_of
 from procllm.domains import domain
 from procllm.experiments.episodes import Problems
 from procllm.loop import play
-from procllm.prompts import ACTING, VERIFYING
+from procllm.network import TOP
+from procllm.prompts import ACTING, VERIFYING, ActFields
+from procllm.rules import agent
 from procllm.rules.noise import noisy_action
 
 if TYPE_CHECKING:
@@ -40,15 +45,24 @@ NOISES = {
 }
 
 
-NETWORKS = (HUMAN, PLACEBO, IDLE)  # each beside No-TN
+IDLE = f"{PLACEBO}, idle agent"
+BESIDE = (HUMAN, PLACEBO, IDLE)  # each beside No-TN
+
+
+def idle(fields: ActFields) -> Response:
+    """The rules' action for the top task; any other task is verified at once, without work."""
+    if fields.task == TOP:
+        return agent.act(fields)
+    return Response(observation="", thought="I leave the work to the top task.", action=stated(Verify()))
 
 
 class PartialNoise:
     """Noisy rules that make only some kinds of mistakes. The draws of what is left are those of the full noise."""
 
-    def __init__(self, level: float, kinds: Kinds, seed: int) -> None:
+    def __init__(self, level: float, kinds: Kinds, seed: int, agent_is_idle: bool = False) -> None:
         kept = {} if kinds.early else {ACTING.name: partial(noisy_action, early=False)}
-        self._noisy, self._sure = Rules(parse(f"rules@{level:g}?seed={seed}"), kept), Rules(parse("rules"))
+        answers = {ACTING.name: idle} if agent_is_idle else {}
+        self._noisy, self._sure = Rules(parse(f"rules@{level:g}?seed={seed}"), kept, answers), Rules(parse("rules"))
         self.engine, self._kinds = self._noisy.engine, kinds
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
@@ -63,7 +77,7 @@ class PartialNoise:
 
 
 def taken_apart(level: float, problems: Sequence[Problems], seed: int = 0) -> pd.DataFrame:
-    """Success in percent with each kind of mistake left out, of each of NETWORKS beside No-TN, paired.
+    """Success in percent with each kind of mistake left out, of each of BESIDE beside No-TN, paired.
 
     problems: each is a row for each kind and network. A rate has its Wilson interval, the difference a bootstrap one
     over instances; p is McNemar's, and p (Holm) the same for all rows together.
@@ -78,16 +92,17 @@ def taken_apart(level: float, problems: Sequence[Problems], seed: int = 0) -> pd
 
 
 def _lines(level: float, kind: str, kinds: Kinds, problems: Problems, seed: int) -> list[dict[str, Any]]:
-    backbone, of_domain = PartialNoise(level, kinds, seed), domain(problems.domain)
+    of_domain = domain(problems.domain)
     instances = of_domain.instances(problems.count, seed=seed, **dict(problems.size))
 
     def solved(condition: str) -> dict[str, float]:
-        network = network_of(condition, of_domain)
+        backbone = PartialNoise(level, kinds, seed, agent_is_idle=condition == IDLE)
+        network = network_of(PLACEBO if condition == IDLE else condition, of_domain)
         return {each.id: float(play(of_domain, each, network, backbone).success) for each in instances}
 
     about, without = {"domain": of_domain.title, "size": problems.label, "mistakes": kind}, solved(NONE)
     found = []
-    for condition in NETWORKS:
+    for condition in BESIDE:
         scores = solved(condition)
         result = compare(scores, without)
         rates = {"success": scores, NONE: without}

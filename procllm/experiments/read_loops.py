@@ -70,6 +70,32 @@ def rows(run: Results) -> list[tables.Row]:
     return found
 
 
+def commands(runs: Iterable[Results]) -> pd.DataFrame:
+    """What the agents of each run did: how many answers they gave, how many of these read, write or append, and verify.
+
+    An answer that could not be read, or that the workspace refused, is counted among the answers.
+    """
+    import pandas as pd
+
+    found = []
+    for run in runs:
+        steps = [step for trajectory in run.trajectories.values() for step in trajectory.steps]
+        names = [step.command.split(" ")[0] for step in steps]
+        row = {
+            "domain": ", ".join(dict.fromkeys(domain(problems.domain).title for problems in run.setup.problems)),
+            "answers": len(names),
+            "reads": names.count("Read"),
+            "verifications": names.count("Verify"),
+            "writes": names.count("Write") + names.count("Append"),
+            "malformed": names.count(""),
+            "n": len(run.episodes),
+            "evidence": run.evidence,
+            "backbone": run.backbone,
+        }
+        found.append(row)
+    return pd.DataFrame(found)
+
+
 def frame(runs: Iterable[Results]) -> pd.DataFrame:
     """The rows as a results table. The n of "reads after a read" counts reads, the others episodes."""
     return tables.table(row for run in runs for row in rows(run))

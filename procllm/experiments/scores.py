@@ -11,7 +11,7 @@ from lab.results.exports import readable
 from lab.results.statistics import Comparison, compare, holm
 from lab.results.verdicts import direction_verdict
 from lab.runs import collecting, recordings
-from procllm.conditions import CONDITIONS, EXTENDED, HUMAN, IDLE, LLM, NONE
+from procllm.conditions import CONDITIONS, EXTENDED, HUMAN, LLM, NONE
 from procllm.domains import domain
 from procllm.experiments.episodes import COUNTED, Results, Setup, split
 
@@ -25,7 +25,7 @@ def colors() -> dict[str, object]:
     """Condition -> color, the same in all figures."""
     import seaborn
 
-    names = (*CONDITIONS, EXTENDED, IDLE)
+    names = (*CONDITIONS, EXTENDED)
     return dict(zip(names, seaborn.color_palette(plots.PALETTE, len(names)), strict=True))
 
 

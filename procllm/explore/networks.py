@@ -16,7 +16,7 @@ from lab.models.engines import MODELS
 from lab.viewer.timeline import Timeline
 from lab.viewer.transcripts import Transcript
 from procllm import domains
-from procllm.conditions import EXTENDED, HUMAN, IDLE, NONE, PLACEBO, network_of
+from procllm.conditions import EXTENDED, HUMAN, NONE, PLACEBO, network_of
 from procllm.domains import Instance
 from procllm.experiments.episodes import OPERATORS, Problems, Setup
 from procllm.loop import play
@@ -26,7 +26,7 @@ from procllm.prompts import ACTING, VERIFYING
 from procllm.timeline import timeline
 from procllm.trajectory import Step, Trajectory
 
-STARTS = (HUMAN, NONE, PLACEBO, EXTENDED, IDLE)  # networks to begin with
+STARTS = (HUMAN, NONE, PLACEBO, EXTENDED)  # networks to begin with
 PROBLEMS = 5  # of a domain, to choose from
 HORIZON = 40  # iterations, of a person who watches
 PAUSE = 0.5  # seconds between two looks at an episode that is being played

@@ -1,12 +1,13 @@
 """The rules behind the loop's two prompts: notes on documents here, everything else by the domain's skill.
 
 A rule reads what a prompt holds and nothing more. Which domain it plays it learns from the problem specification, once
-that is in its notes.
+that is in its notes. It knows the words of domains and documents, and none that a condition's network alone would use:
+an agent works on the answer under any task that it does not understand, and a verifier treats all effects that it
+cannot check alike.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
@@ -26,10 +27,9 @@ WORDS = {
     TOOLS: ("tool",),
 }
 NOTING = ("take notes", "understand", "read ", "note ", "review", "record ")  # how tasks about documents begin
-THOUGHTS = re.compile(r"\b(read|pondered|considered|reviewed|thought (about|over|through))\b")
-NOTHING_ELSE = "only ponder"  # how tasks begin that leave nothing to do
 UNREADABLE = "No rule can tell from these files whether this holds"
 TRIES = 3  # rejections of the same command before the notes are thought wrong
+SURE = 0.5  # how surely a skill must recognise a specification to be the one that plays
 
 
 @rule(ACTING)
@@ -42,14 +42,14 @@ def act(fields: ActFields) -> Response:
 
 @rule(VERIFYING)
 def verify(fields: VerifyFields) -> VerifyAnswer:
-    """The judgement of the first who can read the effect: the domain, notes on documents, thoughts about one.
+    """The judgement of the first that can check the effect: the domain's skill, then the one of notes on documents.
 
-    An effect that nobody can read is not satisfied, and the analysis says so.
+    Neither can check "the stars are right": `judge_uncheckable` decides then, and the analysis says so.
     """
     effect, files = fields.effect, dict(fields.files)
     skill = skill_for([files.get(SPECIFICATION, ""), sections(files.get(NOTES, "")).get("problem specification", "")])
     judged = (skill.judge(effect, files) if skill else None) or judge_notes(effect, files)
-    judged = judged or judge_thoughts(effect, files) or Judgement(False, f"{UNREADABLE}: {effect}")
+    judged = judged or judge_uncheckable(effect, files)
     if judged.satisfied and ANSWER in files and NOTES in files and "notes" in effect.lower():
         judged = judge_notes(effect, files) or judged  # a goal that asks for an answer and for notes as well (§6)
     return VerifyAnswer(analysis=judged.analysis, satisfied=judged.satisfied)
@@ -66,8 +66,6 @@ def view_of(fields: ActFields) -> View:
 def _next(view: View) -> tuple[str, Action]:
     if _stuck(view):
         return "Several checks failed in a row, so my notes must be wrong: I start over.", Write(NOTES, "")
-    if view.task.lower().startswith(NOTHING_ELSE):
-        return "The task asks for a thought and for no work.", Verify()
     # What the last command showed is gone with the next one (B.1), so a document is noted before anything else.
     shown = next((name for name, path in DOCUMENTS.items() if view.last == f"Read {path}"), None)
     if shown and view.output.strip() and view.sections.get(shown) != view.output.strip("\n"):
@@ -113,18 +111,14 @@ def judge_notes(effect: str, files: Mapping[str, str]) -> Judgement | None:
     return Judgement(True, f"The notes have every line of {', '.join(spoken)}.")
 
 
-def judge_thoughts(effect: str, files: Mapping[str, str]) -> Judgement | None:
-    """Whether the document is there that was read or pondered; None if the effect says nothing of the kind.
+def judge_uncheckable(effect: str, files: Mapping[str, str]) -> Judgement:
+    """Whether none of the effect files is empty, whatever the effect's words are.
 
-    A thought leaves no trace in a file, so this is all that a file can show of it.
+    Its files show no more of such an effect, and to refuse it for ever would stop the episode at a task that no work
+    can finish.
     """
-    spoken = _spoken_of(effect, files)
-    if not spoken or not THOUGHTS.search(effect.lower()):
-        return None
-    empty = [path for path in spoken if not files[path].strip()]
-    return Judgement(
-        not empty, f"{empty[0]} is empty." if empty else f"{spoken[0]} is there, and thoughts leave no trace."
-    )
+    empty = next((path for path, text in files.items() if not text.strip()), "")
+    return Judgement(not empty, f"{UNREADABLE}: {effect}. {empty or 'None of them'} is empty.")
 
 
 def _spoken_of(effect: str, files: Mapping[str, str]) -> list[str]:
@@ -141,11 +135,11 @@ def register(skill: Skill) -> None:
 
 
 def skill_for(specifications: Iterable[str]) -> Skill | None:
-    """The skill of the domain whose problem specification is among these texts."""
-    texts = [text for text in specifications if text]
-    return next(
-        (skill for skill in (*_own.values(), *_skills()) if any(skill.recognises(text) for text in texts)), None
-    )
+    """The skill that most surely recognises one of these texts as its problem specification; of equals, a reader's."""
+    texts, known = [text for text in specifications if text], (*_own.values(), *_skills())
+    sure = [max((skill.recognises(text) for text in texts), default=0.0) for skill in known]
+    best = max(range(len(known)), key=sure.__getitem__)
+    return known[best] if sure[best] >= SURE else None
 
 
 @cache

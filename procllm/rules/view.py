@@ -93,14 +93,21 @@ class Judgement(NamedTuple):
 class Skill(Protocol):
     """What rules know of one domain, beyond taking notes of documents. Each domain's `rules.py` has one, `SKILL`.
 
-    Whoever inherits says its name and `answer`, and has the rest of a domain whose answer is written in one go.
+    Whoever inherits says its name, the domain's problem specification and `answer`, and has the rest of a domain whose
+    answer is written in one go.
     """
 
     name: str
+    specification: str  # not asked of skills that have their own `recognises`
 
-    def recognises(self, specification: str) -> bool:
-        """Whether the problem specification is this domain's; by default one that speaks of its name."""
-        return self.name in specification.lower()
+    def recognises(self, specification: str) -> float:
+        """How surely, in [0, 1], the text is this domain's problem specification, with a mistake in it perhaps.
+
+        By default the share of words that both have, of those that either has. The name alone would not do: a domain
+        called "plan" would take every specification that speaks of plans for its own.
+        """
+        ours, theirs = (set(text.lower().split()) for text in (self.specification, specification))
+        return len(ours & theirs) / max(len(ours | theirs), 1)
 
     def act(self, view: View) -> Action:
         """The next action for the current task; request and specification are in the notes' sections by then."""

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from chat_server import ChatServer, Request, Response, answer
@@ -23,12 +24,23 @@ from lab.runs.budget import BudgetSpent
 from lab.runs.run import Episode
 from lab.sandbox import scratch
 from lab.viewer.episodes import Kept
-from procllm.conditions import EXTENDED, HUMAN, IDLE, LLM, NONE, PLACEBO
+from procllm.conditions import EXTENDED, HUMAN, LLM, NONE, PLACEBO
 from procllm.domains import NAMES, domain
-from procllm.experiments import figure3, figure4, figure_a1, llm_networks, read_loops, scores, subtasks, table1
+from procllm.experiments import (
+    figure3,
+    figure4,
+    figure_a1,
+    llm_networks,
+    noise_kinds,
+    read_loops,
+    scores,
+    subtasks,
+    table1,
+)  # fmt: skip
 from procllm.experiments.episodes import MADE_BY, Problems, Results, Setup, collect, network
 from procllm.files import NOTES
 from procllm.generation import make
+from procllm.loop import play
 from procllm.network import TOP, Method, Network
 from procllm.trajectory import Step
 
@@ -41,7 +53,7 @@ def run(setup: Setup, folder: Path, name: str = "run", **about: object) -> Resul
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("condition", [HUMAN, PLACEBO, IDLE, NONE, EXTENDED])
+@pytest.mark.parametrize("condition", [HUMAN, PLACEBO, NONE, EXTENDED])
 def test_rules_solve_every_domain_under_every_network_that_is_not_made(
     name: str, condition: str, tmp_path: Path
 ) -> None:
@@ -206,6 +218,25 @@ def test_reads_are_counted_by_what_comes_before_them(tmp_path: Path) -> None:
     assert read_loops.reads_of(replace(trajectory, steps=steps("Write a", "Write a", "", "Write a"))) == (0, 0, 0, 2)
 
 
+@pytest.mark.parametrize(
+    ("name", "counts"), [("figure3_complexity-local", (40, 4)), ("recipe_generator-local", (30, 3))]
+)
+def test_what_a_recorded_agent_did_is_counted_by_command(name: str, counts: tuple[int, int], tmp_path: Path) -> None:
+    results = run(Setup(engine=f"replay:{name}"), tmp_path)
+    (row,) = read_loops.commands([results]).to_dict("records")
+    assert (row["answers"], row["n"]) == counts
+    assert sum(row[kind] for kind in ("reads", "writes", "verifications", "malformed")) == row["answers"]
+    kinds = [step.command.split(" ")[0] for trajectory in results.trajectories.values() for step in trajectory.steps]
+    assert (kinds.count("Read"), kinds.count("Verify")) == (row["reads"], row["verifications"])
+
+
+def test_an_idle_agent_solves_a_placebo_by_the_top_task_alone() -> None:
+    blocks, idle = domain("blocks"), noise_kinds.PartialNoise(1, noise_kinds.NOISES["neither"], 0, agent_is_idle=True)
+    trajectory = play(blocks, blocks.instances(1)[0], network(PLACEBO, "blocks"), idle)
+    assert trajectory.success
+    assert {step.command for step in trajectory.steps if step.task != TOP} == {"Verify"}
+
+
 def test_the_product_of_shares_within_the_horizon_is_the_success_of_the_whole(tmp_path: Path) -> None:
     results = run(Setup(problems=figure3.problems(12, [(5, 4)], [(5, 3)]), engine="rules@0.6", horizon=40), tmp_path)
     success = results.frame.groupby(["domain", "condition"])["success"].mean()
@@ -320,10 +351,24 @@ def test_the_recorded_networks_are_checked_ones_and_say_who_made_them() -> None:
 @pytest.mark.parametrize("name", Setup.recorded())
 def test_a_committed_recording_replays_to_the_rows_beside_it(name: str, tmp_path: Path) -> None:
     results = run(Setup(engine=f"replay:{name}"), tmp_path)
-    rows = tables.table(scores.success_rows([results])).set_index(["method", "metric"])["value"]
-    kept = recordings.rows(Setup.method)
-    kept = kept[kept["source"].str.startswith(f"recording {name},") & kept["metric"].str.startswith("success")]
-    assert rows.to_dict() == kept.set_index(["method", "metric"])["value"].to_dict() != {}
+    again = tables.table(scores.success_rows([results]) + scores.cost_rows([results]))
+    kept = rows_of(recordings.rows(Setup.method), name)
+    timed = {key for key in kept if "seconds" in key[1]}  # nothing is timed again
+    assert values(again) == {key: value for key, value in kept.items() if key not in timed} != {}
+
+
+@pytest.mark.parametrize("name", llm_networks.Setup.recorded())
+def test_committed_networks_replay_to_the_rows_beside_them(name: str) -> None:
+    again = llm_networks.rows(llm_networks.collect(f"replay:{name}"))
+    assert values(again) == rows_of(recordings.rows(llm_networks.Setup.method), name) != {}
+
+
+def rows_of(kept: pd.DataFrame, name: str) -> dict[tuple[str, str], float]:
+    return values(kept[kept["source"].str.startswith(f"recording {name},")])
+
+
+def values(rows: pd.DataFrame) -> dict[tuple[str, str], float]:
+    return rows.set_index(["method", "metric"])["value"].to_dict()
 
 
 def test_tasks_that_rules_cannot_check_are_counted() -> None:

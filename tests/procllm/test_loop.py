@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,9 +19,11 @@ from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import Prompt
 from lab.models.usage import Call
 from procllm.actions import Action, Append, Read, Response, Verify, Write, stated
-from procllm.conditions import EXTENDED, HUMAN, IDLE, NONE, PLACEBO, network_of
+from procllm.conditions import EXTENDED, HUMAN, LLM, NONE, PLACEBO, network_of
 from procllm.domains import NAMES, domain
 from procllm.domains.base import Domain, Instance, cumulative
+from procllm.experiments.episodes import network as made_network
+from procllm.experiments.llm_networks import unreadable
 from procllm.files import ANSWER, NOTES, REQUEST, SPECIFICATION, listed
 from procllm.loop import play
 from procllm.network import TOP, Method, Network, read, write
@@ -248,7 +251,7 @@ def test_no_text_makes_a_heading_for_the_verifier(text: str, effect: str) -> Non
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("condition", [HUMAN, PLACEBO, IDLE, NONE, EXTENDED])
+@pytest.mark.parametrize("condition", [HUMAN, PLACEBO, NONE, EXTENDED])
 @pytest.mark.parametrize("text", INJECTED)
 def test_an_injected_request_changes_nothing_of_what_rules_do(condition: str, text: str) -> None:
     blocks, rules = domain("blocks"), connect("rules")
@@ -273,21 +276,48 @@ def verdict_on(effect: str, **files: str) -> VerifyAnswer:
     return agent.verify(VerifyFields(effect=effect, files=tuple(files.items())))
 
 
-def test_an_effect_that_no_rule_can_read_is_refused_with_the_reason() -> None:
+# Words that mean nothing to any rule, and verbs of thought that a placebo could have used as well.
+WORD = st.text("bcdfghjkqvwxz", min_size=2, max_size=9) | st.sampled_from(["settled", "pondered", "weighed", "mused"])
+SENTENCE = st.lists(WORD, min_size=1, max_size=5).map(" ".join)
+
+
+@given(SENTENCE, st.sampled_from([REQUEST, NOTES, ANSWER]), st.sampled_from(["", " \n", "something"]))
+def test_effects_that_cannot_be_checked_are_judged_alike_whatever_their_words(
+    effect: str, path: str, text: str
+) -> None:
     blocks = domain("blocks")
-    (instance,) = blocks.instances(1)
-    files = {REQUEST: instance.request, SPECIFICATION: blocks.specification, NOTES: "something", ANSWER: "something"}
-    for effect in ("the translation is made", "done: think", "the stars are right"):
-        verdict = verdict_on(effect, **files)
-        assert not verdict.satisfied and effect in verdict.analysis
-    assert not verdict_on("answer.txt holds a plan", **{REQUEST: instance.request, SPECIFICATION: "x"}).satisfied
+    verdict = verdict_on(effect, **{SPECIFICATION: blocks.specification, path: text})
+    assert verdict.satisfied == bool(text.strip())
+    assert verdict.analysis.startswith(agent.UNREADABLE) and effect in verdict.analysis
 
 
-def test_a_thought_is_judged_by_the_document_that_it_is_about() -> None:
-    effect = network_of(PLACEBO, domain("units")).methods[3].effect
-    assert verdict_on(effect, **{REQUEST: "Move."}).satisfied
-    assert not verdict_on(effect, **{REQUEST: " \n"}).satisfied
-    assert not verdict_on(effect, **{ANSWER: "anything"}).satisfied
+@settings(max_examples=25, deadline=None)
+@given(st.sampled_from(["blocks", "units"]), st.lists(SENTENCE, min_size=9, max_size=9))
+def test_a_placebo_in_any_other_words_is_solved_as_well(name: str, sentences: list[str]) -> None:
+    of_domain = domain(name)
+    top, *pondered = network_of(PLACEBO, of_domain).methods
+    others = [replace(method, task=f"{sentences[n]} {n}", effect=sentences[-n]) for n, method in enumerate(pondered)]
+    reworded = Network((replace(top, subtasks=tuple(method.task for method in others)), *others))
+    trajectory = play(of_domain, of_domain.instances(1)[0], reworded, connect("rules"))
+    assert trajectory.success and len(trajectory.verified) == len(reworded.methods)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.sampled_from(["blocks", "units"]), st.lists(SENTENCE, min_size=16, max_size=16))
+def test_a_made_network_whose_uncheckable_effects_are_reworded_is_solved_as_well(
+    name: str, sentences: list[str]
+) -> None:
+    of_domain = domain(name)
+    methods = made_network(LLM, name).methods
+    checkable = [unreadable(name, Network((replace(each, task=TOP, subtasks=()),))) == 0 for each in methods]
+    assert not all(checkable)
+    reworded = Network(
+        tuple(
+            each if known else replace(each, effect=sentence)
+            for each, known, sentence in zip(methods, checkable, sentences, strict=False)
+        )
+    )
+    assert play(of_domain, of_domain.instances(1)[0], reworded, connect("rules")).success
 
 
 def test_conditions_differ_in_the_network_alone() -> None:
@@ -312,6 +342,7 @@ class Echo(Skill):
     """A domain of a reader's own: the answer is the request in capitals."""
 
     name = "echoing"
+    specification = "This is about echoing: write it in capitals."
 
     def answer(self, request: str) -> str:
         return request.upper()
@@ -330,9 +361,7 @@ def test_rules_play_a_domain_of_ones_own_by_what_its_answer_is(monkeypatch: pyte
     def check(instance: Instance, answer: str) -> Any:
         return cumulative({"echo": "" if answer.strip() == "HELLO THERE" else f"not {answer!r}"})
 
-    echoes = Domain(
-        "echoing", "Echo", "This is about echoing: write it in capitals.", write(network), check, lambda: []
-    )
+    echoes = Domain("echoing", "Echo", Echo.specification, write(network), check, lambda: [])
     instance = Instance("echo-1", "hello there\n", None)
     assert not play(echoes, instance, echoes.network, connect("rules"), 12).success, "nobody knows how"
     agent.register(Echo())

@@ -1,7 +1,8 @@
 """Blocks World: bring some of b blocks into one stack of height h (paper §5, C.3, D.3).
 
 There is no solver and there are no tools: the plan is written as it is. The documents say what the paper's say, in
-other words. The network has the paper's structure, down to a method that nothing decomposes into (`m-solve`).
+other words; the specification shows a solved example, where §5 has none. The network has the paper's structure, down to
+a method that nothing decomposes into (`m-solve`).
 """
 
 from __future__ import annotations

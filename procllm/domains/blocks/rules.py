@@ -16,7 +16,7 @@ from worlds.blocksworld.state import State
 # What a task or effect asks for, by its words; the first that fits.
 PRODUCTS = {
     "answer": r"answer\.txt|answer file|final answer|write (the |an |your )?answer",
-    "unstacking": r"unstack|misplaced|clear (all|every|the)\b",
+    "unstacking": r"unstack|clear (all|every|the)\b",
     "building": r"pick and stack|\bbuild",
     "plan": r"\bplan\b|\bsteps\b|\bsequence\b|\bsolution\b|\bsolve",
 }

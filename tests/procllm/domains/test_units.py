@@ -34,6 +34,7 @@ from procllm.domains.units.layout import arranged, points_of, sections_of
 from procllm.domains.units.plots import AFTER, BEFORE, draw
 from procllm.domains.units.request import NoProblem, parsed
 from procllm.domains.units.rules import SKILL, product_of
+from procllm.experiments import figure_a1
 from procllm.files import ANSWER, NOTES, REQUEST, SPECIFICATION
 from procllm.loop import play
 from procllm.network import TOP, read
@@ -104,6 +105,9 @@ def test_the_printed_example_has_nine_edges_beyond_the_tree_all_between_outer_pl
     assert (len(edges), len(set(map(frozenset, edges))), within, opposite) == (9, 9, 2, 3)
     degrees = Counter(place for edge in edges for place in edge)
     assert degrees["A3"] == 0 and degrees["B2"] == 4  # one outer place has none, one has four
+    facts = figure_a1.construction(3, 5, 3).set_index("fact")
+    assert set(facts["value"]) == {100} and facts["unit"].str.endswith("by construction").all()
+    assert facts.loc["there are 12 edges beyond the 16 of the tree", "the paper's example"] == str(len(edges))
 
 
 def test_random_edges_join_places_within_and_between_sections_alike() -> None:
