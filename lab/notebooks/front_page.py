@@ -32,11 +32,11 @@ SUITE = (*METHODS, "agents", "lab", "worlds")
 ITEM = re.compile(r"(Table|Figure) ([A-Z]\.)?(\d+)")
 NAMED = re.compile(r"^(?:Tables?|Figures?) [A-Z\d][^:]*: ")  # of a title: the column beside it says which
 PART = re.compile(
-    r"(?P<start><!-- (?P<name>\w+)(?: \((?P<which>[^)]*)\))?: made by `make readme` -->\n)"
+    r"(?P<start><!-- (?P<name>\w+)(?: \((?P<which>[^\n]*?)\))?: made by `make readme` -->\n)"
     r"(?P<text>.*?)(?P<end><!-- end of (?P=name) -->)",
     re.DOTALL,
 )
-LEFT_OVER = re.compile(r"<!-- (?:end of )?(\w+)(?: \([^)]*\))?(?:: made by `make readme`)? -->")
+LEFT_OVER = re.compile(r"<!-- (?:end of )?(\w+)(?: \([^\n]*?\))?(?:: made by `make readme`)? -->")
 
 
 def pages() -> list[Path]:

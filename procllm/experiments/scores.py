@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from lab.results import plots, tables
 from lab.results.exports import readable
 from lab.results.statistics import Comparison, compare, holm
-from lab.results.verdicts import direction_verdict
 from lab.runs import collecting, recordings
-from procllm.conditions import CONDITIONS, EXTENDED, HUMAN, LLM, NONE
+from procllm.conditions import CONDITIONS, EXTENDED, LLM
 from procllm.domains import domain
 from procllm.experiments.episodes import COUNTED, Results, Setup, split
 
@@ -70,7 +69,7 @@ def paired(runs: Iterable[Results], pairs: Sequence[tuple[str, str]], by: Sequen
     """Conditions compared instance by instance: the difference of success with its interval, and exact McNemar tests.
 
     pairs: (condition, condition); a row for each, each run, and each value of the columns `by` of `Results.frame`.
-    p (Holm): for all rows together. verdict: of real models, on what the paper says of a network and none.
+    p (Holm): for all rows together.
     """
     import pandas as pd
 
@@ -90,14 +89,12 @@ def paired(runs: Iterable[Results], pairs: Sequence[tuple[str, str]], by: Sequen
 
 PAIRED = (
     "compared", "difference", "ci_low", "ci_high", "only the first", "only the second", "McNemar p", "p (Holm)", "n",
-    "evidence", "backbone", "verdict",
+    "evidence", "backbone",
 )  # fmt: skip
-CLAIMED = ((HUMAN, NONE), (LLM, NONE))  # the first is said to be better (§5); of Human-TN and LLM-TN neither is
 
 
 def _compared(first: str, second: str, result: Comparison, p: float, run: Results) -> dict[str, object]:
     value, low, high = (100 * number for number in result.difference)
-    judged = run.by_a_model and (first, second) in CLAIMED
     return {
         "compared": f"{first} − {second}",
         "difference": value,
@@ -110,7 +107,6 @@ def _compared(first: str, second: str, result: Comparison, p: float, run: Result
         "n": result.n,
         "evidence": run.evidence,
         "backbone": run.backbone,
-        "verdict": str(direction_verdict(result, 1, p)) if judged else "",
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lab.results import plots, tables, verdicts
+from lab.results import plots, tables
 from procllm.experiments.episodes import Results, Setup
 from procllm.experiments.scores import colors, part_rows, recorded, success_rows
 
@@ -23,8 +23,6 @@ def travel(runs: Sequence[Results]) -> pd.DataFrame:
     import pandas as pd
 
     published, measured = tables.published(TRAVEL, "procllm"), tables.table(r for run in runs for r in part_rows(run))
-    if all(run.setup.data == "official" for run in runs):
-        measured = verdicts.with_verdicts(measured, published, verdicts.RATE_PERCENT)
     return pd.concat([published, measured], ignore_index=True)
 
 

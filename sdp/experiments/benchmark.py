@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from random import Random
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from lab.models.backbone import Ledger
 from lab.models.engines import parse
 from lab.results import tables
 from lab.results.outcomes import Judged, Score
 from lab.results.statistics import compare, holm
-from lab.results.verdicts import direction_verdict
 from lab.runs import collecting, experiment
 from lab.runs.experiment import NOT_TOLD
 from lab.runs.playable import Playable, Seen
@@ -166,14 +165,11 @@ def scored(runs: Iterable[Results[Any]], metric: str) -> pd.DataFrame:
     )
 
 
-def comparisons(
-    full: Results[Any], others: Mapping[str, Results[Any]], scale: float = 1, claimed: Literal[1, -1] | None = None
-) -> pd.DataFrame:
+def comparisons(full: Results[Any], others: Mapping[str, Results[Any]], scale: float = 1) -> pd.DataFrame:
     """Each run against the full loop's, task by task: the difference with its interval, and whether by chance.
 
-    others: by condition. scale: 100 for differences in points. claimed: the sign of the differences by the paper's
-    claim, if it makes one; a real model's rows then have a verdict. gained, lost: tasks with a higher and a lower
-    score. p (McNemar): of scores that are 0 or 1. p (Holm): for all rows together.
+    others: by condition. scale: 100 for differences in points. gained, lost: tasks with a higher and a lower score.
+    p (McNemar): of scores that are 0 or 1. p (Holm): for all rows together.
     """
     import pandas as pd
 
@@ -181,9 +177,8 @@ def comparisons(
     adjusted = holm([c.p for c in compared.values()])
     lines = []
     for (name, c), p in zip(compared.items(), adjusted, strict=True):
-        verdict = str(direction_verdict(c, claimed, p)) if claimed and full.by_a_model else ""
         difference = [scale * end for end in c.difference]
-        lines.append((name, c.n, *difference, c.wins, c.losses, c.p_value, c.mcnemar, p, verdict))
+        lines.append((name, c.n, *difference, c.wins, c.losses, c.p_value, c.mcnemar, p))
     counts = ["n", "difference", "low", "high", "gained", "lost"]
-    columns = ["condition", *counts, "p (permutation)", "p (McNemar)", "p (Holm)", "verdict"]
+    columns = ["condition", *counts, "p (permutation)", "p (McNemar)", "p (Holm)"]
     return pd.DataFrame(lines, columns=columns).assign(evidence=full.evidence, backbone=full.backbone)

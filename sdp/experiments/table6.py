@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.models.connect import connected
 from lab.models.judges import Errors, errors_of
 from lab.models.replay import Replay
 from lab.results import plots, tables
 from lab.results.statistics import compare, holm, wilson
-from lab.results.verdicts import direction_verdict
 from lab.runs.manifest import Manifest
 from sdp.ablation import ABLATIONS, Ablation, replayed
 from sdp.experiments import benchmark, table3, table5, travelplanner
@@ -151,9 +150,9 @@ def comparisons(*families: Sequence[Ablated]) -> pd.DataFrame:
 
     A row a benchmark and mechanism: difference in points with its bootstrap interval, task by task. higher, lower:
     tasks with a higher and a lower score. p: McNemar's where every score is 0 or 1, else the permutation test's.
-    p (Holm): for all rows of a family together. verdict: of a real model.
+    p (Holm): for all rows of a family together.
     """
-    return _contrasts(families, AGAIN, FULL, claimed=-1)
+    return _contrasts(families, AGAIN, FULL)
 
 
 def bounds(*families: Sequence[Ablated]) -> pd.DataFrame:
@@ -161,7 +160,7 @@ def bounds(*families: Sequence[Ablated]) -> pd.DataFrame:
 
     found: which of the two is above, at a p (Holm) of .05.
     """
-    table = _contrasts(families, REPLAY, AGAIN, claimed=1)
+    table = _contrasts(families, REPLAY, AGAIN)
     moved, told = table["higher"] + table["lower"] > 0, table["p (Holm)"] <= 0.05
     found = table["difference"].gt(0).map({True: ABOVE, False: BELOW}).where(told, UNTOLD).where(moved, SAME)
     return table.assign(found=found)
@@ -306,8 +305,8 @@ def _of_contest(results: table3.Results | table5.Results) -> list[Ablated]:
     ]
 
 
-def _contrasts(families: Iterable[Sequence[Ablated]], first: str, second: str, claimed: Literal[1, -1]) -> pd.DataFrame:
-    """One way to score less another, in points; claimed: the sign that the paper says it has. See `comparisons`."""
+def _contrasts(families: Iterable[Sequence[Ablated]], first: str, second: str) -> pd.DataFrame:
+    """One way to score less another, in points. See `comparisons`."""
     import pandas as pd
 
     lines = []
@@ -316,13 +315,12 @@ def _contrasts(families: Iterable[Sequence[Ablated]], first: str, second: str, c
         compared = [compare(one.scores(first, ablation), one.scores(second, ablation)) for one, ablation in pairs]
         adjusted = holm([c.p for c in compared])
         for (one, ablation), c, p in zip(pairs, compared, adjusted, strict=True):
-            verdict = str(direction_verdict(c, claimed, p)) if one.full.by_a_model else ""
             points = [100 * each for each in (c.mean_a, c.mean_b, *c.difference)]
             about = (one.benchmark, one.full.setup.data, ablation.name, c.n)
             evidence = (one.full.evidence, one.full.backbone)
-            lines.append((*about, *points, c.wins, c.losses, c.p, p, verdict, *evidence))
+            lines.append((*about, *points, c.wins, c.losses, c.p, p, *evidence))
     columns = ["benchmark", "data", "condition", "n", first, second, "difference", "low", "high", "higher", "lower"]
-    return pd.DataFrame(lines, columns=[*columns, "p", "p (Holm)", "verdict", "evidence", "backbone"])
+    return pd.DataFrame(lines, columns=[*columns, "p", "p (Holm)", "evidence", "backbone"])
 
 
 def _rate(setup: Setup, workers: int, cluster: str) -> dict[str, float]:
