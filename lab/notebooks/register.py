@@ -14,7 +14,7 @@ from pathlib import Path
 from lab.machine.paths import ROOT
 from lab.machine.reading import damaged, read_text, typed
 from lab.results import tables
-from lab.results.claims import BadClaim, Claim, Finding, evaluate
+from lab.results.claims import STRICT, BadClaim, Claim, Finding, evaluate
 from lab.results.stored import Stored
 from lab.runs import recordings
 
@@ -25,6 +25,8 @@ FOLDER = ROOT / "data" / "claims"
 class Item:
     """Tables, figures or sections of a paper that one notebook has. note: what is not here, or why there is nothing."""
 
+    __pydantic_config__ = STRICT
+
     items: tuple[str, ...]
     title: str
     notebook: str = ""
@@ -34,6 +36,8 @@ class Item:
 @dataclass(frozen=True, kw_only=True)
 class Paper:
     """One file of the register. published: the paper's file in data/published. models: the ones that it reports on."""
+
+    __pydantic_config__ = STRICT
 
     paper: str
     published: str

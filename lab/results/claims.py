@@ -48,6 +48,7 @@ NOT_RUN, VOID, MISSING = "NOT RUN", "VOID", "MISSING"
 FAULTS = (VOID, MISSING)
 LEAST = 20  # tasks of a contrast, below which no direction is stated
 MOST_WORDS = 10  # of a claim's sentence
+STRICT: Any = {"extra": "forbid"}  # a misspelt field of a file is an error
 
 
 class BadClaim(ValueError):
@@ -60,6 +61,8 @@ class Published:
 
     backbone: needed where the method has several. less: the same cell of another method, which is subtracted.
     """
+
+    __pydantic_config__ = STRICT
 
     table: str = ""
     method: str = ""
@@ -77,6 +80,8 @@ class Row:
     A table with the columns ci_low, ci_high and n gives the value its interval; else it is a count or a fact.
     """
 
+    __pydantic_config__ = STRICT
+
     table: str
     where: Mapping[str, Any]
     value: str = "value"
@@ -89,6 +94,8 @@ class Contrast:
     engine: the label of who answers both; less_engine: of the second, where it is another. placebo: a condition of the
     same engine.
     """
+
+    __pydantic_config__ = STRICT
 
     benchmark: str
     of: str
@@ -112,6 +119,8 @@ class Claim:
     known. least: the fewest tasks for a direction.
     headline: in the forest plot.
     """
+
+    __pydantic_config__ = STRICT
 
     id: str
     item: str

@@ -1,4 +1,4 @@
-"""What the README lists by itself: runs of numbers, states, and what is wrong is named."""
+"""Computed parts of the README and of docs/: runs of numbers, markers, and what is wrong is named."""
 
 from __future__ import annotations
 
@@ -8,25 +8,21 @@ import pytest
 
 from lab.machine.reading import DamagedFile
 from lab.notebooks import front_page
-from lab.notebooks.scoreboard import Entry
+from lab.notebooks.register import Item, Judged, Paper
+
+
+def paper(name: str, *items: tuple[str, ...]) -> Judged:
+    listed = tuple(Item(items=of, title="", notebook="n") for of in items)
+    return Judged(Paper(paper=name, published="", models=(), items=listed, claims=()), ())
 
 
 def test_tables_and_figures_of_a_paper_are_drawn_together() -> None:
-    entries = [
-        Entry("A", ("Table 4", "Table 20"), "", "here", "n"),
-        Entry("A", ("Table 3", "Table 5", "Figure A.1", "Figure 4"), "", "here", "n"),
-        Entry("B", ("§6 reading", "held-out tasks"), "", "here", "n"),
+    judged = [
+        paper("A", ("Table 4", "Table 20"), ("Table 3", "Table 5", "Figure A.1", "Figure 4")),
+        paper("B", ("§6 reading", "held-out tasks")),
     ]
-    assert front_page._items(entries) == "A Figures 4, A.1, Tables 3–5, 20; B §6"
-    assert front_page._items([]) == "–"
-
-
-@pytest.mark.parametrize(
-    ("states", "told"),
-    [(["here", "here"], "here"), (["here", "partly"], "partly"), (["here", "nothing to compute"], "here"), ([], "–")],
-)
-def test_a_notebook_is_partly_there_as_soon_as_one_of_its_tables_is(states: list[str], told: str) -> None:
-    assert front_page._state(Entry("A", ("Table 1",), "", state, "n") for state in states) == told
+    assert front_page._items(judged, "n") == "A Figures 4, A.1, Tables 3–5, 20; B §6"
+    assert front_page._items([], "n") == "–"
 
 
 def test_a_notebook_without_its_time_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,9 +34,28 @@ def test_a_notebook_without_its_time_is_named(tmp_path: Path, monkeypatch: pytes
         front_page.notebooks()
 
 
-def test_the_readme_is_filled_in_place_and_a_lost_marker_is_named() -> None:
+def test_a_page_is_filled_in_place_and_a_lost_marker_is_named() -> None:
     text = front_page.README.read_text(encoding="utf-8")
     filled = front_page.filled(text)
-    assert front_page.filled(filled) == filled and filled.count("\n") == text.count("\n")
-    with pytest.raises(ValueError, match="README.md has lost the lines .*notebooks.*; put them back"):
+    assert front_page.filled(filled) == filled
+    with pytest.raises(ValueError, match="README.md has lost the line before or behind the part notebooks"):
         front_page.filled(text.replace("<!-- end of notebooks -->", ""))
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ("claims (nobody-said-so)", "no claim nobody-said-so in data/claims"),
+        ("figures (0_tour: no such)", "expected.yaml states no 'no such' of 0_tour"),
+        ("weather", "wants a part 'weather'; choose from found, tiles"),
+    ],
+)
+def test_an_unknown_part_claim_or_figure_is_named(part: str, said: str) -> None:
+    name = part.split(" ")[0]
+    with pytest.raises(ValueError, match=said):
+        front_page.filled(f"<!-- {part}: made by `make readme` -->\n<!-- end of {name} -->\n")
+
+
+def test_a_claim_and_a_figure_are_written_with_their_numbers() -> None:
+    text = "<!-- figures (0_tour: predicates certified): made by `make readme` -->\nold\n<!-- end of figures -->\n"
+    assert "| predicates certified | – | 17 |" in front_page.filled(text) and "old" not in front_page.filled(text)

@@ -21,11 +21,12 @@ from lab.machine.paths import ROOT
 from lab.notebooks import check, commands, expected
 from lab.notebooks.documents import NotebookError, committed, read, text_of, write
 from lab.notebooks.execute import Job, Outcome, execute
-from lab.notebooks.expected import Expectation, Reported
+from lab.notebooks.expected import Expectation
 from lab.notebooks.normalise import normalise, without_png_text
 from lab.notebooks.parameters import Parameter, declared, offline, parse, resolve
 from lab.notebooks.worker import Progress, answered
 from lab.results import figures
+from lab.results.stored import Reported, reported
 from small_notebooks import notebook
 
 
@@ -351,7 +352,7 @@ def test_the_check_finds_a_committed_notebook_of_which_nothing_is_expected(
     monkeypatch.setattr(check, "execute", lambda jobs, *_: [Outcome(job, "stopped", 0.0, 0.0) for job in jobs])
     assert commands.check(["0_tour", "0_scoreboard"]) == 1
     told = capsys.readouterr().out
-    assert "0_tour: has no line in expected.yaml" in told and "0_scoreboard: has no line" not in told
+    assert "0_tour: has no number in expected.yaml" in told and "0_scoreboard: has no number" not in told
 
 
 def test_refreshing_in_place_takes_no_parameters(tmp_path: Path) -> None:
@@ -384,7 +385,7 @@ def test_a_notebook_is_refreshed_in_place_and_then_passes_the_check(
     path = notebook(tmp_path / "a.ipynb", "print(limit)", reporting("0.5"))
     assert main(["run", "--in-place", str(path)]) == 0
     assert outputs(path) == ["3\n"]
-    assert expected.reported("a", committed_figures) == Reported("made", 3, (), {"f1": 0.5})
+    assert reported("a", committed_figures) == Reported("made", 3, (), {"f1": 0.5}, {})
     assert main(["check", str(path)]) == 0
     touched = read(path)
     touched.cells[2].outputs[0].text = "4\n"
@@ -449,8 +450,7 @@ def test_the_last_cell_shows_what_was_expected_and_where_the_figures_are(
 def test_a_reported_figure_that_is_off_or_missing_fails_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    lines = [f"- {{notebook: a, figure: {name}, data: made, value: 0.5, tolerance: 0.01}}" for name in ("f1", "em")]
-    (tmp_path / "expected.yaml").write_text("\n".join(lines))
+    (tmp_path / "expected.yaml").write_text("a: {made: {f1: [0.5, 0.01], em: [0.5, 0.01]}}\n")
     path, out = notebook(tmp_path / "a.ipynb", reporting("share or 0.52")), tmp_path / "out"
     entries = expected.expectations(tmp_path / "expected.yaml")
     monkeypatch.setattr(expected, "expectations", lambda: entries)
@@ -505,7 +505,7 @@ def test_reports_of_one_notebook_add_up_and_take_numpy_numbers(tmp_path: Path, m
     report("f1", np.float64(0.25))
     report("n", np.int64(3))
     report("f1", 0.75)
-    assert expected.reported("1_sdp/t") == Reported("made", 30, (), {"f1": 0.75, "n": 3})
+    assert reported("1_sdp/t") == Reported("made", 30, (), {"f1": 0.75, "n": 3}, {})
     with pytest.raises(ValueError, match="came out as nan"):
         report("f1", float("nan"))
     with pytest.raises(ValueError, match="choose one of official, made"):
@@ -523,29 +523,53 @@ def test_a_notebook_that_costs_more_than_its_budget_is_off(
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
-        (
-            "notebook: a, figure: f, data: made, valeu: 1",
-            "entry 2.*'valeu': 1.*give notebook, figure, data, value, tol",
-        ),
-        ("notebook: a, figure: f, data: real, value: 1", "data has to be one of official, made"),
-        ("notebook: b, figure: f, data: made, value: 1", "there is no notebook 'b'"),
-        ("notebook: a, figure: f, data: made, value: .inf", "value has to be a finite number"),
-        ("notebook: a, figure: f, data: made, value: .nan", "value has to be a finite number"),
-        (f"notebook: a, figure: f, data: made, value: 1{'0' * 400}", "too large"),
-        ("notebook: a, figure: f, data: made, value: 2026-01-01", "value"),
-        ("notebook: a, figure: f, data: made, value: 1, tolerance: -1", "tolerance has to be a finite number"),
-        ("notebook: a, figure: f, data: made, value: 1, tolerance: .inf", "tolerance has to be a finite number"),
-        ("notebook: a, figure: f, data: made, value: 1, tolerance: true", "tolerance has to be a finite number"),
-        ("notebook: a, figure: f, data: made, value: one, tolerance: 1", "beside a value that is a number"),
-        ("notebook: a, figure: e, data: made, value: 2", "states twice: a, e, made"),
+        ("a: {real: {f: 1}}", "data='real' of a; choose one of official, made"),
+        ("b: {made: {f: 1}}", "b, made, 'f': there is no notebook 'b'"),
+        ("a: {made: {f: .inf}}", "value has to be a finite number"),
+        ("a: {made: {f: .nan}}", "value has to be a finite number"),
+        (f"a: {{made: {{f: 1{'0' * 400}}}}}", "f"),
+        ("a: {made: {f: 2026-01-01}}", "f"),
+        ("a: {made: {f: [1, -1]}}", "tolerance has to be a finite number"),
+        ("a: {made: {f: [1, .inf]}}", "tolerance has to be a finite number"),
+        ("a: {made: {f: [one, 1]}}", "f"),
+        ("a: {made: {f: [1, 2, 3]}}", r"give a value, or \[value, tolerance\]"),
+        ("a: {made: {}}", "it states no number"),
     ],
 )
 def test_an_expectation_that_could_judge_nothing_is_named(tmp_path: Path, entry: str, said: str) -> None:
     (tmp_path / "a.ipynb").touch()
     path = tmp_path / "expected.yaml"
-    path.write_text(f"- {{notebook: a, figure: e, data: made, value: 1}}\n- {{{entry}}}\n")
+    path.write_text(entry + "\n")
     with pytest.raises(DamagedFile, match=said):
         expected.expectations(path)
+
+
+def test_numbers_of_a_run_are_accepted_in_place_of_those_of_the_same_data_and_keep_their_tolerance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAB_FIGURES", str(tmp_path / "figures"))
+    path = tmp_path / "expected.yaml"
+    (tmp_path / "a.ipynb").touch()
+    path.write_text("a: {made: {gone: 1, wide: [0.5, 0.2]}, official: {wide: [0.7, 0.2]}}\n")
+    report = expected.Report("a", "made", 3)
+    report("wide", 0.6)
+    report("new", 70.5)
+    report("of other data", 2, data="official")
+    report("not here", None)
+    assert expected.accept(["a"], tmp_path / "figures", path) == ["a: 3 numbers, +0"]
+    assert expected.expectations(path) == [
+        Expectation("a", "new", "made", 70.5, 0.01),
+        Expectation("a", "wide", "made", 0.6, 0.2),
+        Expectation("a", "of other data", "official", 2),
+    ]
+    with pytest.raises(NotebookError, match="b has reported nothing in .*; run it with its defaults"):
+        expected.accept(["b"], tmp_path / "figures", path)
+
+
+def test_a_figure_of_other_data_than_the_notebook_is_judged_by_its_own() -> None:
+    came = {"n": Reported("official", 3, (), {"f": 1}, {"f": "made"})}
+    (verdict,) = expected.judge([Expectation("n", "f", "made", 1)], came)
+    assert verdict.state == "OK"
 
 
 @pytest.mark.parametrize("text", [None, "", "# nothing\n", "[]", "a: 1\n", "- {notebook: 0_to", "\0\0"])

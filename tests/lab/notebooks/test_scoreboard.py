@@ -1,4 +1,4 @@
-"""The scoreboard: what it lists, what it links, and the stored rows behind its verdicts."""
+"""The register as committed: what it lists, what it links, and that all that is computed from it is current."""
 
 from __future__ import annotations
 
@@ -8,142 +8,133 @@ from pathlib import Path
 
 import pytest
 
-from lab.machine.paths import ROOT, published_data
-from lab.notebooks import expected, scoreboard
-from lab.notebooks.documents import LAST, committed, name_of, read
-from lab.notebooks.expected import Report
-from lab.notebooks.scoreboard import Cell, Entry, Stored
-from lab.results import figures, tables
+from lab.machine.faults import DamagedFile
+from lab.machine.paths import ROOT, published_data, recordings_folder
+from lab.notebooks import answers, commands, front_page, register, scoreboard
+from lab.notebooks.documents import committed, name_of, read
+from lab.results import exports, figures, stored
+from lab.results.stored import Stored
+from lab.runs import recordings
 
 PAPERS = {"1_sdp": "SDP", "2_statefactory": "StateFactory", "3_procllm": "ProcLLM"}
 ITEM = re.compile(r"(?:Table|Figure) (?:[A-Z]\.)?\d+")
-LISTED = scoreboard.entries()
-ITEMS = {(entry.paper, item): entry for entry in LISTED for item in entry.items}
-LINES = scoreboard.board(LISTED, Stored(str(figures.COMMITTED)))
+JUDGED = register.committed()
+FINDINGS = scoreboard.findings(JUDGED)
+ITEMS = {(paper.paper.paper, name): item for paper in JUDGED for item in paper.paper.items for name in item.items}
 
 
-def test_every_notebook_of_a_paper_and_what_its_title_names_is_listed() -> None:
-    places = {entry.notebook for entry in LISTED}
-    for path in committed():
-        folder, _, _ = (name := name_of(path)).partition("/")
-        assert name in places or folder not in PAPERS
-        for item in ITEM.findall(read(path).cells[0].source.splitlines()[0]):
-            assert name in (ITEMS[PAPERS[folder], item].notebook, LAST), f"{item} is listed with another notebook"
+def test_no_claim_is_void_or_missing_and_there_are_sixty() -> None:
+    assert register.faults() == []
+    assert len(FINDINGS) >= 60
 
 
-def test_every_table_and_figure_that_has_expectations_or_published_numbers_is_listed() -> None:
-    reported = {entry.notebook for entry in expected.expectations()}
-    assert {name for name in reported if name.partition("/")[0] in PAPERS} <= {entry.notebook for entry in LISTED}
+def test_every_claim_on_a_real_model_has_a_null_model_or_says_that_none_can_play() -> None:
+    without = {finding.claim.contrast.benchmark for finding in FINDINGS if finding.on_a_model and not finding.null}
+    assert without == set()
+
+
+def test_every_table_and_figure_with_published_numbers_is_listed_once_and_has_its_notebook() -> None:
+    assert len(ITEMS) == sum(len(item.items) for paper in JUDGED for item in paper.paper.items)
     papers = {paper.lower(): paper for paper in PAPERS.values()}
     for path in published_data().glob("*_tables.csv"):
         with path.open() as file:
             names = {item for line in csv.DictReader(file) for item in ITEM.findall(line["table"])}
         paper = papers[path.name.removesuffix("_tables.csv")]
         assert names and {(paper, name) for name in names} <= ITEMS.keys()
+    listed = {item.notebook for item in ITEMS.values()}
+    ours = {name_of(path): path for path in committed()}
+    assert listed - {""} <= ours.keys()
+    assert {finding.claim.notebook for finding in FINDINGS} - {""} <= ours.keys()
+    assert {name for name in ours if name.partition("/")[0] in PAPERS} <= listed
 
 
-def test_no_table_or_figure_is_listed_twice() -> None:
-    assert len(ITEMS) == sum(len(entry.items) for entry in LISTED)
+def test_pages_answer_boxes_and_the_scoreboards_files_are_current() -> None:
+    for path in front_page.pages():
+        text = path.read_text(encoding="utf-8")
+        assert front_page.filled(text, path.name) == text, f"{path.name} is stale; write it: make readme"
+    assert not answers.stale(), "stale; write them: make readme"
+    for paper in JUDGED:
+        rows = scoreboard.table(paper, "../notebooks/")
+        kept = (figures.COMMITTED / f"0_scoreboard_{paper.paper.published}.md").read_text(encoding="utf-8")
+        assert exports.markdown(rows) == kept, "stale; run: python -m lab run --in-place 0_scoreboard"
 
 
-@pytest.mark.parametrize(("ways", "here"), [(("", "../figures/"), "notebooks"), (("../notebooks/", ""), "figures")])
-def test_every_link_leads_to_a_file(ways: tuple[str, str], here: str) -> None:
-    links = re.findall(r"\]\(([^)]*)\)", " ".join(scoreboard.table(LINES, *ways)["where"]))
-    missing = [link for link in links if not (ROOT / here / link).is_file()]
-    assert len(links) > 60 and not missing
+def test_every_recording_with_answers_notes_the_prompts_that_it_answers() -> None:
+    with_answers = {path.parent.name for path in recordings_folder().glob("*/answers.jsonl.gz")}
+    assert {name for name, about in recordings.manifests().items() if about.prompts} == with_answers
 
 
-def test_every_model_free_cell_has_a_stored_verdict_and_came_out_or_says_why() -> None:
-    for line in LINES:
-        assert {one.cell.says for one in line.cells} == {cell.says for cell in line.entry.cells}
-        assert not [one.cell.says for one in line.cells if scoreboard.unexplained(one)]
+def test_a_changed_prompt_makes_its_recordings_void_and_their_claims_fail_the_check(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    changed = dict(recordings.digests()) | {"sdp.multihop.verify": "another wording"}
+    monkeypatch.setattr(recordings, "digests", lambda: changed)
+    assert commands.check([]) == 1
+    printed = capsys.readouterr().out
+    assert "claim sdp-hotpotqa-direct-0.5b" in printed and "another wording of sdp.multihop.verify" in printed
+    assert "sdp-travelplanner" not in printed
+    assert "table5_multihop-hotpotqa-local-openvino" not in recordings.names("sdp-table5")
 
 
-def test_every_figure_that_is_linked_is_stored() -> None:
-    stems = {stem for entry in LISTED for stem in entry.figures}
-    missing = [
-        stem for stem in stems if not any((figures.COMMITTED / f"{stem}{end}").exists() for end in (".md", ".png"))
-    ]
-    assert not missing
+def test_a_removed_row_fails_the_check_and_names_the_claim(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    def without(path: Path) -> list[stored.Scores]:
+        return [scores for scores in kept(path) if scores.side.condition != "ReAct"]
+
+    kept = stored._read_scores
+    monkeypatch.setattr(stored, "_read_scores", without)
+    assert commands.check([]) == 1
+    assert re.search(
+        r"claim sdp-travelplanner-react .* is MISSING: no scores of TravelPlanner, ReAct", capsys.readouterr().out
+    )
+
+
+def test_the_printed_list_of_claims_can_be_searched(capsys: pytest.CaptureFixture) -> None:
+    assert commands.claims(["hotpotqa", "too small"]) == 0
+    lines = capsys.readouterr().out.strip().splitlines()[1:]
+    assert lines and all("HotpotQA" in line and "TOO SMALL" in line for line in lines)
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("text", "said"),
     [
-        ("state: done, notebook: a", "the state 'done'; choose one of here, partly"),
-        ("state: here", "is here; name its notebook"),
-        ("state: to come", "is to come; say in its note"),
-        ("state: here, notebook: a, colour: red", "is no entry"),
-        ("state: here, notebook: a, cells: [{say: x}]", "is no entry"),
+        ("paper: A\n", "published"),
+        ("[", "is damaged"),
+        ("claims: [{id: x, item: y, says: z, colour: red}]", "colour"),
     ],
 )
-def test_a_malformed_entry_is_named(tmp_path: Path, line: str, said: str) -> None:
-    path = tmp_path / "scoreboard.yaml"
-    path.write_text(f"- {{paper: SDP, items: [Table 1], title: t, {line}}}\n")
-    with pytest.raises(ValueError, match=said):
-        scoreboard.entries(path)
+def test_a_register_that_cannot_be_read_is_named(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "sdp.yaml").write_text(text)
+    with pytest.raises(DamagedFile, match=said):
+        register.papers(tmp_path)
 
 
-@pytest.fixture
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of committed figures with a table of three rows, made on official data; this run's is beside it."""
-    monkeypatch.setattr(figures, "COMMITTED", tmp_path / "kept")
-    monkeypatch.setenv("LAB_FIGURES", str(tmp_path / "kept"))
-    written("official", "REPRODUCED (a)", "DIFFERENT (b)", "")
-    monkeypatch.setenv("LAB_FIGURES", str(tmp_path / "own"))
-    return tmp_path
+def test_own_results_count_where_they_were_made_with_the_defaults_on_the_same_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lab.notebooks.expected import Report
+
+    monkeypatch.setattr(figures, "COMMITTED", tmp_path / "committed")
+    for place, data in (("committed", "official"), ("own", "made")):
+        monkeypatch.setenv("LAB_FIGURES", str(tmp_path / place))
+        Report("book", data, 3)("facts", 4)
+    assert Stored("auto").folder("book") == tmp_path / "committed"
+    Report("book", "official", 3)("facts", 5)
+    assert Stored("auto").folder("book") == tmp_path / "own"
+    assert Stored().folder("book") == tmp_path / "committed"
 
 
-def written(data: str, *verdicts: str) -> None:
-    """What a notebook leaves behind."""
-    import pandas as pd
-
-    rows = {"name": ["x", "y", "z"], "verdict": verdicts, "backbone": ["none", "tiny", "rules"]}
-    tables.write(pd.DataFrame(rows).assign(evidence="measured"), "table")
-    Report("book", data, 3)("facts", 4)
-
-
-ENTRY = Entry("SDP", ("Table 1",), "t", "here", "book", figures=("table",))
-X, ALL = Cell("x", "table", {"name": "x"}), Cell("any", "table")
+def test_the_five_sentences_name_what_the_findings_say() -> None:
+    sentences = scoreboard.found(JUDGED)
+    assert len(sentences) == 5
+    run = [finding for finding in FINDINGS if finding.on_a_model]
+    assert f"Of {len(run)} claims on real models" in sentences[2]
+    assert all(finding.claim.says in sentences[3] for finding in run if finding.verdict.word in ("AGREES", "OPPOSES"))
 
 
-def test_rows_are_this_runs_only_where_it_was_on_the_same_data(kept: Path) -> None:
-    assert [one.verdict for one in scoreboard.verdicts(ENTRY, X, Stored())] == ["REPRODUCED (a)"]
-    written("made", "DIFFERENT (c)", "", "")
-    assert [one.verdict for one in scoreboard.verdicts(ENTRY, X, Stored())] == ["REPRODUCED (a)"]
-    assert [one.verdict for one in scoreboard.verdicts(ENTRY, X, Stored(str(kept / "own")))] == ["DIFFERENT (c)"]
-    written("official", "DIFFERENT (d)", "", "")
-    assert [one.verdict for one in scoreboard.verdicts(ENTRY, X, Stored())] == ["DIFFERENT (d)"]
-
-
-def test_a_run_with_other_parameters_gives_no_rows(kept: Path) -> None:
-    written("official", "DIFFERENT (c)", "", "")
-    path = kept / "own" / "results" / "book.json"
-    path.write_text(path.read_text().replace('"changed": []', '"changed": ["limit=2"]'))
-    assert [one.verdict for one in scoreboard.verdicts(ENTRY, X, Stored())] == ["REPRODUCED (a)"]
-
-
-def test_a_line_counts_its_words_names_its_backbones_and_shows_why(kept: Path) -> None:
-    facts = Cell("facts", figure="facts", value=5, why="four are enough")
-    entry = ENTRY._replace(cells=(X, facts), claims=(ALL,))
-    (line,) = lines = scoreboard.board([entry], Stored())
-    (row,) = scoreboard.table(lines).to_dict("records")
-    assert row["verdict"] == "1 of 2 REPRODUCED, 1 DIFFERENT; direction: 1 DIFFERENT, 1 REPRODUCED"
-    assert row["evidence"] == "measured: none, tiny, rules" and "[table](../figures/table.md)" in row["where"]
-    shown = scoreboard.details(lines)
-    assert shown["explanation"].tolist()[:2] == ["–", "four are enough"]
-    assert shown["backbone"].tolist() == ["–", "–", "none", "tiny"]
-    assert not any(map(scoreboard.unexplained, line.cells))
-    assert scoreboard.unexplained(line.cells[1]._replace(cell=facts._replace(why="")))
-    assert scoreboard.summary(lines).loc["SDP", ["listed", "here", "model-free cells", "REPRODUCED"]].tolist() == [
-        1,
-        1,
-        2,
-        1,
-    ]
-
-
-def test_a_claim_that_no_real_model_was_asked_has_no_verdict(kept: Path) -> None:
-    entry = ENTRY._replace(claims=(Cell("c", "nowhere"), Cell("c", "table", {"name": "z"})))
-    (line,) = scoreboard.board([entry], Stored())
-    assert not line.claims and scoreboard.table([line])["verdict"].tolist() == ["–"]
+def test_the_readme_links_to_files_that_are_there() -> None:
+    links = re.findall(r"\]\(([^)#:]+)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert links and all((ROOT / link).exists() for link in links)
+    titles = [read(path).cells[0].source.splitlines()[0] for path in committed()]
+    assert all(title.startswith("# ") for title in titles)

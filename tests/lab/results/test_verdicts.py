@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import math
-
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.results import tables
 from lab.results.statistics import Interval, compare, wilson
 from lab.results.verdicts import (
+    AGREES,
     DIFFERENT,
-    EPIC,
+    OPPOSES,
     REPRODUCED,
     TOO_SMALL,
     count_verdict,
     direction_verdict,
     value_verdict,
-    with_verdicts,
-    word,
 )
 
 
@@ -66,52 +61,15 @@ def test_a_count_is_the_same_or_it_is_not() -> None:
     assert str(count_verdict(43, 39)) == "DIFFERENT (39 here, 43 there)"
 
 
-def test_a_direction_needs_a_difference_that_is_no_chance() -> None:
+def test_a_direction_needs_a_difference_that_is_no_chance_and_enough_tasks() -> None:
     tasks = [f"t{number}" for number in range(10)]
     won, lost = dict.fromkeys(tasks, 1.0), dict.fromkeys(tasks, 0.0)
-    assert direction_verdict(compare(won, lost), 1).word == "direction: AGREES"
-    assert direction_verdict(compare(won, lost), -1).word == "direction: OPPOSITE"
-    corrected = direction_verdict(compare(won, lost), 1, p=0.2)
-    assert corrected.word == "direction: TOO SMALL TO SAY" and "n = 10 would show" in corrected.detail
-    few = {"a": 1.0, "b": 0.0}
-    assert "0 of 2 tasks differ" in direction_verdict(compare(few, few), 1).detail
-
-
-def row(method: str, backbone: str, value: float, evidence: str = "measured") -> tables.Row:
-    interval = None if evidence == "published" else (value - 0.001, value + 0.001)
-    n = None if evidence == "published" else 300
-    return tables.row(method, backbone, "EPIC", value, evidence=evidence, source="", n=n, interval=interval)
-
-
-def test_only_the_papers_own_backbone_and_what_asks_no_model_are_held_against_its_values() -> None:
-    published = tables.table(
-        [
-            row("A", "gpt-oss-20b", 0.30, "published"),
-            row("B", "gpt-oss-20b (Low)", 0.36, "published"),
-            row("C", "gpt-oss-20b", math.nan, "published"),
-        ]
-    )
-    rows = [
-        row("A", "GPT-OSS 20B", 0.31),
-        row("A", "gpt-oss-20b?temperature=0.01&reasoning_effort=medium", 0.40),
-        row("B", "gpt-oss-20b?reasoning_effort=low", 0.36),
-        row("A", "none", 0.30),
-        row("A", "none", 0.32),
-        row("A", "gpt-oss-20b?reasoning_effort=low", 0.30),
-        row("A", "rules", 0.30),
-        row("A", "gpt-oss-20b", 0.30, "simulated"),
-        row("C", "gpt-oss-20b", 0.30),
-    ]
-    marked = with_verdicts(tables.table(rows), published, EPIC)
-    assert [word(text) for text in marked["verdict"]] == [
-        REPRODUCED,
-        DIFFERENT,
-        REPRODUCED,
-        REPRODUCED,
-        DIFFERENT,
-        *[""] * 4,
-    ]
-
-
-def test_a_cell_without_a_verdict_has_no_word() -> None:
-    assert word(pd.Series([None], dtype=object)[0]) == word(math.nan) == ""
+    result = compare(won, lost)
+    assert direction_verdict(result, 1, result.p).word == AGREES
+    assert direction_verdict(result, -1, result.p).word == OPPOSES
+    assert direction_verdict(result, 1, p=0.05).word == AGREES
+    corrected = direction_verdict(result, 1, p=0.051)
+    assert corrected.word == TOO_SMALL and "n = 10 would show" in corrected.detail
+    assert "a direction needs 11 tasks" in direction_verdict(result, 1, result.p, least=11).detail
+    few = compare({"a": 1.0, "b": 0.0}, {"a": 1.0, "b": 0.0})
+    assert "0 of 2 tasks differ" in direction_verdict(few, 1, 1.0, least=2).detail

@@ -1,0 +1,160 @@
+"""Claims on stored results whose answer is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from lab.results import claims, figures, stored, tables
+from lab.results.claims import BadClaim, Claim, Contrast, Finding, Published, Row, evaluate
+from lab.results.stored import COLUMNS, Stored
+
+MODEL = "qwen2.5-coder-0.5b (local)"
+CELLS = tables.table(
+    [
+        tables.row("A", "gpt", "rate", 80.0, evidence="published", source="Table 1"),
+        tables.row("B", "gpt", "rate", 60.0, evidence="published", source="Table 1"),
+        tables.row("A", "other", "rate", 70.0, evidence="published", source="Table 1"),
+    ]
+).assign(table="Table 1")
+TASKS = [f"t{number}" for number in range(24)]
+
+
+def scores(condition: str, passed: int, role: str = "method", engine: str = MODEL, **about: str) -> pd.DataFrame:
+    """Scores of 24 tasks, of which the first `passed` are solved."""
+    about = {"evidence": "measured", "data": "made", "run": "acting rules"} | about
+    lines = [
+        {"benchmark": "W", "condition": condition, "metric": "success", "role": role, "engine": engine, **about,
+         "task": task, "value": float(place < passed)}
+        for place, task in enumerate(TASKS)
+    ]  # fmt: skip
+    return pd.DataFrame(lines, columns=COLUMNS)
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where results are stored; there are no recordings."""
+    monkeypatch.setenv("LAB_FIGURES", str(tmp_path))
+    monkeypatch.setattr(stored, "recordings_folder", lambda: tmp_path / "recordings")
+    monkeypatch.setattr(figures, "COMMITTED", tmp_path)
+    return tmp_path
+
+
+def found(shelf: Path, *listed: Claim, void: str = "") -> list[Finding]:
+    return evaluate(listed, CELLS, Stored(str(shelf)), lambda name: f"recording {name} is void" if name == void else "")
+
+
+def claim(name: str = "c", **fields: Any) -> Claim:
+    return Claim(id=name, item="Table 1", says="A is better than B", notebook="book", **fields)
+
+
+def contrast(of: str = "A", less: str = "B", placebo: str = "", **fields: Any) -> Claim:
+    return claim(contrast=Contrast(benchmark="W", of=of, less=less, engine=MODEL, placebo=placebo), **fields)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "placebo", "null", "word"),
+    [
+        (20, 4, 5, 6, "AGREES"),
+        (4, 20, 5, 6, "OPPOSES"),
+        (20, 18, 5, 6, "TOO SMALL"),
+        (20, 4, 19, 6, "AGREES, but so does the placebo"),
+        (20, 4, 5, 22, "AGREES, but so does a null model"),
+        (20, 4, 24, 24, "AGREES, but so does a null model"),
+    ],
+)
+def test_a_contrast_agrees_only_where_it_is_better_than_placebo_and_null_model(
+    shelf: Path, a: int, b: int, placebo: int, null: int, word: str
+) -> None:
+    sides = [scores("A", a), scores("B", b), scores("A, placebo", placebo)]
+    nulls = [scores("first", null, role="null", engine="first"), scores("random", 2, role="null", engine="random")]
+    stored.write_scores("book", sides + nulls)
+    (finding,) = found(shelf, contrast(placebo="A, placebo"))
+    assert finding.verdict.word == word and finding.on_a_model and not finding.faulty
+    assert finding.sides == pytest.approx((100 * a / 24, 100 * b / 24)) and finding.n == 24
+    assert finding.null is not None and finding.null[0] == "first"
+    assert finding.null[1].value == pytest.approx(100 * (null - b) / 24)
+
+
+def test_a_null_model_that_played_other_tasks_is_no_control(shelf: Path) -> None:
+    null = scores("first", 24, role="null", engine="first").iloc[1:]
+    stored.write_scores("book", [scores("A", 20), scores("B", 4), null])
+    (finding,) = found(shelf, contrast())
+    assert finding.verdict.word == "AGREES" and finding.null is None
+
+
+def test_few_tasks_state_no_direction_and_rules_have_none(shelf: Path) -> None:
+    stored.write_scores("book", [scores("A", 24), scores("B", 0), scores("R", 24, engine="rules")])
+    (small,) = found(shelf, contrast(least=25))
+    assert small.verdict.word == "TOO SMALL" and "a direction needs 25 tasks" in small.verdict.detail
+    by_rules = claim(contrast=Contrast(benchmark="W", of="R", less="B", engine="rules", less_engine=MODEL))
+    assert "rules is no real model" in found(shelf, by_rules)[0].verdict.detail
+
+
+def test_contrasts_of_one_item_are_one_family(shelf: Path) -> None:
+    sides = [scores("A", 6), scores("B", 0), *(scores(f"C{n}", 0) for n in range(3))]
+    stored.write_scores("book", sides)
+    (alone,) = found(shelf, contrast())
+    assert alone.verdict.word == "AGREES"  # six of six, p = .03
+    family = [contrast(name=f"c{n}", less=f"C{n}") for n in range(3)]
+    assert {finding.verdict.word for finding in found(shelf, *family)} == {"TOO SMALL"}
+
+
+@pytest.mark.parametrize("void", ["", "tiny"])
+def test_a_void_recording_is_named_and_so_is_a_row_that_is_gone(shelf: Path, void: str) -> None:
+    stored.write_scores("book", [scores("A", 20, run="replay:tiny"), scores("B", 4, run="replay:tiny")])
+    words = [finding.verdict for finding in found(shelf, contrast(), contrast("X", name="gone"), void=void)]
+    assert words[0].word == ("VOID" if void else "AGREES")
+    assert words[1].word == "MISSING" and "no scores of W, X" in words[1].detail
+    assert not void or words[0].detail == "recording tiny is void"
+
+
+def test_a_row_has_the_verdict_of_its_interval_and_a_fitted_one_none(shelf: Path) -> None:
+    lines = [tables.row("A", "none", name, 80.2, evidence="measured", source=source, n=300, interval=(79.9, 80.5))
+             for name, source in (("rate", "this run"), ("kept", "recording tiny, 2026"))]  # fmt: skip
+    tables.write(tables.table(lines), "t")
+    at = Published(table="Table 1", method="A", metric="rate", backbone="gpt")
+    row = Row(table="t", where={"metric": "rate"})
+    same, fitted, narrow, void, gone = found(
+        shelf,
+        claim("same", row=row, paper=at, margin=1.0),
+        claim("fitted", row=row, paper=at, margin=1.0, nature="fitted", because="chosen so"),
+        claim("narrow", row=row, paper=at, margin=0.1),
+        claim("void", row=Row(table="t", where={"metric": "kept"}), paper=at),
+        claim("gone", row=Row(table="t", where={"metric": "other"}), paper=at),
+        void="tiny",
+    )
+    assert [each.verdict.word for each in (same, fitted, narrow, void, gone)] == [
+        "REPRODUCED", "FITTED", "TOO SMALL", "VOID", "MISSING",
+    ]  # fmt: skip
+    assert fitted.verdict.detail.startswith("chosen so; difference")
+
+
+def test_published_cells_are_looked_up_and_one_that_is_not_there_is_named(shelf: Path) -> None:
+    less = claim(paper=Published(table="Table 1", method="A", metric="rate", backbone="gpt", less="B"))
+    assert found(shelf, less)[0].paper == 20.0 and found(shelf, less)[0].verdict.word == "NOT RUN"
+    with pytest.raises(BadClaim, match="claim c: data/published has 2 values for 'Table 1', 'A', 'rate'"):
+        found(shelf, claim(paper=Published(table="Table 1", method="A", metric="rate")))
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"figure": "f", "row": Row(table="t", where={})}, "rests on figure and row; keep one"),
+        ({"figure": "f"}, "nothing to compare it with; give `paper`"),
+        ({}, "is not run and has no published value"),
+        ({"paper": Published(value=1), "nature": "fitted"}, "is fitted; say why in `because`"),
+    ],
+)
+def test_a_claim_that_makes_no_sense_is_named(fields: dict[str, Any], said: str) -> None:
+    with pytest.raises(BadClaim, match=said):
+        claim(**fields)
+    with pytest.raises(BadClaim, match="says 11 words; at most 10"):
+        Claim(id="c", item="i", says=" ".join(["word"] * 11), paper=Published(value=1))
+
+
+def test_words_of_the_verdicts_are_those_that_fail_the_check() -> None:
+    assert set(claims.FAULTS) == {"VOID", "MISSING"}
