@@ -23,6 +23,7 @@ from sdp.adapters.assistantbench.adapter import FORCED_AFTER
 from sdp.adapters.assistantbench.prompts import FINALIZE, FINDING, JUDGE
 from sdp.experiments import assistantbench
 from sdp.experiments.benchmark import Results
+from sdp.experiments.side_by_side import PLACEBO
 from sdp.placebo import rejected
 from worlds.web.local import LocalWeb
 
@@ -143,7 +144,7 @@ def followed(setup: Setup, engines: Sequence[str], workers: int = 0, cluster: st
         full = collect(setup.answered_by(engine), workers, cluster)
         bare = replace(setup.answered_by(engine), settings=replace(setup.settings, validate=False))
         blank = replace(setup.answered_by(engine), placebo=rejected(full.trajectories))
-        others = {"SDP without Validate": bare, "SDP's placebo": blank}
+        others = {"SDP without Validate": bare, PLACEBO: blank}
         runs = {"SDP": full} | {name: collect(each, workers, cluster) for name, each in others.items()}
         for name, run in runs.items():
             results = [one.result for one in run.episodes.values() if not one.failed]

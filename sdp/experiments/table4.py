@@ -23,7 +23,7 @@ from lab.runs import collecting, recordings
 from sdp.adapters.scienceworld.adapter import UNKNOWN
 from sdp.adapters.scienceworld.prompts import GRAINS
 from sdp.anatomy import score_by_replans
-from sdp.experiments import benchmark, table6
+from sdp.experiments import benchmark, side_by_side, table6
 from sdp.experiments.benchmark import Results
 from sdp.experiments.scienceworld import Setup
 from sdp.experiments.table6 import Ablated
@@ -72,7 +72,7 @@ def with_published(measured: pd.DataFrame) -> pd.DataFrame:
     if len(known):  # a recording that is being replayed is among the measured rows
         known = known[~known["backbone"].isin(measured["backbone"])]
     published = tables.published("Table 4 ScienceWorld", "sdp")
-    return pd.concat([published, measured, known, recordings.rows(KEPT)], ignore_index=True)
+    return pd.concat([published, measured, known, side_by_side.recorded(KEPT)], ignore_index=True)
 
 
 def recomputed() -> pd.DataFrame:
@@ -202,7 +202,7 @@ def ablated(setup: Setup, workers: int = 0, cluster: str = "") -> list[Ablated]:
 
 
 def placebo(full: Results[Setup], workers: int = 0, cluster: str = "") -> Results[Setup]:
-    """SDP with numbered steps for predicates and verdicts ignored, as many attempts rejected as by SDP's Validate."""
+    """SDP without content (`sdp.placebo`), with as many attempts rejected as by SDP's own Validate."""
     return benchmark.collect(replace(full.setup, placebo=rejected(full.trajectories)), workers, cluster)
 
 
