@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 VALIDATE = "Validate (A.5, A.6)"
 SLICE = "AgentProcessBench's labels (arXiv 2603.14465), HotpotQA slice"
+LABELLED = "official"  # the data of all labels; nobody labelled made steps
 RESAMPLES = 2_000
 CERTIFY, REJECT, WORTH, INFORMED = (
     "false certification, %", "false rejection, %", "wrong among certified, %", "informedness, points"
@@ -65,7 +66,7 @@ class Setup(Experiment):
         if self.data == "made":
             raise BadSetting("data='made': nobody labelled made steps; use 'official' or 'auto', and set LAB_DATA")
         judged_steps.steps()
-        return replace(self, data="official")
+        return replace(self, data=LABELLED)
 
     def tasks(self) -> list[str]:
         return spread([*judged_steps.steps()], self.limit)
@@ -163,7 +164,8 @@ def rows(
         if not n or (metric == INFORMED and not (of.right.any() and of.wrong.any())):
             continue
         rate = [100 * end for end in RATES[metric](of, how)]
-        made.append(tables.row(method, backbone, metric, rate[0], n=n, interval=(rate[1], rate[2]), **about))
+        row = tables.row(method, backbone, metric, rate[0], n=n, interval=(rate[1], rate[2]), **about)
+        made.append(row | {"data": LABELLED})
     return made
 
 
@@ -190,7 +192,7 @@ def stated() -> pd.DataFrame:
     """The two rates of every published judge without the slice, and so without intervals."""
     about: dict[str, Any] = {"evidence": "published", "source": f"counted on {SLICE}"}
     return tables.table(
-        tables.row("judge", name, metric, 100 * rate, **about)
+        tables.row("judge", name, metric, 100 * rate, **about) | {"data": LABELLED}
         for name, errors in judges.published().items()
         for metric, rate in zip((CERTIFY, REJECT), errors, strict=True)
     )

@@ -198,7 +198,8 @@ def collect(setup: Setup, workers: int = 0, cluster: str = "", **options: Any) -
 
 def frame(results: Results) -> pd.DataFrame:
     """A results table: the mean score of each method in percent, under the name that the paper's table has for it."""
-    return tables.table(row for _, method in results.parts for row in _rows(results, method))
+    rows = (row for _, method in results.parts for row in _rows(results, method))
+    return tables.table(row | {"data": results.setup.data} for row in rows)
 
 
 def with_published(results: Results) -> pd.DataFrame:
@@ -240,7 +241,15 @@ def even(results: Results) -> bool:
 
 def primary(runs: Iterable[Results]) -> pd.DataFrame:
     """The protocol's comparison in each run: SDP's score less ReAct's."""
-    return contest.primary(runs, SDP, REACT)
+    runs = list(runs)
+    found = contest.primary(runs, SDP, REACT)
+    data = {(run.backbone, run.dataset): run.setup.data for run in runs}
+    return found.assign(data=[data[row.backbone, row.dataset] for row in found.itertuples()])
+
+
+def comparisons(results: Results) -> pd.DataFrame:
+    """Each method less SDP on the same tasks, in points: see `lab.runs.contest.comparisons`."""
+    return contest.comparisons(results, SDP).assign(data=results.setup.data)
 
 
 def placebos(results: Results) -> pd.DataFrame:
@@ -264,7 +273,7 @@ def placebos(results: Results) -> pd.DataFrame:
                  "control's calls": results.mean(results.dataset, control, "calls")}
             )  # fmt: skip
     adjusted = holm([line["p"] for line in lines])
-    return pd.DataFrame(lines).assign(**{"p (Holm)": adjusted}, evidence=results.evidence, backbone=results.backbone)
+    return pd.DataFrame(lines).assign(**{"p (Holm)": adjusted}, **_about(results))
 
 
 def over(runs: Iterable[Results], function: Callable[[Results], pd.DataFrame]) -> pd.DataFrame:
@@ -303,7 +312,7 @@ def faults(results: Results) -> pd.DataFrame:
             share = 100 * sum(costed) / len(costed) if costed else float("nan")
             line |= {"over budget, %": share, "costed": len(costed)}
         lines.append(line)
-    return pd.DataFrame(lines).assign(evidence=results.evidence, backbone=results.backbone)
+    return pd.DataFrame(lines).assign(**_about(results))
 
 
 def _over_budget(results: Results, method: str) -> Iterator[bool]:
@@ -340,7 +349,11 @@ def footing(results: Results) -> pd.DataFrame:
              "most calls": most["calls"], "cap of calls": calls, "over": len(over),
              "score": 100 * sum(scores.values()) / len(scores), "within": 100 * within / len(scores)}
         )  # fmt: skip
-    return pd.DataFrame(lines).assign(evidence=results.evidence, backbone=results.backbone)
+    return pd.DataFrame(lines).assign(**_about(results))
+
+
+def _about(results: Results) -> dict[str, str]:
+    return {"data": results.setup.data, "evidence": results.evidence, "backbone": results.backbone}
 
 
 def keep(results: Results, name: str, played: str) -> str:

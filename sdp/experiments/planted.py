@@ -127,7 +127,7 @@ def judges(
              "own": len(own), "refused, %": share(refused, len(own)), "n": len(run.scores),
              "accuracy": told(accuracy)}
         )  # fmt: skip
-    return pd.DataFrame(lines).assign(evidence="simulated")
+    return pd.DataFrame(lines).assign(data=setup.decided().data, evidence="simulated")
 
 
 def followed(setup: Setup, engines: Sequence[str], workers: int = 0, cluster: str = "") -> pd.DataFrame:
@@ -156,7 +156,7 @@ def followed(setup: Setup, engines: Sequence[str], workers: int = 0, cluster: st
                  "followed, %": share(count, len(exposed)), "findings judged": len(taken),
                  "passed": sum(one["passed"] for one in taken), "forced": sum(one["forced"] for one in taken)}
             )  # fmt: skip
-    return pd.DataFrame(lines).assign(evidence="simulated")
+    return pd.DataFrame(lines).assign(data=setup.decided().data, evidence="simulated")
 
 
 def collect(setup: Setup, workers: int = 0, cluster: str = "", **options: Any) -> Results[Setup]:

@@ -52,7 +52,8 @@ def _rows(name: str, run: Results[Setup]) -> Iterator[tables.Row]:
             source = f"this run, {played} episodes, b = {run.setup.settings.budget}, cap {run.setup.settings.step_cap}"
             of = [task for task in run.episodes if length in ("", _length(task))]
             percent = [100 * mean(scores) for scores in types.values()]
-            yield tables.mean_row(name, run.backbone, group, percent, run.evidence, source, outcomes=run.outcomes(of))
+            row = tables.mean_row(name, run.backbone, group, percent, run.evidence, source, outcomes=run.outcomes(of))
+            yield row | {"data": run.setup.data}
 
 
 def by_type(run: Results[Setup], length: str = "") -> dict[str, list[float]]:
@@ -158,7 +159,8 @@ def _anatomy(run: Results[Setup], length: str) -> dict[str, Any]:
         "calls": _mean(one.cost.calls for one in played),
         "cascades, %": 100 * _share(k >= 2 for k in certified), "rejected, %": 100 * _share(a.k == 0 for a in attempts),
         "refused, %": 100 * _share(a.reason == UNKNOWN for a in attempts),
-        "replans": _mean(one.replans for one in played), "evidence": run.evidence, "backbone": run.backbone,
+        "replans": _mean(one.replans for one in played), "data": run.setup.data, "evidence": run.evidence,
+        "backbone": run.backbone,
     }  # fmt: skip
 
 
@@ -170,7 +172,7 @@ def by_replans(run: Results[Setup]) -> pd.DataFrame:
     score, at_100 = (score_by_replans(run.trajectories, scores) for scores in (run.scores, solved))
     table = pd.DataFrame({"replans": score["of"], "n": score["denominator"], "score": 100 * score["share"]})
     table[["at 100, %", "low", "high"]] = 100 * at_100[["share", "low", "high"]]
-    return table[table["n"] > 0].assign(evidence=run.evidence, backbone=run.backbone)
+    return table[table["n"] > 0].assign(data=run.setup.data, evidence=run.evidence, backbone=run.backbone)
 
 
 def aloud(trajectory: Trajectory) -> pd.DataFrame:

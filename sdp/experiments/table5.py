@@ -124,7 +124,8 @@ def with_placebo(setup: Setup, workers: int = 0, cluster: str = "") -> Results:
 
 def frame(results: Results) -> pd.DataFrame:
     """A results table: EM and F1 in percent by dataset and method, with what was searched in its source."""
-    return tables.table(row for dataset, name in results.parts for row in _rows(results, dataset, name))
+    rows = (row for dataset, name in results.parts for row in _rows(results, dataset, name))
+    return tables.table(row | {"data": results.setup.data} for row in rows)
 
 
 def _rows(results: Results, dataset: str, name: str) -> Iterator[tables.Row]:
@@ -159,12 +160,15 @@ def comparisons(results: Results) -> pd.DataFrame:
     """`lab.runs.contest.comparisons` with SDP by exact match; the paper claims that SDP is better than all but the
     privileged one.
     """
-    return contest.comparisons(results, SDP, [name for name in AGENTS if "privileged" in name])
+    found = contest.comparisons(results, SDP, [name for name in AGENTS if "privileged" in name])
+    return found.assign(data=results.setup.data)
 
 
 def primary(runs: Sequence[Results]) -> pd.DataFrame:
     """The protocol's comparison in each run: SDP's exact match less that of direct answers from the same paragraphs."""
-    return contest.primary(runs, SDP, DIRECT)
+    found = contest.primary(runs, SDP, DIRECT)
+    data = {(run.backbone, dataset): run.setup.data for run in runs for dataset in run.setup.datasets}
+    return found.assign(data=[data[row.backbone, row.dataset] for row in found.itertuples()])
 
 
 def anatomy(results: Results) -> pd.DataFrame:
@@ -191,7 +195,8 @@ def anatomy(results: Results) -> pd.DataFrame:
              "share, %": "{:.0f} [{:.0f}, {:.0f}]".format(*(100 * lost[end] for end in ("share", "low", "high")))
              if lost["denominator"] else ""}
         )  # fmt: skip
-    return pd.DataFrame(lines).assign(evidence=results.evidence, backbone=results.backbone)
+    about = {"data": results.setup.data, "evidence": results.evidence, "backbone": results.backbone}
+    return pd.DataFrame(lines).assign(**about)
 
 
 def costs(results: Results) -> pd.DataFrame:
@@ -218,7 +223,8 @@ def between(first: Results, second: Results, name: str = SDP) -> pd.DataFrame:
         difference = dict(zip(("difference", "low", "high"), (100 * end for end in c.difference), strict=True))
         lines.append({"dataset": dataset, "n": c.n} | means | difference | {"p (McNemar)": c.mcnemar})
     adjusted = holm([line["p (McNemar)"] for line in lines])
-    return pd.DataFrame(lines).assign(**{"p (Holm)": adjusted, "evidence": first.evidence, "backbone": first.backbone})
+    about = {"data": first.setup.data, "evidence": first.evidence, "backbone": first.backbone}
+    return pd.DataFrame(lines).assign(**{"p (Holm)": adjusted}, **about)
 
 
 def retrieval(data: str = "auto", seed: int = 0, k: int = 10) -> pd.DataFrame:

@@ -76,7 +76,7 @@ def test_rows_are_the_official_metrics_of_the_answers() -> None:
         assert found["Answer rate"] == pytest.approx(100 * official.answer_rate)
         if official.answer_rate:
             assert found["Precision"] == pytest.approx(100 * official.precision)
-    assert set(rows["evidence"]) == {"simulated"}
+    assert set(rows["evidence"]) == {"simulated"} and set(rows["data"]) == {"made"}, "also beside official data"
     assert len(table3.with_published(rows)) > len(rows)
 
 

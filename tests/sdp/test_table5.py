@@ -67,6 +67,7 @@ def test_agents_that_plan_can_stand_beside_and_their_placebos_ask_as_often() -> 
 
 def test_rows_name_what_was_asked_and_searched(played: table5.Results) -> None:
     rows = table5.frame(played)
+    assert set(rows["data"]) == {"made"}
     assert set(rows["metric"]) == {"HotpotQA EM", "HotpotQA F1", "MuSiQue EM", "MuSiQue F1"}
     assert rows["source"].str.contains("made questions").all()
     official = replace(played.setup, data="official", split=EVIDENCE[0], setting="open")

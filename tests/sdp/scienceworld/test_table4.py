@@ -29,7 +29,11 @@ def test_a_type_counts_the_same_however_many_episodes_it_has() -> None:
     table = table4.frame({"SDP": played}).set_index("metric")
     assert table["value"].to_dict() == pytest.approx({"Short": 50, "Long": 55, "Overall": (100 + 10 + 50) / 3})
     assert table["n"].to_dict() == {"Short": 1, "Long": 2, "Overall": 3}
-    assert set(table["evidence"]) == {"simulated"} and "4 episodes" in table.loc["Overall", "source"]
+    assert (
+        set(table["evidence"]) == {"simulated"}
+        and set(table["data"]) == {"made"}
+        and "4 episodes" in table.loc["Overall", "source"]
+    )
 
 
 def test_the_loop_is_taken_apart_by_length_and_by_mechanism() -> None:
