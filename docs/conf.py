@@ -13,7 +13,7 @@ SECTIONS = {
         *("docs/setup", "docs/models", "docs/scale-out", "docs/data"),
         *("docs/worlds", "docs/rewards", "docs/task-networks", "docs/sandbox"),
     ],
-    "To understand and change": ["docs/evidence", "docs/architecture", "docs/your-own", "CONTRIBUTING"],
+    "To understand and change": ["docs/evidence", "docs/deviations", "docs/architecture", "docs/your-own", "CONTRIBUTING"],
     "Notebooks": ["notebooks/0_*"],
     "SDP": ["notebooks/1_sdp/*"],
     "StateFactory": ["notebooks/2_statefactory/*"],

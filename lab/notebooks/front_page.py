@@ -13,7 +13,7 @@ from pathlib import Path
 from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT
 from lab.machine.reading import damaged, read_yaml
-from lab.notebooks import scoreboard
+from lab.notebooks import deviations, scoreboard
 from lab.notebooks.documents import FOLDER, committed, name_of, read
 
 README = ROOT / "README.md"
@@ -74,8 +74,9 @@ def filled(text: str) -> str:
 
 
 def main() -> None:
-    """Write both into the README."""
+    """Write both into the README, and the page of deviations."""
     write_atomically(README, filled(README.read_text(encoding="utf-8")).encode("utf-8"))
+    deviations.write()
 
 
 def _items(entries: Iterable[scoreboard.Entry]) -> str:

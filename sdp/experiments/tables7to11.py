@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.models import endpoint
+from lab.notebooks import deviations
 from lab.results import tables
 from lab.results.exports import EMPTY
-from sdp import choices
 from sdp.adapters.assistantbench import adapter as web_adapter
 from sdp.adapters.assistantbench import browser
 from sdp.adapters.assistantbench import prompts as web_prompts
@@ -229,9 +229,9 @@ def _number(value: float) -> str:
 
 
 def _chosen(words: str, parameter: str, value: Any, published: str = "") -> Setting:
-    """A setting that the paper leaves open, with what `sdp.choices` has on it."""
-    (choice,) = (one for one in choices.CHOICES if one.parameter == parameter)
-    return Setting(words, published, parameter, value, f"our choice: {choice.here}", choice.paper)
+    """A setting that the paper leaves open, with what data/deviations/sdp.yaml has on it."""
+    (choice,) = (one for one in deviations.entries("sdp") if one.switch == parameter)
+    return Setting(words, published, parameter, value, f"our choice: {choice.here}", f"{choice.where}: {choice.paper}")
 
 
 def _line(benchmark: str, setting: Setting) -> dict[str, Any]:
