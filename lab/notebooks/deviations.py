@@ -22,8 +22,8 @@ HEAD = """# Where the methods differ from their papers
 
 <!-- Made by `make readme` from data/deviations/; edit those files. -->
 Each line is a difference between a method as it runs here and as its paper has it, or a choice where the paper says
-nothing or two things: wording of *prompts*, *settings*, the *algorithm*, or the *data*. The kind leads to the file where it is done;
-the last column names the parameter that changes it, if there is one.
+nothing or two things: wording of *prompts*, *settings*, the *algorithm*, or the *data*. The kind leads to the file
+where it is done; the last column names the parameter that changes it, if there is one.
 """
 COLUMNS = "| place | the paper | here | kind | changed by |\n| --- | --- | --- | --- | --- |\n"
 

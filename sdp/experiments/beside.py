@@ -247,11 +247,6 @@ def primary(runs: Iterable[Results]) -> pd.DataFrame:
     return found.assign(data=[data[row.backbone, row.dataset] for row in found.itertuples()])
 
 
-def comparisons(results: Results) -> pd.DataFrame:
-    """Each method less SDP on the same tasks, in points: see `lab.runs.contest.comparisons`."""
-    return contest.comparisons(results, SDP).assign(data=results.setup.data)
-
-
 def placebos(results: Results) -> pd.DataFrame:
     """Each method with structure less its own controls, which are asked by the same rules: what is gained by what a
     control lacks (see `sdp.placebo`), where both take as many calls.

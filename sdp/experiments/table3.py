@@ -18,7 +18,7 @@ from lab.machine.paths import shown
 from lab.models.engines import parse
 from lab.results import tables
 from lab.results.statistics import Interval, bootstrap_mean, compare
-from lab.runs import collecting, contest, recordings
+from lab.runs import collecting, recordings
 from lab.runs.contest import Contest, Entry, entry
 from lab.runs.experiment import BadSetting
 from sdp import anatomy
@@ -169,7 +169,7 @@ def with_published(*measured: pd.DataFrame) -> pd.DataFrame:
 
 
 def comparisons(results: Results) -> pd.DataFrame:
-    """Each method less SDP on the same questions, accuracy in points: see `lab.runs.contest.comparisons`.
+    """Each method less SDP on the same questions, accuracy in points: see `side_by_side.comparisons`.
 
     Nothing where SDP was not played, or no answer is published.
     """
@@ -177,7 +177,7 @@ def comparisons(results: Results) -> pd.DataFrame:
 
     if SDP not in results.setup.methods or not _gold(results):
         return pd.DataFrame()
-    return contest.comparisons(results, SDP).drop(columns="dataset").assign(data=results.setup.data)
+    return side_by_side.comparisons(results).drop(columns="dataset")
 
 
 def steps(*runs: Results) -> pd.DataFrame:

@@ -157,11 +157,8 @@ def with_published(measured: pd.DataFrame) -> pd.DataFrame:
 
 
 def comparisons(results: Results) -> pd.DataFrame:
-    """`lab.runs.contest.comparisons` with SDP by exact match; the paper claims that SDP is better than all but the
-    privileged one.
-    """
-    found = contest.comparisons(results, SDP, [name for name in AGENTS if "privileged" in name])
-    return found.assign(data=results.setup.data)
+    """`side_by_side.comparisons` by exact match."""
+    return side_by_side.comparisons(results)
 
 
 def primary(runs: Sequence[Results]) -> pd.DataFrame:
