@@ -240,8 +240,7 @@ def _rows(name: str, about: Recording) -> pd.DataFrame:
     found = read_table(path, needed, tables.NUMBERS, about.sha256.get(path.name, ""))
     part = f", {about.played} tasks" if len(about.tasks) < about.planned else ""
     source = f"recording {name}{part}, {_model(about)}, {about.date}"
-    found = found.assign(source=source).reindex(columns=tables.COLUMNS)  # of before outcomes were counted: without them
-    return found.assign(data=about.parameters.get("data", ""))
+    return found.assign(source=source).reindex(columns=tables.COLUMNS)  # of before outcomes were counted: without them
 
 
 def _paired(name: str, about: Recording) -> pd.DataFrame:

@@ -65,6 +65,8 @@ def named(methods: Iterable[str]) -> list[str]:
 
 
 def recorded(method: str) -> pd.DataFrame:
-    """The rows of every recording of a run method, under the names that methods have here."""
-    rows = recordings.rows(method)
-    return rows.assign(method=named(rows["method"]))
+    """The rows of every recording of a run method, under the names that methods have here, with the data it was of."""
+    rows, known = recordings.rows(method), recordings.manifests()
+    data = {name: about.parameters.get("data", "") for name, about in known.items()}
+    made_by = rows["source"].str.extract(r"^recording ([^,]+),", expand=False)
+    return rows.assign(method=named(rows["method"]), data=made_by.map(data))

@@ -18,7 +18,7 @@ from lab.machine.paths import shown
 from lab.models.engines import parse
 from lab.results import tables
 from lab.results.statistics import Interval, bootstrap_mean, compare
-from lab.runs import collecting, recordings
+from lab.runs import collecting
 from lab.runs.contest import Contest, Entry, entry
 from lab.runs.experiment import BadSetting
 from sdp import anatomy
@@ -162,7 +162,7 @@ def with_published(*measured: pd.DataFrame) -> pd.DataFrame:
     """The measured rows, and those of recordings, behind those that the paper and its rivals report."""
     import pandas as pd
 
-    here, known = pd.concat(measured, ignore_index=True), recordings.rows(Setup.method)
+    here, known = pd.concat(measured, ignore_index=True), side_by_side.recorded(Setup.method)
     if len(known):  # a recording that is being replayed is among the measured rows
         known = known[~known["backbone"].isin(here["backbone"])]
     return pd.concat([tables.published(PUBLISHED, "sdp"), here, known], ignore_index=True)

@@ -69,7 +69,7 @@ def with_published(measured: pd.DataFrame) -> pd.DataFrame:
     """The measured rows, those of recordings and those kept of oracles, behind what the paper and its rivals report."""
     import pandas as pd
 
-    known = recordings.rows(Setup.method)
+    known = side_by_side.recorded(Setup.method)
     if len(known):  # a recording that is being replayed is among the measured rows
         known = known[~known["backbone"].isin(measured["backbone"])]
     published = tables.published("Table 4 ScienceWorld", "sdp")

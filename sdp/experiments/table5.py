@@ -16,7 +16,7 @@ from agents.experiments.acting import AGENTS as ACTING_AGENTS
 from lab.models.engines import parse
 from lab.results import tables
 from lab.results.statistics import compare, holm
-from lab.runs import collecting, contest, recordings
+from lab.runs import collecting, contest
 from lab.runs.contest import Contest, Entry, entry
 from lab.runs.experiment import BadSetting
 from sdp.anatomy import evidence_never_shown
@@ -150,7 +150,7 @@ def with_published(measured: pd.DataFrame) -> pd.DataFrame:
     """The measured rows, and those of recordings, behind those that the paper and its rivals report."""
     import pandas as pd
 
-    known = recordings.rows(Setup.method)
+    known = side_by_side.recorded(Setup.method)
     if len(known):  # a recording that is being replayed is among the measured rows
         known = known[~known["backbone"].isin(measured["backbone"])]
     return pd.concat([tables.published("Table 5 multi-hop QA", "sdp"), measured, known], ignore_index=True)
