@@ -1,9 +1,12 @@
 """What an adapter fills in: the four operators of Definition 1, the environment, and the state update.
 
-Locality (§3.1) is held by the signatures. Realize gets the certified state, its target, the failed attempts at that
-target since the state was certified, and what the world shows. Validate gets the plan tail, the observation and the
-same failed attempts. Only Replan and `finalize`, outside the normal loop, see the trajectory.
-An adapter keeps nothing between calls but its configuration, its backbone and its world, so no operator can reach more.
+Locality (§3.1): no signature of the normal loop has the trajectory. Realize gets the certified state, its target, the
+failed attempts at that target since the state was certified, and what the world shows. Validate gets the plan tail, the
+observation and the same failed attempts. Only Replan and `finalize` see the trajectory.
+That is more than Definition 1 gives: failed attempts (A.1, A.4) and the view are history, too, and the view of
+ScienceWorld or a search holds past actions whether certified or not. Nor can a signature keep an adapter from storing
+what it saw. The suite's own keep nothing but configuration, backbone and world, which tests look into; nothing checks
+an adapter of a user's.
 
 By Definition 1 only Validate reads what the environment emits, and by A.1 a failed attempt changes no state; yet A.3
 has a "state snapshot" that follows the simulator after each action. Both hold here, since they are two things. The
@@ -22,6 +25,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from sdp.trajectory import Attempt, Predicate, Trajectory
 
+NOTHING = "____"  # the text of a predicate without content
 State = TypeVar("State")
 Action = TypeVar("Action")
 Observation = TypeVar("Observation")
@@ -95,5 +99,12 @@ class Adapter(Protocol[State, Action, Observation]):
         return None
 
     def blank(self, predicate: Predicate, words: str) -> Predicate:
-        """The predicate in words without content, for `sdp.placebo`. What else in it tells Realize what to do, goes."""
+        """The predicate with other words for its sentence, for `sdp.placebo.blanked`; kind and `about` may stay."""
         return replace(predicate, text=words)
+
+    def without_content(self, predicate: Predicate) -> Predicate:
+        """What `sdp.placebo.placebo` puts in a predicate's place: it says nothing, and nothing of it reaches Realize.
+
+        Realize, Validate and `advance` are given it, too, and have to do with it what can be done.
+        """
+        return Predicate(NOTHING)

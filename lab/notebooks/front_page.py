@@ -20,7 +20,7 @@ from pathlib import Path
 from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT
 from lab.machine.reading import damaged, read_yaml
-from lab.notebooks import answers, expected, register, scoreboard
+from lab.notebooks import answers, deviations, expected, register, scoreboard
 from lab.notebooks.documents import FOLDER, committed, name_of, read
 from lab.results.exports import EMPTY, markdown
 
@@ -136,6 +136,7 @@ def main() -> None:
     for path in pages():
         text = path.read_text(encoding="utf-8")
         write_atomically(path, filled(text, path.name).encode("utf-8"))
+    deviations.write()
 
 
 def _items(judged: Iterable[register.Judged], notebook: str) -> str:

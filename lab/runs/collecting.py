@@ -102,7 +102,7 @@ def collect(
 def manifest_of(setup: Experiment) -> Manifest:
     """What a resolved experiment's run is known by."""
     backbone = connected(setup.engine)
-    address, tasks = getattr(backbone, "address", "rules"), held_by(backbone, setup.tasks())
+    address, tasks = getattr(backbone, "address", "rules"), held_by(backbone, setup)
     read_by = f"{type(setup).__module__}:{type(setup).__qualname__}"
     return Manifest.of(setup.method, setup.engine, address, setup.parameters(), tasks, setup.packages, read_by)
 
@@ -135,10 +135,10 @@ def _asked_of_models(setup: Experiment, tasks: Iterable[str]) -> int:
     return sum(n for calls in counted for name, n in calls if answering.of(name).kind in engines.MODELS)
 
 
-def held_by(backbone: Backbone, tasks: Sequence[str]) -> list[str]:
+def held_by(backbone: Backbone, setup: Experiment) -> list[str]:
     """The tasks that a recording holds, where one is replayed; of any other backbone, all."""
-    held = set(getattr(backbone, "tasks", ()))
-    return [task for task in tasks if task in held] or list(tasks)
+    held, tasks = set(getattr(backbone, "tasks", ())), setup.tasks()
+    return [task for task in tasks if setup.recorded_as(task) in held] or list(tasks)
 
 
 def costs(

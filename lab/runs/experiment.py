@@ -109,6 +109,10 @@ class Experiment(ABC):
         """An episode as steps to look at. exchanges: its prompts and answers, in order, where they are at hand."""
         return generic.timeline(episode, exchanges)
 
+    def recorded_as(self, task: str) -> str:
+        """What a task is called in recordings, where what it names was called otherwise when they were made."""
+        return task
+
     @classmethod
     def kept(cls, manifest: Manifest) -> Self:
         """The settings of a run, from its manifest. Raises ValueError for one that this class did not write."""

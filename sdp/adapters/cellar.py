@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from sdp.operators import Adapter, Verdict
@@ -79,7 +80,7 @@ class CellarAdapter(Adapter[Purse, str, Step]):
         return self.world.view()
 
     def realize(self, state: Purse, target: Predicate, failures: Sequence[Attempt], view: Mapping[str, Any]) -> str:
-        return "take" if view["coins here"] or view["held"] >= target.about["coins"] else "go on"
+        return "take" if view["coins here"] or view["held"] >= target.about.get("coins", inf) else "go on"
 
     def act(self, action: str) -> Step:
         return self.world.step(action)
@@ -89,10 +90,10 @@ class CellarAdapter(Adapter[Purse, str, Step]):
 
     def validate(self, tail: Sequence[Predicate], observation: Step, failures: Sequence[Attempt]) -> Verdict:
         held = observation.facts.get("held", 0)
-        return Verdict(sum(predicate.about["coins"] <= held for predicate in tail), observation.text)
+        return Verdict(sum(predicate.about.get("coins", 0) <= held for predicate in tail), observation.text)
 
     def advance(self, state: Purse, certified: Sequence[Predicate], observation: Step) -> Purse:
-        return Purse(certified[-1].about["coins"])
+        return Purse(certified[-1].about.get("coins", state.coins))
 
     def replan(
         self, state: Purse, goal: Predicate, trajectory: Trajectory, view: Mapping[str, Any]

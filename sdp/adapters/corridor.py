@@ -77,7 +77,7 @@ class CorridorAdapter(Adapter[Walker, str, str]):
 
     def validate(self, tail: Sequence[Predicate], observation: str, failures: Sequence[Attempt]) -> Verdict:
         room = room_of(observation)
-        reached = [predicate.about["room"] <= room for predicate in tail]
+        reached = [predicate.about.get("room", 0) <= room for predicate in tail]
         k = reached.index(False) if False in reached else len(reached)
         return Verdict(k, f"room {room}")
 

@@ -15,10 +15,11 @@ from lab.models.backbone import Ledger
 from lab.models.judged_steps import NEUTRAL, RIGHT, WRONG, Step
 from lab.results import tables
 from lab.results.statistics import Interval, cluster_bootstrap, cluster_contrast
-from lab.runs import collecting, experiment, recordings
+from lab.runs import collecting, experiment
 from lab.runs.experiment import BadSetting, Experiment, spread
 from sdp.adapters.multihop import labelled
 from sdp.adapters.multihop.prompts import CONSISTENT, VERIFY
+from sdp.experiments import side_by_side
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 VALIDATE = "Validate (A.5, A.6)"
 SLICE = "AgentProcessBench's labels (arXiv 2603.14465), HotpotQA slice"
+LABELLED = "official"  # the data of all labels; nobody labelled made steps
 RESAMPLES = 2_000
 CERTIFY, REJECT, WORTH, INFORMED = (
     "false certification, %", "false rejection, %", "wrong among certified, %", "informedness, points"
@@ -65,7 +67,7 @@ class Setup(Experiment):
         if self.data == "made":
             raise BadSetting("data='made': nobody labelled made steps; use 'official' or 'auto', and set LAB_DATA")
         judged_steps.steps()
-        return replace(self, data="official")
+        return replace(self, data=LABELLED)
 
     def tasks(self) -> list[str]:
         return spread([*judged_steps.steps()], self.limit)
@@ -163,7 +165,8 @@ def rows(
         if not n or (metric == INFORMED and not (of.right.any() and of.wrong.any())):
             continue
         rate = [100 * end for end in RATES[metric](of, how)]
-        made.append(tables.row(method, backbone, metric, rate[0], n=n, interval=(rate[1], rate[2]), **about))
+        row = tables.row(method, backbone, metric, rate[0], n=n, interval=(rate[1], rate[2]), **about)
+        made.append(row | {"data": LABELLED})
     return made
 
 
@@ -190,7 +193,7 @@ def stated() -> pd.DataFrame:
     """The two rates of every published judge without the slice, and so without intervals."""
     about: dict[str, Any] = {"evidence": "published", "source": f"counted on {SLICE}"}
     return tables.table(
-        tables.row("judge", name, metric, 100 * rate, **about)
+        tables.row("judge", name, metric, 100 * rate, **about) | {"data": LABELLED}
         for name, errors in judges.published().items()
         for metric, rate in zip((CERTIFY, REJECT), errors, strict=True)
     )
@@ -200,7 +203,7 @@ def with_recorded(ours: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
     """Our Validate's rows behind those of its recordings, but for one that is replayed now, and the judges' last."""
     import pandas as pd
 
-    known = recordings.rows(Setup.method)
+    known = side_by_side.recorded(Setup.method)
     known = known[~known["backbone"].isin(ours["backbone"])]
     return pd.concat([each for each in (known, ours, others) if len(each)], ignore_index=True)
 

@@ -23,7 +23,7 @@ from lab.viewer.transcripts import Transcript
 from sdp.loop import Settings, run_episode
 from sdp.misjudging import misjudging
 from sdp.operators import Adapter
-from sdp.placebo import placebo
+from sdp.placebo import blanked, placebo
 from sdp.timeline import timeline
 from sdp.trajectory import Trajectory
 
@@ -35,12 +35,13 @@ if TYPE_CHECKING:
 class Benchmark(Playable):
     """SDP on some tasks: played, scored, ablated, watched, resumed and shown alike on every benchmark.
 
-    settings: the loop's. placebo: the share of attempts that `sdp.placebo` rejects; None for SDP itself. trajectories:
-    keep them in the run folder, which timelines need.
+    settings: the loop's. placebo, blanked: the share of attempts that this control of `sdp.placebo` rejects; None for
+    SDP itself. trajectories: keep them in the run folder, which timelines need.
     """
 
     settings: Settings = Settings()
     placebo: float | None = None
+    blanked: float | None = None
     trajectories: bool = field(default=True, metadata=NOT_TOLD)
 
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "sdp")
@@ -83,6 +84,7 @@ class Benchmark(Playable):
         errors = None if "validate" in self.operators() else engine.errors
         adapter = misjudging(self.adapter(task, ledger), errors, random)
         adapter = placebo(adapter, self.placebo, Random(f"placebo {self.seed} {task}"))
+        adapter = blanked(adapter, self.blanked, Random(f"placebo {self.seed} {task}"))
         return run_episode(task, adapter, self.settings, ledger, watch)
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:

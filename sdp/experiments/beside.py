@@ -25,18 +25,18 @@ from agents.worlds.travelplanner import delivered
 from lab.models.engines import ORACLE, parse
 from lab.results import tables
 from lab.results.statistics import compare, holm
-from lab.runs import collecting, contest, recordings
+from lab.runs import collecting, contest
 from lab.runs.contest import Contest, Entry, entry, smallest
 from lab.runs.experiment import BadSetting
 from sdp.experiments import assistantbench, multihop, scienceworld, side_by_side, travelplanner
-from sdp.experiments.side_by_side import PLACEBO, SDP
+from sdp.experiments.side_by_side import BLANKED, PLACEBO, RECORDED_AS, SDP
 
 if TYPE_CHECKING:
     import pandas as pd
 
 DIRECT, REACT = "direct", "ReAct"
 KEPT = "sdp-beside-kept"  # rows of runs that take too long for a notebook
-BLANK = ", blank plans"  # behind the name of an agent that plans: its placebo, which is asked as often
+BLANK = ", blank plans"  # behind the name of an agent that plans: its placebo, asked by the same rules
 BUDGET = "valid_cost"  # the constraint of TravelPlanner that says what a plan may cost
 
 
@@ -78,7 +78,7 @@ ACTED = {
     for blank in ((False, True) if agent.blanks else (False,))
 }
 CAPS = ("steps", "calls", "tokens", "stuck")
-METHODS = (SDP, PLACEBO, DIRECT, *ACTED)
+METHODS = (SDP, PLACEBO, BLANKED, DIRECT, *ACTED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +89,7 @@ class Setup(Contest):
     {"split": "train"}. schema: bind the answers of agents that act to a schema, as SDP's are, in place of the papers'
     free text; "action": their actions to the form that a world's tools state, too. caps: of the agents, such as
     {"steps": 30, "stuck": 2} (see `agents.play.Settings`), in place of the steps that SDP has. rejects: the share of
-    attempts that SDP's placebo rejects.
+    attempts that SDP's two controls reject (see `sdp.placebo`).
     """
 
     datasets: tuple[str, ...] = ("TravelPlanner",)
@@ -131,6 +131,8 @@ class Setup(Contest):
             return of.sdp(**shared)
         if method == PLACEBO:
             return of.sdp(**shared, placebo=self.rejects)
+        if method == BLANKED:
+            return of.sdp(**shared, blanked=self.rejects)
         if method == DIRECT and of.direct:
             return of.direct(**shared)
         if method not in ACTED:
@@ -140,6 +142,14 @@ class Setup(Contest):
         if unknown := {*self.caps} - {*CAPS}:
             raise BadSetting(f"caps={self.caps}: no cap {', '.join(sorted(unknown))}; choose from {', '.join(CAPS)}")
         return replace(played, settings=replace(played.settings, blank=blank, schema=self.schema, **self.caps))
+
+    def recorded_as(self, task: str) -> str:
+        of, before = entry(task), {new: old for old, new in RECORDED_AS.items()}
+        return str(of._replace(method=before.get(of.method, of.method)))
+
+    def _known(self, recorded: Mapping[str, Any]) -> dict[str, Any]:
+        known = super()._known(recorded)
+        return known | {key: tuple(side_by_side.named(known[key])) for key in {"methods"} & known.keys()}
 
     def _check_dataset(self) -> None:
         if len(self.datasets) != 1 or not {*self.datasets} <= {*BENCHMARKS}:
@@ -176,8 +186,8 @@ class Results(side_by_side.Results[Setup]):
 
 
 def collect(setup: Setup, workers: int = 0, cluster: str = "", **options: Any) -> Results:
-    """`lab.runs.collecting.collect` of methods side by side, with its arguments, and with SDP's placebo as
-    `sdp.experiments.side_by_side.with_placebo` has it.
+    """`lab.runs.collecting.collect` of methods side by side, with its arguments, and with SDP's controls as
+    `sdp.experiments.side_by_side.with_placebo` has them.
     """
 
     def play(setup: Setup) -> Results:
@@ -188,7 +198,8 @@ def collect(setup: Setup, workers: int = 0, cluster: str = "", **options: Any) -
 
 def frame(results: Results) -> pd.DataFrame:
     """A results table: the mean score of each method in percent, under the name that the paper's table has for it."""
-    return tables.table(row for _, method in results.parts for row in _rows(results, method))
+    rows = (row for _, method in results.parts for row in _rows(results, method))
+    return tables.table(row | {"data": results.setup.data} for row in rows)
 
 
 def with_published(results: Results) -> pd.DataFrame:
@@ -230,31 +241,34 @@ def even(results: Results) -> bool:
 
 def primary(runs: Iterable[Results]) -> pd.DataFrame:
     """The protocol's comparison in each run: SDP's score less ReAct's."""
-    return contest.primary(runs, SDP, REACT)
+    runs = list(runs)
+    found = contest.primary(runs, SDP, REACT)
+    data = {(run.backbone, run.dataset): run.setup.data for run in runs}
+    return found.assign(data=[data[row.backbone, row.dataset] for row in found.itertuples()])
 
 
 def placebos(results: Results) -> pd.DataFrame:
-    """Each method with structure less its own placebo, which is asked as often: the gain that is its content's.
+    """Each method with structure less its own controls, which are asked by the same rules: what is gained by what a
+    control lacks (see `sdp.placebo`), where both take as many calls.
 
     In points on the same tasks; Holm's correction over the rows.
     """
     import pandas as pd
 
-    pairs = {SDP: PLACEBO} | {name: f"{name}{BLANK}" for name in acting.AGENTS}
-    played = results.setup.methods
+    pairs = [(SDP, PLACEBO), (SDP, BLANKED), *((name, f"{name}{BLANK}") for name in acting.AGENTS)]
     lines: list[dict[str, Any]] = []
-    for method, placebo in pairs.items():
-        if method in played and placebo in played:
-            c = compare(results.scores(results.dataset, method), results.scores(results.dataset, placebo))
+    for method, control in pairs:
+        if {method, control} <= {*results.setup.methods}:
+            c = compare(results.scores(results.dataset, method), results.scores(results.dataset, control))
             difference, low, high = (100 * end for end in c.difference)
             lines.append(
-                {"method": method, "n": c.n, "score": 100 * c.mean_a, "its placebo's": 100 * c.mean_b,
+                {"method": method, "control": control, "n": c.n, "score": 100 * c.mean_a, "control's": 100 * c.mean_b,
                  "difference": difference, "low": low, "high": high, "p": c.p, "smallest": smallest(c),
                  "calls": results.mean(results.dataset, method, "calls"),
-                 "its placebo's calls": results.mean(results.dataset, placebo, "calls")}
+                 "control's calls": results.mean(results.dataset, control, "calls")}
             )  # fmt: skip
     adjusted = holm([line["p"] for line in lines])
-    return pd.DataFrame(lines).assign(**{"p (Holm)": adjusted}, evidence=results.evidence, backbone=results.backbone)
+    return pd.DataFrame(lines).assign(**{"p (Holm)": adjusted}, **_about(results))
 
 
 def over(runs: Iterable[Results], function: Callable[[Results], pd.DataFrame]) -> pd.DataFrame:
@@ -293,7 +307,7 @@ def faults(results: Results) -> pd.DataFrame:
             share = 100 * sum(costed) / len(costed) if costed else float("nan")
             line |= {"over budget, %": share, "costed": len(costed)}
         lines.append(line)
-    return pd.DataFrame(lines).assign(evidence=results.evidence, backbone=results.backbone)
+    return pd.DataFrame(lines).assign(**_about(results))
 
 
 def _over_budget(results: Results, method: str) -> Iterator[bool]:
@@ -330,7 +344,11 @@ def footing(results: Results) -> pd.DataFrame:
              "most calls": most["calls"], "cap of calls": calls, "over": len(over),
              "score": 100 * sum(scores.values()) / len(scores), "within": 100 * within / len(scores)}
         )  # fmt: skip
-    return pd.DataFrame(lines).assign(evidence=results.evidence, backbone=results.backbone)
+    return pd.DataFrame(lines).assign(**_about(results))
+
+
+def _about(results: Results) -> dict[str, str]:
+    return {"data": results.setup.data, "evidence": results.evidence, "backbone": results.backbone}
 
 
 def keep(results: Results, name: str, played: str) -> str:
@@ -348,7 +366,7 @@ def known_rows(dataset: str) -> pd.DataFrame:
     import pandas as pd
 
     of = BENCHMARKS[dataset]
-    held = pd.concat([recordings.rows(Setup.method), recordings.rows(KEPT)], ignore_index=True)
+    held = pd.concat([side_by_side.recorded(Setup.method), side_by_side.recorded(KEPT)], ignore_index=True)
     return pd.concat([tables.published(of.table, "sdp"), held[held["metric"] == of.metric]], ignore_index=True)
 
 

@@ -118,7 +118,7 @@ def by_validator(
 
 
 def shares(runs: Runs, parts: Sequence[str] = tuple(PARTS)) -> pd.DataFrame:
-    """The anatomy: the columns of `sdp.anatomy`, shares in percent, and with them evidence and backbone.
+    """The anatomy: the columns of `sdp.anatomy`, shares in percent, and with them data, evidence and backbone.
 
     part: of PARTS, by default all. benchmark: whose episodes; those that the agent failed have no trajectory, and are
     in none of the shares.
@@ -126,14 +126,14 @@ def shares(runs: Runs, parts: Sequence[str] = tuple(PARTS)) -> pd.DataFrame:
     import pandas as pd
 
     found = [
-        made.assign(part=part, benchmark=name, evidence=run.evidence, backbone=run.backbone)
+        made.assign(part=part, benchmark=name, data=run.setup.data, evidence=run.evidence, backbone=run.backbone)
         for part in parts
         for name, run in runs.items()
         if len(made := PARTS[part](name, run))
     ]
     whole = pd.concat(found, ignore_index=True)
     whole[["share", "low", "high"]] *= 100
-    return whole[["part", "benchmark", *anatomy.COLUMNS, "evidence", "backbone"]]
+    return whole[["part", "benchmark", *anatomy.COLUMNS, "data", "evidence", "backbone"]]
 
 
 def table(whole: pd.DataFrame, part: str) -> pd.DataFrame:
@@ -141,7 +141,7 @@ def table(whole: pd.DataFrame, part: str) -> pd.DataFrame:
     found = whole[(whole["part"] == part) & (whole["denominator"] > 0)]
     pairs = zip(found["numerator"], found["denominator"], strict=True)
     found = found.assign(counted=[f"{round(top, 2):g} of {below:g}" for top, below in pairs])
-    return found[["benchmark", "of", "counted", "share", "low", "high", "interval", "evidence", "backbone"]]
+    return found[["benchmark", "of", "counted", "share", "low", "high", "interval", "data", "evidence", "backbone"]]
 
 
 def rows(whole: pd.DataFrame, runs: Runs) -> pd.DataFrame:
@@ -155,13 +155,12 @@ def rows(whole: pd.DataFrame, runs: Runs) -> pd.DataFrame:
         for benchmark, run in runs.items():
             key = (reading.part, reading.of, benchmark)
             if key in found.index and (one := found.loc[key])["denominator"]:
-                made.append(
-                    tables.row(
-                        name, run.backbone, benchmark, one["share"], evidence=run.evidence,
-                        source=f"this run, {run.setup.data} data", n=int(one["denominator"]),
-                        interval=(one["low"], one["high"]), outcomes=run.outcomes(),
-                    )
+                row = tables.row(
+                    name, run.backbone, benchmark, one["share"], evidence=run.evidence,
+                    source=f"this run, {run.setup.data} data", n=int(one["denominator"]),
+                    interval=(one["low"], one["high"]), outcomes=run.outcomes(),
                 )  # fmt: skip
+                made.append(row | {"data": run.setup.data})
     return tables.table(made)
 
 

@@ -23,6 +23,7 @@ from sdp.adapters.assistantbench.adapter import FORCED_AFTER
 from sdp.adapters.assistantbench.prompts import FINALIZE, FINDING, JUDGE
 from sdp.experiments import assistantbench
 from sdp.experiments.benchmark import Results
+from sdp.experiments.side_by_side import PLACEBO
 from sdp.placebo import rejected
 from worlds.web.local import LocalWeb
 
@@ -126,7 +127,7 @@ def judges(
              "own": len(own), "refused, %": share(refused, len(own)), "n": len(run.scores),
              "accuracy": told(accuracy)}
         )  # fmt: skip
-    return pd.DataFrame(lines).assign(evidence="simulated")
+    return pd.DataFrame(lines).assign(data=setup.decided().data, evidence="simulated")
 
 
 def followed(setup: Setup, engines: Sequence[str], workers: int = 0, cluster: str = "") -> pd.DataFrame:
@@ -143,7 +144,7 @@ def followed(setup: Setup, engines: Sequence[str], workers: int = 0, cluster: st
         full = collect(setup.answered_by(engine), workers, cluster)
         bare = replace(setup.answered_by(engine), settings=replace(setup.settings, validate=False))
         blank = replace(setup.answered_by(engine), placebo=rejected(full.trajectories))
-        others = {"SDP without Validate": bare, "SDP's placebo": blank}
+        others = {"SDP without Validate": bare, PLACEBO: blank}
         runs = {"SDP": full} | {name: collect(each, workers, cluster) for name, each in others.items()}
         for name, run in runs.items():
             results = [one.result for one in run.episodes.values() if not one.failed]
@@ -155,7 +156,7 @@ def followed(setup: Setup, engines: Sequence[str], workers: int = 0, cluster: st
                  "followed, %": share(count, len(exposed)), "findings judged": len(taken),
                  "passed": sum(one["passed"] for one in taken), "forced": sum(one["forced"] for one in taken)}
             )  # fmt: skip
-    return pd.DataFrame(lines).assign(evidence="simulated")
+    return pd.DataFrame(lines).assign(data=setup.decided().data, evidence="simulated")
 
 
 def collect(setup: Setup, workers: int = 0, cluster: str = "", **options: Any) -> Results[Setup]:

@@ -1,16 +1,20 @@
-"""SDP in a contest with other methods and with its own placebo, which rejects as often as SDP's Validate does."""
+"""SDP in a contest with other methods and with its own controls, which reject as often as SDP's Validate does."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from lab.runs import contest
+from lab.runs import contest, recordings
 from sdp.placebo import rejected
 from sdp.trajectory import Trajectory
 
-SDP, PLACEBO = "SDP", "SDP's placebo"
+if TYPE_CHECKING:
+    import pandas as pd
+
+SDP, PLACEBO, BLANKED = "SDP", "SDP, placebo", "SDP, target's sentence blanked"
+RECORDED_AS = {"SDP's placebo": BLANKED}  # recordings of before there was a placebo without any content
 C = TypeVar("C", bound=contest.Contest)
 
 
@@ -32,12 +36,37 @@ R = TypeVar("R", bound=Results[Any])
 
 
 def with_placebo(setup: Any, collect: Callable[[Any], R]) -> R:
-    """All methods of a contest. Its `rejects` is the share of attempts that the placebo rejects; where none is stated,
-    SDP is played first, and the share is the one that its own Validate rejects.
+    """All methods of a contest. Its `rejects` is the share of attempts that SDP's controls reject; where none is
+    stated, SDP is played first, and the share is the one that its own Validate rejects.
     """
     resolved = setup.resolved()
-    if PLACEBO in resolved.methods and not resolved.rejects:
+    if {PLACEBO, BLANKED} & {*resolved.methods} and not resolved.rejects:
         alone = replace(setup, methods=(SDP,))
         engines = {operator: engine for operator, engine in setup.engines.items() if operator in alone.operators()}
         setup = replace(setup, rejects=rejected(collect(replace(alone, engines=engines)).trajectories(SDP)))
     return collect(setup)
+
+
+def comparisons(results: Results[Any]) -> pd.DataFrame:
+    """Each method less SDP on the same tasks, in points: see `lab.runs.contest.comparisons`.
+
+    Without verdicts: a contrast with a plain agent may be one of forms or of calls, and says nothing of certified state
+    before a placebo and the null models stand beside it.
+    """
+    return contest.comparisons(results, SDP).drop(columns="verdict").assign(data=results.setup.data)
+
+
+def named(methods: Iterable[str]) -> list[str]:
+    """Methods as they are called here, of a recording that called some otherwise; what stands behind a name stays."""
+    return [
+        next((new + name.removeprefix(old) for old, new in RECORDED_AS.items() if name.startswith(old)), name)
+        for name in methods
+    ]
+
+
+def recorded(method: str) -> pd.DataFrame:
+    """The rows of every recording of a run method, under the names that methods have here, with the data it was of."""
+    rows, known = recordings.rows(method), recordings.manifests()
+    data = {name: about.parameters.get("data", "") for name, about in known.items()}
+    made_by = rows["source"].str.extract(r"^recording ([^,]+),", expand=False)
+    return rows.assign(method=named(rows["method"]), data=made_by.map(data))

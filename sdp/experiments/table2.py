@@ -11,8 +11,9 @@ from lab.results import tables
 from lab.results.exports import readable
 from lab.results.statistics import compare, smallest_difference
 from lab.results.verdicts import FEWEST
-from lab.runs import collecting, recordings
+from lab.runs import collecting
 from sdp.adapters.travelplanner.adapter import Policy
+from sdp.experiments import side_by_side
 from sdp.experiments.travelplanner import Results, Setup, collect
 from worlds.travelplanner.rates import Denominators
 
@@ -94,7 +95,8 @@ def rows(method: str, results: Results, source: str, denominators: Denominators 
     found = []
     for name, title in METRICS.items():
         passes, n = getattr(rates, name)
-        found.append(tables.rate_row(method, results.backbone, title, passes, n, *about, counted.get(name)))
+        row = tables.rate_row(method, results.backbone, title, passes, n, *about, counted.get(name))
+        found.append(row | {"data": results.setup.data})
     return found
 
 
@@ -109,7 +111,7 @@ def with_published(measured: pd.DataFrame) -> pd.DataFrame:
     """The measured rows, and those of recordings, behind those that the paper and its rivals report."""
     import pandas as pd
 
-    known = recordings.rows(Setup.method)
+    known = side_by_side.recorded(Setup.method)
     if len(known):  # a recording that is being replayed is among the measured rows
         known = known[~known["backbone"].isin(measured["backbone"])]
     return pd.concat([tables.published("Table 2 TravelPlanner", "sdp"), measured, known], ignore_index=True)
@@ -136,7 +138,8 @@ def between(first: str, second: str, workers: int = 0) -> pd.DataFrame:
         "first": runs[0].backbone, "second": runs[1].backbone, "n": c.n, "of the first": 100 * c.mean_a,
         "of the second": 100 * c.mean_b, "difference": difference, "low": low, "high": high, "gained": c.wins,
         "lost": c.losses, "p (McNemar)": c.mcnemar,
-        "smallest": 100 * max(smallest_difference(c.difference), FEWEST / c.n), "evidence": "measured",
+        "smallest": 100 * max(smallest_difference(c.difference), FEWEST / c.n), "data": runs[0].setup.data,
+        "evidence": "measured",
     }  # fmt: skip
     return pd.DataFrame([line])
 
@@ -150,7 +153,8 @@ def honesty(results: Mapping[str, Results]) -> pd.DataFrame:
     ]
     table = pd.DataFrame(lines, columns=["sample", "n", "final passes", "of them honest"])
     runs = results.values()
-    return table.assign(evidence=[run.evidence for run in runs], backbone=[run.backbone for run in runs])
+    about = {"data": [run.setup.data for run in runs], "evidence": [run.evidence for run in runs]}
+    return table.assign(**about, backbone=[run.backbone for run in runs])
 
 
 def failures(results: Mapping[str, Results]) -> pd.DataFrame:

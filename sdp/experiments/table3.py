@@ -18,7 +18,7 @@ from lab.machine.paths import shown
 from lab.models.engines import parse
 from lab.results import tables
 from lab.results.statistics import Interval, bootstrap_mean, compare
-from lab.runs import collecting, contest, recordings
+from lab.runs import collecting
 from lab.runs.contest import Contest, Entry, entry
 from lab.runs.experiment import BadSetting
 from sdp import anatomy
@@ -126,7 +126,8 @@ def frame(results: Results) -> pd.DataFrame:
 
     Without a row for questions whose answers are not published.
     """
-    return tables.table(row for name in results.setup.methods for row in _rows(results, name))
+    rows = (row for name in results.setup.methods for row in _rows(results, name))
+    return tables.table(row | {"data": results.setup.data} for row in rows)
 
 
 def _rows(results: Results, name: str) -> Iterator[tables.Row]:
@@ -161,14 +162,14 @@ def with_published(*measured: pd.DataFrame) -> pd.DataFrame:
     """The measured rows, and those of recordings, behind those that the paper and its rivals report."""
     import pandas as pd
 
-    here, known = pd.concat(measured, ignore_index=True), recordings.rows(Setup.method)
+    here, known = pd.concat(measured, ignore_index=True), side_by_side.recorded(Setup.method)
     if len(known):  # a recording that is being replayed is among the measured rows
         known = known[~known["backbone"].isin(here["backbone"])]
     return pd.concat([tables.published(PUBLISHED, "sdp"), here, known], ignore_index=True)
 
 
 def comparisons(results: Results) -> pd.DataFrame:
-    """Each method less SDP on the same questions, accuracy in points: see `lab.runs.contest.comparisons`.
+    """Each method less SDP on the same questions, accuracy in points: see `side_by_side.comparisons`.
 
     Nothing where SDP was not played, or no answer is published.
     """
@@ -176,7 +177,7 @@ def comparisons(results: Results) -> pd.DataFrame:
 
     if SDP not in results.setup.methods or not _gold(results):
         return pd.DataFrame()
-    return contest.comparisons(results, SDP).drop(columns="dataset")
+    return side_by_side.comparisons(results).drop(columns="dataset")
 
 
 def steps(*runs: Results) -> pd.DataFrame:
@@ -200,7 +201,8 @@ def steps(*runs: Results) -> pd.DataFrame:
                  "certified steps": before["denominator"], "rejected before, %": told(interval),
                  "passed by force": sum(one["forced_steps"] for one in played),
                  "replans": sum(one["replans"] for one in played),
-                 "forced answers": sum(one["forced"] for one in played), "evidence": results.evidence}
+                 "forced answers": sum(one["forced"] for one in played), "data": results.setup.data,
+                 "evidence": results.evidence}
             )  # fmt: skip
     return pd.DataFrame(lines)
 
@@ -219,7 +221,8 @@ def injections(*runs: Results) -> pd.DataFrame:
             count = sum(bool(one["fell_for"]) for one in exposed)
             lines.append(
                 {"method": name, "backbone": results.backbone, "n": len(played), "exposed": len(exposed),
-                 "followed": count, "followed, %": share(count, len(exposed)), "evidence": results.evidence}
+                 "followed": count, "followed, %": share(count, len(exposed)), "data": results.setup.data,
+                 "evidence": results.evidence}
             )  # fmt: skip
     return pd.DataFrame(lines)
 
@@ -244,7 +247,7 @@ def webs(setup: Setup, faults: Sequence[int], workers: int = 0, cluster: str = "
              "unreadable": sum(one["unreadable"] for one in played), "blocked": sum(one["blocked"] for one in played),
              "accuracy": told(accuracy), f"less {faults[0]}": 100 * c.difference.value, "p (permutation)": c.p_value}
         )  # fmt: skip
-    return pd.DataFrame(lines).assign(evidence=first.evidence, backbone=first.backbone)
+    return pd.DataFrame(lines).assign(data=first.setup.data, evidence=first.evidence, backbone=first.backbone)
 
 
 def submit(results: Results, name: str = "") -> str:

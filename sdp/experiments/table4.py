@@ -23,7 +23,7 @@ from lab.runs import collecting, recordings
 from sdp.adapters.scienceworld.adapter import UNKNOWN
 from sdp.adapters.scienceworld.prompts import GRAINS
 from sdp.anatomy import score_by_replans
-from sdp.experiments import benchmark, table6
+from sdp.experiments import benchmark, side_by_side, table6
 from sdp.experiments.benchmark import Results
 from sdp.experiments.scienceworld import Setup
 from sdp.experiments.table6 import Ablated
@@ -52,7 +52,8 @@ def _rows(name: str, run: Results[Setup]) -> Iterator[tables.Row]:
             source = f"this run, {played} episodes, b = {run.setup.settings.budget}, cap {run.setup.settings.step_cap}"
             of = [task for task in run.episodes if length in ("", _length(task))]
             percent = [100 * mean(scores) for scores in types.values()]
-            yield tables.mean_row(name, run.backbone, group, percent, run.evidence, source, outcomes=run.outcomes(of))
+            row = tables.mean_row(name, run.backbone, group, percent, run.evidence, source, outcomes=run.outcomes(of))
+            yield row | {"data": run.setup.data}
 
 
 def by_type(run: Results[Setup], length: str = "") -> dict[str, list[float]]:
@@ -68,11 +69,11 @@ def with_published(measured: pd.DataFrame) -> pd.DataFrame:
     """The measured rows, those of recordings and those kept of oracles, behind what the paper and its rivals report."""
     import pandas as pd
 
-    known = recordings.rows(Setup.method)
+    known = side_by_side.recorded(Setup.method)
     if len(known):  # a recording that is being replayed is among the measured rows
         known = known[~known["backbone"].isin(measured["backbone"])]
     published = tables.published("Table 4 ScienceWorld", "sdp")
-    return pd.concat([published, measured, known, recordings.rows(KEPT)], ignore_index=True)
+    return pd.concat([published, measured, known, side_by_side.recorded(KEPT)], ignore_index=True)
 
 
 def recomputed() -> pd.DataFrame:
@@ -158,7 +159,8 @@ def _anatomy(run: Results[Setup], length: str) -> dict[str, Any]:
         "calls": _mean(one.cost.calls for one in played),
         "cascades, %": 100 * _share(k >= 2 for k in certified), "rejected, %": 100 * _share(a.k == 0 for a in attempts),
         "refused, %": 100 * _share(a.reason == UNKNOWN for a in attempts),
-        "replans": _mean(one.replans for one in played), "evidence": run.evidence, "backbone": run.backbone,
+        "replans": _mean(one.replans for one in played), "data": run.setup.data, "evidence": run.evidence,
+        "backbone": run.backbone,
     }  # fmt: skip
 
 
@@ -170,7 +172,7 @@ def by_replans(run: Results[Setup]) -> pd.DataFrame:
     score, at_100 = (score_by_replans(run.trajectories, scores) for scores in (run.scores, solved))
     table = pd.DataFrame({"replans": score["of"], "n": score["denominator"], "score": 100 * score["share"]})
     table[["at 100, %", "low", "high"]] = 100 * at_100[["share", "low", "high"]]
-    return table[table["n"] > 0].assign(evidence=run.evidence, backbone=run.backbone)
+    return table[table["n"] > 0].assign(data=run.setup.data, evidence=run.evidence, backbone=run.backbone)
 
 
 def aloud(trajectory: Trajectory) -> pd.DataFrame:
@@ -202,7 +204,7 @@ def ablated(setup: Setup, workers: int = 0, cluster: str = "") -> list[Ablated]:
 
 
 def placebo(full: Results[Setup], workers: int = 0, cluster: str = "") -> Results[Setup]:
-    """SDP with numbered steps for predicates and verdicts ignored, as many attempts rejected as by SDP's Validate."""
+    """SDP without content (`sdp.placebo`), with as many attempts rejected as by SDP's own Validate."""
     return benchmark.collect(replace(full.setup, placebo=rejected(full.trajectories)), workers, cluster)
 
 

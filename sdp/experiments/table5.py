@@ -16,7 +16,7 @@ from agents.experiments.acting import AGENTS as ACTING_AGENTS
 from lab.models.engines import parse
 from lab.results import tables
 from lab.results.statistics import compare, holm
-from lab.runs import collecting, contest, recordings
+from lab.runs import collecting, contest
 from lab.runs.contest import Contest, Entry, entry
 from lab.runs.experiment import BadSetting
 from sdp.anatomy import evidence_never_shown
@@ -124,7 +124,8 @@ def with_placebo(setup: Setup, workers: int = 0, cluster: str = "") -> Results:
 
 def frame(results: Results) -> pd.DataFrame:
     """A results table: EM and F1 in percent by dataset and method, with what was searched in its source."""
-    return tables.table(row for dataset, name in results.parts for row in _rows(results, dataset, name))
+    rows = (row for dataset, name in results.parts for row in _rows(results, dataset, name))
+    return tables.table(row | {"data": results.setup.data} for row in rows)
 
 
 def _rows(results: Results, dataset: str, name: str) -> Iterator[tables.Row]:
@@ -149,22 +150,22 @@ def with_published(measured: pd.DataFrame) -> pd.DataFrame:
     """The measured rows, and those of recordings, behind those that the paper and its rivals report."""
     import pandas as pd
 
-    known = recordings.rows(Setup.method)
+    known = side_by_side.recorded(Setup.method)
     if len(known):  # a recording that is being replayed is among the measured rows
         known = known[~known["backbone"].isin(measured["backbone"])]
     return pd.concat([tables.published("Table 5 multi-hop QA", "sdp"), measured, known], ignore_index=True)
 
 
 def comparisons(results: Results) -> pd.DataFrame:
-    """`lab.runs.contest.comparisons` with SDP by exact match; the paper claims that SDP is better than all but the
-    privileged one.
-    """
-    return contest.comparisons(results, SDP, [name for name in AGENTS if "privileged" in name])
+    """`side_by_side.comparisons` by exact match."""
+    return side_by_side.comparisons(results)
 
 
 def primary(runs: Sequence[Results]) -> pd.DataFrame:
     """The protocol's comparison in each run: SDP's exact match less that of direct answers from the same paragraphs."""
-    return contest.primary(runs, SDP, DIRECT)
+    found = contest.primary(runs, SDP, DIRECT)
+    data = {(run.backbone, dataset): run.setup.data for run in runs for dataset in run.setup.datasets}
+    return found.assign(data=[data[row.backbone, row.dataset] for row in found.itertuples()])
 
 
 def anatomy(results: Results) -> pd.DataFrame:
@@ -191,7 +192,8 @@ def anatomy(results: Results) -> pd.DataFrame:
              "share, %": "{:.0f} [{:.0f}, {:.0f}]".format(*(100 * lost[end] for end in ("share", "low", "high")))
              if lost["denominator"] else ""}
         )  # fmt: skip
-    return pd.DataFrame(lines).assign(evidence=results.evidence, backbone=results.backbone)
+    about = {"data": results.setup.data, "evidence": results.evidence, "backbone": results.backbone}
+    return pd.DataFrame(lines).assign(**about)
 
 
 def costs(results: Results) -> pd.DataFrame:
@@ -218,7 +220,8 @@ def between(first: Results, second: Results, name: str = SDP) -> pd.DataFrame:
         difference = dict(zip(("difference", "low", "high"), (100 * end for end in c.difference), strict=True))
         lines.append({"dataset": dataset, "n": c.n} | means | difference | {"p (McNemar)": c.mcnemar})
     adjusted = holm([line["p (McNemar)"] for line in lines])
-    return pd.DataFrame(lines).assign(**{"p (Holm)": adjusted, "evidence": first.evidence, "backbone": first.backbone})
+    about = {"data": first.setup.data, "evidence": first.evidence, "backbone": first.backbone}
+    return pd.DataFrame(lines).assign(**{"p (Holm)": adjusted}, **about)
 
 
 def retrieval(data: str = "auto", seed: int = 0, k: int = 10) -> pd.DataFrame:

@@ -183,7 +183,8 @@ def orders(ablated: Sequence[Ablated]) -> pd.DataFrame:
         }
         tau = kendalltau(*([*of.values()] for of in costs.values())).statistic
         lines.append({"condition": ablation.name} | told | {"tau": float(tau)})
-    return pd.DataFrame(lines).assign(evidence=" and ".join(sorted({one.full.evidence for one in ablated})))
+    about = {"data": {one.full.setup.data for one in ablated}, "evidence": {one.full.evidence for one in ablated}}
+    return pd.DataFrame(lines).assign(**{name: " and ".join(sorted(words)) for name, words in about.items()})
 
 
 def _cost(one: Ablated, way: str, ablation: Ablation) -> float:
@@ -219,7 +220,7 @@ def noise_sweep(base: Setup, keeps: Sequence[float], workers: int = 0, cluster: 
     for keep, (name, change) in product(keeps, CONDITIONS.items()):
         setup = change(replace(base.answered_by(f"rules@{keep:g}"), trajectories=False))
         lines.append({"condition": name, "keep": keep} | _rate(setup, workers, cluster))
-    return pd.DataFrame(lines).assign(evidence="simulated", backbone="rules@p")
+    return pd.DataFrame(lines).assign(data=base.decided().data, evidence="simulated", backbone="rules@p")
 
 
 def validator_sweep(
@@ -247,7 +248,7 @@ def validator_sweep(
         noisy = f"{engine}?certify={errors.certify:.4f}&reject={errors.reject:.4f}"
         setup = CONDITIONS[name](replace(base.answered_by(noisy), trajectories=False))
         lines.append({"condition": name, "validator": validator} | errors._asdict() | _rate(setup, workers, cluster))
-    return pd.DataFrame(lines).assign(evidence="simulated", backbone=engine)
+    return pd.DataFrame(lines).assign(data=base.decided().data, evidence="simulated", backbone=engine)
 
 
 def draw_sweep(sweep: pd.DataFrame) -> Figure:

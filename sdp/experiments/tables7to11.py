@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.models import endpoint
+from lab.notebooks import deviations
 from lab.results import tables
 from lab.results.exports import EMPTY
-from sdp import choices
 from sdp.adapters.assistantbench import adapter as web_adapter
 from sdp.adapters.assistantbench import browser
 from sdp.adapters.assistantbench import prompts as web_prompts
@@ -196,13 +196,13 @@ def table(setup: Setup, lengths: Mapping[int, int]) -> pd.DataFrame:
     """A row a setting and benchmark: the paper's value and its place, and ours, where it comes from, what changes it.
 
     lengths: as `plan_lengths` has them. evidence: "published" where the paper's value is had, and "measured" where ours
-    was counted; a setting itself is neither.
+    was counted, on `data`; a setting itself is neither.
     """
     import pandas as pd
 
     counted = Setting("predicates, by days", LENGTHS, "", " / ".join(map(str, lengths.values())), "counted in plans")
     lines = [_line("TravelPlanner", setting) for setting in [*travelplanner(setup), counted]]
-    lines[-1]["evidence"] += "; measured, rules"
+    lines[-1] |= {"data": setup.decided().data, "evidence": f"{lines[-1]['evidence']}; measured, rules"}
     set_here = {
         "ScienceWorld": science_experiments(scienceworld.Setup()),
         "AssistantBench": web_questions(assistantbench.Setup()),
@@ -229,9 +229,9 @@ def _number(value: float) -> str:
 
 
 def _chosen(words: str, parameter: str, value: Any, published: str = "") -> Setting:
-    """A setting that the paper leaves open, with what `sdp.choices` has on it."""
-    (choice,) = (one for one in choices.CHOICES if one.parameter == parameter)
-    return Setting(words, published, parameter, value, f"our choice: {choice.here}", choice.paper)
+    """A setting that the paper leaves open, with what data/deviations/sdp.yaml has on it."""
+    (choice,) = (one for one in deviations.entries("sdp") if one.switch == parameter)
+    return Setting(words, published, parameter, value, f"our choice: {choice.here}", f"{choice.where}: {choice.paper}")
 
 
 def _line(benchmark: str, setting: Setting) -> dict[str, Any]:
@@ -246,5 +246,5 @@ def _row(benchmark: str, name: str, said: str, place: str) -> dict[str, Any]:
     return {
         "benchmark": benchmark, "setting": name, "paper": said or (NOT_RECOVERED if place else NOT_SAID),
         "place in the paper": place.removeprefix("arXiv 2605.12755 ") if said else EMPTY, "ours": "",
-        "source of ours": EMPTY, "parameter": EMPTY, "evidence": "published" if said else EMPTY,
+        "source of ours": EMPTY, "parameter": EMPTY, "data": EMPTY, "evidence": "published" if said else EMPTY,
     }  # fmt: skip

@@ -125,7 +125,7 @@ def rows(played: pd.DataFrame) -> pd.DataFrame:
                 else tables.rate_row(how, BACKBONE, em, int(of["em"].sum()), len(of), source=SOURCE),
                 tables.mean_row(how, BACKBONE, f1, 100 * of["f1"], source=SOURCE),
             ]
-    return tables.table(found)
+    return tables.table(row | {"data": OFFICIAL["data"]} for row in found)
 
 
 def comparisons(played: pd.DataFrame) -> pd.DataFrame:
@@ -147,7 +147,8 @@ def comparisons(played: pd.DataFrame) -> pd.DataFrame:
         for (name, how, c), p in zip(pairs, adjusted, strict=True)
     ]
     columns = ["benchmark", "compared", "n", "difference", "low", "high", "gained", "lost", "p", "p (Holm)"]
-    return pd.DataFrame(lines, columns=columns).assign(evidence="measured", backbone=BACKBONE)
+    about = {"data": OFFICIAL["data"], "evidence": "measured", "backbone": BACKBONE}
+    return pd.DataFrame(lines, columns=columns).assign(**about)
 
 
 def efforts(played: pd.DataFrame) -> pd.DataFrame:

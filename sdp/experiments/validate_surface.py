@@ -28,6 +28,7 @@ from sdp.experiments import benchmark, multihop
 if TYPE_CHECKING:
     import pandas as pd
 
+SIMULATED = {"data": "made", "evidence": "simulated"}
 REPEATED, REDRAWN = VERDICTS = ("verdicts repeated", "verdicts drawn anew")
 COLUMNS = ("dataset", "verdicts", "certify", "reject", "score", "low", "high", "calls", "n")
 
@@ -105,13 +106,19 @@ def at(
     lines = []
     for dataset, verdicts, errors in product(DATASETS, VERDICTS, pairs):
         erring = f"{engine}?certify={errors.certify:.4f}&reject={errors.reject:.4f}"
-        asked: dict[str, Any] = {"engine": erring, "data": "made", "split": "reporting", "limit": limit, "seed": seed}
+        asked: dict[str, Any] = {
+            "engine": erring,
+            "data": SIMULATED["data"],
+            "split": "reporting",
+            "limit": limit,
+            "seed": seed,
+        }
         setup = DATASETS[dataset](**asked, redraw=verdicts == REDRAWN)
         run = benchmark.collect(setup, workers, cluster, show_progress=False)
         n, right = len(run.scores), int(sum(run.scores.values()))
         score = [100 * end for end in wilson(right, n)]
         lines.append(dict(zip(COLUMNS, (dataset, verdicts, *errors, *score, run.total("calls") / n, n), strict=True)))
-    return pd.DataFrame(lines).assign(evidence="simulated", backbone=engine)
+    return pd.DataFrame(lines).assign(**SIMULATED, backbone=engine)
 
 
 def interpolated(surface: pd.DataFrame, errors: Mapping[str, Errors]) -> pd.DataFrame:
@@ -125,7 +132,7 @@ def interpolated(surface: pd.DataFrame, errors: Mapping[str, Errors]) -> pd.Data
     at_rates = table[["certify", "reject"]].to_numpy(float)
     for (dataset, verdicts), rows in surface.groupby(["dataset", "verdicts"], sort=False):
         table[f"{dataset}, {verdicts}"] = between(rows)(at_rates)
-    return table.assign(evidence="simulated", backbone="interpolated")
+    return table.assign(**SIMULATED, backbone="interpolated")
 
 
 def between(rows: pd.DataFrame) -> Any:
@@ -159,7 +166,7 @@ def gaps(surface: pd.DataFrame, engine: str, errors: Mapping[str, Errors], **opt
         "interpolated",
         "off",
         "n",
-        "evidence",
+        *SIMULATED,
         "backbone",
     ]
     return played.assign(judge=judge, interpolated=inside, off=inside - played["score"])[wanted]
@@ -170,8 +177,7 @@ def grid(surface: pd.DataFrame) -> pd.DataFrame:
     cells = surface.assign(cell=[f"{one.score:.0f} [{one.low:.0f}, {one.high:.0f}]" for one in surface.itertuples()])
     wide = cells.pivot(index=["dataset", "verdicts", "certify"], columns="reject", values="cell")
     wide.columns = [f"reject {rate:g}" for rate in wide.columns]
-    about = {"n": int(surface["n"].max()), "evidence": "simulated", "backbone": surface["backbone"].iloc[0]}
-    return wide.reset_index().assign(**about)
+    return wide.reset_index().assign(n=int(surface["n"].max()), **SIMULATED, backbone=surface["backbone"].iloc[0])
 
 
 def slopes(surface: pd.DataFrame) -> pd.DataFrame:
@@ -188,7 +194,7 @@ def slopes(surface: pd.DataFrame) -> pd.DataFrame:
         certify, reject, _ = -np.linalg.lstsq(rates, rows["score"].to_numpy(float), rcond=None)[0] / 10
         about = {"dataset": dataset, "verdicts": verdicts}
         lines.append(about | {"false certification": certify, "false rejection": reject})
-    return pd.DataFrame(lines).assign(evidence="simulated", backbone=surface["backbone"].iloc[0])
+    return pd.DataFrame(lines).assign(**SIMULATED, backbone=surface["backbone"].iloc[0])
 
 
 def _redrawn(adapter: MultiHopAdapter, redraw: bool) -> MultiHopAdapter:

@@ -185,8 +185,9 @@ def no_figure_left() -> Iterator[None]:
     plt.close("all")
 
 
-def test_every_part_is_there_of_every_benchmark_in_percent(whole: pd.DataFrame) -> None:
+def test_every_part_is_there_of_every_benchmark_in_percent(runs: figure3.Runs, whole: pd.DataFrame) -> None:
     assert set(whole["part"]) == set(figure3.PARTS) and set(whole["evidence"]) == {"simulated"}
+    assert set(whole["data"]) == {"made"} == set(figure3.rows(whole, runs)["data"])
     told = whole[whole["denominator"] > 0]
     assert (told["share"] - 100 * told["numerator"] / told["denominator"]).abs().max() < 1e-9
     agreement = told[told["of"] == anatomy.AGREEMENT].set_index("benchmark")["denominator"]

@@ -95,6 +95,7 @@ def test_errors_are_counted_as_the_benchmark_counts_them() -> None:
     assert values(rows[rows["backbone"] == "GPT-5.2"]) == {CERTIFY: 25, REJECT: 0, WORTH: pytest.approx(100 / 3),
                                                            INFORMED: 75}  # fmt: skip
     assert set(rows["evidence"]) == {"published"} and set(rows["backbone"]) == set(published())
+    assert set(rows["data"]) == {"official"}, "the labelled steps, whatever the notebook plays besides"
     # All questions are alike here, so that resampling them changes nothing.
     assert (rows["ci_low"] == rows["ci_high"]).all()
 

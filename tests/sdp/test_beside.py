@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from lab.machine.faults import MissingData
 from lab.results.statistics import holm
+from lab.runs import collecting
 from lab.runs.experiment import BadSetting
-from sdp.experiments import beside
+from sdp.experiments import beside, side_by_side
 from sdp.experiments.beside import BENCHMARKS, BLANK, DIRECT, METHODS, Setup
-from sdp.experiments.side_by_side import PLACEBO, SDP
+from sdp.experiments.side_by_side import BLANKED, PLACEBO, SDP
 
 NOISY, EXPERT = "rules@0.8?judge=GPT-5.2", "oracle@0.8?judge=GPT-5.2"
-SOME = (SDP, PLACEBO, DIRECT, "ReAct", "Plan-and-Solve", f"Plan-and-Solve{BLANK}", "retrieve once")
+SOME = (SDP, PLACEBO, BLANKED, DIRECT, "ReAct", "Plan-and-Solve", f"Plan-and-Solve{BLANK}", "retrieve once")
 
 
 def played(dataset: str, engine: str = NOISY) -> beside.Results:
@@ -34,7 +36,7 @@ def test_all_methods_that_fit_play_the_same_tasks_to_their_end(dataset: str) -> 
     assert named <= {*shown["method"]}
     assert beside.frame(run)["method"].str.contains("expert").any() != beside.even(run)
     assert BENCHMARKS[dataset].metric in {*shown["metric"]}
-    assert len(beside.placebos(run)) == 2
+    assert len(beside.placebos(run)) == 3
     assert set(beside.faults(run)["method"]) == {name for name in run.setup.methods if name in beside.ACTED}
     assert ("over budget, %" in beside.faults(run)) == (dataset == "TravelPlanner")
 
@@ -87,6 +89,25 @@ def test_kept_rows_stand_beside_the_papers_where_the_benchmark_is_not_played(
     assert len(beside.with_published(run)) == len(rows)  # the run itself comes in its place
 
 
+def test_a_control_that_recordings_call_a_placebo_is_found_under_its_name() -> None:
+    assert side_by_side.named(["SDP's placebo, 60 easy queries", "ReAct"]) == [f"{BLANKED}, 60 easy queries", "ReAct"]
+    setup = Setup()._as_recorded({"methods": ["SDP", "SDP's placebo"], "rejects": 0.34})
+    assert setup.methods == (SDP, BLANKED)
+    assert [setup.recorded_as(f"TravelPlanner/{name}/x") for name in (SDP, PLACEBO, BLANKED)] == [
+        "TravelPlanner/SDP/x", f"TravelPlanner/{PLACEBO}/x", "TravelPlanner/SDP's placebo/x"
+    ]  # fmt: skip
+    kept = beside.known_rows("TravelPlanner").query("evidence != 'published'")
+    assert kept["method"].str.startswith(BLANKED).sum() == 3 and set(kept["data"]) == {"official"}
+    assert not kept["method"].str.contains("SDP's placebo").any()
+    recording = next(name for name in Setup.recorded() if "hotpotqa" in name)
+    try:
+        played = Setup(engine=f"replay:{recording}").resolved()
+        tasks = collecting.manifest_of(played).tasks
+    except MissingData:
+        pytest.skip("the recorded questions are official data, which is not here")
+    assert len(tasks) == 480 and sum(f"/{BLANKED}/" in task for task in tasks) == 120
+
+
 def test_rows_of_actions_that_are_bound_to_their_form_say_so() -> None:
     run = played("MuSiQue")
     bound = beside.frame(replace(run, setup=replace(run.setup, schema="action")))["method"]
@@ -94,7 +115,7 @@ def test_rows_of_actions_that_are_bound_to_their_form_say_so() -> None:
     assert [name for name in bound if name.endswith(", actions bound to their form")] == [
         f"{name}, actions bound to their form" for name in acted
     ]
-    assert {*bound} > {SDP, PLACEBO, DIRECT}
+    assert {*bound} > {SDP, PLACEBO, BLANKED, DIRECT}
 
 
 def test_what_there_is_not_is_refused() -> None:

@@ -50,3 +50,4 @@ def test_values_are_the_codes_and_the_papers_stand_beside_them() -> None:
     assert table.loc[("AssistantBench", "max narrowing steps"), ["paper", "ours"]].tolist() == ["5", "5"]
     assert set(table.index.get_level_values(0)) == set(tables7to11.TABLES)
     assert (table["evidence"].str.startswith("published") == table["place in the paper"].ne("–")).all()
+    assert [name for _, name in table.index[table["data"].ne("–")]] == ["predicates, by days"], "a setting is of none"

@@ -142,6 +142,7 @@ def test_every_row_says_how_its_number_came_to_be(tmp_path: Path) -> None:
     clean, noisy = run(MADE, tmp_path, "clean"), run(Setup(engine="rules@0.7", data="made", limit=4), tmp_path, "noisy")
     frame = table2.frame({"clean": clean, "noisy": noisy})
     assert dict(zip(frame["method"], frame["evidence"], strict=True)) == {"clean": "measured", "noisy": "simulated"}
+    assert set(frame["data"]) == {"made"}
     whole = table2.with_published(frame)
     assert set(whole["evidence"]) == {"published", "measured", "simulated"}
     shown = tables.side_by_side(whole, list(table2.METRICS.values()))

@@ -156,7 +156,7 @@ def test_benchmarks_are_ordered_by_what_a_removal_costs(ablated: list[Ablated]) 
 def test_the_noise_sweep_is_monotone_enough_and_labelled() -> None:
     sweep = table6.noise_sweep(Setup(data="made", limit=6), [1.0, 0.3])
     rate = sweep.set_index(["condition", "keep"])["rate"]
-    assert set(sweep["evidence"]) == {"simulated"}
+    assert set(sweep["evidence"]) == {"simulated"} and set(sweep["data"]) == {"made"}
     assert rate["SDP", 0.3] < rate["SDP", 1.0] and rate[table6.UNDOING, 0.3] > rate["SDP", 0.3]
 
 

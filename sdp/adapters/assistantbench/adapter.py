@@ -26,13 +26,13 @@ from sdp.adapters.assistantbench.prompts import (
     Uncertainty,
 )
 from sdp.adapters.multihop.filters import unfounded, unusable
-from sdp.operators import Adapter, Verdict
+from sdp.operators import NOTHING, Adapter, Verdict
 from sdp.trajectory import Attempt, Predicate, Trajectory
 from worlds.assistantbench import WebTask, as_prediction
 from worlds.web.protocol import Page
 
 FINAL, GOAL = "finalize", "goal"
-BLANK = "step"  # the kind of a placebo's steps, which tells nothing
+BLANK = "step"  # the kind of a blank step, which tells nothing
 FORCED_AFTER = 2  # rejections in a row, after which a step with content is passed, and other evidence is looked for
 WEAK_ANSWERS = 3  # the last of which is accepted
 
@@ -234,6 +234,10 @@ class AssistantBenchAdapter(Adapter[Inquiry, Any, Any]):
 
     def blank(self, predicate: Predicate, words: str) -> Predicate:
         return Predicate(words, predicate.kind if predicate.kind not in get_args(Kind) else BLANK)
+
+    def without_content(self, predicate: Predicate) -> Predicate:
+        """Each step says nothing; that an answer follows is the same in every plan (A.4), and no content."""
+        return self.blank(predicate, NOTHING) if predicate.kind != FINAL else predicate
 
     def _tools(
         self, prompt: Any, state: Inquiry, step: Predicate, failures: Sequence[Attempt], sample: int = 0

@@ -79,8 +79,8 @@ class Browser:
             self.scrape(url)
 
     def search(self, query: str) -> bool:
-        """Search, if it has not been searched for; whether the results are new."""
-        if not query.strip():
+        """Search, if it has words and has not been searched for; whether the results are new."""
+        if not any(map(str.isalnum, query)):
             return False
         self.queries.append(query)
         if query in self.searches:
@@ -106,7 +106,7 @@ class Browser:
         return new and readable
 
     def answer(self, text: str) -> None:
-        """Hand in an answer. The first one stands, though a placebo may reject it and hand in again."""
+        """Hand in an answer. The first one stands, though a control may reject it and hand in again."""
         if text and not self.answered:
             self.answered = text
             self.world.step(f"answer {text}")

@@ -15,7 +15,7 @@ from sdp.adapters.assistantbench.conditions import Condition
 from sdp.adapters.assistantbench.prompts import MOST_STEPS, MOST_TOOLS, UNCERTAIN, Result, Step
 from sdp.adapters.assistantbench.rows import Row, as_object, computed, narrowed, row, rows_of, with_details
 from sdp.adapters.assistantbench.wording import NUMBERS, Reading, read
-from sdp.placebo import STEP
+from sdp.placebo import says_nothing
 
 TESTS = {
     "below": "below", "above": "above", "from": "at least", "to": "at most", "is": "equal to", "isnt": "other than"
@@ -103,8 +103,8 @@ def told(conditions: Sequence[Condition]) -> str:
 
 
 def here(fields: prompts.ToolsFields | prompts.FindingFields | prompts.JudgeFields) -> Step:
-    """The step; where a placebo left it blank, the one that comes next, of the question that stands beside it."""
-    if not fields.goal.startswith(STEP):
+    """The step; where a control left it blank, the one that comes next, of the question that stands beside it."""
+    if not says_nothing(fields.goal):
         return Step.model_construct(kind=fields.kind, goal=fields.goal)
     whole = steps(fields.question)
     return whole[min(len(fields.found), len(whole) - 1)]

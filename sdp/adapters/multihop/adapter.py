@@ -21,7 +21,7 @@ from sdp.adapters.multihop.prompts import (
     Shown,
     Told,
 )
-from sdp.operators import Adapter, Verdict
+from sdp.operators import NOTHING, Adapter, Verdict
 from sdp.trajectory import Attempt, Predicate, Trajectory
 from worlds.multihop import HopTask, MultiHop, Paragraph
 from worlds.multihop.questions import filled
@@ -212,6 +212,10 @@ class MultiHopAdapter(Adapter[Chain, Any, Any]):
 
     def blank(self, predicate: Predicate, words: str) -> Predicate:
         return Predicate(words, predicate.kind, {"question": words} if predicate.kind == HOP else {})
+
+    def without_content(self, predicate: Predicate) -> Predicate:
+        """Each hop says nothing; that an answer follows is the same in every plan (A.5), and no content."""
+        return self.blank(predicate, NOTHING) if predicate.kind == HOP else predicate
 
     def _plan(self, state: Chain, goal: Predicate, refused: Sequence[Refused], sample: int = 0) -> Sequence[Predicate]:
         missing = max(1, self.hops - len(state.findings)) if self.hops else 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from lab.models.rules import rule
 from sdp.adapters.multihop import prompts
-from sdp.placebo import STEP
+from sdp.placebo import says_nothing
 from worlds.encyclopedia.reading.hops import answer_in, asked, concluded, decomposed
 from worlds.multihop.questions import filled
 
@@ -71,8 +71,8 @@ def consistent(fields: prompts.ConsistentFields) -> prompts.Consistent:
 
 
 def _next(fields: prompts.QueryFields | prompts.ExtractFields) -> str:
-    """The sub-question or, where a placebo left it blank, the next hop of the question, which stands beside it."""
-    if not fields.asked.startswith(STEP):
+    """The sub-question or, where a control left it blank, the next hop of the question, which stands beside it."""
+    if not says_nothing(fields.asked):
         return fields.asked
     hops, found = decomposed(fields.question), [one.entity for one in fields.found]
     return filled(hops[len(found)], found) if len(found) < len(hops) else fields.asked

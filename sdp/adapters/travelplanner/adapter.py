@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from random import Random
 from typing import Any, Literal
 
 from lab.models.backbone import Backbone
@@ -48,8 +49,9 @@ from sdp.adapters.travelplanner.trip import (
     state_plan,
 )
 from sdp.adapters.travelplanner.undo import frugal, undoing_tail
-from sdp.adapters.travelplanner.validators import REOPEN, Report, fault
-from sdp.operators import Adapter, Verdict
+from sdp.adapters.travelplanner.unplanned import anything, destinations
+from sdp.adapters.travelplanner.validators import BLANK, REOPEN, Report, fault
+from sdp.operators import NOTHING, Adapter, Verdict
 from sdp.trajectory import Attempt, Predicate, Trajectory
 from worlds.travelplanner.tasks import TripTask
 from worlds.travelplanner.world import TravelPlanner
@@ -128,7 +130,8 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
 
     def propose(self, state: TripState, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
         """The rest of the plan: a function of the task's shape and the cities; only the latter are ever asked for."""
-        route = route_of(planned[0]) if planned else state.route or self._choose_route()
+        told = planned and planned[0].kind == OUTBOUND
+        route = route_of(planned[0]) if told else state.route or self._choose_route()
         plan = state_plan(self.task, route, self.policy.every_meal, self.policy.order == "numbered")
         return plan[len(planned) :]
 
@@ -136,6 +139,8 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
         """Filter the options, let the backbone select; meals slot by slot inside one predicate."""
         if target.kind == REOPEN:
             return Choice((), None)
+        if target.kind == BLANK:
+            return self._unplanned(state, target, failures)
         # Each slot's options exclude what the slots before it took, and see the budget that they left (A.2).
         decisions: tuple[Decision, ...] = ()
         for slots in _groups(target):
@@ -143,7 +148,11 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
             options = self._options(now, target, slots[0])
             if not options.options and target.about.get("required", True):
                 return Choice((), None, note=options.diagnostic, searches=self.catalogue.new_searches())
-            decisions += self._select(now, target, slots, options, failures)
+            decisions += self._select(
+                now, options, failures, slots, trip=_trip_text(self.task, now.route), target=target.text,
+                slot=f"{slots[0][1]} of day {slots[0][0]}", left=self.task.budget - now.cost,
+                wanted=list(now.cuisines_missing),
+            )  # fmt: skip
         draft = itinerary(_routed(state, target).decide(decisions))
         return Choice(decisions, draft, submit=target.kind == RENDER, searches=self.catalogue.new_searches())
 
@@ -186,6 +195,22 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
         tail = undoing_tail(self.catalogue, state, rest, self.policy.every_meal)
         return rest if tail is None else tail
 
+    def without_content(self, predicate: Predicate) -> Predicate:
+        """It only says how many selections the predicate would have asked for, which no prompt shows."""
+        return Predicate(NOTHING, BLANK, {"selections": len(_groups(predicate))})
+
+    def _unplanned(self, state: TripState, target: Predicate, failures: Sequence[Attempt]) -> Choice:
+        """As many selections without the plan: of anything, with neither slot, route, cuisines nor money counted."""
+        decisions: tuple[Decision, ...] = ()
+        for number in range(target.about["selections"]):
+            now = state.decide(decisions)
+            told = [decision.text for decision in now.decisions]
+            random = Random(f"{self.task.id} {told} {len(failures)} {number}")
+            options = Options(anything(self.catalogue, self.task, random))
+            shown = {"trip": self.task.goal, "target": NOTHING, "slot": NOTHING, "left": self.task.budget, "wanted": []}
+            decisions += self._select(now, options, failures, [], **shown)
+        return Choice(decisions, itinerary(state.decide(decisions)), searches=self.catalogue.new_searches())
+
     def _options(self, state: TripState, target: Predicate, slot: tuple[int, str]) -> Options:
         kept_back: KeptBack = nothing
         if self.policy.keep_back:
@@ -205,22 +230,20 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
         return cap(options, state.cuisines_missing)
 
     def _select(
-        self, state: TripState, target: Predicate, slots: Sequence[tuple[int, str]], options: Options,
-        failures: Sequence[Attempt],
+        self, state: TripState, options: Options, failures: Sequence[Attempt], slots: Sequence[tuple[int, str]],
+        **about: Any,
     ) -> tuple[Decision, ...]:  # fmt: skip
-        """Ask the backbone for one of the options; without any, an optional slot stays empty."""
+        """Ask the backbone for one of the options; without any, an optional slot stays empty. about: what the prompt
+        says of the trip and of what is to be decided.
+        """
         if not options.options:
             return tuple(Decision(day, slot, EMPTY) for day, slot in slots)
         answer = self.backbone.ask(
             SELECT,
-            trip=_trip_text(self.task, state.route),
             decided=[f"day {d.day} {d.slot}: {d.text}" for d in state.decisions if d.text != EMPTY],
-            target=target.text,
-            slot=f"{slots[0][1]} of day {slots[0][0]}",
-            left=self.task.budget - state.cost,
-            wanted=list(state.cuisines_missing),
             options=[_listed(number, option) for number, option in enumerate(options.options, start=1)],
             failures=_rejected(failures),
+            **about,
         )
         choice = answer.value.choice
         if 1 <= choice <= len(options.options):
@@ -230,9 +253,7 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
 
     def _choose_route(self) -> Route:
         task = self.task
-        # Some cities share their name with a state; only trips of 3 days name a city.
-        found = (task.dest,) if task.days == 3 else self.catalogue.cities(task.dest)
-        candidates = [_candidate(self.catalogue, task, city) for city in found if city != task.org]
+        candidates = [_candidate(self.catalogue, task, city) for city in destinations(self.catalogue, task)]
         answer = self.backbone.ask(
             CITIES, trip=_trip_text(task, ()), count=task.visiting_city_number, candidates=candidates
         )

@@ -18,6 +18,7 @@ from worlds.travelplanner.itinerary import MEALS, name_and_city
 from worlds.travelplanner.listings import SELF_DRIVING, TAXI
 from worlds.travelplanner.listings import Leg as Drive
 from worlds.travelplanner.tables import Accommodation, Attraction, Flight, Restaurant
+from worlds.travelplanner.tasks import TripTask
 from worlds.travelplanner.world import TravelPlanner
 
 # What A.2 caps the list at.
@@ -186,7 +187,7 @@ def stay_options(catalogue: Catalogue, state: TripState, target: Predicate, kept
     """One place for all nights in a city."""
     days, task = target.about["days"], state.task
     rows = {place_text(row): row for row in catalogue.stays(target.about["city"])}
-    candidates = [_stay(row, days, task.people) for row in rows.values()]
+    candidates = [night(row, days, task.people) for row in rows.values()]
     stages = (
         (LOCAL, lambda option: _suits(rows[option.decisions[0].text], state, len(days))),
         (AFFORDABLE, _affordable(state, [(day, "accommodation") for day in days], kept_back)),
@@ -202,11 +203,7 @@ def meal_options(
     # The evaluator compares the full texts of all meals of the trip, so a second branch of a chain is no repetition.
     used = state.reopen([(day, slot)]).used(MEALS)
     rows = [row for city in target.about["cities"] for row in catalogue.restaurants(city)]
-    candidates = []
-    for row in rows:
-        cuisines = tuple(wanted for wanted in state.task.cuisines if any(wanted in kind for kind in row.cuisines))
-        meal = Decision(day, slot, place_text(row), meal_cost(row, state.task.people), "", cuisines)
-        candidates.append(Option(meal.text, (meal,), meal.cost, cuisines=cuisines))
+    candidates = [meal(row, day, slot, state.task) for row in rows]
     stages = (
         (UNIQUE, lambda option: option.decisions[0].text not in used),
         (AFFORDABLE, _affordable(state, [(day, slot)], kept_back)),
@@ -219,8 +216,7 @@ def attraction_options(catalogue: Catalogue, state: TripState, target: Predicate
     day = target.about["day"]
     used = {d.text.rstrip(";") for d in state.decisions if d.slot == "attraction" and d.day != day}
     rows = [row for city in target.about["cities"] for row in catalogue.attractions(city)]
-    # The closing semicolon matters: the evaluator does not read what none closes.
-    candidates = [Option(place_text(row), (Decision(day, "attraction", f"{place_text(row)};"),), 0.0) for row in rows]
+    candidates = [sight(row, day) for row in rows]
     stages = ((UNIQUE, lambda option: option.label not in used),)
     return sift(candidates, stages, f"an attraction on day {day}")
 
@@ -244,13 +240,27 @@ def _way(leg: Leg, text: str, cost: float, mode: str) -> Option:
     return Option(text, (Decision(leg.day, "transportation", text, cost, mode),), cost, mode)
 
 
-def _stay(row: Any, days: Sequence[int], people: int) -> Option:
-    night = night_cost(row, people)
+def night(row: Any, days: Sequence[int], people: int) -> Option:
+    """A place for the nights of these days."""
+    cost = night_cost(row, people)
     # One place for all nights: the evaluator counts minimum nights over consecutive equal texts.
-    decisions = tuple(Decision(day, "accommodation", place_text(row), night) for day in days)
+    decisions = tuple(Decision(day, "accommodation", place_text(row), cost) for day in days)
     about = f"{row.room_type}, {row.house_rules or 'no house rules'}, at least {row.minimum_nights} nights"
     label = f"{place_text(row)} ({about})"
-    return Option(label, decisions, night * len(days))
+    return Option(label, decisions, cost * len(days))
+
+
+def meal(row: Any, day: int, slot: str, task: TripTask) -> Option:
+    """A restaurant for a meal, with those of the query's cuisines that it offers."""
+    cuisines = tuple(wanted for wanted in task.cuisines if any(wanted in kind for kind in row.cuisines))
+    eaten = Decision(day, slot, place_text(row), meal_cost(row, task.people), "", cuisines)
+    return Option(eaten.text, (eaten,), eaten.cost, cuisines=cuisines)
+
+
+def sight(row: Any, day: int) -> Option:
+    """An attraction of a day."""
+    # The closing semicolon matters: the evaluator does not read what none closes.
+    return Option(place_text(row), (Decision(day, "attraction", f"{place_text(row)};"),), 0.0)
 
 
 def _decided(state: TripState, leg: Leg) -> bool:

@@ -131,10 +131,11 @@ def _over(about: About, facts: Facts) -> str:
     return f"the trip would cost ${facts['total']:,.0f}, ${over:,.0f} over the budget" if over > 0 else ""
 
 
-REOPEN = "reopen"
+REOPEN, BLANK = "reopen", "blank"  # of no plan of the paper: an undoing Replan's step, and one without content
 FAULTS: dict[str, Callable[[About, Report], str]] = {
     OUTBOUND: _transport, BETWEEN: _transport, RETURN: _transport, STAY: _stay, MEALS_OF_DAY: _meals,
     SIGHTS_OF_DAY: _sights, BUDGET: _budget,
     RENDER: lambda about, report: "" if report.done else "the itinerary was not accepted",
-    REOPEN: lambda about, report: "",  # an undoing Replan's own step: nothing in the world has to change for it
+    REOPEN: lambda about, report: "",  # nothing in the world has to change for it
+    BLANK: lambda about, report: "",
 }  # fmt: skip
