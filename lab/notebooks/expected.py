@@ -112,10 +112,15 @@ class Report:
         self._scores.append(score_lines(results, benchmark, condition, role))
         write_scores(self.notebook, self._scores)
 
-    def rows(self, frame: pd.DataFrame, figure: str, column: str, decimals: int = 2) -> None:
-        """Report a column of a table, a figure a row. figure: its name, with columns in braces ("b = {budget}")."""
+    def rows(self, frame: pd.DataFrame, figure: str, column: str, decimals: int = 2, data: str = "") -> None:
+        """Report a column of a table, a figure a row.
+
+        figure: its name, with columns in braces ("b = {budget}"). data: of all rows; by default each row's own, where
+        the table has a column of that name.
+        """
         for row in frame.to_dict("records"):
-            self(figure.format(**row), round(row[column], decimals))
+            own = row.get("data", "")
+            self(figure.format(**row), round(row[column], decimals), data or (own if own in DATA else ""))
 
     def table(self) -> display.Shown:
         """Expected, came out, OK, OFF or SKIPPED and why, a row a figure; also says where figures and tables are."""
