@@ -8,6 +8,7 @@ plan_and_solve      a plan first, then carried out
 plan_and_act        a plan by a planner, actions by an executor, and the plan anew
 goalact             a global plan that is rewritten before each action
 tdp                 a graph of sub-goals, each worked on in a context of its own
+trivial             agents without any skill: the floor of a world
 search              one search or several, and an answer; for multi-hop questions
 
 Agents that act know a world as an `environment`; `environment.InWorld` makes one of any world, `worlds/` has those of

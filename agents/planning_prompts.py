@@ -11,7 +11,7 @@ from typing import Any
 
 from agents.answers import MOST_STEPS, MOST_WORDS, Act, Graph, Judged, Plan, Sentence
 from agents.history import ACT
-from agents.prompts import BY_SCHEMA, FORM, OBSERVED, REACTING, TURNS, ActFields, without_oldest
+from agents.prompts import BY_SCHEMA, FORM, OBSERVED, REACTING, TURNS, VALID, ActFields, without_oldest
 from lab.models.prompts import AnswerModel, Fields, FreeText, Prompt
 
 PromptOf = Callable[..., Prompt]  # of a world's name, and whether answers are bound to a schema
@@ -121,6 +121,7 @@ def _prompt(
 ) -> Prompt:  # fmt: skip
     form = "" if by_schema else form
     about: dict[str, Any] = {"shorten": without_oldest, "stop": () if by_schema else stop}
+    about["listings"] = (VALID,) if answer is Act else ()
     return Prompt(
         f"agents.{name}.{world}{f'.{BY_SCHEMA}' if by_schema else ''}", "1", operator,
         system + "\n{{ tools }}", TURNS + ask + form, fields, answer if by_schema else FreeText, **about,

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from agents.answers import Act, Sentence, in_form
 from agents.history import ACT
-from lab.models.prompts import AnswerModel, Fields, FreeText, Prompt
+from lab.models.prompts import AnswerModel, Fields, FreeText, Listing, Prompt
 
 BY_SCHEMA = "schema"
 
@@ -133,6 +133,13 @@ class ActFields(Fields):
     now: str = ""
 
 
+def act_form(fields: Fields) -> type[Act]:
+    """What an action in free text is read as."""
+    return Act
+
+
+# Valid actions, where a world shows them at the end of its view.
+VALID = Listing("view", "action", parted=("Valid actions: ", "; "), form=act_form)
 OBSERVED = "\nObservation:"  # a model that goes on would make up what it observes
 CUT_OFF = " [cut off]"
 REACTING = """
@@ -214,6 +221,7 @@ def react_prompt(world: str, by_schema: bool = False) -> Prompt:
         answer=Act if by_schema else FreeText,
         shorten=without_oldest,
         stop=() if by_schema else (OBSERVED,),
+        listings=(VALID,),
     )
 
 

@@ -108,6 +108,13 @@ def _parser() -> argparse.ArgumentParser:
     estimate.add_argument("--workers", type=_count, default=1, metavar="N", help="how many at a time (default: 1)")
     _run_commands(commands)
     _viewer_commands(commands)
+    floors = _command(commands, "floors", _floors)
+    help_name = "a benchmark, or module:function of your own (docs/floors.md); none lists the benchmarks"
+    floors.add_argument("name", nargs="?", default="", metavar="BENCHMARK", help=help_name)
+    help_data = "auto: official where LAB_DATA has it, else synthetic (default)"
+    floors.add_argument("--data", choices=("auto", "official", "made"), default="auto", help=help_data)
+    floors.add_argument("--limit", type=_number, metavar="N", help="tasks, spread evenly; 0 for all")
+    floors.add_argument("--seed", type=_number, default=0, metavar="N", help="of random agents and synthetic data")
     _command(commands, "doctor", _doctor)
     data = commands.add_parser("data").add_subparsers(required=True, metavar="COMMAND")
     _command(data, "data list", _data_list)
@@ -266,6 +273,12 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _number(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
+    return int(text)
+
+
 def _estimate(options: argparse.Namespace) -> int:
     from lab.runs import estimate
 
@@ -326,6 +339,23 @@ def _export(options: argparse.Namespace) -> int:
     folders = [find(run) for run in options.runs]
     path = options.out or folders[0] / f"{'calls' if options.calls else 'trajectories'}.{options.format}"
     print(f"{export(folders, path, options.calls):,} rows are in {path}")
+    return 0
+
+
+def _floors(options: argparse.Namespace) -> int:
+    from lab.machine.faults import Unavailable
+    from lab.runs import floors
+
+    if not options.name:
+        print("Benchmarks with floors: " + ", ".join(floors.names()))
+        return 0
+    sys.path.insert(0, os.getcwd())  # for a function of the reader's own
+    try:
+        played = floors.play(options.name, options.data, options.limit, options.seed)
+    except Unavailable as error:
+        print(f"error: {visible(str(error))}", file=sys.stderr)
+        return 1
+    print(visible("\n".join(floors.lines(options.name, floors.frame(options.name, played)))))
     return 0
 
 

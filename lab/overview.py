@@ -38,6 +38,10 @@ COMMANDS = {
         Command("record", "run a notebook on a model, and keep its answers for `replay:`",
                 "record NOTEBOOK -p engine local --minutes 30"),
     ),
+    "See what a score is worth": (
+        Command("floors", "what agents without any skill score on a benchmark, and its ceiling",
+                "floors TravelPlanner --data made"),
+    ),
     "Find runs": (
         Command("runs", "the runs that are here, a line each: what, when, score, cost and state", "runs --since 7d"),
         Command("show", "a run in words, or one of its episodes step by step", "show RUN TASK"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 from agents.environment import Environment
 from agents.goalact import goalact
@@ -19,6 +19,7 @@ from agents.reflexion import reflexion
 from agents.search import interleave, retrieve_once
 from agents.stand_in import Expert, along, knowing
 from agents.tdp import tdp
+from agents.trivial import constant_action, do_nothing, first_action, random_action
 from lab.models.backbone import Backbone, Ledger
 from lab.models.engines import ORACLE, parse
 from lab.results.outcomes import Judged
@@ -33,17 +34,19 @@ from worlds.base import NoSolution
 class Agent(NamedTuple):
     """loop: plays one task. operators: that it asks. blanks: whether it plans or reflects, and so has a placebo.
 
-    searches: whether it is for environments that search and finish alone.
+    searches: whether it is for environments that search and finish alone. told: settings of the experiment that its
+    loop takes by name.
     """
 
     loop: Callable[..., History]
     operators: tuple[str, ...]
     blanks: bool = False
     searches: bool = False
+    told: tuple[str, ...] = ()
 
 
 REACT = "ReAct"
-AGENTS = {
+ASKING = {  # a model
     REACT: Agent(react, (ACT,)),
     "Reflexion": Agent(reflexion, (ACT, "judge", "reflect"), blanks=True),
     "Plan-and-Solve": Agent(plan_and_solve, ("plan", ACT), blanks=True),
@@ -53,18 +56,28 @@ AGENTS = {
     "retrieve once": Agent(retrieve_once, ("answer",), searches=True),
     "interleave": Agent(interleave, ("think", "answer"), searches=True),
 }
+IDLE, CONSTANT, FIRST, RANDOM = "do nothing", "constant action", "first action", "random action"
+TRIVIAL = {  # they ask nobody: the floor of a world
+    IDLE: Agent(do_nothing, ()),
+    CONSTANT: Agent(constant_action, (), told=("constant",)),
+    FIRST: Agent(first_action, ()),
+    RANDOM: Agent(random_action, (), told=("seed",)),
+}
+AGENTS = ASKING | TRIVIAL
+NOBODY = "first"  # the engine of agents that ask nobody, whatever is chosen: their numbers are measured
 
 
 @dataclass(frozen=True, kw_only=True)
 class Acting(Playable):
     """An agent on some tasks: played, scored, watched, resumed, recorded and shown alike on every benchmark.
 
-    agent: of AGENTS. settings: the caps, and how answers are read. histories: keep them in the run folder, which
-    timelines need.
+    agent: of AGENTS. settings: the caps, and how answers are read. constant: what the agent "constant action" does.
+    histories: keep them in the run folder, which timelines need.
     """
 
     agent: str = REACT
     settings: Settings = Settings()
+    constant: str = field(default="look", metadata=NOT_TOLD)
     histories: bool = field(default=True, metadata=NOT_TOLD)
 
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents")
@@ -94,6 +107,11 @@ class Acting(Playable):
         """Who knows the next action, for the engine `oracle` alone; by default it keeps to the solution."""
         return along(self.solution(task))
 
+    def resolved(self) -> Self:
+        """As of every experiment; an agent that asks nobody is the same run with any engine."""
+        asks = AGENTS[self.agent].operators
+        return super(Acting, self if asks else replace(self, engine=NOBODY)).resolved()
+
     def operators(self) -> tuple[str, ...]:
         operators = AGENTS[self.agent].operators
         judges = self.settings.success == "model"  # else the environment's score says what a judge would
@@ -113,7 +131,9 @@ class Acting(Playable):
         # Before the episode begins, in the world that both may share.
         expert = self.expert(task) if known else None
         with knowing(environment, expert) if expert else nullcontext():
-            history = AGENTS[self.agent].loop(environment, backbone, self.settings, watch)
+            agent = AGENTS[self.agent]
+            told = {name: getattr(self, name) for name in agent.told}
+            history = agent.loop(environment, backbone, self.settings, watch, **told)
         return history, environment.result()
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:

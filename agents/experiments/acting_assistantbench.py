@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from agents.experiments.acting import Acting
@@ -12,6 +12,7 @@ from agents.history import History
 from agents.worlds.assistantbench import Browsing
 from lab.models.backbone import Ledger
 from lab.models.engines import ORACLE
+from lab.runs.experiment import NOT_TOLD
 from worlds.assistantbench.expert import Expert
 
 
@@ -23,6 +24,7 @@ class Setup(Questions, Acting):
     """
 
     engine: str = ORACLE
+    constant: str = field(default="answer yes", metadata=NOT_TOLD)
 
     method: ClassVar[str] = "acting-assistantbench"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from agents import noise, rules  # noqa: F401  (registers what answers offline)
@@ -10,11 +10,14 @@ from agents.experiments.acting import Acting
 from agents.experiments.multihop import Questions
 from agents.play import Settings
 from agents.worlds.multihop import Asking
+from lab.runs.experiment import NOT_TOLD
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setup(Questions, Acting):
     """An agent that searches and answers; in the distractor setting, a question's own paragraphs are searched."""
+
+    constant: str = field(default="finish[yes]", metadata=NOT_TOLD)
 
     searched: ClassVar[bool] = True
     ruled: ClassVar[tuple[str, ...]] = ("made", "official")  # on real questions both SDP's rules and these give up

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from agents import noise  # noqa: F401  (registers how answers go wrong)
@@ -11,6 +11,7 @@ from agents.experiments.acting import Acting
 from agents.experiments.scienceworld import Tasks
 from agents.play import Settings
 from agents.worlds.scienceworld import Visiting
+from lab.runs.experiment import NOT_TOLD
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +22,7 @@ class Setup(Tasks, Acting):
     """
 
     settings: Settings = Settings(steps=500)
+    constant: str = field(default="look around", metadata=NOT_TOLD)
     listed: bool = False
     points: bool = True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from agents import noise, rules_travelplanner  # noqa: F401  (registers what answers offline)
@@ -14,6 +14,7 @@ from agents.play import Settings
 from agents.worlds.travelplanner import Planning, delivered
 from lab.models.engines import ORACLE
 from lab.results.outcomes import Judged
+from lab.runs.experiment import NOT_TOLD
 from lab.runs.run import Episode
 from worlds.travelplanner import TripTask
 from worlds.travelplanner.expert import solve
@@ -33,6 +34,7 @@ class Setup(Queries, Acting):
     engine: str = ORACLE
     cities: Literal["reference", "propose"] = "reference"
     settings: Settings = Settings(steps=100)
+    constant: str = field(default="Submit[[]]", metadata=NOT_TOLD)
 
     method: ClassVar[str] = "acting-travelplanner"
     ruled: ClassVar[tuple[str, ...]] = ("made",)

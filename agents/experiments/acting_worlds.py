@@ -6,7 +6,7 @@ No honest rule plays these worlds: offline the engine `oracle`, the world's expe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from agents.environment import Environment
@@ -20,6 +20,7 @@ from agents.worlds.blocksworld import stacking
 from agents.worlds.textworld import adventure
 from agents.worlds.webshop import Shopping
 from lab.models.engines import ORACLE
+from lab.runs.experiment import NOT_TOLD
 from worlds.pool import Pool
 
 
@@ -68,6 +69,8 @@ class AlfWorld(Setup):
 class BlocksWorld(Setup):
     """PlanBench's problems, or made ones."""
 
+    constant: str = field(default="pick up the red block", metadata=NOT_TOLD)
+
     name: ClassVar[str] = "blocksworld"
     method: ClassVar[str] = "acting-blocksworld"
 
@@ -110,6 +113,7 @@ class WebShop(Setup):
     """Instructions. The expert begins again where it was led astray: a page is one of its way only in that order."""
 
     settings: Settings = Settings(steps=30)
+    constant: str = field(default="search[gift]", metadata=NOT_TOLD)
 
     name: ClassVar[str] = "webshop"
     method: ClassVar[str] = "acting-webshop"

@@ -40,7 +40,7 @@ class Questions(Experiment):
 
     def decided(self) -> Self:
         """With `data` and `split` decided. Rules read the made encyclopedia alone, and "auto" means that for them."""
-        read = "made" if self.data == "auto" and parse(self.engine).by_rules else self.data
+        read = "made" if self.data == "auto" and parse(self.engine).needs_rules else self.data
         world = replace(self, data=read).world()
         return replace(self, data=world.data, split=self.split or world.splits[0])
 

@@ -14,7 +14,10 @@ from lab.models.usage import Call
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A typed answer and its cost. request: the hash of the whole request, the key of caches and recordings."""
+    """A typed answer and its cost. request: the hash of the whole request, the key of caches and recordings.
+
+    text: the answer's JSON as it was given, which names options by the order in which they were shown.
+    """
 
     value: Any
     call: Call
@@ -65,7 +68,7 @@ class Ledger:
         # Rules give no request hash, since it takes a rendering that only a recording needs.
         if self.record and not answer.request:
             request = self.backbone.request(prompt, sample=sample, **fields)
-            answer = replace(answer, request=request, text=answer.value.model_dump_json())
+            answer = replace(answer, request=request, text=answer.text or answer.value.model_dump_json())
         self._book(prompt, answer.call, answer.request, _kept(prompt, answer))
         return answer
 

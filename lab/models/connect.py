@@ -10,7 +10,7 @@ from typing import Any
 
 from lab.machine.paths import REHEARSAL, answer_cache
 from lab.models.backbone import Backbone
-from lab.models.engines import MODELS, Engine, with_others
+from lab.models.engines import MODELS, NULL, Engine, with_others
 
 
 def connect(engine: str, engines: Mapping[str, str] | None = None, **settings: Any) -> Backbone:
@@ -39,6 +39,10 @@ def _behind(choice: Engine, **settings: Any) -> Backbone:
         from lab.models.rules import Rules
 
         return Rules(choice)
+    if choice.kind == NULL:
+        from lab.models.nulls import Null
+
+        return Null(choice)
     if choice.kind == "replay":
         from lab.models.replay import Replay
 

@@ -1,6 +1,6 @@
-"""Truncation: a prompt that exceeds the engine's `context` is shortened by its own rule, `Prompt.shorten`.
+"""Prompts as they are sent: shuffled where the engine says so, and shortened where they exceed its `context`.
 
-Endpoints and replays both render through `asked`, so truncated prompts have the same request hash, and replay.
+Endpoints and replays both render through `asked`, so changed prompts have the same request hash, and replay.
 """
 
 from __future__ import annotations
@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from lab.models.backbone import Answer
 from lab.models.engines import Engine
 from lab.models.prompts import Fields, Prompt
+from lab.models.shuffling import Shown, shown
+from lab.models.usage import Call
 
 # Estimates, the same for every model, so that a recording replays without its tokenizer. Measured with Qwen's and
 # SmolLM's on the five worlds' texts: 2.7 to 4.1 characters a token, the fewest for shop pages.
@@ -24,18 +27,23 @@ class PromptTooLong(ValueError):
 
 
 class Asked(NamedTuple):
-    """A rendered prompt, ready to be sent. cut: it was truncated to fit the context."""
+    """A rendered prompt, ready to be sent. cut: it was truncated to fit the context. shown: before that."""
 
     prompt: Prompt
     messages: Messages
     cut: bool
+    shown: Shown
+
+    def answer(self, prompt: Prompt, text: str, call: Call, request: str) -> Answer:
+        """What was answered to these messages, as an answer to the question that was asked. text: its JSON."""
+        return Answer(self.shown.restored(prompt.answer.model_validate_json(text)), call, request, text)
 
 
 def asked(prompt: Prompt, values: Mapping[str, Any], engine: Engine) -> Asked:
     """The prompt narrowed to these fields, and its messages. Raises WrongFields, PromptTooLong."""
-    filled = prompt.fill(**values)
-    fields, messages = _fitted(prompt, filled, engine)
-    return Asked(prompt.narrowed(fields), messages, cut=fields is not filled)
+    seen = shown(prompt, prompt.fill(**values), engine)
+    fields, messages = _fitted(prompt, seen.fields, engine)
+    return Asked(prompt.narrowed(fields), messages, fields is not seen.fields, seen)
 
 
 def fitted(prompt: Prompt, fields: Fields, engine: Engine) -> Fields:

@@ -16,7 +16,7 @@ from lab.models.backbone import Answer, options_of, request_of
 from lab.models.cache import RECORDING, AnswerCache, key_of
 from lab.models.client import Chat, Client, SchemaNotTaken
 from lab.models.context import Asked, asked
-from lab.models.engines import OF_THE_MACHINE, Engine
+from lab.models.engines import OF_THE_MACHINE, SHUFFLE, Engine
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import AnswerModel, Prompt
 from lab.models.replies import RefusedAnswer, Reply, TruncatedAnswer, read, reply_in
@@ -130,7 +130,7 @@ class Endpoint:
             error = MalformedAnswer(known["text"])
             error.call, error.request, error.text = call, request, known["said"]
             raise error
-        return Answer(prompt.answer.model_validate_json(known["text"]), call, request, known["text"])
+        return question.answer(prompt, known["text"], call, request)
 
     def _from_server(self, question: Asked, request: str, sample: int, started: float) -> Answer:
         self.try_out()
@@ -149,7 +149,7 @@ class Endpoint:
             raise error from None
         call = self._book(question, path, exchange, started)
         text = self._keep(request, call, value.model_dump_json())
-        return Answer(question.prompt.answer.model_validate_json(text), call, request, text)
+        return question.answer(question.prompt, text, call, request)
 
     def _keep(self, request: str, call: Call, text: str, **more: str) -> str:
         """Cache what came of a request; its text, or another's, if that was first."""
@@ -334,7 +334,7 @@ def _bound(prompt: Prompt) -> dict[str, Any]:
 
 
 def _sampling(exchange: Exchange) -> dict[str, Any]:
-    options = {k: v for k, v in exchange.options.items() if k not in (*OF_THE_MACHINE, "context")}
+    options = {k: v for k, v in exchange.options.items() if k not in (*OF_THE_MACHINE, "context", SHUFFLE)}
     if "reasoning_effort" in options and "max_tokens" in options:
         options["max_completion_tokens"] = options.pop("max_tokens")  # what reasoning models call it
     if "seed" in options:  # with one seed, every sample would be the same answer

@@ -7,11 +7,15 @@
                                 what is right is refused with .01; a rate that is not given is that of other answers
     rules@0.7?judge=GPT-5.2     the two rates of a published judge (lab/models/judges.py)
     oracle, oracle@0.7          rules that know the answer of the episode, where an experiment has such; simulated
+    first, last, random         null models: the first or last option, or a random one (see lab/models/nulls.py)
+    random?seed=3               the same draws in any order and process; without a seed it takes the run's
     replay:RUN                  the answers that a run recorded
     local                       a small real model on this machine's CPU (see lab/models/local.py)
     local:NAME?threads=1        another one; `python -m lab model list` has the names
     local?runtime=llama.cpp     by another runtime than the default: openvino where its package is, else llama.cpp
     gpt-4o?temperature=0        any other word: a model at the OpenAI-compatible address in OPENAI_BASE_URL
+    first?shuffle=1             any engine but a replay: listed options are shown in another order, which follows from
+                                this seed and the question (see lab/models/shuffling.py)
     rules@0.7, Verify: gpt-4o   the first one, but another for single operators (`Prompt.operator`; in any case)
 
 Options follow a question mark, joined by `&`; they are part of the cache key and of a run's manifest.
@@ -30,6 +34,7 @@ from lab.machine.spelling import hint
 from lab.models import judges
 from lab.models.judges import Errors
 
+SHUFFLE = "shuffle"  # permutes what prompts list, for every engine that answers
 SAMPLING = {
     "temperature": float,
     "top_p": float,
@@ -39,7 +44,9 @@ SAMPLING = {
     "context": int,
     "timeout": float,
     "patience": float,
+    SHUFFLE: int,
 }
+RULES = {"seed": int, "slip": float, "certify": float, "reject": float, "judge": str, SHUFFLE: int}
 # No part of the sampling in a cache key: they change no answer, or, as the runtime, are named by the address.
 OF_THE_MACHINE = ("timeout", "patience", "threads", "runtime")
 MODELS = ("endpoint", "local")  # kinds of engines behind which a model answers
@@ -47,7 +54,9 @@ LOCAL_MODEL = "qwen2.5-coder-0.5b"
 OPENVINO, LLAMA = RUNTIMES = ("openvino", "llama.cpp")
 # Part of the key, as if they were typed. max_tokens: a small model may write on until the context is full.
 LOCAL_OPTIONS = {"context": 8192, "max_tokens": 1024, "timeout": 3600.0}
-OFFLINE = ("rules", "oracle", "replay", "local")  # engines that need no server
+NULL = "null"  # the kind of these
+FIRST, LAST, RANDOM = NULLS = ("first", "last", "random")
+OFFLINE = ("rules", "oracle", "replay", "local", *NULLS)  # engines that need no server
 ORACLE = "oracle"  # rules that know what no agent would
 WORDS = {float: "a number", int: "a whole number", str: "a word"}
 # Between the parts of a string that says something of all operators, and something else of single ones.
@@ -66,9 +75,9 @@ class UnknownOperator(ValueError):
 class Engine:
     """A parsed engine string.
 
-    kind: "rules", "replay", "local" or "endpoint". name: the model, the run folder, "rules" or "oracle". routes:
-    operator, in small letters -> the engine that answers it instead; all other fields are of the one that answers the
-    rest.
+    kind: "rules", "null", "replay", "local" or "endpoint". name: the model, the run folder, "rules", "oracle" or one of
+    NULLS. routes: operator, in small letters -> the engine that answers it instead; all other fields are of the one
+    that answers the rest.
     """
 
     text: str
@@ -98,15 +107,21 @@ class Engine:
 
     @property
     def by_rules(self) -> bool:
-        """Whether rules alone answer."""
-        return self.kinds == {"rules"}
+        """Whether no model answers: rules, null models or both do."""
+        return self.kinds <= {"rules", NULL}
+
+    @property
+    def needs_rules(self) -> bool:
+        """Whether rules answer and no model does; in some worlds they read synthetic data alone."""
+        return self.by_rules and "rules" in self.kinds
 
     @property
     def label(self) -> str:
         """What stands beside a number: the model's name for a local one, else the engine string; so for each part."""
         # llama.cpp, which was there first and alone, is not named.
         runtime = f", {OPENVINO}" if self.options.get("runtime") == OPENVINO else ""
-        own = f"{self.name} (local{runtime})" if self.kind == "local" else self.text
+        shuffled = f", {SHUFFLE}={self.options[SHUFFLE]}" if SHUFFLE in self.options else ""
+        own = f"{self.name} (local{runtime}{shuffled})" if self.kind == "local" else self.text
         return joined(own, {operator: other.label for operator, other in self.routes.items()})
 
     @property
@@ -155,13 +170,14 @@ class Engine:
 
 
 def seeded(text: str, seed: int) -> str:
-    """The engine string with the seed of its noise; parts without noise, or with a seed of their own, stay."""
+    """The engine string with the seed of its draws; parts that draw nothing, or have a seed of their own, stay."""
     whole, others = split(text)
 
     def one(part: str) -> str:
         engine = parse(part)
-        # Only noise is drawn here: a rule draws nothing, and a model's seed is a sampling option of its server.
-        seeds = engine.noisy and "seed" not in engine.options and seed
+        # Rules without noise draw nothing, and a model's seed is a sampling option of its server.
+        draws = engine.noisy or (engine.kind == NULL and engine.name == RANDOM)
+        seeds = draws and "seed" not in engine.options and seed
         return f"{part}{'&' if '?' in part else '?'}seed={seed}" if seeds else part
 
     return joined(one(whole), {operator: one(part) for operator, part in others.items()})
@@ -243,16 +259,23 @@ def _one(text: str) -> Engine:
         return Engine(text, "replay", run)
     if head.partition("@")[0] in ("rules", ORACLE):
         return _rules(text, head, tail)
+    if head in NULLS:
+        return Engine(text, NULL, head, options=_options(tail, {SHUFFLE: int} | _seed(head)))
     # A model may have any name, but one that is nearly a word of ours is a slip, and would wait for a server.
     if slip := hint(re.split(r"\W", head)[0], OFFLINE, nearness=0.8):
         raise BadEngine(
-            f"Engine {text!r} is no engine{slip} They are typed: rules, rules@0.7, replay:NAME, local, local:NAME"
+            f"Engine {text!r} is no engine{slip} They are typed: rules, rules@0.7, first, last, random, replay:NAME, "
+            "local, local:NAME"
         )
     return Engine(text, "endpoint", head, options=_options(tail, SAMPLING))
 
 
+def _seed(head: str) -> dict[str, type]:
+    return {"seed": int} if head == RANDOM else {}
+
+
 def _rules(text: str, head: str, tail: str) -> Engine:
-    options = _options(tail, {"seed": int, "slip": float, "certify": float, "reject": float, "judge": str})
+    options = _options(tail, RULES)
     for rate in ("slip", "certify", "reject"):
         if not 0.0 <= options.get(rate, 0.0) <= 1.0:
             raise BadEngine(f"Engine option {rate}={options[rate]} is no probability between 0 and 1")

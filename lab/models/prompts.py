@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
 from typing import Any, Literal
@@ -53,6 +53,56 @@ def digests() -> Mapping[str, str]:
     return {prompt.name: prompt.digest for entry in entry_points(group=GROUP) for prompt in entry.load()()}
 
 
+@dataclass(frozen=True)
+class Listing:
+    """Where a prompt lists options, and how its answer names them: what null models choose from and `shuffle` permutes.
+
+    field: of the prompt, a list, or a text that ends with one: `parted` are then the words before the list and what
+    stands between options. answer: the answer's field that names one option or several, by="text" or by="number".
+    text, number: attributes of an option that hold its text and the number shown; "" for the option itself, and for its
+    place from 1 on. within: an attribute; only options that share it change places, as they are shown in groups.
+    form(fields): the typed answer, with `from_text` and `as_text`, that an answer in free text is read as.
+    """
+
+    field: str
+    answer: str
+    by: Literal["text", "number"] = "text"
+    text: str = ""
+    number: str = ""
+    within: str = ""
+    parted: tuple[str, str] | None = None
+    form: Callable[[Any], Any] | None = None
+
+    def options(self, fields: Any) -> list[Any]:
+        """The options in the order in which they are shown; none where the prompt lists none."""
+        listed = getattr(fields, self.field)
+        if self.parted is None:
+            return list(listed)
+        _, before, found = listed.rpartition(self.parted[0])
+        return found.split(self.parted[1]) if before else []
+
+    def names(self, options: Sequence[Any]) -> list[Any]:
+        """What the answer calls each of them."""
+        attribute = self.number if self.by == "number" else self.text
+        if attribute:
+            return [getattr(option, attribute) for option in options]
+        return list(range(1, len(options) + 1)) if self.by == "number" else list(options)
+
+    def reordered(self, fields: Any, order: Sequence[int]) -> Any:
+        """The fields with the options in another order. order: the old place of each, from 0; numbers keep theirs."""
+        options = self.options(fields)
+        moved = [options[place] for place in order]
+        if self.number:
+            numbers = [getattr(option, self.number) for option in options]
+            moved = [
+                option.model_copy(update={self.number: number}) for option, number in zip(moved, numbers, strict=True)
+            ]
+        if self.parted is None:
+            return fields.model_copy(update={self.field: type(getattr(fields, self.field))(moved)})
+        head, before, _ = getattr(fields, self.field).rpartition(self.parted[0])
+        return fields.model_copy(update={self.field: f"{head}{before}{self.parted[1].join(moved)}"})
+
+
 MOST_FAULTS = 8  # shown to a model or a reader; a list of 500 wrong items needs no 500 lines
 Shorten = Callable[[Any, int], Fields | None]
 
@@ -69,8 +119,9 @@ class Prompt:
     that exceeds an engine's `context` (lab/models/context.py). The template must show that something was left out.
     retry_temperatures: of the samples after the first, where the engine's own is lower; the last one holds from there
     on. Empty: the engine's for all. stop: texts at which an answer in free text ends; neither they nor what follows are
-    part of it. unkept: texts of the answer that runs and recordings leave empty, where they may quote data that nobody
-    may pass on; of an answer that cannot be read, nothing is kept then.
+    part of it. listings: where it lists the options of its answer; of several, the first that has any. unkept: texts of
+    the answer that runs and recordings leave empty, where they may quote data that nobody may pass on; of an answer
+    that cannot be read, nothing is kept then.
     """
 
     name: str
@@ -85,6 +136,7 @@ class Prompt:
     retry_temperatures: tuple[float, ...] = ()
     stop: tuple[str, ...] = ()
     unkept: tuple[str, ...] = ()
+    listings: tuple[Listing, ...] = field(default=(), compare=False)  # no part of what a model is sent
 
     def __post_init__(self) -> None:
         """Raises ValueError for an unkept text that the answer does not have: under a wrong name it would be kept."""
@@ -98,6 +150,11 @@ class Prompt:
         """Hash of what a model is shown for the same fields: wording, version, the answer's schema before `narrow`."""
         parts = (self.version, self.system, self.template, json.dumps(self.schema, sort_keys=True), *self.stop)
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+    def listing(self, fields: Fields) -> Listing | None:
+        """Where the options stand that these fields list; None where there are none."""
+        own = (Listing(self.narrow.options, "choice"),) if isinstance(self.narrow, OneOf) else ()
+        return next((each for each in (*self.listings, *own) if each.options(fields)), None)
 
     def fill(self, **values: Any) -> Fields:
         """The typed fields. Raises WrongFields, naming each field that does not fit."""

@@ -120,7 +120,7 @@ class Replay:
             error = MalformedAnswer(known.text)
             error.call, error.request, error.text = call, known.request, known.said
             raise error
-        return Answer(prompt.answer.model_validate_json(known.text), call, request, known.text)
+        return question.answer(prompt, known.text, call, request)
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
         """The request hash, made with the recorded engine and address."""

@@ -15,6 +15,7 @@ from lab.models.cache import key_of
 from lab.models.engines import ORACLE, Engine
 from lab.models.noise import Corruption, certifies, corrupted, corruption_of, within_schema
 from lab.models.prompts import AnswerModel, Fields, Prompt
+from lab.models.shuffling import shown
 from lab.models.usage import Call
 
 Rule = Callable[[Any], AnswerModel]
@@ -93,16 +94,15 @@ class Rules:
 
         Raises OutsideSchema if the corruption makes what no model could answer.
         """
-        filled = prompt.fill(**fields)
-        value, path = _answer(prompt, filled, self._known.answers), "rules"
+        seen = shown(prompt, prompt.fill(**fields), self.engine)
+        value, path = _answer(prompt, seen.fields, self._known.answers), "rules"
         if self._errs:
-            value, path = self._noisy(prompt, filled, value, sample)
-        return Answer(value, Call(prompt.operator, prompt.name, path))
+            value, path = self._noisy(prompt, seen.fields, value, sample)
+        return Answer(seen.restored(value), Call(prompt.operator, prompt.name, path), text=seen.noted(value))
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
         """The request hash under which a recording keeps the answer."""
-        filled = prompt.fill(**fields)
-        return key_of(request_of(prompt.narrowed(filled), prompt.render(filled), self.engine, "rules", sample))
+        return request_here(self.engine, prompt, sample, fields)
 
     @property
     def _known(self) -> Known:
@@ -119,6 +119,12 @@ class Rules:
         wrong = (noise or partial(corrupted, prompt))(fields, value, random)
         # Where the schema leaves one answer only, a model has to give it as well.
         return (value, "rules") if wrong == value else (within_schema(prompt, fields, wrong), "corrupted")
+
+
+def request_here(engine: Engine, prompt: Prompt, sample: int, values: Mapping[str, Any]) -> str:
+    """The request hash of an engine that answers from a prompt's fields, without a model."""
+    fields = shown(prompt, prompt.fill(**values), engine).fields
+    return key_of(request_of(prompt.narrowed(fields), prompt.render(fields), engine, "rules", sample))
 
 
 def _answer(prompt: Prompt, fields: Fields, known: Mapping[str, Rule]) -> AnswerModel:

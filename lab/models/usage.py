@@ -12,17 +12,17 @@ from typing import Any
 
 from lab.machine.paths import ROOT
 
-RULES_PATHS = ("rules", "corrupted")  # of answers that rules gave, which cost nothing
+RULES_PATHS = ("rules", "corrupted", "null")  # of answers that rules and null models gave, which cost nothing
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
     """One answered prompt.
 
-    path: how the answer was read: "rules", "corrupted", "schema", "strict", "repaired" or "reasked", "text" if it is
-    free text; "malformed" if no usable answer came, "failed" if the request did. tokens_in, tokens_out: as the server
-    counted them, re-asks included. seconds: wall time, waiting included. took: the same, but of a cache hit that of
-    the model when it was asked; 0 where nobody kept it. usd: None where the model's price or the tokens are unknown.
+    path: how the answer was read: "rules", "corrupted", "null", "schema", "strict", "repaired" or "reasked", "text" if
+    it is free text; "malformed" if no usable answer came, "failed" if the request did. tokens_in, tokens_out: as the
+    server counted them, re-asks included. seconds: wall time, waiting included. took: the same, but of a cache hit that
+    of the model when it was asked; 0 where nobody kept it. usd: None where the model's price or the tokens are unknown.
     cached: a cache hit, which is free. retries: requests without a reply. cut: the prompt exceeded the engine's
     `context` and was truncated (lab/models/context.py). truncated: how many answers, first and re-ask, ended at
     `max_tokens`.
@@ -43,7 +43,7 @@ class Call:
 
     @property
     def paid(self) -> bool:
-        """Whether a model was asked: neither rules nor the cache answered."""
+        """Whether a model was asked: neither rules, a null model nor the cache answered."""
         return not self.cached and self.path not in RULES_PATHS
 
 

@@ -118,14 +118,37 @@ def bars_with_intervals(
     return axes
 
 
+def dots_with_intervals(
+    frame: pd.DataFrame, y: str, x: str, low: str, high: str, hue: str, axes: Axes, colors: Mapping[str, Any]
+) -> Axes:
+    """A dot of `x` with its interval for each row, on a line for each category `y`, the first one at the top.
+
+    colors: of the values of `hue`; dots of one category lie a little apart, in this order.
+    """
+    import numpy as np
+
+    categories = list(dict.fromkeys(frame[y]))
+    for place, (name, color) in enumerate(_groups(frame[hue], colors)):
+        rows = frame[frame[hue] == name]
+        at = np.array([categories.index(of) for of in rows[y]]) + 0.6 * ((place + 0.5) / len(colors) - 0.5)
+        lengths = np.clip([rows[x] - rows[low], rows[high] - rows[x]], 0, None)
+        axes.errorbar(rows[x], at, xerr=lengths, fmt="o", color=color, markersize=5, elinewidth=1, label=str(name))
+    axes.set(yticks=range(len(categories)), yticklabels=categories, ylim=(len(categories) - 0.5, -0.5))
+    axes.grid(axis="y", visible=False)
+    return axes
+
+
 def _say_n(axes: Axes, x: float, count: int) -> None:
     box = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
     place: dict[str, Any] = {"xycoords": axes.get_xaxis_transform(), "ha": "center", "va": "bottom", "rotation": 90}
     axes.annotate(f"n={count}", (x, 0.03), fontsize="xx-small", bbox=box, **place)
 
 
-def one_legend(figure: Figure) -> None:
-    """One legend above the panels in place of theirs; what has one name must look the same in all."""
+def one_legend(figure: Figure, columns: int = 0) -> None:
+    """One legend above the panels in place of theirs; what has one name must look the same in all.
+
+    columns: how many names stand side by side; 0 for all.
+    """
     handles: dict[str, Any] = {}
     for axes in figure.axes:
         if legend := axes.get_legend():
@@ -133,7 +156,7 @@ def one_legend(figure: Figure) -> None:
                 handles.setdefault(name, handle)  # the first panel's: in a later one a bar of few tasks may be hollow
             legend.remove()
     if handles:
-        figure.legend(handles.values(), handles, loc="outside upper center", ncols=len(handles))
+        figure.legend(handles.values(), handles, loc="outside upper center", ncols=columns or len(handles))
 
 
 def label_evidence(figure: Figure, results: pd.DataFrame) -> None:

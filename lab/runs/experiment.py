@@ -226,12 +226,14 @@ class Results(Generic[S]):
 
     @property
     def evidence(self) -> str:
-        """ "simulated" where noise stood in for a model's skill, else "measured"."""
+        """ "simulated" where noise stood in for a model's skill, else "measured"; so of null models, which stand in for
+        nobody.
+        """
         return engines.parse(self.backbone).evidence
 
     @property
     def by_rules(self) -> bool:
-        """Whether rules alone answered, also where what they answered is replayed."""
+        """Whether no model answered but rules or null models alone, also where what they answered is replayed."""
         return engines.parse(self.backbone).by_rules
 
     @property

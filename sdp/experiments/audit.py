@@ -14,9 +14,11 @@ from lab.models import judged_steps, judges
 from lab.models.backbone import Ledger
 from lab.models.judged_steps import NEUTRAL, RIGHT, WRONG, Step
 from lab.results import tables
+from lab.results.outcomes import Judged
 from lab.results.statistics import Interval, cluster_bootstrap, cluster_contrast
 from lab.runs import collecting, experiment
 from lab.runs.experiment import BadSetting, Experiment, spread
+from lab.runs.run import Episode
 from sdp.adapters.multihop import labelled
 from sdp.adapters.multihop.prompts import CONSISTENT, VERIFY
 from sdp.experiments import side_by_side
@@ -61,6 +63,7 @@ class Setup(Experiment):
 
     method: ClassVar[str] = "sdp-validate-audit"
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "sdp")
+    metric: ClassVar[str] = "agreement with people"
 
     def decided(self) -> Self:
         """Raises MissingData without the slice, BadSetting for made data, which nobody labelled."""
@@ -85,6 +88,17 @@ class Setup(Experiment):
     def play(self, task: str, ledger: Ledger) -> dict[str, bool]:
         """The verdict alone."""
         return {"certified": labelled.certified(judged_steps.steps()[task], ledger)}
+
+    def judged(self, episode: Episode) -> Judged:
+        """Whether the verdict is people's; no score for a step that they call neutral."""
+        label = judged_steps.steps()[episode.task].label
+        if label == NEUTRAL:
+            return Judged(None)
+        return (
+            super().judged(episode)
+            if episode.failed
+            else Judged(float(episode.result["certified"] == (label == RIGHT)))
+        )
 
 
 class Results(experiment.Results[Setup]):

@@ -74,7 +74,7 @@ BENCHMARKS = {
 REPORTING = {"HotpotQA", "MuSiQue", "AssistantBench"}  # whose made questions have templates that no rule was written on
 ACTED = {
     f"{name}{BLANK if blank else ''}": (name, blank)
-    for name, agent in acting.AGENTS.items()
+    for name, agent in acting.ASKING.items()
     for blank in ((False, True) if agent.blanks else (False,))
 }
 CAPS = ("steps", "calls", "tokens", "stuck")
@@ -255,7 +255,7 @@ def placebos(results: Results) -> pd.DataFrame:
     """
     import pandas as pd
 
-    pairs = [(SDP, PLACEBO), (SDP, BLANKED), *((name, f"{name}{BLANK}") for name in acting.AGENTS)]
+    pairs = [(SDP, PLACEBO), (SDP, BLANKED), *((name, f"{name}{BLANK}") for name in acting.ASKING)]
     lines: list[dict[str, Any]] = []
     for method, control in pairs:
         if {method, control} <= {*results.setup.methods}:

@@ -12,9 +12,9 @@ from pydantic import ConfigDict, Field, create_model
 
 from agents.answers import Act, labelled
 from agents.history import ACT
-from agents.prompts import BY_SCHEMA, FORM, OBSERVED, REACTING, TURNS, ActFields, without_oldest
+from agents.prompts import BY_SCHEMA, FORM, OBSERVED, REACTING, TURNS, VALID, ActFields, act_form, without_oldest
 from lab.models.parsing import MalformedAnswer
-from lab.models.prompts import AnswerModel, Fields, FreeText, Prompt
+from lab.models.prompts import AnswerModel, Fields, FreeText, Listing, Prompt
 from statefactory.planning.paths import Step
 
 PREDICT = "predict"  # the operator that foresees
@@ -182,6 +182,7 @@ def choose_prompt(world: str, by_schema: bool = False) -> Prompt:
         narrow=Listed() if by_schema else None,
         shorten=without_oldest,
         stop=() if by_schema else (OBSERVED,),
+        listings=(Listing("options", "numbers", by="number", form=Listed()),),
     )
 
 
@@ -224,4 +225,5 @@ def rewarded_prompt(world: str, by_schema: bool = False) -> Prompt:
         answer=Act if by_schema else FreeText,
         shorten=without_oldest,
         stop=() if by_schema else (OBSERVED,),
+        listings=(Listing("candidates", "action", text="action", form=act_form), VALID),
     )

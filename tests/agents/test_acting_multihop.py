@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import chat_server as chat
-from agents.experiments.acting import AGENTS, Acting
+from agents.experiments.acting import ASKING, Acting
 from agents.experiments.acting_multihop import HotpotQA, MuSiQue, Setup
 from agents.plans import BLANK
 from agents.play import Settings
@@ -74,7 +74,7 @@ def test_bound_to_a_schema_the_same_rules_do_the_same() -> None:
     assert free == bound
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", ASKING)
 def test_every_agent_plays_to_the_end_by_rules_and_alike_in_both_forms(agent: str) -> None:
     free, bound = (played(replace(SMALL, agent=agent, settings=Settings(schema=each))) for each in (False, True))
     assert free == bound
@@ -82,7 +82,7 @@ def test_every_agent_plays_to_the_end_by_rules_and_alike_in_both_forms(agent: st
     assert [one["em"] for one in free] == [1.0] * 4 or agent == "retrieve once"
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", ASKING)
 def test_noise_reaches_every_agent_and_a_wrong_form_none(agent: str) -> None:
     results = played(replace(SMALL, limit=20, engine="rules@0.5", agent=agent))
     assert sum(one["em"] for one in results) < 20
@@ -196,7 +196,7 @@ def test_an_episode_is_watched_turn_by_turn_and_shown_with_its_prompts() -> None
     assert all(len(step.exchanges) == 1 and step.cost for step in shown.steps)
 
 
-@pytest.mark.parametrize("agent", [name for name, one in AGENTS.items() if not one.searches])
+@pytest.mark.parametrize("agent", [name for name, one in ASKING.items() if not one.searches])
 def test_an_oracle_plays_every_agent_that_chooses_actions(agent: str) -> None:
     results = played(replace(SMALL, engine="oracle", agent=agent))
     assert {(one["em"], one["end"]) for one in results} == {(1.0, "finished")}

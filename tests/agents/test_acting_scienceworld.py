@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import chat_server as chat
-from agents.experiments.acting import AGENTS
+from agents.experiments.acting import ASKING
 from agents.experiments.acting_scienceworld import Setup
 from agents.play import Settings
 from chat_server import ChatServer
@@ -33,7 +33,7 @@ def test_the_stand_in_plays_to_the_end_and_noise_costs_steps() -> None:
     assert noisy["steps"] > plain["steps"]
 
 
-@pytest.mark.parametrize("agent", [name for name, agent in AGENTS.items() if not agent.searches])
+@pytest.mark.parametrize("agent", [name for name, agent in ASKING.items() if not agent.searches])
 def test_every_agent_plays_to_the_end_with_an_expert_and_with_errors(agent: str) -> None:
     plain, noisy = (played(replace(SHORT, agent=agent, engine=engine)) for engine in ("oracle", "oracle@0.8"))
     assert (plain["score"], plain["end"]) == (1.0, "finished")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import chat_server as chat
-from agents.experiments.acting import AGENTS
+from agents.experiments.acting import ASKING
 from agents.experiments.acting_travelplanner import Setup
 from agents.play import Settings
 from agents.rules_travelplanner import next_step, trip_of
@@ -41,7 +41,7 @@ def test_noise_costs_searches_and_plans_and_the_evaluator_says_why() -> None:
     assert failed and all(one.reason.startswith("finished") and ": " in one.reason for one in failed)
 
 
-PLANNERS = [name for name, one in AGENTS.items() if one.blanks]
+PLANNERS = [name for name, one in ASKING.items() if one.blanks]
 
 
 @pytest.mark.parametrize("agent", PLANNERS)

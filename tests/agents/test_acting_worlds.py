@@ -13,10 +13,12 @@ import pytest
 import chat_server as chat
 from agents.environment import Environment
 from agents.experiments import acting_assistantbench as assistantbench
-from agents.experiments.acting import AGENTS, REACT, Acting
+from agents.experiments import acting_travelplanner as travelplanner
+from agents.experiments.acting import ASKING, CONSTANT, FIRST, IDLE, RANDOM, REACT, TRIVIAL, Acting
 from agents.experiments.acting_worlds import AlfWorld, BlocksWorld, Setup, TextWorld, WebShop
 from agents.play import Settings
 from agents.prompts import Past
+from agents.trivial import NothingListed
 from chat_server import ChatServer
 from lab.machine.paths import ROOT
 from lab.models.backbone import Ledger
@@ -76,7 +78,39 @@ def test_the_expert_solves_it_within_the_cap_and_is_called_simulated(setup: Acti
         assert one.result["steps"] == one.result["calls"] == len(run.setup.solution(task)) > 1
 
 
-@pytest.mark.parametrize("agent", [name for name, one in AGENTS.items() if one.blanks])
+@pytest.mark.parametrize("agent", TRIVIAL)
+def test_agents_without_skill_ask_nobody_and_are_measured(setup: Acting, agent: str) -> None:
+    setup = replace(setup, agent=agent, settings=Settings(steps=6))
+    run, again = played(setup), results(replace(setup, engine="rules"))
+    assert (run.evidence, run.by_a_model, run.usage[next(iter(run.episodes))]) == ("measured", False, {})
+    for one, same in zip(run.episodes.values(), again, strict=True):
+        assert one.result == same and one.result["calls"] == 0
+        actions = [turn["action"] for turn in one.result["history"]["turns"]]
+        assert len(actions) == one.result["steps"] <= 6
+        match agent:
+            case "do nothing":
+                assert (one.result["end"], actions) == ("did nothing", [])
+            case "constant action":
+                assert set(actions) == {setup.constant}
+            case _:
+                assert actions and one.result["invalid"] == 0
+    if agent == RANDOM:
+        drawn = {str([one["history"] for one in results(replace(setup, seed=seed, limit=1))]) for seed in range(3)}
+        assert len(drawn) > 1
+
+
+@pytest.mark.parametrize("agent", [FIRST, RANDOM])
+def test_a_world_that_lists_no_valid_actions_says_so(agent: str) -> None:
+    with pytest.raises(
+        NothingListed, match="travelplanner lists no valid actions .* 'do nothing' or 'constant action'"
+    ):
+        played(travelplanner.Setup(data="made", limit=1, agent=agent))
+    for named in (IDLE, CONSTANT):
+        (one,) = results(travelplanner.Setup(data="made", limit=1, agent=named))
+        assert one["score"] == 0
+
+
+@pytest.mark.parametrize("agent", [name for name, one in ASKING.items() if one.blanks])
 def test_agents_that_plan_are_played_by_the_expert_and_end_under_noise(setup: Acting, agent: str) -> None:
     # A trial of Reflexion has a third of the steps.
     planned = replace(setup, limit=1, agent=agent, settings=replace(setup.settings, steps=3 * setup.settings.steps))
@@ -109,7 +143,7 @@ def test_what_is_taken_in_place_of_the_experts_action_is_always_valid(setup: Act
     assert len({turn["action"] for one in wrong for turn in one["history"]["turns"]}) > 2
 
 
-@pytest.mark.parametrize("agent", [name for name, agent in AGENTS.items() if not agent.searches])
+@pytest.mark.parametrize("agent", [name for name, agent in ASKING.items() if not agent.searches])
 def test_a_model_that_talks_nonsense_ends_by_its_caps(setup: Acting, agent: str, server: ChatServer) -> None:
     noise = "\x00 \\ \ud83d " + "x" * 999
     texts = ["no idea", "Thought: so\nAction: dance", "", '{"action": 1}', f"Thought: b\nAction: {noise}"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import chat_server as chat
-from agents.experiments.acting import AGENTS
+from agents.experiments.acting import ASKING
 from agents.goalact import REPEATED
 from agents.history import CALLS, FINISHED, MALFORMED, STEPS, TOKENS, History, timeline
 from agents.plans import BLANK
@@ -20,7 +20,7 @@ from staircase import staircase
 
 UP, DANCE = "Thought: On.\nAction: up", "Thought: Why not?\nAction: dance"
 PLAN = "1. Climb the first stair.\n2. Climb the second one."
-PLANNERS = [name for name, agent in AGENTS.items() if agent.blanks]
+PLANNERS = [name for name, agent in ASKING.items() if agent.blanks]
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def play(server: ChatServer) -> Callable[..., History]:
         server.script(*map(chat.says, answers))
         server.behave(lambda request: chat.says(answers[-1]))
         ledger = Ledger(connect("small?patience=5", cache=None))
-        return AGENTS[agent].loop(staircase(), ledger, Settings(**settings))
+        return ASKING[agent].loop(staircase(), ledger, Settings(**settings))
 
     return played
 
@@ -165,7 +165,7 @@ def test_nonsense_ends_every_agent_by_a_cap(server: ChatServer, play: Any, agent
     texts = ["hm", DANCE, "1. Sing\n2. Sing", "", '{"steps": []}', '{"thought": "", "action": " "}', "Solved: maybe"]
     server.behave(lambda request: chat.says(texts[request.number % len(texts)]))
     ledger = Ledger(connect("small?patience=5", cache=None))
-    history = AGENTS[agent].loop(staircase(), ledger, Settings(steps=4, calls=11, schema=schema))
+    history = ASKING[agent].loop(staircase(), ledger, Settings(steps=4, calls=11, schema=schema))
     assert history.end in (STEPS, CALLS) and history.steps <= 4 and history.cost.calls <= 11
     assert History.from_json(history.to_json()) == history and timeline("nonsense", history).text(detail=True)
 
@@ -174,5 +174,5 @@ def test_nonsense_ends_every_agent_by_a_cap(server: ChatServer, play: Any, agent
 def test_tokens_can_be_capped(server: ChatServer, play: Any, agent: str) -> None:
     server.behave(lambda request: chat.says("hm", usage={"prompt_tokens": 90, "completion_tokens": 10}))
     ledger = Ledger(connect("small?patience=5", cache=None))
-    history = AGENTS[agent].loop(staircase(), ledger, Settings(tokens=250))
+    history = ASKING[agent].loop(staircase(), ledger, Settings(tokens=250))
     assert (history.end, history.cost.tokens_in + history.cost.tokens_out) == (TOKENS, 300)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, create_model
 
-from lab.models.prompts import AnswerModel, Fields, Prompt
+from lab.models.prompts import AnswerModel, Fields, Listing, Prompt
 
 Kind = Literal["collect", "filter", "extract", "compute"]
 Uncertainty = Literal["marked", "forced"]
@@ -173,6 +173,8 @@ def fewer_results(fields: ToolsFields, over: int) -> ToolsFields | None:
     return fields.model_copy(update={"results": rest}) if rest else None
 
 
+# Within a search, as they are shown under its query.
+FOUND = (Listing("results", "scrape", by="number", number="number", within="query"),)
 TOOLS = Prompt(
     name="sdp.assistantbench.tools",
     version="1",
@@ -189,6 +191,7 @@ other words. Where the certified findings hold all that the step needs, search f
     answer=Tools,
     narrow=listed,
     shorten=fewer_results,
+    listings=FOUND,
 )  # fmt: skip
 
 REPLAN = Prompt(
@@ -206,6 +209,7 @@ of site that would know; and the listed results that are still unread and may he
     answer=Tools,
     narrow=listed,
     shorten=fewer_results,
+    listings=FOUND,
     retry_temperatures=RETRIED,
 )  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, create_model
 
-from lab.models.prompts import AnswerModel, Fields, Prompt
+from lab.models.prompts import AnswerModel, Fields, Listing, Prompt
 
 
 class Listed(Fields):
@@ -94,6 +94,7 @@ Rejected {{ "%d times" % failure.times if failure.times > 1 else "before" }}: {{
     fields=SelectFields,
     answer=Selection,
     narrow=lambda fields: selection_of(len(fields.options)),
+    listings=(Listing("options", "choice", by="number", number="number"),),
 )
 
 
@@ -156,4 +157,5 @@ Choose {{ count }} different cities, in the order of travel, from:
     fields=CitiesFields,
     answer=Cities,
     narrow=lambda fields: cities_of(tuple(candidate.city for candidate in fields.candidates), fields.count),
+    listings=(Listing("candidates", "cities", text="city"),),
 )

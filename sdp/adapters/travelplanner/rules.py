@@ -21,11 +21,13 @@ MEALS_A_CITY = 6  # distinct restaurants that two days in a city may need
 
 @rule(SELECT)
 def cheapest(fields: SelectFields) -> Selection:
-    """The cheapest option; while cuisines are wanted, the option with the least to pay for each of them it offers."""
-    base = fields.options[0].cost
+    """The cheapest option, wherever it stands, of several the first; while cuisines are wanted, the option with the
+    least to pay for each of them it offers.
+    """
+    least = min(fields.options, key=lambda option: option.cost)
     offering = [option for option in fields.options if _offered(option, fields)]
     # Some meal is eaten anyway, so only what goes beyond the cheapest one is the cuisine's price.
-    chosen = min(offering, key=lambda o: ((o.cost - base) / _offered(o, fields), o.cost), default=fields.options[0])
+    chosen = min(offering, key=lambda o: ((o.cost - least.cost) / _offered(o, fields), o.cost), default=least)
     return Selection(choice=chosen.number)
 
 

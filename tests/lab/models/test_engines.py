@@ -72,7 +72,7 @@ def test_a_bad_engine_string_is_refused_by_name(text: str, message: str) -> None
 @given(st.text())
 def test_any_text_is_an_engine_or_a_bad_engine(text: str) -> None:
     try:
-        assert parse(text).kind in ("rules", "local", "replay", "endpoint")
+        assert parse(text).kind in ("rules", "null", "local", "replay", "endpoint")
     except BadEngine as error:
         assert str(error)
 

@@ -21,8 +21,16 @@ from lab.models.connect import connect
 from lab.models.prompts import Prompt
 from lab.models.usage import Call
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
-from sdp.adapters.travelplanner.prompts import SELECT, Candidate, Cities, CitiesFields, Selection
-from sdp.adapters.travelplanner.rules import nearest
+from sdp.adapters.travelplanner.prompts import (
+    SELECT,
+    Candidate,
+    Cities,
+    CitiesFields,
+    Listed,
+    SelectFields,
+    Selection,
+)
+from sdp.adapters.travelplanner.rules import cheapest, nearest
 from sdp.adapters.travelplanner.trip import (
     BETWEEN,
     BUDGET,
@@ -286,6 +294,21 @@ def test_the_rules_answer_where_too_few_cities_have_what_is_needed() -> None:
 def test_a_policy_for_cities_that_does_not_exist_is_refused() -> None:
     with pytest.raises(ValueError, match="cities='best'; choose 'reference' or 'propose'"):
         Policy(cities="best")
+
+
+def test_the_rule_takes_the_cheapest_option_wherever_it_stands() -> None:
+    def chosen(wanted: list[str], *options: tuple[float, list[str]]) -> int:
+        listed = [
+            Listed(number=number, text="", cost=cost, cuisines=of) for number, (cost, of) in enumerate(options, start=1)
+        ]
+        about: dict[str, Any] = {"trip": "", "decided": [], "target": "", "slot": "", "left": 99, "failures": []}
+        return cheapest(SelectFields(wanted=wanted, options=listed, **about)).choice
+
+    assert chosen([], (9, []), (2, []), (2, []), (5, [])) == 2
+    # Beyond the cheapest meal, two cuisines for 6 dollars cost less than one for 4.
+    both = (8, ["French", "Thai"])
+    assert chosen(["French", "Thai"], (6, ["French"]), both, (2, [])) == 2
+    assert chosen(["French", "Thai"], (2, []), (6, ["French"]), both) == 3
 
 
 def test_realize_reads_only_what_its_prompt_names() -> None:

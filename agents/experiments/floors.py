@@ -1,0 +1,41 @@
+"""The floors of worlds that agents act in: agents without skill, and the world's expert as the ceiling."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from agents.experiments import acting, acting_worlds
+from agents.experiments.acting import Acting
+from lab.models.engines import ORACLE
+from lab.runs.experiment import Experiment
+from lab.runs.floors import CONSTANT, DO_NOTHING, EXPERT, FIRST, RANDOM, Panel
+
+NAMES = {DO_NOTHING: acting.IDLE, CONSTANT: acting.CONSTANT, FIRST: acting.FIRST, RANDOM: acting.RANDOM}
+
+
+def panel(setup: Acting, listed: bool = True, **about: Any) -> Panel:
+    """The panel of a world by its acting experiment. listed: whether it lists valid actions. about: of `Panel`."""
+    return Panel(floors(setup, listed) | {EXPERT: replace(setup, engine=ORACLE)}, **about)
+
+
+def floors(setup: Acting, listed: bool = True) -> dict[str, Experiment]:
+    """The agents without skill alone; without those that choose among valid actions, if none are listed."""
+    kept = NAMES if listed else {name: NAMES[name] for name in (DO_NOTHING, CONSTANT)}
+    return {name: replace(setup, agent=agent) for name, agent in kept.items()}
+
+
+def alfworld() -> Panel:
+    return panel(acting_worlds.AlfWorld(), made=1)
+
+
+def blocksworld() -> Panel:
+    return panel(acting_worlds.BlocksWorld())
+
+
+def textworld() -> Panel:
+    return panel(acting_worlds.TextWorld())
+
+
+def webshop() -> Panel:
+    return panel(acting_worlds.WebShop())

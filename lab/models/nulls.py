@@ -1,0 +1,146 @@
+"""Null models: the engines `first`, `last` and `random`, which read nothing but what may be answered.
+
+They show what a method's structure achieves when nobody thinks: a real model that scores no more has shown no skill.
+No request is made and no rule is called, so their numbers are measured, and stand in for nobody's.
+
+An answer follows from the prompt's schema, narrowed to its fields, and from the options that the prompt lists. `first`
+takes the first option, the lowest number and true; `last` the last option, the highest number and false; `random`
+draws. Where several may be named, as many different ones are as are allowed. A text beside, such as a reason, is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from random import Random
+from typing import Any
+
+from pydantic import ValidationError
+
+from lab.machine.faults import Unavailable
+from lab.models.backbone import Answer
+from lab.models.cache import key_of
+from lab.models.engines import FIRST, LAST, Engine
+from lab.models.prompts import AnswerModel, Fields, FreeText, Listing, Prompt, faults
+from lab.models.rules import request_here
+from lab.models.shuffling import shown
+from lab.models.usage import Call
+
+Schema = Mapping[str, Any]
+
+
+class NoChoice(Unavailable, LookupError):
+    """A null model was asked a prompt whose answer is none of a list. Stops the run: no task was failed by it."""
+
+
+class Null:
+    """Answers any prompt whose answer is one of a list, or several of one; see this module."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
+        """Raises NoChoice for a prompt that asks for a text, WrongFields for unknown fields."""
+        seen = shown(prompt, prompt.fill(**fields), self.engine)
+        value = _answered(prompt, seen.fields, _Pick(self.engine, prompt, seen.fields, sample))
+        return Answer(seen.restored(value), Call(prompt.operator, prompt.name, "null"), text=seen.noted(value))
+
+    def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
+        """The request hash under which a recording keeps the answer."""
+        return request_here(self.engine, prompt, sample, fields)
+
+
+class _Pick:
+    """How one question is answered: `several` takes options as the engine does."""
+
+    def __init__(self, engine: Engine, prompt: Prompt, fields: Fields, sample: int) -> None:
+        self._name = engine.name
+        # Of the question alone, so that it gets the same answer in any order and process.
+        asked = [engine.options.get("seed", 0), prompt.name, fields.model_dump(mode="json"), sample]
+        self._draw = Random(key_of(asked)) if engine.name not in (FIRST, LAST) else Random(0)
+
+    def several(self, options: Sequence[Any], count: int) -> list[Any]:
+        """So many different options; all of them, some twice, where there are fewer."""
+        most = min(count, len(options))
+        if self._name == FIRST:
+            found = list(options[:most])
+        elif self._name == LAST:
+            found = list(options[::-1][:most])
+        else:
+            found = self._draw.sample(options, most)
+        return [found[place % most] for place in range(count)] if most else []
+
+
+def _answered(prompt: Prompt, fields: Fields, pick: _Pick) -> AnswerModel:
+    listing = prompt.listing(fields)
+    form = listing.form if listing and prompt.free else None
+    kind: Any = form(fields) if form else prompt.narrowed(fields).answer
+    if listing is None and prompt.free:
+        raise _no_choice(prompt, "it asks for free text")
+    try:
+        value = kind.model_validate(_values(prompt, kind.model_json_schema(), _named(listing, fields), pick))
+    except ValidationError as error:
+        raise _no_choice(prompt, f"what it would say is refused ({faults(error)})") from None
+    return FreeText(text=value.as_text()) if form else value
+
+
+def _named(listing: Listing | None, fields: Fields) -> dict[str, list[Any]]:
+    """Field of the answer -> what it can name, in the order in which that is shown."""
+    return {listing.answer: list(dict.fromkeys(listing.names(listing.options(fields))))} if listing else {}
+
+
+def _values(prompt: Prompt, schema: Schema, named: Mapping[str, Sequence[Any]], pick: _Pick) -> dict[str, Any]:
+    known, found, chosen = schema.get("$defs", {}), dict[str, Any](), False
+    for name, about in schema["properties"].items():
+        options = named.get(name)
+        if (about := _resolved(about, known)).get("type") == "array":
+            listed = options if options is not None else _allowed(about["items"], known)
+            least = about.get("minItems", 0)
+            if listed is None and least:
+                raise _no_choice(prompt, f"{name!r} is a list of what can be anything")
+            chosen |= listed is not None
+            # As many as may be named, as a list that may be longer than any answer names one.
+            count = about.get("maxItems", max(least, 1))
+            found[name] = pick.several(listed, max(least, min(count, len(listed)))) if listed is not None else []
+            continue
+        allowed = options if options is not None else _allowed(about, known)
+        chosen |= allowed is not None
+        if allowed is None and about.get("type") != "string":
+            raise _no_choice(prompt, f"{name!r} can be anything")
+        found[name] = pick.several(allowed, 1)[0] if allowed is not None else ""
+    if not chosen:
+        raise _no_choice(prompt, "it asks for a text")
+    return found
+
+
+def _allowed(schema: Schema, known: Mapping[str, Schema]) -> Sequence[Any] | None:
+    """The values that a schema allows, in their order; None where it does not list or bound them."""
+    schema = _resolved(schema, known)
+    if "enum" in schema:
+        return list(schema["enum"])
+    if "const" in schema:
+        return [schema["const"]]
+    if "anyOf" in schema:
+        parts = [_allowed(part, known) for part in schema["anyOf"]]
+        return list(chain(*(part for part in parts if part is not None))) if None not in parts else None
+    if schema.get("type") == "boolean":
+        return [True, False]
+    if schema.get("type") == "integer" and {"minimum", "maximum"} <= schema.keys():
+        return range(schema["minimum"], schema["maximum"] + 1)
+    return [None] if schema.get("type") == "null" else None
+
+
+def _resolved(schema: Schema, known: Mapping[str, Schema]) -> Schema:
+    while "$ref" in schema:
+        schema = known[schema["$ref"].rpartition("/")[2]]
+    return schema
+
+
+def _no_choice(prompt: Prompt, why: str) -> NoChoice:
+    fields = " and ".join(repr(listing.field) for listing in prompt.listings)
+    lists = f"its {fields} lists none here: have the world list them there"
+    return NoChoice(
+        f"A null model cannot answer prompt {prompt.name}: {why}, and {lists if fields else 'it lists no options'}. "
+        f'Let another engine answer this operator, as in "first, {prompt.operator.capitalize()}: rules", or null '
+        'models others alone, as in "rules, Realize: first"'
+    )

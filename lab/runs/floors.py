@@ -1,0 +1,192 @@
+"""Floors and ceilings: what agents without any skill score on a benchmark, and what is the most that can be reached.
+
+A package names its benchmarks in pyproject.toml, under `lab.floors`, as NAME = "module:function", a function without
+arguments that returns a `Panel`; "module:function" itself names any other. Asked for by item III.13 of the Agentic
+Benchmark Checklist (Zhu et al. 2025, arXiv 2507.02825).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+
+from lab.machine import progress
+from lab.machine.faults import MissingData, Unavailable
+from lab.machine.spelling import hint
+from lab.results.floors import CEILING, COLUMNS, FLOOR
+from lab.results.outcomes import Score
+from lab.results.statistics import Interval, bootstrap_means, wilson
+from lab.runs.collecting import collect
+from lab.runs.experiment import BadSetting, Experiment, Results
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+GROUP = "lab.floors"
+# The names of agents that most panels have, so that they look the same in all.
+DO_NOTHING, CONSTANT, FIRST, LAST, RANDOM, EXPERT = "do nothing", "constant", "first", "last", "random", "expert"
+PLACEBO = "placebo"
+
+
+class UnknownFloors(ValueError):
+    """There are no floors of that name; the message lists those that there are."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The agents that are played on one benchmark.
+
+    agents: name -> its experiment, whose data, limit and seed are set when it is played. ceiling: which of them is the
+    ceiling and no floor. top: the best score there can be, a ceiling where no agent reaches one. lower: whether lower
+    scores are the better ones. scale: of the numbers in tables, 100 for points. limit: how many tasks by default, 0 for
+    all; made: how many synthetic ones make a first look. lacks: agents that other panels have -> why this one has none.
+    """
+
+    agents: Mapping[str, Experiment]
+    ceiling: str = EXPERT
+    top: float | None = None
+    lower: bool = False
+    scale: float = 100
+    limit: int = 0
+    made: int = 5
+    lacks: Mapping[str, str] = field(default_factory=dict)
+
+
+def names() -> list[str]:
+    """The benchmarks that have floors, sorted; nothing is imported for it."""
+    return sorted({entry.name for entry in entry_points(group=GROUP)})
+
+
+def named(name: str) -> Panel:
+    """The panel of a benchmark, or of "module:function". Raises UnknownFloors, and ImportError of what cannot load."""
+    for entry in entry_points(group=GROUP):
+        if entry.name == name:
+            return entry.load()()
+    module, colon, function = name.partition(":")
+    if colon:
+        made = getattr(import_module(module), function, None)
+        if not callable(made) or not isinstance(panel := made(), Panel):
+            raise UnknownFloors(f"{name} is no function without arguments that returns a lab.runs.floors.Panel")
+        return panel
+    known = names()
+    told = ", ".join(known) or "none; install the suite with: python -m pip install -e ."
+    raise UnknownFloors(
+        f"There are no floors of {name!r}. Benchmarks that have some: {told}{hint(name, known)} "
+        "For a world of your own, name its function as module:function (docs/floors.md)"
+    )
+
+
+def play(
+    name: str, data: str = "auto", limit: int | None = None, seed: int = 0, workers: int = 0
+) -> dict[str, Results[Any]]:
+    """Play the panel of a benchmark, or what is missing of it: agent -> its results, on the same tasks.
+
+    data: "auto" (official where present, else synthetic), "official" or "made". limit: tasks, spread evenly, 0 for all;
+    by default the panel's. An agent that cannot be played here is left out, and it is said why.
+    Raises UnknownFloors, MissingData, and what `lab.runs.collecting.collect` raises besides Unavailable.
+    """
+    panel = named(name)
+    chosen = _data(panel, data, seed)
+    played: dict[str, Results[Any]] = {}
+    for agent, setup in panel.agents.items():
+        setup = replace(setup, data=chosen, limit=panel.limit if limit is None else limit, seed=seed)
+        try:
+            played[agent] = collect(setup, workers=workers)
+        except MissingData:
+            raise
+        except Unavailable as error:
+            progress.say(f"{name}, {agent}: left out: {error}")
+    return played
+
+
+def frames(
+    benchmarks: Sequence[str] = (), data: str = "auto", limit: int = -1, seed: int = 0, workers: int = 0
+) -> pd.DataFrame:
+    """The panels of several benchmarks, by default of all, one below the other. Raises MissingData where none is here.
+
+    limit: tasks of each, 0 for all; -1 for the panel's own on official data, and a first look at synthetic ones. What
+    needs data that is not here is left out, and it is said why.
+    """
+    import pandas as pd
+
+    tables = []
+    for name in benchmarks or names():
+        panel = named(name)
+        try:
+            chosen = _data(panel, data, seed)
+            own = panel.limit if chosen == "official" else panel.made
+            tables.append(frame(name, play(name, chosen, own if limit == -1 else limit, seed, workers)))
+        except (MissingData, BadSetting) as error:
+            progress.say(f"{name}: left out: {error}")
+    if not tables:
+        raise MissingData(f"None of the benchmarks has {data} data here; use data='auto'")
+    return pd.concat(tables, ignore_index=True)
+
+
+def frame(name: str, played: Mapping[str, Results[Any]]) -> pd.DataFrame:
+    """The panel as a table with the columns of `lab.results.floors.COLUMNS`: a row an agent, the ceiling last.
+
+    Intervals are Wilson's where every agent's scores are 0 or 1, else a bootstrap's over what is scored.
+    """
+    import pandas as pd
+
+    panel = named(name)
+    scores = {agent: results.setup.scores(results.episodes) for agent, results in played.items()}
+    rates = {score.value for of in scores.values() for score in of} <= {0.0, 1.0}
+    rows = [_row(name, panel, agent, played[agent], scores[agent], rates) for agent in played if scores[agent]]
+    rows.sort(key=lambda row: row["role"] == CEILING)  # stable: agents keep their order
+    if panel.top is not None and rows:
+        about = {"agent": "best possible", "role": CEILING, "evidence": "by definition", "engine": "none", "run": ""}
+        rows.append(rows[0] | about | dict.fromkeys(("value", "ci_low", "ci_high"), panel.scale * panel.top))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _data(panel: Panel, data: str, seed: int) -> str:
+    """Which data all agents play, decided once by one that asks nobody: rules alone would read synthetic data."""
+    return replace(next(iter(panel.agents.values())), data=data, seed=seed).resolved().data
+
+
+def _row(
+    name: str, panel: Panel, agent: str, results: Results[Any], scores: list[Score], rates: bool
+) -> dict[str, Any]:
+    setup = results.setup
+    value, low, high = (panel.scale * end for end in _interval(scores, rates))
+    return {
+        "benchmark": name, "agent": agent, "role": CEILING if agent == panel.ceiling else FLOOR,
+        "metric": setup.headline or setup.metric, "better": "lower" if panel.lower else "higher", "value": value,
+        "ci_low": low, "ci_high": high, "n": len(scores), "data": setup.data, "evidence": results.evidence,
+        "engine": results.backbone if setup.operators() else "none", "run": results.folder.name,
+    }  # fmt: skip
+
+
+def _interval(scores: list[Score], rates: bool) -> Interval:
+    if rates:
+        return wilson(int(sum(score.value for score in scores)), len(scores))
+    strata: dict[str, list[float]] = {}
+    for score in scores:
+        strata.setdefault(score.stratum, []).append(score.value)
+    return bootstrap_means(list(strata.values()))
+
+
+def lines(name: str, table: pd.DataFrame) -> list[str]:
+    """The panel for a terminal, with what it lacks and the ends between which a method's score lies."""
+    from lab.machine.printing import aligned
+    from lab.results.floors import ends
+
+    head = ("agent", "value", "95 %", "n", "evidence", "engine")
+    cells = [
+        (row.agent, f"{row.value:.4g}", f"[{row.ci_low:.4g}, {row.ci_high:.4g}]", str(row.n), row.evidence, row.engine)
+        for row in table.itertuples()
+    ]
+    first = table.iloc[0]
+    found = ends(table)[name]
+    return [
+        f"{name}: {first['metric']}, {first['data']} data; {first['better']} is better",
+        aligned([head, *cells]),
+        *(f"no {agent}: {why}" for agent, why in named(name).lacks.items()),
+        f"best floor {found.floor:.4g} ({found.agent}), ceiling {found.ceiling:.4g}; "
+        "headroom of a method = (its value - floor) / (ceiling - floor)",
+    ]

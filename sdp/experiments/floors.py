@@ -1,0 +1,54 @@
+"""The floors of the benchmarks that SDP is measured on: agents without skill, and SDP answered by null models."""
+
+from __future__ import annotations
+
+from agents.experiments import (
+    acting_assistantbench,
+    acting_multihop,
+    acting_scienceworld,
+    acting_travelplanner,
+)
+from agents.experiments.floors import floors, panel
+from lab.models import engines
+from lab.models.engines import ORACLE
+from lab.runs.floors import CONSTANT, DO_NOTHING, EXPERT, FIRST, LAST, PLACEBO, RANDOM, Panel
+from sdp.experiments import audit, travelplanner
+
+TEXTS = {PLACEBO: "SDP's placebo asks for texts here, which no null model writes"}
+
+
+def trips() -> Panel:
+    """SDP on TravelPlanner asks for nothing but one of the listed options, so null models play it whole."""
+    null = {name: travelplanner.Setup(engine=name) for name in engines.NULLS}
+    acting = acting_travelplanner.Setup()
+    return Panel(
+        floors(acting, listed=False)
+        | {FIRST: null[FIRST], LAST: null[LAST], RANDOM: null[RANDOM]}
+        | {f"{PLACEBO}, {name}": travelplanner.Setup(engine=name, placebo=0.0) for name in (FIRST, RANDOM)}
+        | {EXPERT: acting_travelplanner.Setup(engine=ORACLE)}
+    )
+
+
+def assistantbench() -> Panel:
+    return panel(acting_assistantbench.Setup(), lacks=TEXTS)
+
+
+def hotpotqa() -> Panel:
+    return panel(acting_multihop.HotpotQA(), lacks=TEXTS)
+
+
+def musique() -> Panel:
+    return panel(acting_multihop.MuSiQue(), lacks=TEXTS)
+
+
+def scienceworld() -> Panel:
+    """An episode of 500 actions takes seconds, so that fewer tasks are played by default."""
+    return panel(acting_scienceworld.Setup(), limit=30, made=1, lacks=TEXTS)
+
+
+def agentprocessbench() -> Panel:
+    """Validate on steps that people labelled: always certify, never certify, and a coin."""
+    names = {"always certify": FIRST, "never certify": LAST, RANDOM: RANDOM}
+    acts = f"steps are judged, and nobody acts; {FIRST} always certifies"
+    lacks = {DO_NOTHING: acts, CONSTANT: acts}
+    return Panel({name: audit.Setup(engine=engine) for name, engine in names.items()}, "", top=1.0, lacks=lacks)

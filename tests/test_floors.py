@@ -1,0 +1,90 @@
+"""The floors of every benchmark: each panel loads, plays on synthetic data, and is what its table says."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from lab.__main__ import main
+from lab.machine.paths import ROOT
+from lab.results.floors import CEILING, COLUMNS, FLOOR, draw, ends, headroom
+from lab.runs import floors
+from lab.runs.floors import DO_NOTHING, FIRST, LAST, RANDOM, Panel, UnknownFloors
+
+DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"][floors.GROUP]
+# The others take a Java process, a game's interpreter, built pairs or official data; all are played by the notebook.
+FAST = ("TravelPlanner", "HotpotQA", "BlocksWorld", "WebShop", "ProcLLM.recipes", "ProcLLM.units")
+
+
+@pytest.fixture(autouse=True)
+def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The panels of pyproject.toml, also where an older installation is."""
+    monkeypatch.setenv("LAB_RUNS", str(tmp_path))
+    found = [EntryPoint(name, value, floors.GROUP) for name, value in DECLARED.items()]
+    monkeypatch.setattr(floors, "entry_points", lambda group: found)
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_every_declared_benchmark_has_agents_without_skill_and_a_ceiling(name: str) -> None:
+    panel = floors.named(name)
+    without = set(panel.agents) - {panel.ceiling}
+    assert isinstance(panel, Panel) and without and not without & panel.lacks.keys()
+    assert (panel.ceiling in panel.agents) != (panel.top is not None)
+    nobody = ("first", "last", "random")
+    assert all(setup.engine in nobody or not setup.operators() for setup in map(panel.agents.get, without))
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_a_panel_plays_the_same_tasks_and_its_ends_are_its_best_floor_and_its_ceiling(name: str) -> None:
+    played = floors.play(name, "made", limit=3)
+    assert len({tuple(score.of for score in one.setup.scores(one.episodes)) for one in played.values()}) == 1
+    assert not any(results.by_a_model for results in played.values())
+    table = floors.frame(name, played)
+    assert tuple(table.columns) == COLUMNS and set(table["n"]) == {3} and set(table["data"]) == {"made"}
+    assert list(table["role"]) == [FLOOR] * (len(table) - 1) + [CEILING]
+    assert set(table[table["role"] == FLOOR]["evidence"]) == {"measured"}
+    assert table.iloc[-1]["value"] == 100 and table[table["agent"] == DO_NOTHING]["value"].item() == 0
+    found = ends(table)[name]
+    assert found.floor == table[table["role"] == FLOOR]["value"].max() and found.ceiling == 100
+    assert "headroom" in "\n".join(floors.lines(name, table))
+
+
+def test_null_models_play_sdp_whole_and_the_first_option_is_the_best_of_them() -> None:
+    played = floors.play("TravelPlanner", "made", limit=10)
+    values = floors.frame("TravelPlanner", played).set_index("agent")["value"]
+    assert values[FIRST] > values[RANDOM] > values[LAST]
+    assert played[FIRST].backbone == "first" and played[RANDOM].backbone == "random"
+
+
+def test_a_panel_is_drawn_with_lower_scores_apart() -> None:
+    import pandas as pd
+
+    rows = [
+        {"benchmark": name, "agent": agent, "role": role, "better": better, "metric": "m", "value": value,
+         "ci_low": value, "ci_high": value, "n": 3, "evidence": "measured", "engine": "first"}
+        for name, better in (("up", "higher"), ("down", "lower"))
+        for agent, role, value in (("a", FLOOR, 0.5), ("b", FLOOR, 0.7), ("c", CEILING, 1.0 if name == "up" else 0.0))
+    ]  # fmt: skip
+    found = ends(pd.DataFrame(rows))
+    assert found == {"up": (0.7, "b", 1.0), "down": (0.5, "a", 0.0)}
+    figure = draw(pd.DataFrame(rows))
+    labels = [[text.get_text() for text in axes.get_yticklabels()] for axes in figure.axes]
+    assert labels == [["up"], ["down"]]
+
+
+def test_headroom_is_a_share_of_the_way_and_unknown_without_one() -> None:
+    assert headroom(60, 20, 100) == 0.5 and headroom(0.2, 0.5, 0.0) == 0.6
+    assert headroom(10, 20, 100) < 0 and math.isnan(headroom(1, 1, 1)) and math.isnan(headroom(1, 0, math.nan))
+
+
+def test_an_unknown_benchmark_is_told_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["floors", "Travelplanner"]) == 2
+    assert "did you mean 'TravelPlanner'?" in capsys.readouterr().err
+    assert main(["floors"]) == 0 and "TravelPlanner" in capsys.readouterr().out
+    with pytest.raises(UnknownFloors, match="os:getcwd is no function without arguments"):
+        floors.named("os:getcwd")
+    assert main(["floors", "no_module:floors"]) == 2 and "no_module" in capsys.readouterr().err
