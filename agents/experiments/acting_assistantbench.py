@@ -27,6 +27,7 @@ class Setup(Questions, Acting):
     constant: str = field(default="answer yes", metadata=NOT_TOLD)
 
     method: ClassVar[str] = "acting-assistantbench"
+    benchmark: ClassVar[str] = "AssistantBench"
 
     def environment(self, task: str) -> Browsing:
         return Browsing(self.world().apart(), self.task(task))

@@ -37,6 +37,7 @@ class HotpotQA(Setup):
 
     dataset: ClassVar[str] = "hotpotqa"
     method: ClassVar[str] = "acting-hotpotqa"
+    benchmark: ClassVar[str] = "HotpotQA"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,3 +48,4 @@ class MuSiQue(Setup):
 
     dataset: ClassVar[str] = "musique"
     method: ClassVar[str] = "acting-musique"
+    benchmark: ClassVar[str] = "MuSiQue"

@@ -27,6 +27,7 @@ class Setup(Tasks, Acting):
     points: bool = True
 
     method: ClassVar[str] = "acting-scienceworld"
+    benchmark: ClassVar[str] = "ScienceWorld"
 
     def environment(self, task: str) -> Visiting:
         return Visiting(self.world(), self.named(task), self.listed, self.points)

@@ -37,6 +37,7 @@ class Setup(Queries, Acting):
     constant: str = field(default="Submit[[]]", metadata=NOT_TOLD)
 
     method: ClassVar[str] = "acting-travelplanner"
+    benchmark: ClassVar[str] = "TravelPlanner"
     ruled: ClassVar[tuple[str, ...]] = ("made",)
 
     def environment(self, task: str) -> Planning:

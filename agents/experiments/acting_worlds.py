@@ -46,6 +46,7 @@ class AlfWorld(Setup):
     name: ClassVar[str] = "alfworld"
     reported: ClassVar[str] = "valid_unseen"
     method: ClassVar[str] = "acting-alfworld"
+    benchmark: ClassVar[str] = "AlfWorld"
 
     def environment(self, task: str) -> Environment:
         return household(self.world(), self.named(task), self.listed)
@@ -73,6 +74,7 @@ class BlocksWorld(Setup):
 
     name: ClassVar[str] = "blocksworld"
     method: ClassVar[str] = "acting-blocksworld"
+    benchmark: ClassVar[str] = "BlocksWorld"
 
     def environment(self, task: str) -> Environment:
         return stacking(self.world(), self.named(task), self.listed)
@@ -100,6 +102,7 @@ class TextWorld(Setup):
     name: ClassVar[str] = "textworld"
     selection: ClassVar[tuple[str, ...]] = (*Tasks.selection, "quests")
     method: ClassVar[str] = "acting-textworld"
+    benchmark: ClassVar[str] = "TextWorld"
 
     def options(self) -> dict[str, Any]:
         return {"games": dict.fromkeys(("test", "train"), self.quests)}
@@ -117,6 +120,7 @@ class WebShop(Setup):
 
     name: ClassVar[str] = "webshop"
     method: ClassVar[str] = "acting-webshop"
+    benchmark: ClassVar[str] = "WebShop"
 
     def environment(self, task: str) -> Environment:
         return Shopping(self.world(), self.named(task), self.listed)

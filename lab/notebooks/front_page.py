@@ -18,7 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from lab.machine.files import write_atomically
-from lab.machine.paths import ROOT
+from lab.machine.paths import ROOT, recordings_folder
 from lab.machine.reading import damaged, read_yaml
 from lab.notebooks import answers, deviations, expected, register, scoreboard
 from lab.notebooks.documents import FOLDER, committed, name_of, read
@@ -40,8 +40,8 @@ LEFT_OVER = re.compile(r"<!-- (?:end of )?(\w+)(?: \([^\n]*?\))?(?:: made by `ma
 
 
 def pages() -> list[Path]:
-    """The README and the pages of docs/."""
-    return [README, *sorted((ROOT / "docs").glob("*.md"))]
+    """The README, the pages of docs/ and the protocol of the recordings."""
+    return [README, *sorted((ROOT / "docs").glob("*.md")), recordings_folder() / "PROTOCOL.md"]
 
 
 def found(which: str) -> str:

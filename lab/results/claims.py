@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from lab.models import engines
 from lab.results.statistics import Comparison, Interval, compare, holm
-from lab.results.stored import NULL, Scores, Side, Stored
+from lab.results.stored import FLOOR, Scores, Side, Stored
 from lab.results.verdicts import (
     AGREES,
     LEVEL,
@@ -391,7 +391,7 @@ def _strongest_null(claim: Claim, compared: _Compared, stored: Stored) -> _Contr
     nulls = [
         scores
         for side, scores in stored.scores.items()
-        if scores.role == NULL
+        if scores.role == FLOOR
         and side.benchmark == claim.contrast.benchmark
         and compared.tasks.keys() <= scores.values.keys()
     ]

@@ -6,6 +6,8 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from lab.results import plots
+from lab.results.stored import CEILING as CEILING
+from lab.results.stored import FLOOR as FLOOR
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,7 +18,6 @@ COLUMNS = (
     "benchmark", "agent", "role", "metric", "better", "value", "ci_low", "ci_high", "n", "data", "evidence", "engine",
     "run",
 )  # fmt: skip
-FLOOR, CEILING = "floor", "ceiling"
 
 
 class Ends(NamedTuple):

@@ -102,28 +102,38 @@ def play(
     return played
 
 
-def frames(
+def play_all(
     benchmarks: Sequence[str] = (), data: str = "auto", limit: int = -1, seed: int = 0, workers: int = 0
-) -> pd.DataFrame:
-    """The panels of several benchmarks, by default of all, one below the other. Raises MissingData where none is here.
+) -> dict[str, dict[str, Results[Any]]]:
+    """Play the panels of several benchmarks, by default of all: benchmark -> agent -> its results.
 
     limit: tasks of each, 0 for all; -1 for the panel's own on official data, and a first look at synthetic ones. What
-    needs data that is not here is left out, and it is said why.
+    needs data that is not here is left out, and it is said why. Raises MissingData where no benchmark has any.
     """
-    import pandas as pd
-
-    tables = []
+    panels: dict[str, dict[str, Results[Any]]] = {}
     for name in benchmarks or names():
         panel = named(name)
         try:
             chosen = _data(panel, data, seed)
             own = panel.limit if chosen == "official" else panel.made
-            tables.append(frame(name, play(name, chosen, own if limit == -1 else limit, seed, workers)))
+            panels[name] = play(name, chosen, own if limit == -1 else limit, seed, workers)
         except (MissingData, BadSetting) as error:
             progress.say(f"{name}: left out: {error}")
-    if not tables:
+    if not panels:
         raise MissingData(f"None of the benchmarks has {data} data here; use data='auto'")
-    return pd.concat(tables, ignore_index=True)
+    return panels
+
+
+def role(name: str, agent: str) -> str:
+    """What an agent of a benchmark's panel is: FLOOR or CEILING."""
+    return CEILING if agent == named(name).ceiling else FLOOR
+
+
+def frames(panels: Mapping[str, Mapping[str, Results[Any]]]) -> pd.DataFrame:
+    """Played panels one below the other."""
+    import pandas as pd
+
+    return pd.concat([frame(name, played) for name, played in panels.items()], ignore_index=True)
 
 
 def frame(name: str, played: Mapping[str, Results[Any]]) -> pd.DataFrame:
@@ -155,7 +165,7 @@ def _row(
     setup = results.setup
     value, low, high = (panel.scale * end for end in _interval(scores, rates))
     return {
-        "benchmark": name, "agent": agent, "role": CEILING if agent == panel.ceiling else FLOOR,
+        "benchmark": name, "agent": agent, "role": role(name, agent),
         "metric": setup.headline or setup.metric, "better": "lower" if panel.lower else "higher", "value": value,
         "ci_low": low, "ci_high": high, "n": len(scores), "data": setup.data, "evidence": results.evidence,
         "engine": results.backbone if setup.operators() else "none", "run": results.folder.name,

@@ -62,6 +62,7 @@ class Setup(Experiment):
     """Our Validate prompts on the labelled steps, each asked once; there are no made ones."""
 
     method: ClassVar[str] = "sdp-validate-audit"
+    benchmark: ClassVar[str] = "AgentProcessBench"
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "sdp")
     metric: ClassVar[str] = "agreement with people"
 

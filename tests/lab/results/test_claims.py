@@ -70,7 +70,7 @@ def test_a_contrast_agrees_only_where_it_is_better_than_placebo_and_null_model(
     shelf: Path, a: int, b: int, placebo: int, null: int, word: str
 ) -> None:
     sides = [scores("A", a), scores("B", b), scores("A, placebo", placebo)]
-    nulls = [scores("first", null, role="null", engine="first"), scores("random", 2, role="null", engine="random")]
+    nulls = [scores("first", null, role="floor", engine="first"), scores("random", 2, role="floor", engine="random")]
     stored.write_scores("book", sides + nulls)
     (finding,) = found(shelf, contrast(placebo="A, placebo"))
     assert finding.verdict.word == word and finding.on_a_model and not finding.faulty
@@ -80,7 +80,7 @@ def test_a_contrast_agrees_only_where_it_is_better_than_placebo_and_null_model(
 
 
 def test_a_null_model_that_played_other_tasks_is_no_control(shelf: Path) -> None:
-    null = scores("first", 24, role="null", engine="first").iloc[1:]
+    null = scores("first", 24, role="floor", engine="first").iloc[1:]
     stored.write_scores("book", [scores("A", 20), scores("B", 4), null])
     (finding,) = found(shelf, contrast())
     assert finding.verdict.word == "AGREES" and finding.null is None
