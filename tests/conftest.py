@@ -8,11 +8,16 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from hypothesis import settings
 
 from asking import ASK
 from chat_server import ChatServer
 from lab.models.cache import AnswerCache
 from lab.models.prompts import Prompt
+
+# A busy machine is no fault of the code, so no example has a deadline.
+settings.register_profile("suite", deadline=None)
+settings.load_profile("suite")
 
 # A shell that starts the tests in the background has Ctrl-C ignored, and what ignores it hands that down: the
 # processes that the tests interrupt would never notice.

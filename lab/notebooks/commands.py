@@ -150,8 +150,7 @@ def copies() -> Path:
     for path in committed():
         copy = folder / path.relative_to(FOLDER)
         origin = copy.with_name(f".{copy.name}.origin")  # what the copy was when it was made
-        # The scoreboard's links to figures; JupyterLab opens nothing above its folder.
-        source = path.read_bytes().replace(b"](../figures/", b"](figures/")
+        source = path.read_bytes()
         if copy.exists() and (not origin.exists() or copy.read_bytes() != origin.read_bytes()):
             if origin.exists() and origin.read_bytes() != source:
                 print(
@@ -160,10 +159,6 @@ def copies() -> Path:
             continue
         for target in (copy, origin):
             write_atomically(target, source)
-    link = folder / "figures"
-    if link.is_symlink() or not link.exists():
-        link.unlink(missing_ok=True)  # the checkout may have moved
-        link.symlink_to(figures.COMMITTED, target_is_directory=True)
     return folder
 
 

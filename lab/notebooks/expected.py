@@ -161,7 +161,7 @@ def expectations(path: Path = EXPECTATIONS) -> list[Expectation]:
             for data, figures in by_data.items()
             for figure, stated in figures.items()
         ]
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
         raise damaged(path, error, REMEDY) from None
     if not entries:
         raise damaged(path, "it states no number", REMEDY)

@@ -333,7 +333,7 @@ def _by_holm(claims: Sequence[Claim], compared: Mapping[str, _Compared]) -> dict
     for claim in claims:
         if claim.id in compared and compared[claim.id].result:
             families.setdefault(claim.item, []).append(claim.id)
-    adjusted = {}
+    adjusted: dict[str, float] = {}
     for ids in families.values():
         p_values = [result.p for name in ids if (result := compared[name].result)]
         adjusted |= dict(zip(ids, holm(p_values), strict=True))
@@ -345,8 +345,11 @@ def _of_contrast(claim: Claim, compared: _Compared, p: float, stored: Stored) ->
         return Finding(claim, compared.fault or Verdict(MISSING, "nothing is stored"))
     first, result = compared.first, compared.result
     scale = 100 if claim.unit == "%" else 1
-    shown = {"here": _scaled(result.difference, scale), "n": result.n, "data": first.data, "model": first.side.engine}
-    finding = Finding(claim, Verdict(""), sides=(scale * result.mean_a, scale * result.mean_b), **shown)
+    sides = scale * result.mean_a, scale * result.mean_b
+    finding = Finding(
+        claim, Verdict(""), here=_scaled(result.difference, scale), n=result.n, data=first.data,
+        model=first.side.engine, sides=sides,
+    )  # fmt: skip
     placebo = _placebo(claim, compared, stored)
     null = _strongest_null(claim, compared, stored)
     if placebo:

@@ -179,6 +179,6 @@ def _read_scores(path: Path) -> list[Scores]:
     frame = read_table(path, COLUMNS, ("value",))
     keys = [*Side._fields, "metric", "role", "evidence", "data", "run"]
     return [
-        Scores(Side(*map(str, key[:3])), *map(str, key[3:]), dict(zip(group["task"], group["value"], strict=True)))
-        for key, group in frame.groupby(keys, sort=False, dropna=False)
+        Scores(Side(*side), metric, role, evidence, data, run, dict(zip(group["task"], group["value"], strict=True)))
+        for (*side, metric, role, evidence, data, run), group in frame.groupby(keys, sort=False, dropna=False)
     ]

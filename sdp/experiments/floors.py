@@ -42,8 +42,8 @@ def musique() -> Panel:
 
 
 def scienceworld() -> Panel:
-    """An episode of 500 actions takes seconds, so that fewer tasks are played by default."""
-    return panel(acting_scienceworld.Setup(), limit=30, made=1, lacks=TEXTS)
+    """An episode of 500 actions takes up to half a minute, so that few tasks are played by default."""
+    return panel(acting_scienceworld.Setup(), limit=6, made=1, lacks=TEXTS)
 
 
 def agentprocessbench() -> Panel:

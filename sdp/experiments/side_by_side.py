@@ -48,12 +48,8 @@ def with_placebo(setup: Any, collect: Callable[[Any], R]) -> R:
 
 
 def comparisons(results: Results[Any]) -> pd.DataFrame:
-    """Each method less SDP on the same tasks, in points: see `lab.runs.contest.comparisons`.
-
-    Without verdicts: a contrast with a plain agent may be one of forms or of calls, and says nothing of certified state
-    before a placebo and the null models stand beside it.
-    """
-    return contest.comparisons(results, SDP).drop(columns="verdict").assign(data=results.setup.data)
+    """Each method less SDP on the same tasks, in points: see `lab.runs.contest.comparisons`."""
+    return contest.comparisons(results, SDP).assign(data=results.setup.data)
 
 
 def named(methods: Iterable[str]) -> list[str]:

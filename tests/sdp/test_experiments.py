@@ -94,9 +94,9 @@ def first_option(request: Request) -> Response:
 
 def test_a_model_at_an_address_plays_whole_episodes(tmp_path: Path, server: ChatServer) -> None:
     server.behave(first_option)
-    results = run(Setup(engine="first-option", data="made", limit=4), tmp_path)
+    results = run(Setup(engine="one-option", data="made", limit=4), tmp_path)
     assert all(not episode.failed for episode in results.episodes.values())
-    assert results.backbone == "first-option"
+    assert results.backbone == "one-option"
     assert server.count == results.total("calls")
     assert results.total("tokens_in") == 7 * server.count
     costs = table2.costs({"four": results}).iloc[0]

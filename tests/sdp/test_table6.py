@@ -64,7 +64,6 @@ def test_differences_are_those_of_the_scores_and_corrected_within_a_family(ablat
     apart, together = table6.comparisons(ablated[:1], ablated[1:]), table6.comparisons(ablated)
     assert together["p (Holm)"].tolist() == holm(together["p"].tolist())
     assert apart["p (Holm)"].tolist() == [*holm(together["p"][:3].tolist()), *holm(together["p"][3:].tolist())]
-    assert set(together["verdict"]) == {""}, "noise is no model"
     bounds = table6.bounds(ablated)
     for table, first, second in ((together, AGAIN, FULL), (bounds, REPLAY, AGAIN)):
         assert list(table["difference"]) == pytest.approx(list(table[first] - table[second]))

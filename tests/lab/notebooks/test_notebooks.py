@@ -623,10 +623,6 @@ def test_copies_to_explore_follow_the_committed_notebooks_and_keep_what_a_user_c
     folder = commands.copies()
     tour, table = folder / "0_tour.ipynb", folder / "1_sdp/table2_travelplanner.ipynb"
     assert tour.read_bytes() == (ROOT / "notebooks" / "0_tour.ipynb").read_bytes() and table.exists()
-    # The scoreboard links figures, and JupyterLab opens nothing above the folder of the copies.
-    links = re.findall(r"\]\(([^)]*figures/[^)]*)\)", (folder / "0_scoreboard.ipynb").read_text())
-    assert links and all((folder / link).resolve().is_relative_to(figures.COMMITTED.resolve()) for link in links)
-    assert all((folder / link).is_file() for link in links)
     tour.write_text("changed")
     for stale in (table, table.with_name(f".{table.name}.origin")):  # as an earlier version left it
         stale.write_text("old")

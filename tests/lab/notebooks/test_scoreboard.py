@@ -101,7 +101,7 @@ def test_the_printed_list_of_claims_can_be_searched(capsys: pytest.CaptureFixtur
     [
         ("paper: A\n", "published"),
         ("[", "is damaged"),
-        ("claims: [{id: x, item: y, says: z, colour: red}]", "colour"),
+        ("paper: A\npublished: sdp\nmodels: []\nitems: []\nclaims: [{id: x, item: y, says: z, colour: red}]", "colour"),
     ],
 )
 def test_a_register_that_cannot_be_read_is_named(tmp_path: Path, text: str, said: str) -> None:

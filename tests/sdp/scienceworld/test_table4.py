@@ -31,7 +31,7 @@ def test_a_type_counts_the_same_however_many_episodes_it_has() -> None:
     assert table["n"].to_dict() == {"Short": 1, "Long": 2, "Overall": 3}
     assert (
         set(table["evidence"]) == {"simulated"}
-        and set(table["data"]) == {"made"}
+        and set(table["data"]) == {played.setup.data}
         and "4 episodes" in table.loc["Overall", "source"]
     )
 
