@@ -184,8 +184,7 @@ def accept(notebooks: Iterable[str], figures: Path, path: Path = EXPECTATIONS) -
             why = f"ran with {', '.join(came.changed)}" if came else "has reported nothing"
             raise NotebookError(f"{notebook} {why} in {shown(figures)}; run it with its defaults")
         tolerances = {entry.figure: entry.tolerance for entry in held if entry.notebook == notebook}
-        of_data = {came.data_of(figure) for figure, value in came.values.items() if value is not None}
-        stays = [entry for entry in held if entry.notebook != notebook or entry.data not in of_data]
+        stays = [entry for entry in held if entry.notebook != notebook or not _superseded(entry, came)]
         new = [
             Expectation(notebook, figure, came.data_of(figure), value, _tolerance(value, tolerances.get(figure)))
             for figure, value in came.values.items()
@@ -200,6 +199,13 @@ def accept(notebooks: Iterable[str], figures: Path, path: Path = EXPECTATIONS) -
     text = yaml.dump(whole, sort_keys=True, allow_unicode=True, width=200, default_flow_style=None)
     write_atomically(path, (HEADER + text).encode("utf-8"))
     return lines
+
+
+def _superseded(entry: Expectation, came: Reported) -> bool:
+    """Whether a run replaces a number: it reports the figure of that data, of other data always, or no more at all."""
+    if entry.figure not in came.values or entry.figure in came.other_data:
+        return True
+    return entry.data == came.data
 
 
 def _tolerance(value: Value, stated: float | None) -> float:

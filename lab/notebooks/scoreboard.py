@@ -101,6 +101,7 @@ def details(judged: Iterable[Judged]) -> pd.DataFrame:
             "strongest null model less the second": f"{finding.null[0]}: {signed(finding.null[1])}"
             if finding.null
             else EMPTY,
+            "headroom": EMPTY if finding.headroom is None else f"{finding.headroom:.2f}",
             "data": finding.data or EMPTY,
             "source of the paper's value": finding.source or EMPTY,
         }

@@ -27,8 +27,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from lab.models import engines
+from lab.results.floors import headroom
 from lab.results.statistics import Comparison, Interval, compare, holm
-from lab.results.stored import FLOOR, Scores, Side, Stored
+from lab.results.stored import CEILING, FLOOR, Scores, Side, Stored
 from lab.results.verdicts import (
     AGREES,
     LEVEL,
@@ -166,7 +167,8 @@ class Finding(NamedTuple):
 
     paper: the published value. here: the value, or the difference of a contrast, with its interval. sides: the two
     means of a contrast. model: who answered, "" where no model is needed. placebo: its difference to the second
-    condition; null: the strongest null model's name and its difference to it. data, n: what `here` rests on.
+    condition; null: the strongest null model's name and its difference to it. headroom: of the first condition, from the
+    strongest null model (0) to the ceiling (1) on the same tasks. data, n: what `here` rests on.
     """
 
     claim: Claim
@@ -180,6 +182,7 @@ class Finding(NamedTuple):
     sides: tuple[float, float] | None = None
     placebo: Interval | None = None
     null: tuple[str, Interval] | None = None
+    headroom: float | None = None
 
     @property
     def on_a_model(self) -> bool:
@@ -355,7 +358,8 @@ def _of_contrast(claim: Claim, compared: _Compared, p: float, stored: Stored) ->
     if placebo:
         finding = finding._replace(placebo=_scaled(placebo.against_second, scale))
     if null:
-        finding = finding._replace(null=(null.name, _scaled(null.against_second, scale)))
+        room = _headroom(claim, compared, null, stored)
+        finding = finding._replace(null=(null.name, _scaled(null.against_second, scale)), headroom=room)
     verdict = direction_verdict(_in_points(result, scale), claim.sign, p, claim.least)
     for control, word in ((null, BY_NULL), (placebo, BY_PLACEBO)):
         if verdict.word == AGREES and control and not control.beaten:
@@ -390,18 +394,32 @@ def _placebo(claim: Claim, compared: _Compared, stored: Stored) -> _Control | No
 
 def _strongest_null(claim: Claim, compared: _Compared, stored: Stored) -> _Control | None:
     """The best of the null models that have played all tasks of the contrast."""
-    assert claim.contrast is not None
-    nulls = [
-        scores
-        for side, scores in stored.scores.items()
-        if scores.role == FLOOR
-        and side.benchmark == claim.contrast.benchmark
-        and compared.tasks.keys() <= scores.values.keys()
-    ]
+    nulls = _same_tasks(claim, compared, stored, FLOOR)
     if not nulls:
         return None
     best = max(nulls, key=lambda scores: claim.sign * scores.mean(compared.tasks))
     return _control(claim, compared, best)
+
+
+def _headroom(claim: Claim, compared: _Compared, null: _Control, stored: Stored) -> float | None:
+    """How far the first condition comes from the strongest null model to the ceiling; None where no ceiling is known."""
+    ceilings = _same_tasks(claim, compared, stored, CEILING)
+    if not ceilings or compared.result is None:
+        return None
+    ceiling = max(claim.sign * scores.mean(compared.tasks) for scores in ceilings) * claim.sign
+    return headroom(compared.result.mean_a, compared.result.mean_a - null.first_less_it.value, ceiling)
+
+
+def _same_tasks(claim: Claim, compared: _Compared, stored: Stored, role: str) -> list[Scores]:
+    """The scores of a role on the contrast's benchmark that cover its tasks."""
+    assert claim.contrast is not None
+    return [
+        scores
+        for side, scores in stored.scores.items()
+        if scores.role == role
+        and side.benchmark == claim.contrast.benchmark
+        and compared.tasks.keys() <= scores.values.keys()
+    ]
 
 
 def _scaled(interval: Interval, scale: float) -> Interval:

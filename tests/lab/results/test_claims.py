@@ -79,6 +79,13 @@ def test_a_contrast_agrees_only_where_it_is_better_than_placebo_and_null_model(
     assert finding.null[1].value == pytest.approx(100 * (null - b) / 24)
 
 
+def test_headroom_is_the_way_from_the_best_floor_to_the_ceiling(shelf: Path) -> None:
+    floors = [scores("first", 12, role="floor", engine="first"), scores("expert", 24, role="ceiling", engine="oracle")]
+    stored.write_scores("book", [scores("A", 18), scores("B", 4), *floors])
+    (finding,) = found(shelf, contrast())
+    assert finding.headroom == pytest.approx(0.5)
+
+
 def test_a_null_model_that_played_other_tasks_is_no_control(shelf: Path) -> None:
     null = scores("first", 24, role="floor", engine="first").iloc[1:]
     stored.write_scores("book", [scores("A", 20), scores("B", 4), null])
