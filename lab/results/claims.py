@@ -167,8 +167,8 @@ class Finding(NamedTuple):
 
     paper: the published value. here: the value, or the difference of a contrast, with its interval. sides: the two
     means of a contrast. model: who answered, "" where no model is needed. placebo: its difference to the second
-    condition; null: the strongest null model's name and its difference to it. headroom: of the first condition, from the
-    strongest null model (0) to the ceiling (1) on the same tasks. data, n: what `here` rests on.
+    condition; null: the strongest null model's name and its difference to it. headroom: of the first condition, from
+    the strongest null model (0) to the ceiling (1) on the same tasks. data, n: what `here` rests on.
     """
 
     claim: Claim
@@ -402,7 +402,7 @@ def _strongest_null(claim: Claim, compared: _Compared, stored: Stored) -> _Contr
 
 
 def _headroom(claim: Claim, compared: _Compared, null: _Control, stored: Stored) -> float | None:
-    """How far the first condition comes from the strongest null model to the ceiling; None where no ceiling is known."""
+    """How far the first condition comes from the strongest null model to the ceiling; None without a ceiling."""
     ceilings = _same_tasks(claim, compared, stored, CEILING)
     if not ceilings or compared.result is None:
         return None
