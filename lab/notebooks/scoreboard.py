@@ -210,8 +210,9 @@ def sentence(finding: Finding) -> str:
         parts.append(f"{finding.sides[0]:.1f} against {finding.sides[1]:.1f}")
     if text := here_text(finding):
         parts.append(text if finding.sides else f"here {text}")
-    if finding.placebo:
-        parts.append(f"the placebo instead: {interval_text(finding.placebo, _decimals(finding), '+')}")
+    if finding.placebo and finding.claim.contrast:
+        placebo = interval_text(finding.placebo, _decimals(finding), "+")
+        parts.append(f"the control (*{finding.claim.contrast.placebo}*) instead: {placebo}")
     if finding.null:
         null = interval_text(finding.null[1], _decimals(finding), "+")
         parts.append(f"the strongest null model (`{finding.null[0]}`) instead: {null}")

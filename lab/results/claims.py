@@ -354,6 +354,9 @@ def _of_contrast(claim: Claim, compared: _Compared, p: float, stored: Stored) ->
         model=first.side.engine, sides=sides,
     )  # fmt: skip
     placebo = _placebo(claim, compared, stored)
+    if claim.contrast and claim.contrast.placebo and placebo is None:
+        # Without it the claim could only look better than it is.
+        return _missing(claim, f"its placebo {claim.contrast.placebo!r} is not stored on the same tasks")
     null = _strongest_null(claim, compared, stored)
     if placebo:
         finding = finding._replace(placebo=_scaled(placebo.against_second, scale))

@@ -93,6 +93,12 @@ def test_a_null_model_that_played_other_tasks_is_no_control(shelf: Path) -> None
     assert finding.verdict.word == "AGREES" and finding.null is None
 
 
+def test_a_claim_whose_placebo_is_not_stored_on_its_tasks_is_missing(shelf: Path) -> None:
+    stored.write_scores("book", [scores("A", 20), scores("B", 4), scores("A, placebo", 3).iloc[1:]])
+    (finding,) = found(shelf, contrast(placebo="A, placebo"))
+    assert finding.verdict.word == "MISSING" and "its placebo 'A, placebo' is not stored" in finding.verdict.detail
+
+
 def test_few_tasks_state_no_direction_and_rules_have_none(shelf: Path) -> None:
     stored.write_scores("book", [scores("A", 24), scores("B", 0), scores("R", 24, engine="rules")])
     (small,) = found(shelf, contrast(least=25))
