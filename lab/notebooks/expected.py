@@ -203,9 +203,10 @@ def accept(notebooks: Iterable[str], figures: Path, path: Path = EXPECTATIONS) -
 
 def _superseded(entry: Expectation, came: Reported) -> bool:
     """Whether a run replaces a number: it reports the figure of that data, of other data always, or no more at all."""
-    if entry.figure not in came.values or entry.figure in came.other_data:
+    if entry.figure not in came.values:
         return True
-    return entry.data == came.data
+    here = came.values[entry.figure] is not None  # else this data cannot give it, and the number stays
+    return here and (entry.figure in came.other_data or entry.data == came.data)
 
 
 def _tolerance(value: Value, stated: float | None) -> float:
@@ -299,6 +300,8 @@ def _state(entry: Expectation, came: Reported | None, failed: bool) -> tuple[str
     if came is None or entry.figure not in came.values:
         return "MISSING", "the notebook failed" if failed else "the notebook did not report it"
     value = came.values[entry.figure]
+    if value is None and entry.data != came.data:
+        return "SKIPPED", f"needs {entry.data} data"
     if _agree(entry, value):
         return "OK", ""
     return "OFF", "" if value is not None else "reported without a value"
