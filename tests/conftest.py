@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -15,8 +16,8 @@ from chat_server import ChatServer
 from lab.models.cache import AnswerCache
 from lab.models.prompts import Prompt
 
-# A busy machine is no fault of the code, so no example has a deadline.
-settings.register_profile("suite", deadline=None)
+# A busy machine is no fault of the code, so no example has a deadline; in CI the same commit has the same examples.
+settings.register_profile("suite", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("suite")
 
 # A shell that starts the tests in the background has Ctrl-C ignored, and what ignores it hands that down: the
