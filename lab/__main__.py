@@ -92,15 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     record.add_argument("--minutes", type=_time, metavar="M", help="begin no further episode after so many minutes")
     help_reuse = "take the answers of a recording where the same is asked of the same model; can be given again"
     record.add_argument("--reuse", action="append", default=[], metavar="RECORDING", help=help_reuse)
-    check = _notebook_command(commands, "check", _check)
-    check.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help=f"{NOTEBOOK} (default: all)")
-    _notebook_command(commands, "reproduce", _reproduce)
-    expect = _command(commands, "expect", _expect)
-    expect.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help=f"{NOTEBOOK} (default: all that reported)")
-    help_from = "folder of the figures of a run (default: runs/notebooks/figures; the committed ones are in figures)"
-    expect.add_argument("--from", type=Path, dest="source", metavar="FOLDER", help=help_from)
-    claims = _command(commands, "claims", _claims)
-    claims.add_argument("words", nargs="*", metavar="WORD", help="only those in whose line all words are")
+    _checking_commands(commands)
     estimate = _command(commands, "estimate", _estimate)
     estimate.add_argument("run", metavar="RUN", help=RUN)
     estimate.add_argument("--model", required=True, help="a model of data/prices.yaml, or of LAB_PRICES")
@@ -108,13 +100,6 @@ def _parser() -> argparse.ArgumentParser:
     estimate.add_argument("--workers", type=_count, default=1, metavar="N", help="how many at a time (default: 1)")
     _run_commands(commands)
     _viewer_commands(commands)
-    floors = _command(commands, "floors", _floors)
-    help_name = "a benchmark, or module:function of your own (docs/floors.md); none lists the benchmarks"
-    floors.add_argument("name", nargs="?", default="", metavar="BENCHMARK", help=help_name)
-    help_data = "auto: official where LAB_DATA has it, else synthetic (default)"
-    floors.add_argument("--data", choices=("auto", "official", "made"), default="auto", help=help_data)
-    floors.add_argument("--limit", type=_number, metavar="N", help="tasks, spread evenly; 0 for all")
-    floors.add_argument("--seed", type=_number, default=0, metavar="N", help="of random agents and synthetic data")
     _command(commands, "doctor", _doctor)
     data = commands.add_parser("data").add_subparsers(required=True, metavar="COMMAND")
     _command(data, "data list", _data_list)
@@ -127,6 +112,26 @@ def _parser() -> argparse.ArgumentParser:
     get = _command(model, "model get", _model_get)
     get.add_argument("name", metavar="NAME", help="one of: python -m lab model list")
     return parser
+
+
+def _checking_commands(commands: Commands) -> None:
+    """The commands that check notebooks and claims, and play what these are compared with."""
+    check = _notebook_command(commands, "check", _check)
+    check.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help=f"{NOTEBOOK} (default: all)")
+    _notebook_command(commands, "reproduce", _reproduce)
+    expect = _command(commands, "expect", _expect)
+    expect.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help=f"{NOTEBOOK} (default: all that reported)")
+    help_from = "folder of the figures of a run (default: runs/notebooks/figures; the committed ones are in figures)"
+    expect.add_argument("--from", type=Path, dest="source", metavar="FOLDER", help=help_from)
+    claims = _command(commands, "claims", _claims)
+    claims.add_argument("words", nargs="*", metavar="WORD", help="only those in whose line all words are")
+    floors = _command(commands, "floors", _floors)
+    help_name = "a benchmark, or module:function of your own (docs/floors.md); none lists the benchmarks"
+    floors.add_argument("name", nargs="?", default="", metavar="BENCHMARK", help=help_name)
+    help_data = "auto: official where LAB_DATA has it, else synthetic (default)"
+    floors.add_argument("--data", choices=("auto", "official", "made"), default="auto", help=help_data)
+    floors.add_argument("--limit", type=_number, metavar="N", help="tasks, spread evenly; 0 for all")
+    floors.add_argument("--seed", type=_number, default=0, metavar="N", help="of random agents and synthetic data")
 
 
 def _run_commands(commands: Commands) -> None:

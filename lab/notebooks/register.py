@@ -14,7 +14,8 @@ from pathlib import Path
 from lab.machine.paths import ROOT
 from lab.machine.reading import damaged, read_text, typed
 from lab.results import tables
-from lab.results.claims import STRICT, BadClaim, Claim, Finding, evaluate
+from lab.results.claims import STRICT, BadClaim, Claim, Finding
+from lab.results.judging import evaluate
 from lab.results.stored import Stored
 from lab.runs import recordings
 

@@ -19,11 +19,10 @@ from lab.results.claims import (
     NOT_RUN,
     Finding,
     count,
-    signed,
 )
 from lab.results.exports import EMPTY, markdown
 from lab.results.statistics import Interval
-from lab.results.verdicts import AGREES, DIFFERENT, OPPOSES, REPRODUCED, TOO_SMALL
+from lab.results.verdicts import AGREES, DIFFERENT, OPPOSES, REPRODUCED, TOO_SMALL, signed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -304,7 +303,7 @@ def _strongest_null(run: Sequence[Finding]) -> str:
     return (
         f"On {contrast.benchmark} the null model `{finding.null[0]}`, which asks no model, scores "
         f"{means[1] + finding.null[1].value:.1f} %, and {contrast.of} by {short(finding.model)} "
-        f"{means[0]:.1f} % on the same {finding.n} tasks: there the structure does the work."
+        f"{means[0]:.1f} % on the same {finding.n} tasks: such a score is no evidence that the model chooses well."
     )
 
 

@@ -22,26 +22,18 @@ VOID and MISSING fail the check of the notebooks.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from lab.models import engines
-from lab.results.floors import headroom
-from lab.results.statistics import Comparison, Interval, compare, holm
-from lab.results.stored import CEILING, FLOOR, Scores, Side, Stored
+from lab.results.statistics import Interval
+from lab.results.stored import Side
 from lab.results.verdicts import (
-    AGREES,
-    LEVEL,
-    REPRODUCED,
     Verdict,
-    count_verdict,
-    direction_verdict,
-    value_verdict,
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 FITTED, BY_CONSTRUCTION = "FITTED", "BY CONSTRUCTION"
 BY_PLACEBO, BY_NULL = "AGREES, but so does the placebo", "AGREES, but so does a null model"
@@ -195,249 +187,11 @@ class Finding(NamedTuple):
         return self.verdict.word in FAULTS
 
 
-Voided = Callable[[str], str]  # a recording's name -> why it is void, "" if it is not
-
-
-def evaluate(claims: Sequence[Claim], published: pd.DataFrame, stored: Stored, voided: Voided) -> list[Finding]:
-    """Every claim with its verdict, in order.
-
-    published: the paper's file (`tables.published_cells`). Contrasts of one item are one family of Holm's correction.
-    """
-    compared = {claim.id: _compared(claim, stored, voided) for claim in claims if claim.contrast}
-    adjusted = _by_holm(claims, compared)
-    findings = []
-    for claim in claims:
-        paper, source = _published(claim, published)
-        if claim.contrast:
-            finding = _of_contrast(claim, compared[claim.id], adjusted.get(claim.id, 1.0), stored)
-        elif claim.row:
-            finding = _of_row(claim, claim.row, paper, stored, voided)
-        elif claim.figure:
-            finding = _of_figure(claim, paper, stored)
-        else:
-            finding = Finding(claim, Verdict(NOT_RUN, claim.because or "no model of this size is at hand"))
-        findings.append(finding._replace(paper=paper, source=source))
-    return findings
-
-
 def count(findings: Iterable[Finding]) -> Counter[str]:
     """How many claims have each verdict, by its word."""
     return Counter(finding.verdict.word for finding in findings)
 
 
-def _published(claim: Claim, cells: pd.DataFrame) -> tuple[float | int | str | bool | None, str]:
-    """The published value and where it stands. Raises BadClaim where data/published has no such cell, or several."""
-    if claim.paper is None:
-        return None, ""
-    if claim.paper.value is not None:
-        return claim.paper.value, claim.paper.source
-    value, source = _cell(claim, claim.paper.method, cells)
-    if claim.paper.less:
-        return value - _cell(claim, claim.paper.less, cells)[0], source
-    return value, source
-
-
-def _cell(claim: Claim, method: str, cells: pd.DataFrame) -> tuple[float, str]:
-    paper = claim.paper
-    assert paper is not None
-    rows = cells[(cells["table"] == paper.table) & (cells["method"] == method) & (cells["metric"] == paper.metric)]
-    rows = rows[rows["value"].notna() & ((rows["backbone"] == paper.backbone) | (paper.backbone == ""))]
-    if rows["value"].nunique() != 1:
-        raise BadClaim(
-            f"claim {claim.id}: data/published has {rows['value'].nunique()} values for {paper.table!r}, {method!r}, "
-            f"{paper.metric!r}; name one cell with a value"
-        )
-    first = rows.iloc[0]
-    return float(first["value"]), str(first["source"])
-
-
-def _of_figure(claim: Claim, paper: Any, stored: Stored) -> Finding:
-    report = stored.report(claim.notebook)
-    value = report.values.get(claim.figure) if report else None
-    if report is None or value is None:
-        return _missing(claim, f"{claim.notebook} reports no figure {claim.figure!r}")
-    return Finding(claim, _same(claim, paper, value), here=value, data=report.data_of(claim.figure))
-
-
-def _of_row(claim: Claim, row: Row, paper: Any, stored: Stored, voided: Voided) -> Finding:
-    frame = stored.rows(row.table, claim.notebook)
-    if frame is None:
-        return _missing(claim, f"{row.table}.csv is not stored")
-    for column, wanted in row.where.items():
-        if column not in frame:
-            return _missing(claim, f"{row.table}.csv has no column {column}")
-        frame = frame[frame[column].astype(str) == str(wanted)]
-    if len(frame) != 1 or row.value not in frame:
-        return _missing(claim, f"{row.table}.csv has {len(frame)} rows with {dict(row.where)} and {row.value}")
-    (line,) = frame.to_dict("records")
-    source = str(line.get("source", ""))
-    if source.startswith("recording ") and (why := voided(source.split(",")[0].removeprefix("recording "))):
-        return Finding(claim, Verdict(VOID, why))
-    report = stored.report(claim.notebook)
-    data = str(line.get("data", report.data if report else ""))
-    if "ci_low" not in line:
-        return Finding(claim, _same(claim, paper, line[row.value]), here=line[row.value], data=data)
-    here, n = Interval(*(float(line[name]) for name in (row.value, "ci_low", "ci_high"))), int(line["n"])
-    verdict = _natural(claim, value_verdict(float(paper), here, claim.margin, n))
-    return Finding(claim, verdict, here=here, n=n, data=data)
-
-
-def _same(claim: Claim, paper: Any, value: Any) -> Verdict:
-    """The verdict of a number or fact without sampling error."""
-    numbers = all(isinstance(each, (int, float)) for each in (paper, value))
-    agrees = numbers and abs(value - paper) <= claim.margin + 1e-9
-    return _natural(
-        claim, Verdict(REPRODUCED, f"{value} here, {paper} there") if agrees else count_verdict(paper, value)
-    )
-
-
-def _natural(claim: Claim, verdict: Verdict) -> Verdict:
-    """The verdict of a value that is no independent test is its nature; what came out stays in the detail."""
-    if claim.nature == "independent":
-        return verdict
-    word = FITTED if claim.nature == "fitted" else BY_CONSTRUCTION
-    return Verdict(word, f"{claim.because}; {verdict.detail}")
-
-
-class _Compared(NamedTuple):
-    """A contrast's scores and comparison, or why there is none."""
-
-    first: Scores | None = None
-    result: Comparison | None = None
-    tasks: Mapping[str, float] = {}
-    second: Mapping[str, float] = {}
-    fault: Verdict | None = None
-
-
-def _compared(claim: Claim, stored: Stored, voided: Voided) -> _Compared:
-    contrast = claim.contrast
-    assert contrast is not None
-    sides = contrast.side(contrast.of), contrast.side(contrast.less, contrast.less_engine)
-    found = [stored.scores.get(side) for side in sides]
-    for side, scores in zip(sides, found, strict=True):
-        if scores is None:
-            return _Compared(fault=Verdict(MISSING, f"no scores of {', '.join(side)} are stored"))
-        if scores.run.startswith("replay:") and (why := voided(scores.run.removeprefix("replay:"))):
-            return _Compared(fault=Verdict(VOID, why))
-    first, second = (scores for scores in found if scores is not None)
-    if engines.parse(first.side.engine).kinds.isdisjoint(engines.MODELS) or first.evidence != "measured":
-        return _Compared(fault=Verdict(MISSING, f"{first.side.engine} is no real model, and has no verdict"))
-    # Two recordings can hold different numbers of tasks; what both have is compared.
-    shared = {task: score for task, score in first.values.items() if task in second.values}
-    if not shared:
-        return _Compared(fault=Verdict(MISSING, f"{', '.join(sides[0])} and {sides[1].condition} share no task"))
-    others = {task: second.values[task] for task in shared}
-    return _Compared(first, compare(shared, others), shared, others)
-
-
-def _by_holm(claims: Sequence[Claim], compared: Mapping[str, _Compared]) -> dict[str, float]:
-    """Claim -> its p-value, corrected over the contrasts of its item."""
-    families: dict[str, list[str]] = {}
-    for claim in claims:
-        if claim.id in compared and compared[claim.id].result:
-            families.setdefault(claim.item, []).append(claim.id)
-    adjusted: dict[str, float] = {}
-    for ids in families.values():
-        p_values = [result.p for name in ids if (result := compared[name].result)]
-        adjusted |= dict(zip(ids, holm(p_values), strict=True))
-    return adjusted
-
-
-def _of_contrast(claim: Claim, compared: _Compared, p: float, stored: Stored) -> Finding:
-    if compared.fault or compared.first is None or compared.result is None:
-        return Finding(claim, compared.fault or Verdict(MISSING, "nothing is stored"))
-    first, result = compared.first, compared.result
-    scale = 100 if claim.unit == "%" else 1
-    sides = scale * result.mean_a, scale * result.mean_b
-    finding = Finding(
-        claim, Verdict(""), here=_scaled(result.difference, scale), n=result.n, data=first.data,
-        model=first.side.engine, sides=sides,
-    )  # fmt: skip
-    placebo = _placebo(claim, compared, stored)
-    if claim.contrast and claim.contrast.placebo and placebo is None:
-        # Without it the claim could only look better than it is.
-        return _missing(claim, f"its placebo {claim.contrast.placebo!r} is not stored on the same tasks")
-    null = _strongest_null(claim, compared, stored)
-    if placebo:
-        finding = finding._replace(placebo=_scaled(placebo.against_second, scale))
-    if null:
-        room = _headroom(claim, compared, null, stored)
-        finding = finding._replace(null=(null.name, _scaled(null.against_second, scale)), headroom=room)
-    verdict = direction_verdict(_in_points(result, scale), claim.sign, p, claim.least)
-    for control, word in ((null, BY_NULL), (placebo, BY_PLACEBO)):
-        if verdict.word == AGREES and control and not control.beaten:
-            less = control.first_less_it
-            verdict = Verdict(word, f"less {control.name}: {signed(_scaled(less, scale))}; {verdict.detail}")
-    return finding._replace(verdict=verdict)
-
-
-class _Control(NamedTuple):
-    """A placebo or null model on a contrast's tasks. beaten: whether the first condition is shown to be better."""
-
-    name: str
-    against_second: Interval
-    first_less_it: Interval
-    beaten: bool
-
-
-def _control(claim: Claim, compared: _Compared, scores: Scores) -> _Control:
-    values = {task: scores.values[task] for task in compared.tasks}
-    result = compare(compared.tasks, values)
-    beaten = result.p <= LEVEL and (result.difference.value > 0) == (claim.sign > 0)
-    return _Control(scores.side.condition, compare(values, compared.second).difference, result.difference, beaten)
-
-
-def _placebo(claim: Claim, compared: _Compared, stored: Stored) -> _Control | None:
-    contrast = claim.contrast
-    assert contrast is not None
-    scores = stored.scores.get(contrast.side(contrast.placebo)) if contrast.placebo else None
-    covers = scores is not None and compared.tasks.keys() <= scores.values.keys()
-    return _control(claim, compared, scores) if covers and scores else None
-
-
-def _strongest_null(claim: Claim, compared: _Compared, stored: Stored) -> _Control | None:
-    """The best of the null models that have played all tasks of the contrast."""
-    nulls = _same_tasks(claim, compared, stored, FLOOR)
-    if not nulls:
-        return None
-    best = max(nulls, key=lambda scores: claim.sign * scores.mean(compared.tasks))
-    return _control(claim, compared, best)
-
-
-def _headroom(claim: Claim, compared: _Compared, null: _Control, stored: Stored) -> float | None:
-    """How far the first condition comes from the strongest null model to the ceiling; None without a ceiling."""
-    ceilings = _same_tasks(claim, compared, stored, CEILING)
-    if not ceilings or compared.result is None:
-        return None
-    ceiling = max(claim.sign * scores.mean(compared.tasks) for scores in ceilings) * claim.sign
-    return headroom(compared.result.mean_a, compared.result.mean_a - null.first_less_it.value, ceiling)
-
-
-def _same_tasks(claim: Claim, compared: _Compared, stored: Stored, role: str) -> list[Scores]:
-    """The scores of a role on the contrast's benchmark that cover its tasks."""
-    assert claim.contrast is not None
-    return [
-        scores
-        for side, scores in stored.scores.items()
-        if scores.role == role
-        and side.benchmark == claim.contrast.benchmark
-        and compared.tasks.keys() <= scores.values.keys()
-    ]
-
-
-def _scaled(interval: Interval, scale: float) -> Interval:
-    return Interval(*(scale * end for end in interval))
-
-
-def _in_points(result: Comparison, scale: float) -> Comparison:
-    return result._replace(difference=_scaled(result.difference, scale))
-
-
-def signed(interval: Interval) -> str:
-    """ "+5.0 [-3.3, +13.3]"."""
-    value, low, high = (f"{0.0 + round(end, 3):+.3g}" for end in interval)
-    return f"{value} [{low}, {high}]"
-
-
-def _missing(claim: Claim, why: str) -> Finding:
+def missing(claim: Claim, why: str) -> Finding:
+    """The finding of a claim whose numbers are not stored."""
     return Finding(claim, Verdict(MISSING, why))

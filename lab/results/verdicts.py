@@ -40,7 +40,7 @@ def value_verdict(published: float, here: Interval, margin: float, n: int) -> Ve
     here: the value with its 95 % interval. n: tasks behind it.
     """
     difference = Interval(*(end - published for end in here))
-    about = f"difference {_signed(difference)}, margin {margin:g}"
+    about = f"difference {signed(difference)}, margin {margin:g}"
     # A margin written in decimals should include the value just at its edge.
     edge = margin + 1e-9 * max(1.0, abs(published))
     if n < FEWEST:
@@ -64,7 +64,7 @@ def direction_verdict(result: Comparison, claimed: Literal[1, -1], p: float, lea
 
     claimed: the sign of "first less second". p: the contrast's own, or Holm's. least: fewer tasks state no direction.
     """
-    about = f"difference {_signed(result.difference)}, n = {result.n}, p = {p:.2g}"
+    about = f"difference {signed(result.difference)}, n = {result.n}, p = {p:.2g}"
     if result.n < least:
         return Verdict(TOO_SMALL, f"{about}; a direction needs {least} tasks")
     if p <= LEVEL and result.difference.value:
@@ -77,6 +77,7 @@ def direction_verdict(result: Comparison, claimed: Literal[1, -1], p: float, lea
     )
 
 
-def _signed(difference: Interval) -> str:
+def signed(difference: Interval) -> str:
+    """ "+5 [-3.33, +13.3]"."""
     value, low, high = (f"{0.0 + round(end, 4):+.3g}" for end in difference)
     return f"{value} [{low}, {high}]"

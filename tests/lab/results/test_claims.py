@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from lab.results import claims, figures, stored, tables
-from lab.results.claims import BadClaim, Claim, Contrast, Finding, Published, Row, evaluate
+from lab.results.claims import BadClaim, Claim, Contrast, Finding, Published, Row
+from lab.results.judging import evaluate
 from lab.results.stored import COLUMNS, Stored
 
 MODEL = "qwen2.5-coder-0.5b (local)"
@@ -97,6 +98,12 @@ def test_a_claim_whose_placebo_is_not_stored_on_its_tasks_is_missing(shelf: Path
     stored.write_scores("book", [scores("A", 20), scores("B", 4), scores("A, placebo", 3).iloc[1:]])
     (finding,) = found(shelf, contrast(placebo="A, placebo"))
     assert finding.verdict.word == "MISSING" and "its placebo 'A, placebo' is not stored" in finding.verdict.detail
+
+
+def test_a_void_placebo_makes_the_claim_void(shelf: Path) -> None:
+    stored.write_scores("book", [scores("A", 20), scores("B", 4), scores("A, placebo", 3, run="replay:tiny")])
+    assert found(shelf, contrast(placebo="A, placebo"))[0].verdict.word == "AGREES"
+    assert found(shelf, contrast(placebo="A, placebo"), void="tiny")[0].verdict.word == "VOID"
 
 
 def test_few_tasks_state_no_direction_and_rules_have_none(shelf: Path) -> None:

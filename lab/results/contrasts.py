@@ -1,0 +1,154 @@
+"""Contrasts of claims: two conditions of a real model on the same tasks, beside placebo and strongest null model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from lab.models import engines
+from lab.results.claims import BY_NULL, BY_PLACEBO, MISSING, VOID, Claim, Finding, missing
+from lab.results.floors import headroom
+from lab.results.statistics import Comparison, Interval, compare, holm
+from lab.results.stored import CEILING, FLOOR, Scores, Stored
+from lab.results.verdicts import AGREES, LEVEL, Verdict, direction_verdict, signed
+
+Voided = Callable[[str], str]  # a recording's name -> why it is void, "" if it is not
+
+
+class Compared(NamedTuple):
+    """A contrast's scores and comparison, or why there is none."""
+
+    first: Scores | None = None
+    result: Comparison | None = None
+    tasks: Mapping[str, float] = {}
+    second: Mapping[str, float] = {}
+    fault: Verdict | None = None
+
+
+def compared(claim: Claim, stored: Stored, voided: Voided) -> Compared:
+    """Both conditions of a claim on the tasks that both have; the fault where one, or the placebo, is gone or void."""
+    contrast = claim.contrast
+    assert contrast is not None
+    sides = [contrast.side(contrast.of), contrast.side(contrast.less, contrast.less_engine)]
+    controls = [contrast.side(contrast.placebo)] if contrast.placebo else []
+    both: list[Scores] = []
+    for side in (*sides, *controls):
+        scores = stored.scores.get(side)
+        if scores is None:
+            return Compared(fault=Verdict(MISSING, f"no scores of {', '.join(side)} are stored"))
+        if scores.run.startswith("replay:") and (why := voided(scores.run.removeprefix("replay:"))):
+            return Compared(fault=Verdict(VOID, why))
+        both.append(scores)
+    first, second = both[:2]
+    if engines.parse(first.side.engine).kinds.isdisjoint(engines.MODELS) or first.evidence != "measured":
+        return Compared(fault=Verdict(MISSING, f"{first.side.engine} is no real model, and has no verdict"))
+    # Two recordings can hold different numbers of tasks; what both have is compared.
+    shared = {task: score for task, score in first.values.items() if task in second.values}
+    if not shared:
+        return Compared(fault=Verdict(MISSING, f"{', '.join(sides[0])} and {sides[1].condition} share no task"))
+    others = {task: second.values[task] for task in shared}
+    return Compared(first, compare(shared, others), shared, others)
+
+
+def by_holm(claims: Sequence[Claim], compared: Mapping[str, Compared]) -> dict[str, float]:
+    """Claim -> its p-value, corrected over the contrasts of its item."""
+    families: dict[str, list[str]] = {}
+    for claim in claims:
+        if claim.id in compared and compared[claim.id].result:
+            families.setdefault(claim.item, []).append(claim.id)
+    adjusted: dict[str, float] = {}
+    for ids in families.values():
+        p_values = [result.p for name in ids if (result := compared[name].result)]
+        adjusted |= dict(zip(ids, holm(p_values), strict=True))
+    return adjusted
+
+
+def of_contrast(claim: Claim, pair: Compared, p: float, stored: Stored) -> Finding:
+    """The finding of a claim that rests on a contrast. p: of the comparison, as `by_holm` corrects it."""
+    if pair.fault or pair.first is None or pair.result is None:
+        return Finding(claim, pair.fault or Verdict(MISSING, "nothing is stored"))
+    first, result = pair.first, pair.result
+    scale = 100 if claim.unit == "%" else 1
+    sides = scale * result.mean_a, scale * result.mean_b
+    finding = Finding(
+        claim, Verdict(""), here=_scaled(result.difference, scale), n=result.n, data=first.data,
+        model=first.side.engine, sides=sides,
+    )  # fmt: skip
+    placebo = _placebo(claim, pair, stored)
+    if claim.contrast and claim.contrast.placebo and placebo is None:
+        # Without it the claim could only look better than it is.
+        return missing(claim, f"its placebo {claim.contrast.placebo!r} is not stored on the same tasks")
+    null = _strongest_null(claim, pair, stored)
+    if placebo:
+        finding = finding._replace(placebo=_scaled(placebo.against_second, scale))
+    if null:
+        room = _headroom(claim, pair, null, stored)
+        finding = finding._replace(null=(null.name, _scaled(null.against_second, scale)), headroom=room)
+    verdict = direction_verdict(_in_points(result, scale), claim.sign, p, claim.least)
+    for control, word in ((null, BY_NULL), (placebo, BY_PLACEBO)):
+        if verdict.word == AGREES and control and not control.beaten:
+            less = control.first_less_it
+            verdict = Verdict(word, f"less {control.name}: {signed(_scaled(less, scale))}; {verdict.detail}")
+    return finding._replace(verdict=verdict)
+
+
+class _Control(NamedTuple):
+    """A placebo or null model on a contrast's tasks. beaten: whether the first condition is shown to be better."""
+
+    name: str
+    against_second: Interval
+    first_less_it: Interval
+    beaten: bool
+
+
+def _control(claim: Claim, pair: Compared, scores: Scores) -> _Control:
+    values = {task: scores.values[task] for task in pair.tasks}
+    result = compare(pair.tasks, values)
+    beaten = result.p <= LEVEL and (result.difference.value > 0) == (claim.sign > 0)
+    return _Control(scores.side.condition, compare(values, pair.second).difference, result.difference, beaten)
+
+
+def _placebo(claim: Claim, pair: Compared, stored: Stored) -> _Control | None:
+    contrast = claim.contrast
+    assert contrast is not None
+    scores = stored.scores.get(contrast.side(contrast.placebo)) if contrast.placebo else None
+    covers = scores is not None and pair.tasks.keys() <= scores.values.keys()
+    return _control(claim, pair, scores) if covers and scores else None
+
+
+def _strongest_null(claim: Claim, pair: Compared, stored: Stored) -> _Control | None:
+    """The best of the null models that have played all tasks of the contrast."""
+    nulls = _same_tasks(claim, pair, stored, FLOOR)
+    if not nulls:
+        return None
+    best = max(nulls, key=lambda scores: claim.sign * scores.mean(pair.tasks))
+    return _control(claim, pair, best)
+
+
+def _headroom(claim: Claim, pair: Compared, null: _Control, stored: Stored) -> float | None:
+    """How far the first condition comes from the strongest null model to the ceiling; None without a ceiling."""
+    ceilings = _same_tasks(claim, pair, stored, CEILING)
+    if not ceilings or pair.result is None:
+        return None
+    ceiling = max(claim.sign * scores.mean(pair.tasks) for scores in ceilings) * claim.sign
+    return headroom(pair.result.mean_a, pair.result.mean_a - null.first_less_it.value, ceiling)
+
+
+def _same_tasks(claim: Claim, pair: Compared, stored: Stored, role: str) -> list[Scores]:
+    """The scores of a role on the contrast's benchmark that cover its tasks."""
+    assert claim.contrast is not None
+    return [
+        scores
+        for side, scores in stored.scores.items()
+        if scores.role == role
+        and side.benchmark == claim.contrast.benchmark
+        and pair.tasks.keys() <= scores.values.keys()
+    ]
+
+
+def _scaled(interval: Interval, scale: float) -> Interval:
+    return Interval(*(scale * end for end in interval))
+
+
+def _in_points(result: Comparison, scale: float) -> Comparison:
+    return result._replace(difference=_scaled(result.difference, scale))
