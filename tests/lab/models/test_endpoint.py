@@ -340,7 +340,7 @@ def test_a_request_that_alone_gets_no_answer_is_no_fault_of_the_whole_server(
     server: ChatServer, prompt: Prompt, cache: AnswerCache, poison: chat.Response
 ) -> None:
     server.behave(poisoned(poison))
-    model = connected("small?patience=0.2&timeout=5", cache)
+    model = connected("small?patience=0.6&timeout=5", cache)
     with pytest.raises(EndpointError) as caught:
         model.ask(prompt, box=1)
     assert not isinstance(caught.value, Unavailable)
