@@ -202,11 +202,11 @@ def accept(notebooks: Iterable[str], figures: Path, path: Path = EXPECTATIONS) -
 
 
 def _superseded(entry: Expectation, came: Reported) -> bool:
-    """Whether a run replaces a number: it reports the figure of that data, of other data always, or no more at all."""
+    """Whether a run replaces a number: it reports the figure of the same data, or no such figure any more."""
     if entry.figure not in came.values:
         return True
     here = came.values[entry.figure] is not None  # else this data cannot give it, and the number stays
-    return here and (entry.figure in came.other_data or entry.data == came.data)
+    return here and entry.data == came.data_of(entry.figure)
 
 
 def _tolerance(value: Value, stated: float | None) -> float:

@@ -139,7 +139,7 @@ class Stored:
     def folder(self, notebook: str) -> Path:
         """Where a notebook's results are taken from."""
         own, committed = reported(notebook, self._own), reported(notebook, figures.COMMITTED)
-        fits = own is not None and committed is not None and own.data == committed.data and not own.changed
+        fits = own is not None and committed is not None and _replaces(own, committed)
         return self._own if self._chosen or fits else figures.COMMITTED
 
     def report(self, notebook: str) -> Reported | None:
@@ -172,6 +172,12 @@ class Stored:
                 if known is None or len(scores.values) > len(known.values):
                     found[scores.side] = scores
         return found
+
+
+def _replaces(own: Reported, committed: Reported) -> bool:
+    """Whether a run was made with its defaults on the same data, and has every figure that the committed one has."""
+    lacks = [name for name, value in committed.values.items() if value is not None and own.values.get(name) is None]
+    return own.data == committed.data and not own.changed and not lacks
 
 
 def _read_scores(path: Path) -> list[Scores]:

@@ -551,7 +551,9 @@ def test_numbers_of_a_run_are_accepted_in_place_of_those_of_the_same_data_and_ke
     monkeypatch.setenv("LAB_FIGURES", str(tmp_path / "figures"))
     path = tmp_path / "expected.yaml"
     (tmp_path / "a.ipynb").touch()
-    path.write_text("a: {made: {gone: 1, wide: [0.5, 0.2], of other data: 3}, official: {gone: 1, wide: [0.7, 0.2]}}\n")
+    path.write_text(
+        "a: {made: {gone: 1, wide: [0.5, 0.2], not here: 3}, official: {gone: 1, wide: [0.7, 0.2], of other data: 1}}\n"
+    )
     report = expected.Report("a", "made", 3)
     report("wide", 0.6)
     report("new", 70.5)
@@ -560,6 +562,7 @@ def test_numbers_of_a_run_are_accepted_in_place_of_those_of_the_same_data_and_ke
     assert expected.accept(["a"], tmp_path / "figures", path) == ["a: 3 numbers, -1"]
     assert expected.expectations(path) == [
         Expectation("a", "new", "made", 70.5, 0.01),
+        Expectation("a", "not here", "made", 3),
         Expectation("a", "wide", "made", 0.6, 0.2),
         Expectation("a", "of other data", "official", 2),
         Expectation("a", "wide", "official", 0.7, 0.2),

@@ -123,6 +123,8 @@ def test_own_results_count_where_they_were_made_with_the_defaults_on_the_same_da
     Report("book", "official", 3)("facts", 5)
     assert Stored("auto").folder("book") == tmp_path / "own"
     assert Stored().folder("book") == tmp_path / "committed"
+    Report("book", "official", 3)("facts", None)  # of data that is not here
+    assert Stored("auto").folder("book") == tmp_path / "committed"
 
 
 def test_the_five_sentences_name_what_the_findings_say() -> None:
