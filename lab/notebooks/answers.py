@@ -39,6 +39,7 @@ def stale() -> list[Path]:
 def refresh(notebooks: Sequence[Path] | None = None) -> None:
     """Write today's answer boxes into notebooks, by default all committed ones."""
     register.committed.cache_clear()  # an in-place run has just written other results
+    register.recorded.cache_clear()
     for path in committed() if notebooks is None else notebooks:
         notebook = read(path)
         new = answered(notebook, name_of(path))

@@ -10,14 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lab.machine.paths import ROOT
 from lab.machine.reading import damaged, read_text, typed
-from lab.results import tables
+from lab.results import floors, tables
 from lab.results.claims import STRICT, BadClaim, Claim, Finding
 from lab.results.judging import evaluate
 from lab.results.stored import Stored
 from lab.runs import recordings
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FOLDER = ROOT / "data" / "claims"
 
@@ -103,6 +107,12 @@ def judge(register: Sequence[Paper], stored: Stored) -> list[Judged]:
 def committed() -> list[Judged]:
     """The register on the committed results, evaluated once a process."""
     return judge(papers(), Stored())
+
+
+@cache
+def recorded() -> pd.DataFrame:
+    """Every committed row of a real model with its headroom."""
+    return floors.of_models(Stored())
 
 
 def faults() -> list[str]:

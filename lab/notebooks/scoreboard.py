@@ -130,7 +130,11 @@ def folded(frame: pd.DataFrame, summary: str) -> Markdown:
     """A table that a click opens."""
     from IPython.display import Markdown
 
-    return Markdown(f"<details><summary>{summary}</summary>\n\n{markdown(frame)}\n</details>")
+    return Markdown(_folded(frame, summary))
+
+
+def _folded(frame: pd.DataFrame, summary: str) -> str:
+    return f"<details><summary>{summary}</summary>\n\n{markdown(frame)}\n</details>"
 
 
 def forest(judged: Iterable[Judged]) -> Figure:
@@ -199,7 +203,37 @@ def answer_text(notebook: str) -> str:
         lines.append(f"- {len(rest)} more on the [scoreboard]({_up(notebook)}0_scoreboard.ipynb): {words}")
     if not lines:
         lines = ["- No claim of the register is about this notebook."]
+    recorded = headroom(register.recorded(), notebook)
+    if len(recorded):
+        lines += ["", _folded(recorded, "Each row of a model between the best agent without skill and the ceiling")]
     return "\n".join(["**Answer**, computed from the stored results:", "", *lines])
+
+
+def headroom(recorded: pd.DataFrame, notebook: str = "") -> pd.DataFrame:
+    """Rows of real models for reading, by default of all notebooks; a recording is named after its notebook.
+
+    recorded: as `lab.results.floors.of_models` gives it.
+    """
+    import pandas as pd
+
+    stem = notebook.rpartition("/")[2]
+    if len(recorded):
+        recorded = recorded[recorded["run"].str.startswith(f"replay:{stem}{'-' if stem else ''}")]
+    return pd.DataFrame(
+        {
+            "benchmark": row["benchmark"],
+            "method": row["method"],
+            "model": row["model"],
+            "n": f"{row['n']} ({row['data']})",
+            "value": f"{row['value']:.1f}",
+            "best floor": f"{row['best floor']:.1f} ({row['floor agent']}, {row['floor on']})"
+            if row["floor agent"]
+            else EMPTY,
+            "ceiling": f"{row['ceiling']:.0f}",
+            "headroom": f"{row['headroom']:.2f}" if row["floor agent"] else EMPTY,
+        }
+        for row in recorded.to_dict("records")
+    )
 
 
 def sentence(finding: Finding) -> str:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from lab.models import engines
 from lab.results import plots
 from lab.results.stored import CEILING as CEILING
 from lab.results.stored import FLOOR as FLOOR
+from lab.results.stored import METHOD, Scores, Stored
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import pandas as pd
     from matplotlib.figure import Figure
 
@@ -47,6 +51,52 @@ def ends(panel: pd.DataFrame) -> dict[str, Ends]:
         known = ceilings["value"].min() if lower else ceilings["value"].max()
         found[str(name)] = Ends(float(best["value"]), str(best["agent"]), float(known))
     return found
+
+
+def of_models(stored: Stored) -> pd.DataFrame:
+    """Every stored row of a real model with its headroom: a row a benchmark, condition and engine, values in percent.
+
+    Floor and ceiling are means over the row's own tasks; where no agent without skill has played all of these, over the
+    benchmark's tasks of the same data ("floor on": "other tasks"), and NaN where there are none.
+    """
+    import pandas as pd
+
+    ends_of: dict[str, list[Scores]] = {}
+    for scores in stored.scores.values():
+        if scores.role in (FLOOR, CEILING):
+            ends_of.setdefault(scores.side.benchmark, []).append(scores)
+    rows = [
+        {"run": scores.run, **_standing(scores, ends_of.get(scores.side.benchmark, []))}
+        for scores in stored.scores.values()
+        if scores.role == METHOD
+        and scores.evidence == "measured"
+        and not engines.parse(scores.side.engine).kinds.isdisjoint(engines.MODELS)
+    ]
+    return pd.DataFrame(rows)
+
+
+def _standing(scores: Scores, agents: Iterable[Scores]) -> dict[str, float | int | str]:
+    """A row of `of_models`. agents: those without skill and experts, on the row's benchmark."""
+    same_data = [agent for agent in agents if agent.data == scores.data]
+    whole = [agent for agent in same_data if scores.values.keys() <= agent.values.keys()]
+    means = {
+        role: {
+            agent.side.condition: agent.mean(scores.values if whole else agent.values)
+            for agent in whole or same_data
+            if agent.role == role
+        }
+        for role in (FLOOR, CEILING)
+    }
+    best = max(means[FLOOR], key=means[FLOOR].__getitem__, default="")
+    value, floor = scores.mean(scores.values), means[FLOOR].get(best, math.nan)
+    # No score of a row of a model is above 1; without an expert it is the ceiling.
+    ceiling = max(means[CEILING].values(), default=1.0)
+    return {
+        "benchmark": scores.side.benchmark, "method": scores.side.condition, "model": scores.side.engine,
+        "value": 100 * value, "best floor": 100 * floor, "floor agent": best, "ceiling": 100 * ceiling,
+        "headroom": headroom(value, floor, ceiling), "n": len(scores.values), "data": scores.data,
+        "floor on": "the same tasks" if whole else "other tasks" if same_data else "",
+    }  # fmt: skip
 
 
 def draw(panel: pd.DataFrame) -> Figure:

@@ -83,7 +83,7 @@ class Scores(NamedTuple):
 
 
 def score_lines(results: Results[Any], benchmark: str = "", condition: str = "", role: str = METHOD) -> pd.DataFrame:
-    """The per-task scores of a run, with the columns of COLUMNS, sorted.
+    """The per-task scores of a run, with the columns of COLUMNS, sorted; none where the experiment says `private`.
 
     benchmark, condition: in place of what the experiment says of each part (`Experiment.side`).
     """
@@ -94,7 +94,7 @@ def score_lines(results: Results[Any], benchmark: str = "", condition: str = "",
     about = {"metric": setup.headline or setup.metric, "role": role, "engine": results.backbone}
     about |= {"evidence": results.evidence, "data": setup.data, "run": run}
     lines = []
-    for score in setup.scores(results.episodes):
+    for score in [] if setup.private else setup.scores(results.episodes):
         own_benchmark, own_condition = setup.side(score)
         sides = {"benchmark": benchmark or own_benchmark, "condition": condition or own_condition}
         lines.append({**sides, **about, "task": score.of, "value": score.value})

@@ -63,6 +63,7 @@ class Experiment(ABC):
     metric: ClassVar[str] = ""  # what `judged` scores, such as "success"; "" where a single episode has no score
     headline: ClassVar[str] = ""  # what `scores` are, where that is no score of single episodes
     benchmark: ClassVar[str] = ""  # what the scores are of, where a part does not name it
+    private: ClassVar[bool] = False  # a task's score gives away a label without a licence: only means are stored
 
     @abstractmethod
     def tasks(self) -> Sequence[str]:

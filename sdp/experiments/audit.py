@@ -65,6 +65,7 @@ class Setup(Experiment):
     benchmark: ClassVar[str] = "AgentProcessBench"
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "sdp")
     metric: ClassVar[str] = "agreement with people"
+    private: ClassVar[bool] = True
 
     def decided(self) -> Self:
         """Raises MissingData without the slice, BadSetting for made data, which nobody labelled."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from typing import Self
+
 from agents.experiments import (
     acting_assistantbench,
     acting_multihop,
@@ -29,8 +32,18 @@ def trips() -> Panel:
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Reported(acting_assistantbench.Setup):
+    """AssistantBench with Table 3's made questions, on which no rule was written."""
+
+    def decided(self) -> Self:
+        made = super().decided().data == "made" and not self.split
+        return replace(self, split="reporting").decided() if made else super().decided()
+
+
 def assistantbench() -> Panel:
-    return panel(acting_assistantbench.Setup(), lacks=TEXTS)
+    """As many made questions as a real model was recorded on."""
+    return panel(Reported(), made=24, lacks=TEXTS)
 
 
 def hotpotqa() -> Panel:
