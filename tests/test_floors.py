@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
+from dataclasses import fields, replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -11,9 +12,11 @@ import pytest
 
 from lab.__main__ import main
 from lab.machine.paths import ROOT
-from lab.results.floors import CEILING, COLUMNS, FLOOR, draw, ends, headroom
+from lab.results.floors import CEILING, COLUMNS, FLOOR, draw, ends, headroom, of_models
+from lab.results.stored import METHOD, Scores, Side, Stored, score_lines
 from lab.runs import floors
 from lab.runs.floors import DO_NOTHING, FIRST, LAST, RANDOM, Panel, UnknownFloors
+from sdp.experiments import audit
 
 DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"][floors.GROUP]
 # The others take a Java process, a game's interpreter, built pairs or official data; all are played by the notebook.
@@ -88,3 +91,38 @@ def test_an_unknown_benchmark_is_told_with_a_hint(capsys: pytest.CaptureFixture[
     with pytest.raises(UnknownFloors, match="os:getcwd is no function without arguments"):
         floors.named("os:getcwd")
     assert main(["floors", "no_module:floors"]) == 2 and "no_module" in capsys.readouterr().err
+
+
+def test_a_models_row_stands_between_the_best_floor_and_the_ceiling_of_its_own_tasks() -> None:
+    def scores(condition: str, engine: str, role: str, evidence: str = "measured", **values: float) -> Scores:
+        return Scores(Side("Trips", condition, engine), "pass", role, evidence, "made", "replay:trips-1", values)
+
+    sides = (
+        scores("SDP", "gpt-4o", METHOD, a=1.0, b=0.0),
+        scores("SDP", "rules", METHOD, a=1.0, b=1.0),
+        scores("elsewhere", "gpt-4o", METHOD, z=1.0),
+        scores("first", "first", FLOOR, a=0.0, b=0.0, c=1.0),
+        scores("random", "random", FLOOR, a=0.2, b=0.2, c=0.2),
+        scores("expert", "oracle", CEILING, "simulated", a=0.8, b=1.0, c=1.0),
+    )
+    stored = Stored()
+    stored.__dict__["scores"] = {one.side: one for one in sides}
+    sdp, elsewhere = of_models(stored).to_dict("records")
+    assert (sdp["method"], sdp["value"], sdp["best floor"], sdp["floor agent"]) == ("SDP", 50, 20, "random")
+    assert sdp["headroom"] == pytest.approx((0.5 - 0.2) / (0.9 - 0.2))
+    assert (sdp["floor on"], elsewhere["floor on"]) == ("the same tasks", "other tasks")
+    assert elsewhere["best floor"] == pytest.approx(100 / 3)
+
+
+def test_scores_that_give_away_a_label_are_not_stored() -> None:
+    played = floors.play("ProcLLM.recipes", "made", limit=2)[DO_NOTHING]
+    assert len(score_lines(played)) == 2
+
+    class Private(type(played.setup)):  # type: ignore[misc]
+        private = True
+
+    hidden = replace(
+        played, setup=Private(**{each.name: getattr(played.setup, each.name) for each in fields(played.setup)})
+    )
+    assert score_lines(hidden).empty
+    assert audit.Setup.private
