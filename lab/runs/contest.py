@@ -49,17 +49,21 @@ class Contest(Experiment):
     def part(self, dataset: str, method: str) -> Any:
         """The experiment of one method on one dataset. Raises BadSetting for one that there is not."""
 
+    def methods_of(self, dataset: str) -> Sequence[str]:
+        """The methods that play a dataset."""
+        return self.methods
+
     def operators(self) -> tuple[str, ...]:
-        each = (self.part(dataset, method).operators() for dataset in self.datasets for method in self.methods)
-        return tuple(dict.fromkeys(operator for operators in each for operator in operators))
+        parts = (self.part(dataset, method) for dataset in self.datasets for method in self.methods_of(dataset))
+        return tuple(dict.fromkeys(operator for part in parts for operator in part.operators()))
 
     def tasks(self) -> list[str]:
         """A method beside the others on each task, so that a stopped run has some of all."""
         return [
             str(Entry(dataset, method, task))
             for dataset in self.datasets
-            for task in self.part(dataset, self.methods[0]).tasks()
-            for method in self.methods
+            for task in self.part(dataset, self.methods_of(dataset)[0]).tasks()
+            for method in self.methods_of(dataset)
         ]
 
     def group(self, task: str) -> str:
@@ -130,7 +134,7 @@ class Results(experiment.Results[C], Generic[C]):
     @property
     def parts(self) -> Iterator[tuple[str, str]]:
         """Datasets with methods, in order."""
-        return ((dataset, method) for dataset in self.setup.datasets for method in self.setup.methods)
+        return ((dataset, method) for dataset in self.setup.datasets for method in self.setup.methods_of(dataset))
 
 
 def comparisons(results: Results[Any], against: str) -> pd.DataFrame:
@@ -144,7 +148,7 @@ def comparisons(results: Results[Any], against: str) -> pd.DataFrame:
     lines: list[dict[str, Any]] = []
     for dataset in results.setup.datasets:
         base = results.scores(dataset, against)
-        others = [method for method in results.setup.methods if method != against]
+        others = [method for method in results.setup.methods_of(dataset) if method != against]
         found = {method: compare(results.scores(dataset, method), base) for method in others}
         adjusted = holm([c.p for c in found.values()])
         for (method, c), p in zip(found.items(), adjusted, strict=True):

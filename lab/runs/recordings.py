@@ -217,6 +217,14 @@ def rows(method: str) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True) if found else tables.table([])
 
 
+def rows_with_data(method: str) -> pd.DataFrame:
+    """`rows` with a column `data`, of what each was played on."""
+    known, made_by = manifests(), rows(method)["source"].str.extract(r"^recording ([^,]+),", expand=False)
+    return rows(method).assign(
+        data=made_by.map({name: about.parameters.get("data", "") for name, about in known.items()})
+    )
+
+
 def paired(method: str) -> pd.DataFrame:
     """The comparisons that are kept with the rows of a run method, with the name and date of each recording."""
     import pandas as pd

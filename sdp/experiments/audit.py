@@ -16,12 +16,11 @@ from lab.models.judged_steps import NEUTRAL, RIGHT, WRONG, Step
 from lab.results import tables
 from lab.results.outcomes import Judged
 from lab.results.statistics import Interval, cluster_bootstrap, cluster_contrast
-from lab.runs import collecting, experiment
+from lab.runs import collecting, experiment, recordings
 from lab.runs.experiment import BadSetting, Experiment, spread
 from lab.runs.run import Episode
 from sdp.adapters.multihop import labelled
 from sdp.adapters.multihop.prompts import CONSISTENT, VERIFY
-from sdp.experiments import side_by_side
 
 if TYPE_CHECKING:
     import numpy as np
@@ -219,7 +218,7 @@ def with_recorded(ours: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
     """Our Validate's rows behind those of its recordings, but for one that is replayed now, and the judges' last."""
     import pandas as pd
 
-    known = side_by_side.recorded(Setup.method)
+    known = recordings.rows_with_data(Setup.method)
     known = known[~known["backbone"].isin(ours["backbone"])]
     return pd.concat([each for each in (known, ours, others) if len(each)], ignore_index=True)
 

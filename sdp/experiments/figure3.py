@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lab.machine import progress
 from lab.machine.faults import MissingData
 from lab.results import tables
+from lab.runs import recordings
 from sdp import anatomy
 from sdp.adapters.multihop.adapter import HOP
-from sdp.experiments import multihop, table5, table6, travelplanner
+from sdp.experiments import multihop, table6, travelplanner
 from sdp.experiments.benchmark import Benchmark, Results
 from sdp.plots import draw_anatomy
+from sdp.studies import table5
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,7 +90,7 @@ def recorded(names: Sequence[str] = (), workers: int = 0, cluster: str = "") -> 
     names: of recordings of SDP on TravelPlanner or of Table 5. Raises ValueError for a recording of something else.
     """
     found, missing = list[Runs](), dict[str, MissingData]()
-    for name in names or [*travelplanner.Setup.recorded(), *table5.Setup.recorded()]:
+    for name in names or [*travelplanner.Setup.recorded(), *recordings.names(table5.STUDY.name)]:
         engine = f"replay:{name}"
         setups: dict[str, Benchmark] = {
             "TravelPlanner": travelplanner.Setup(engine=engine),

@@ -23,8 +23,8 @@ from sdp.adapters.assistantbench.adapter import FORCED_AFTER
 from sdp.adapters.assistantbench.prompts import FINALIZE, FINDING, JUDGE
 from sdp.experiments import assistantbench
 from sdp.experiments.benchmark import Results
-from sdp.experiments.side_by_side import PLACEBO
 from sdp.placebo import rejected
+from sdp.studies.conditions import PLACEBO
 from worlds.web.local import LocalWeb
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def followed(setup: Setup, engines: Sequence[str], workers: int = 0, cluster: st
         full = collect(setup.answered_by(engine), workers, cluster)
         bare = replace(setup.answered_by(engine), settings=replace(setup.settings, validate=False))
         blank = replace(setup.answered_by(engine), placebo=rejected(full.trajectories))
-        others = {"SDP without Validate": bare, PLACEBO: blank}
+        others = {"SDP without Validate": bare, PLACEBO.name: blank}
         runs = {"SDP": full} | {name: collect(each, workers, cluster) for name, each in others.items()}
         for name, run in runs.items():
             results = [one.result for one in run.episodes.values() if not one.failed]

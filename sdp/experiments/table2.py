@@ -11,9 +11,8 @@ from lab.results import tables
 from lab.results.exports import readable
 from lab.results.statistics import compare, smallest_difference
 from lab.results.verdicts import FEWEST
-from lab.runs import collecting
+from lab.runs import collecting, recordings
 from sdp.adapters.travelplanner.adapter import Policy
-from sdp.experiments import side_by_side
 from sdp.experiments.travelplanner import Results, Setup, collect
 from worlds.travelplanner.rates import Denominators
 
@@ -111,7 +110,7 @@ def with_published(measured: pd.DataFrame) -> pd.DataFrame:
     """The measured rows, and those of recordings, behind those that the paper and its rivals report."""
     import pandas as pd
 
-    known = side_by_side.recorded(Setup.method)
+    known = recordings.rows_with_data(Setup.method)
     if len(known):  # a recording that is being replayed is among the measured rows
         known = known[~known["backbone"].isin(measured["backbone"])]
     return pd.concat([tables.published("Table 2 TravelPlanner", "sdp"), measured, known], ignore_index=True)

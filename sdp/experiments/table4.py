@@ -23,7 +23,7 @@ from lab.runs import collecting, recordings
 from sdp.adapters.scienceworld.adapter import UNKNOWN
 from sdp.adapters.scienceworld.prompts import GRAINS
 from sdp.anatomy import score_by_replans
-from sdp.experiments import benchmark, side_by_side, table6
+from sdp.experiments import benchmark, table6
 from sdp.experiments.benchmark import Results
 from sdp.experiments.scienceworld import Setup
 from sdp.experiments.table6 import Ablated
@@ -69,11 +69,11 @@ def with_published(measured: pd.DataFrame) -> pd.DataFrame:
     """The measured rows, those of recordings and those kept of oracles, behind what the paper and its rivals report."""
     import pandas as pd
 
-    known = side_by_side.recorded(Setup.method)
+    known = recordings.rows_with_data(Setup.method)
     if len(known):  # a recording that is being replayed is among the measured rows
         known = known[~known["backbone"].isin(measured["backbone"])]
     published = tables.published("Table 4 ScienceWorld", "sdp")
-    return pd.concat([published, measured, known, side_by_side.recorded(KEPT)], ignore_index=True)
+    return pd.concat([published, measured, known, recordings.rows_with_data(KEPT)], ignore_index=True)
 
 
 def recomputed() -> pd.DataFrame:

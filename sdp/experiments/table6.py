@@ -13,12 +13,14 @@ from lab.models.judges import Errors, errors_of
 from lab.models.replay import Replay
 from lab.results import plots, tables
 from lab.results.statistics import compare, holm, wilson
+from lab.runs import study
 from lab.runs.manifest import Manifest
 from sdp.ablation import ABLATIONS, Ablation, replayed
-from sdp.experiments import benchmark, table3, table5, travelplanner
+from sdp.experiments import benchmark, travelplanner
 from sdp.experiments.benchmark import Benchmark, Results
-from sdp.experiments.side_by_side import SDP
 from sdp.experiments.travelplanner import Setup
+from sdp.studies import table3, table5
+from sdp.studies.conditions import SDP
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,11 +42,8 @@ BENCHMARKS = {
     "HotpotQA": Column("HotpotQA F1", "f1"),
     "MuSiQue": Column("MuSiQue F1", "f1"),
 }
-# Runs of several methods, by what a recording calls them.
-CONTESTS: dict[str, Callable[[str, int, str], table3.Results | table5.Results]] = {
-    table3.Setup.method: lambda engine, *how: table3.collect(table3.Setup(engine=engine), *how),
-    table5.Setup.method: lambda engine, *how: table5.collect(table5.Setup(engine=engine), *how),
-}
+# Runs of several methods, by name.
+STUDIES = {study.name: study for study in (table3.STUDY, table5.STUDY)}
 FULL, REPLAY, AGAIN = "full", "replay", "run again"
 # How a replay compares with the re-run, and the words for it.
 ABOVE, BELOW, UNTOLD, SAME = "above", "below", "not told apart", "the same"
@@ -98,8 +97,8 @@ def collect(
     for name, setup in setups.items():
         backbone = connected(setup.engine)
         recorded = Manifest.read(backbone.folder).method if isinstance(backbone, Replay) else ""
-        if recorded in CONTESTS:
-            several = _of_contest(CONTESTS[recorded](setup.engine, workers, cluster))
+        if recorded in STUDIES:
+            several = _of_study(STUDIES[recorded].run(engine=setup.engine, workers=workers, cluster=cluster))
             found += [one for one in several if one.benchmark == name]
         elif recorded in ("", setup.method):
             tried = [] if recorded else ablations
@@ -291,7 +290,7 @@ def draw_validators(sweep: pd.DataFrame) -> Figure:
     return figure
 
 
-def _of_contest(results: table3.Results | table5.Results) -> list[Ablated]:
+def _of_study(results: study.Results) -> list[Ablated]:
     """What Table 3 or 5 has of SDP, with and without a mechanism."""
 
     def run(dataset: str, name: str) -> Results[Any]:
@@ -300,9 +299,9 @@ def _of_contest(results: table3.Results | table5.Results) -> list[Ablated]:
 
     names = {ablation.name: f"SDP without {ablation.name[1:]}" for ablation in ABLATIONS}
     return [
-        Ablated(dataset, run(dataset, SDP), {m: run(dataset, n) for m, n in names.items() if n in held})
+        Ablated(dataset, run(dataset, SDP.name), {m: run(dataset, n) for m, n in names.items() if n in held})
         for dataset in results.setup.datasets
-        if SDP in (held := results.setup.methods)
+        if SDP.name in (held := results.setup.methods)
     ]
 
 

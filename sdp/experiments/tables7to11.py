@@ -22,9 +22,9 @@ from sdp.adapters.scienceworld.prompts import PLAN
 from sdp.adapters.travelplanner import options
 from sdp.experiments import assistantbench, multihop, scienceworld
 from sdp.experiments.benchmark import Benchmark
-from sdp.experiments.table5 import CORPORA
 from sdp.experiments.travelplanner import Setup, play
 from sdp.loop import Settings
+from sdp.studies.table5 import CORPORA
 from worlds.multihop import world
 from worlds.scienceworld.tasks import PROTOCOL_VARIATIONS
 

@@ -23,10 +23,11 @@ from sdp import anatomy
 from sdp.ablation import action_fidelity
 from sdp.adapters.corridor import Corridor, CorridorAdapter, rolls
 from sdp.anatomy import ALL, CASCADE, CERTIFIED, FORCED, NEITHER, STALLED
-from sdp.experiments import benchmark, figure3, table5
+from sdp.experiments import benchmark, figure3
 from sdp.experiments.multihop import HotpotQA, MuSiQue
 from sdp.experiments.travelplanner import Setup
 from sdp.loop import Settings, run_episode
+from sdp.studies import multihop_details, table5
 from sdp.trajectory import Forced, Trajectory
 
 
@@ -249,8 +250,11 @@ def test_recordings_whose_data_is_not_here_are_left_out_and_named(
 
 
 def test_retrieval_failures_are_counted_once_for_table_5_and_here(runs: figure3.Runs, whole: pd.DataFrame) -> None:
-    setup = table5.Setup(engine=runs["MuSiQue"].setup.engine, setting="open", limit=12, methods=("SDP",), data="made")
-    (line,) = table5.anatomy(table5.collect(replace(setup, datasets=("MuSiQue",)))).to_dict("records")
+    engine, options = runs["MuSiQue"].setup.engine, {"setting": "open"}
+    run = table5.STUDY.run(
+        engine=engine, options=options, limit=12, conditions=("SDP",), benchmarks=("MuSiQue",), data="made"
+    )
+    (line,) = multihop_details.anatomy(run).to_dict("records")
     ours = whole[(whole["part"] == figure3.EVIDENCE) & (whole["benchmark"] == "MuSiQue")].iloc[0]
     assert (line["evidence never shown"], line["failures"]) == (ours["numerator"], ours["denominator"])
     assert line["share, %"].startswith(f"{ours['share']:.0f} [")

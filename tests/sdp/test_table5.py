@@ -8,33 +8,37 @@ import pytest
 
 from agents.experiments.acting import REACT
 from lab.results.statistics import holm
+from lab.runs import study
 from lab.runs.experiment import BadSetting
-from sdp.experiments import table5
-from sdp.experiments.side_by_side import PLACEBO, SDP
-from sdp.experiments.table5 import METHODS, Setup
-from sdp.placebo import rejected
+from lab.runs.study import Results
+from sdp.studies import conditions, table5
+from sdp.studies.conditions import rejections
+from sdp.studies.multihop_details import anatomy, between, retrieval
+from sdp.studies.table5 import STUDY
 from worlds.multihop.questions import EVIDENCE
 
-SMALL = Setup(limit=3)
-NOISY = Setup(engine="rules@0.7?judge=GPT-5.2", limit=6, methods=(SDP, "SDP without Validate", PLACEBO))
+SDP, PLACEBO = conditions.SDP.name, conditions.PLACEBO.name
+METHODS = STUDY.names()
+SMALL = STUDY.trial(limit=3)
+NOISY = replace(SMALL, engine="rules@0.7?judge=GPT-5.2", limit=6, methods=(SDP, "SDP without Validate", PLACEBO))
 
 
 @pytest.fixture(scope="module")
-def played() -> table5.Results:
-    return table5.with_placebo(SMALL)
+def played() -> Results:
+    return study.collect(SMALL)
 
 
 @pytest.fixture(scope="module")
-def noisy() -> table5.Results:
-    return table5.with_placebo(NOISY)
+def noisy() -> Results:
+    return study.collect(NOISY)
 
 
-def test_rules_play_made_questions_on_which_none_was_written(played: table5.Results) -> None:
-    assert (played.setup.data, played.setup.split) == ("made", "reporting")
+def test_rules_play_made_questions_on_which_none_was_written(played: Results) -> None:
+    assert (played.setup.data, played.setup.options["split"]) == ("made", "reporting")
     assert {len(played.of(*part)) for part in played.parts} == {3}
 
 
-def test_every_method_is_asked_the_same_questions(played: table5.Results) -> None:
+def test_every_method_is_asked_the_same_questions(played: Results) -> None:
     for dataset in played.setup.datasets:
         assert len({tuple(played.of(dataset, name)) for name in METHODS}) == 1
 
@@ -46,70 +50,69 @@ def test_a_question_counts_when_every_method_has_answered_it() -> None:
 
 
 def test_react_can_stand_beside_on_the_same_questions_and_what_is_recorded_stays() -> None:
-    run = table5.collect(replace(SMALL, methods=(SDP, REACT)))
+    run = study.collect(replace(SMALL, methods=(SDP, REACT)))
     assert {len(run.of(*part)) for part in run.parts} == {3}
     assert (
         run.values("HotpotQA", REACT, "em")
         == run.values("HotpotQA", SDP, "em")
         == dict.fromkeys(run.of("HotpotQA", SDP), 1.0)
     )
-    assert set(table5.frame(run)["method"]) == set(table5.comparisons(run)["method"]) | {SDP} == {SDP, REACT}
-    assert REACT not in (*METHODS, *table5.RECORDED)
+    assert set(run.frame()["method"]) == set(run.compare()["method"]) | {SDP} == {SDP, REACT}
+    assert REACT not in (*METHODS, *STUDY.names("gpt-4o"))
 
 
 def test_agents_that_plan_can_stand_beside_and_their_placebos_ask_as_often() -> None:
     names = ("Plan-and-Solve", "Plan-and-Solve, blank plans", "interleave")
-    run = table5.collect(replace(SMALL, methods=(SDP, *names)))
+    run = study.collect(replace(SMALL, methods=(SDP, *names)))
     planned, blank, _ = (sum(run.values("MuSiQue", name, "calls").values()) for name in names)
     assert planned == blank > 0
     assert [run.setup.part("MuSiQue", name).settings.blank for name in names] == [False, True, False]
 
 
-def test_rows_name_what_was_asked_and_searched(played: table5.Results) -> None:
-    rows = table5.frame(played)
+def test_rows_name_what_was_asked_and_searched(played: Results) -> None:
+    rows = played.frame()
     assert set(rows["data"]) == {"made"}
     assert set(rows["metric"]) == {"HotpotQA EM", "HotpotQA F1", "MuSiQue EM", "MuSiQue F1"}
     assert rows["source"].str.contains("made questions").all()
-    official = replace(played.setup, data="official", split=EVIDENCE[0], setting="open")
-    assert table5.corpus(official, "MuSiQue") == "annotated_full questions, 10,024 paragraphs"
-    assert len(table5.with_published(rows)) > len(rows)
+    official = replace(played.setup, data="official", options={"split": EVIDENCE[0], "setting": "open"})
+    assert table5.asked(official, "MuSiQue") == "annotated_full questions, 10,024 paragraphs"
+    assert len(played.beside_published()) > len(rows)
 
 
-def test_so_few_questions_show_nothing(played: table5.Results) -> None:
-    compared = table5.comparisons(played)
+def test_so_few_questions_show_nothing(played: Results) -> None:
+    compared = played.compare()
     assert (compared["p (Holm)"] >= compared["p"]).all()
     assert set(compared["smallest"]) == {600 / 3}  # three questions show nothing: McNemar's test needs six that differ
 
 
 def test_the_primary_comparison_is_corrected_over_both_datasets() -> None:
-    run = table5.collect(replace(SMALL, engine="rules@0.6", limit=8, methods=(SDP, table5.DIRECT)))
+    run = study.collect(replace(SMALL, engine="rules@0.6", limit=8, methods=(SDP, table5.ALL.name)))
     alone = replace(run, setup=replace(run.setup, methods=(SDP,)))
-    lines = table5.primary([run, alone])
-    every = table5.comparisons(run)
+    lines = study.primary([run, alone])
+    every = run.compare()
     assert lines["difference"].tolist() == (-every[f"less {SDP}"]).tolist() and lines["difference"].any()
     assert lines["gained"].tolist() == every["lost"].tolist()
     assert lines["p (Holm)"].tolist() == holm(lines["p"].tolist())
-    assert table5.primary([alone]).empty
+    assert study.primary([alone]).empty
 
 
-def test_the_placebo_is_rejected_as_often_as_sdp(noisy: table5.Results) -> None:
-    assert 0 < noisy.setup.rejects < 1
-    assert noisy.setup.rejects == rejected(noisy.trajectories(SDP))
-    loops = table5.anatomy(noisy).set_index(["dataset", "method"])
+def test_the_placebo_is_rejected_as_often_as_sdp(noisy: Results) -> None:
+    assert 0 < noisy.setup.options[f"{PLACEBO}:placebo"] == rejections(noisy) < 1
+    loops = anatomy(noisy).set_index(["dataset", "method"])
     assert (
         loops["calls"].xs(PLACEBO, level="method") > loops["calls"].xs("SDP without Validate", level="method")
     ).all()
 
 
-def test_a_timeline_is_that_of_the_method(noisy: table5.Results) -> None:
+def test_a_timeline_is_that_of_the_method(noisy: Results) -> None:
     task, episode = next(iter(noisy.episodes.items()))
     shown = noisy.setup.timeline(episode)
     assert (shown.title, shown.steps[-1].title) == (task, "the official metric on the answer")
 
 
 def test_settings_are_compared_on_the_questions_of_both() -> None:
-    setups = (replace(SMALL, setting=setting, methods=(SDP,)) for setting in ("distractor", "open"))  # type: ignore[arg-type]
-    compared = table5.between(*map(table5.collect, setups))
+    trials = (replace(SMALL, options={"setting": setting}, methods=(SDP,)) for setting in ("distractor", "open"))
+    compared = between(*map(study.collect, trials))
     assert list(compared["n"]) == [3, 3]
     assert {"distractor", "open"} <= set(compared.columns)
 
@@ -121,5 +124,5 @@ def test_an_unknown_name_is_refused_with_those_that_there_are(wrong: dict[str, t
 
 
 def test_titles_first_find_no_less_among_made_articles() -> None:
-    found = table5.retrieval("made")
+    found = retrieval("made")
     assert (found["titles first"] >= found["content alone"]).all()

@@ -11,12 +11,14 @@ import pytest
 
 from lab.results import tables
 from lab.results.statistics import holm, wilson
+from lab.runs import study
 from lab.runs.run import Episode
 from sdp.ablation import ABLATIONS
-from sdp.experiments import assistantbench, benchmark, table3, table5, table6
+from sdp.experiments import assistantbench, benchmark, table6
 from sdp.experiments.multihop import HotpotQA, MuSiQue
 from sdp.experiments.table6 import ABOVE, AGAIN, BELOW, FULL, REPLAY, SAME, UNTOLD, Ablated
 from sdp.experiments.travelplanner import Setup
+from sdp.studies import table3, table5
 
 TRIPS = Setup(engine="rules@0.7", data="made", limit=6)
 QUESTIONS = {
@@ -118,8 +120,9 @@ def test_a_recording_of_the_loop_is_replayed_without_running_again(tmp_path: Pat
 
 
 def test_a_recording_of_table_5_has_the_runs_without_a_mechanism_that_it_played(tmp_path: Path) -> None:
-    setup = table5.Setup(engine="rules@0.8", limit=3, methods=("SDP", "SDP without Validate"), datasets=("HotpotQA",))
-    table5.collect(setup, run=str(tmp_path / "run"), record=True)
+    conditions = ("SDP", "SDP without Validate")
+    trial = table5.STUDY.trial(engine="rules@0.8", limit=3, conditions=conditions, benchmarks=("HotpotQA",))
+    study.collect(trial, run=str(tmp_path / "run"), record=True)
     replayed = HotpotQA(engine=f"replay:{tmp_path / 'run'}")
     (found,) = table6.collect({"TravelPlanner": TRIPS.answered_by(replayed.engine), "HotpotQA": replayed})
     (played,) = table6.collect({"HotpotQA": replace(QUESTIONS["HotpotQA"], limit=3)}, ablations=[VALIDATE])
@@ -129,8 +132,9 @@ def test_a_recording_of_table_5_has_the_runs_without_a_mechanism_that_it_played(
 
 
 def test_a_recording_of_table_3_answers_the_column_of_assistantbench(tmp_path: Path) -> None:
-    setup = table3.Setup(engine="rules@0.9", limit=4, methods=("SDP", "SDP without Validate", table3.DIRECT))
-    played = table3.collect(setup, run=str(tmp_path / "run"), record=True)
+    conditions = ("SDP", "SDP without Validate", table3.CLOSED.name)
+    trial = table3.STUDY.trial(engine="rules@0.9", limit=4, conditions=conditions)
+    played = study.collect(trial, run=str(tmp_path / "run"), record=True)
     replayed = assistantbench.Setup(engine=f"replay:{tmp_path / 'run'}")
     (found,) = table6.collect({table3.BENCHMARK: replayed, "TravelPlanner": TRIPS.answered_by(replayed.engine)})
     assert set(found.without) == {"-Validate"}

@@ -1,0 +1,407 @@
+"""Studies: benchmarks × conditions, declared once; rows, contrasts, costs and recordings follow from the declaration.
+
+    DIRECT = Condition("direct", {"HotpotQA": multihop.HotpotQA}, {"evidence": "none"})
+    STUDY = register(Study("my-study", ("HotpotQA",), (SDP, SDP.but("SDP without Validate", "settings.validate", False),
+                           DIRECT), (Metric("{benchmark} EM", "em"),), against="SDP"))
+    results = STUDY.run(engine="rules", limit=20)
+    results.frame(); results.compare()
+
+A condition differs from another by its `settings`, each a field of the experiment or, with dots, of what is in one.
+All conditions play the same tasks, and a run holds them all: it is resumed, recorded and replayed as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+from lab.machine.spelling import hint
+from lab.models.engines import parse
+from lab.results import tables
+from lab.runs import collecting, contest, recordings
+from lab.runs.contest import Contest, Entry, entry
+from lab.runs.experiment import NOT_KEPT, NOT_TOLD, BadSetting, ReplayMismatch
+from lab.runs.manifest import Manifest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+GROUP = "lab.studies"
+KEPT = "-kept"  # behind a study's name: rows of runs that take too long to be played again
+Settings = Mapping[str, Any]
+SHARED = ("engine", "data", "limit", "seed")  # settings that all conditions share
+_registered: dict[str, Study] = {}
+
+
+class UnknownStudy(ValueError):
+    """There is no study of that name; the message lists those that there are."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A column of the table. title: as the paper has it; "{benchmark}" stands for the benchmark's name.
+
+    of: a field of an episode's result, or "score", by which the experiment judges it; in [0, 1], shown in percent.
+    kind: "rate", the share of episodes with 1; "mean"; or "auto", a rate where all values are 0 or 1.
+    given: the field that an episode must have to count, such as "has_answer".
+    """
+
+    title: str
+    of: str = "score"
+    kind: Literal["rate", "mean", "auto"] = "auto"
+    given: str = ""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A method as it is played. plays: benchmark -> the class of its experiment there; on others it is left out.
+
+    settings: field -> value, in which it differs. role: what it is besides a method. extra: played only where it is
+    named. recorded: a real model plays it by default. matched: the setting of a placebo that `Study.matched` gives.
+    """
+
+    name: str
+    plays: Mapping[str, type[Any]]
+    settings: Settings = field(default_factory=dict)
+    role: Literal["method", "placebo", "privileged"] = "method"
+    extra: bool = False
+    recorded: bool = False
+    matched: str = ""
+
+    def but(self, name: str, setting: str = "", value: Any = None, **other: Any) -> Condition:
+        """This condition with one setting changed, and other fields of `Condition`."""
+        settings = {**self.settings, setting: value} if setting else self.settings
+        return replace(self, **{"name": name, "settings": settings, **other})
+
+
+@dataclass(frozen=True)
+class Study:
+    """One table or figure: what is played, and what is read off it.
+
+    name: as runs and recordings have it. metric: what the experiments judge episodes by. against: the condition that
+    the others are compared with; primary: the one that the protocol of recordings compares with it. published: the
+    paper's table, and its file. options: settings that all conditions share where they have them; synthetic: others on
+    synthetic data. source: what was played, in words, for a row. label: a condition's name in rows. matched: the
+    setting of placebos that makes them like `against`, from its results. check: raises BadSetting for what cannot be
+    played. scored: whether the answers to the tasks are known.
+    """
+
+    name: str
+    benchmarks: tuple[str, ...]
+    conditions: tuple[Condition, ...]
+    metrics: tuple[Metric, ...]
+    metric: str = "score"
+    against: str = ""
+    primary: str = ""
+    published: tuple[str, str] = ("", "")
+    options: Settings = field(default_factory=dict)
+    synthetic: Settings = field(default_factory=dict)
+    source: Callable[[Trial, str], str] = lambda trial, benchmark: f"{trial.data} data"
+    label: Callable[[Results, str], str] = lambda results, condition: condition
+    matched: Callable[[Results], Any] | None = None
+    check: Callable[[Trial], None] = lambda trial: None
+    scored: Callable[[Trial], bool] = lambda trial: True
+    packages: tuple[str, ...] = ("lab", "worlds", "agents", "sdp")
+
+    def condition(self, name: str) -> Condition:
+        """Raises BadSetting for a name that there is not."""
+        for condition in self.conditions:
+            if condition.name == name:
+                return condition
+        known = [condition.name for condition in self.conditions]
+        raise BadSetting(f"No condition {name!r}; choose from {', '.join(known)}{hint(name, known)}")
+
+    def names(self, engine: str = "rules") -> tuple[str, ...]:
+        """The conditions that are played by default: of a real model those that the protocol of recordings names."""
+        by_rules = parse(engine).by_rules
+        return tuple(c.name for c in self.conditions if not c.extra and (by_rules or c.recorded))
+
+    def trial(
+        self, engine: str = "rules", benchmarks: Iterable[str] = (), conditions: Iterable[str] = (),
+        options: Settings | None = None, **settings: Any,
+    ) -> Trial:  # fmt: skip
+        """What `run` plays. settings: `engines`, `data`, `limit` and `seed` of `Experiment`."""
+        return Trial(
+            study=self.name, engine=engine, datasets=tuple(benchmarks) or self.benchmarks,
+            methods=tuple(conditions) or self.names(engine), options=dict(options or {}), **settings,
+        )  # fmt: skip
+
+    def run(self, *, workers: int = 0, cluster: str = "", **settings: Any) -> Results:
+        """Play it, or what is missing of it. settings: those of `trial`. Raises as `lab.runs.collecting.collect`."""
+        return collect(self.trial(**settings), workers, cluster)
+
+    def replays(self, workers: int = 0) -> list[Results]:
+        """Every recording of the study that can be replayed with the data at hand."""
+        from lab.machine import progress
+        from lab.machine.faults import MissingData
+
+        replayed = []
+        for name in recordings.names(self.name):
+            try:
+                replayed.append(self.run(engine=f"replay:{name}", workers=workers))
+            except (MissingData, BadSetting) as error:
+                progress.say(f"{name}: {error}")
+        return replayed
+
+    def beside_published(self, *measured: pd.DataFrame) -> pd.DataFrame:
+        """Rows of runs, and those of recordings, behind those that the paper and its rivals report."""
+        import pandas as pd
+
+        known = recordings.rows_with_data(self.name)
+        for rows in measured:  # a recording that is replayed is among them
+            known = known[~known["backbone"].isin(rows["backbone"])]
+        kept = recordings.rows_with_data(f"{self.name}{KEPT}")
+        parts = [tables.published(*self.published), *measured, known, kept]
+        return pd.concat([part for part in parts if len(part)], ignore_index=True)
+
+
+def register(study: Study) -> Study:
+    """Make a study known by its name, which runs and recordings keep."""
+    _registered[study.name] = study
+    return study
+
+
+def names() -> list[str]:
+    """The studies of installed packages, by the names that `python -m lab eval` takes; nothing is imported for it."""
+    return sorted({entry.name for entry in entry_points(group=GROUP)})
+
+
+def named(name: str) -> Study:
+    """A study by its name in runs, that of an entry point, or "module:STUDY". Raises UnknownStudy."""
+    if name in _registered:
+        return _registered[name]
+    for point in entry_points(group=GROUP):
+        loaded = point.load()
+        if name in (point.name, loaded.name):
+            return register(loaded)
+    module, colon, attribute = name.partition(":")
+    if colon and isinstance(loaded := getattr(import_module(module), attribute, None), Study):
+        return register(loaded)
+    known = names()
+    raise UnknownStudy(f"There is no study {name!r}. There are: {', '.join(known)}{hint(name, known)}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial(Contest):
+    """Some conditions of a study on some tasks of its benchmarks.
+
+    options: settings in place of the study's own, for all conditions that have them; with the name of a condition and a
+    colon, for that one alone.
+    """
+
+    study: str = field(metadata=NOT_TOLD)
+    datasets: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    options: Settings = field(default_factory=dict, hash=False)
+    declared: Study | None = field(default=None, repr=False, compare=False, metadata=NOT_KEPT)
+
+    selection: ClassVar[tuple[str, ...]] = ("data", "limit", "datasets", "methods", "options")
+
+    def __post_init__(self) -> None:
+        """With the declaration, which worker processes need of a study that a notebook declares."""
+        if self.declared is None:
+            object.__setattr__(self, "declared", named(self.study))
+        register(self.of)
+
+    @property
+    def of(self) -> Study:
+        """The declaration."""
+        assert self.declared is not None
+        return self.declared
+
+    @property
+    def method(self) -> str:  # type: ignore[override]  # one class plays all studies
+        return self.study
+
+    @property
+    def packages(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.of.packages
+
+    @property
+    def metric(self) -> str:  # type: ignore[override]
+        return self.of.metric
+
+    @classmethod
+    def kept(cls, manifest: Manifest) -> Self:
+        setup = cls(study=manifest.parameters["study"], engine=manifest.engine)
+        return replace(setup, **setup._known(manifest.parameters))
+
+    def methods_of(self, dataset: str) -> list[str]:
+        return [name for name in self.methods if dataset in self.of.condition(name).plays]
+
+    def decided(self) -> Self:
+        """With data, conditions and options decided. Raises BadSetting where there is nothing to play."""
+        if unknown := [name for name in self.datasets if name not in self.of.benchmarks]:
+            raise BadSetting(f"No benchmark {unknown[0]!r}; choose from {', '.join(self.of.benchmarks)}")
+        playing = {name for dataset in self.datasets for name in self.methods_of(dataset)}
+        methods = tuple(name for name in self.methods if name in playing)
+        if not methods:
+            known = ", ".join(condition.name for condition in self.of.conditions)
+            raise BadSetting(f"No condition plays {', '.join(self.datasets) or 'no benchmark'}; choose from {known}")
+        setup = replace(self, methods=methods)
+        setup._check_options()
+        data = setup._first().decided().data
+        options = {**self.of.options, **(self.of.synthetic if data == "made" else {}), **self.options}
+        first = replace(setup, data=data, options=options)._first().decided()
+        # What an experiment decides by itself, such as the first split, is part of what was played.
+        options |= {name: getattr(first, name) for name in options if "." not in name and hasattr(first, name)}
+        decided = replace(setup, data=data, options=options)
+        self.of.check(decided)
+        return decided
+
+    @property
+    def condition(self) -> str:
+        """Data, benchmarks, how many conditions, and options, for the run's folder."""
+        options = [f"{name}={value}" for name, value in self.options.items() if value != self.of.options.get(name)]
+        return " ".join([self.data, *self.datasets, f"{len(self.methods)} conditions", *options])
+
+    def part(self, dataset: str, method: str) -> Any:
+        """The experiment of one condition on one benchmark. Raises BadSetting for one that there is not."""
+        condition = self.of.condition(method)
+        if dataset not in condition.plays:
+            raise BadSetting(f"{method} does not play {dataset}; it plays {', '.join(condition.plays)}")
+        experiment = condition.plays[dataset](**{name: getattr(self, name) for name in SHARED})
+        options = {**self.of.options, **self.options}
+        for name, value in options.items():
+            if ":" not in name and has(experiment, name):
+                experiment = changed(experiment, name, value)
+        own = {name.rpartition(":")[2]: value for name, value in options.items() if name.startswith(f"{method}:")}
+        for name, value in {**condition.settings, **own}.items():
+            experiment = changed(experiment, name, value)
+        return experiment
+
+    def world(self) -> Any:
+        """The tasks of all conditions."""
+        return self._first().world()
+
+    def _first(self) -> Any:
+        return self.part(self.datasets[0], self.methods_of(self.datasets[0])[0])
+
+    def _check_options(self) -> None:
+        """Raise BadSetting for an option that no condition has."""
+        for option in self.options:
+            condition, colon, name = option.rpartition(":")
+            played = [(of, each) for of in self.datasets for each in self.methods_of(of)]
+            parts = [self.part(*pair) for pair in played if not colon or pair[1] == condition]
+            if not any(has(part, name) for part in parts) and (parts or not colon):
+                known = sorted({each.name for part in parts for each in fields(part)})
+                raise BadSetting(f"options: no setting {name!r}; choose from {', '.join(known)}{hint(name, known)}")
+
+    def _known(self, recorded: Mapping[str, Any]) -> dict[str, Any]:
+        known = super()._known(recorded)
+        if "options" in known:
+            asked = {name: value for name, value in self.options.items() if known["options"].get(name, value) != value}
+            if asked:
+                name = next(iter(asked))
+                raise ReplayMismatch(
+                    f"{self.engine} was recorded with {name}={known['options'][name]!r}, not {asked[name]!r}; drop "
+                    "that option, or record a run with it"
+                )
+        return known
+
+
+@dataclass(frozen=True)
+class Results(contest.Results[Trial]):
+    """The episodes of a run, by benchmark and condition."""
+
+    def frame(self) -> pd.DataFrame:
+        """A results table: a row a benchmark, condition and metric, in percent with its interval."""
+        if not self.of_study.scored(self.setup):
+            return tables.table([])
+        rows = (row for part in self.parts for metric in self.of_study.metrics for row in self._rows(*part, metric))
+        return tables.table(row | {"data": self.setup.data} for row in rows)
+
+    def beside_published(self) -> pd.DataFrame:
+        """The rows, and those of recordings, behind those that the paper and its rivals report."""
+        return self.of_study.beside_published(self.frame())
+
+    def compare(self, against: str = "") -> pd.DataFrame:
+        """Each condition less one of them on the same tasks, in points: see `lab.runs.contest.comparisons`."""
+        import pandas as pd
+
+        base = against or self.of_study.against
+        if base not in self.setup.methods or not self.of_study.scored(self.setup):
+            return pd.DataFrame()
+        return contest.comparisons(self, base).assign(data=self.setup.data)
+
+    def costs(self) -> pd.DataFrame:
+        """Calls, tokens and seconds by benchmark, condition and operator."""
+        return collecting.costs(self, lambda task: {"dataset": entry(task).dataset, "method": entry(task).method})
+
+    def record(self) -> None:
+        """Save the run as a recording, if `python -m lab record` runs the notebook."""
+        collecting.record(self, self.frame(), self.costs())
+
+    @property
+    def of_study(self) -> Study:
+        """The declaration."""
+        return self.setup.of
+
+    def played(self, method: str) -> list[dict[str, Any]]:
+        """What the episodes of a condition came to, on all benchmarks, but for those that failed."""
+        episodes = (episode for dataset in self.setup.datasets for episode in self.of(dataset, method).values())
+        return [episode.result for episode in episodes if not episode.failed]
+
+    def _rows(self, dataset: str, name: str, metric: Metric) -> Iterator[tables.Row]:
+        values = self.scores(dataset, name) if metric.of == "score" else self.values(dataset, name, metric.of)
+        outcomes = None if metric.given else self.outcomes(str(Entry(dataset, name, task)) for task in values)
+        if metric.given:
+            given = self.values(dataset, name, metric.given)
+            values = {task: value for task, value in values.items() if given[task]}
+        if not values:
+            return
+        title = metric.title.format(benchmark=dataset)
+        about = (self.evidence, f"this run, {self.of_study.source(self.setup, dataset)}")
+        shown, numbers = self.of_study.label(self, name), [*values.values()]
+        if metric.kind == "rate" or (metric.kind == "auto" and {*numbers} <= {0.0, 1.0}):
+            passes = sum(value == 1 for value in numbers)
+            yield tables.rate_row(shown, self.backbone, title, passes, len(numbers), *about, outcomes)
+        else:
+            percent = [100 * value for value in numbers]
+            top = 100.0 if outcomes else None
+            yield tables.mean_row(shown, self.backbone, title, percent, *about, outcomes=outcomes, top=top)
+
+
+def collect(trial: Trial, workers: int = 0, cluster: str = "", **options: Any) -> Results:
+    """`lab.runs.collecting.collect` of a study, with its arguments; placebos are matched to what they stand beside."""
+    resolved = trial.resolved()
+    study, set_already = trial.of, {name.rpartition(":")[0] for name in resolved.options}
+    placebos = [study.condition(name) for name in resolved.methods if name not in set_already]
+    if study.matched and any(placebo.matched for placebo in placebos):
+        alone = replace(trial, methods=(study.against,))
+        engines = {name: other for name, other in trial.engines.items() if name in alone.operators()}
+        like = study.matched(collecting.collect(replace(alone, engines=engines), Results, workers, cluster, **options))
+        matched = {f"{placebo.name}:{placebo.matched}": like for placebo in placebos if placebo.matched}
+        trial = replace(trial, options={**trial.options, **matched})
+    return collecting.collect(trial, Results, workers, cluster, **options)
+
+
+def primary(runs: Sequence[Results]) -> pd.DataFrame:
+    """The protocol's comparison in each run: see `lab.runs.contest.primary`; nothing of no runs."""
+    import pandas as pd
+
+    if not runs:
+        return pd.DataFrame()
+    study = runs[0].of_study
+    rows = contest.primary(runs, study.against, study.primary)
+    data = {(run.backbone, dataset): run.setup.data for run in runs for dataset in run.setup.datasets}
+    return rows.assign(data=[data[row.backbone, row.dataset] for row in rows.itertuples()])
+
+
+def has(holder: Any, name: str) -> bool:
+    """Whether a dataclass has a field of that name, or one that has, where the name has dots."""
+    first, _, rest = name.partition(".")
+    known = is_dataclass(holder) and first in {each.name for each in fields(holder)}
+    return known and (not rest or has(getattr(holder, first), rest))
+
+
+def changed(holder: Any, name: str, value: Any) -> Any:
+    """A copy with one field changed. Raises BadSetting for one that there is not."""
+    first, _, rest = name.partition(".")
+    if not has(holder, first):
+        known = [each.name for each in fields(holder)]
+        raise BadSetting(f"{type(holder).__name__} has no setting {first!r}; there are: {', '.join(known)}")
+    return replace(holder, **{first: changed(getattr(holder, first), rest, value) if rest else value})

@@ -1,0 +1,80 @@
+"""SDP and its ablations as conditions of studies, and what it is compared with (B.1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agents.experiments import (
+    acting,
+    acting_assistantbench,
+    acting_multihop,
+    acting_scienceworld,
+    acting_travelplanner,
+)
+from agents.experiments import assistantbench as one_call_assistantbench
+from agents.experiments import multihop as one_call
+from lab.runs.study import Condition, Results
+from sdp.experiments import assistantbench, multihop, scienceworld, travelplanner
+from sdp.placebo import rejected
+from sdp.trajectory import Trajectory
+
+BLANK = ", blank plans"  # behind the name of an agent that plans: its placebo, asked by the same rules
+SDP = Condition(
+    "SDP",
+    {
+        "TravelPlanner": travelplanner.Setup,
+        "AssistantBench": assistantbench.Setup,
+        "ScienceWorld": scienceworld.Setup,
+        "HotpotQA": multihop.HotpotQA,
+        "MuSiQue": multihop.MuSiQue,
+    },
+    recorded=True,
+)
+WITHOUT_VALIDATE = SDP.but("SDP without Validate", "settings.validate", False)
+WITHOUT_REPLAN = SDP.but("SDP without Replan", "settings.replan", False, recorded=False)
+# The share of attempts that a control rejects is set to SDP's own, see `rejections`.
+PLACEBO = SDP.but("SDP, placebo", "placebo", 0.0, role="placebo", matched="placebo", recorded=False)
+BLANKED = PLACEBO.but("SDP, target's sentence blanked", settings={"blanked": 0.0}, matched="blanked")
+DIRECT = Condition(
+    "direct",
+    {
+        "AssistantBench": one_call_assistantbench.Setup,
+        "HotpotQA": one_call.HotpotQA,
+        "MuSiQue": one_call.MuSiQue,
+    },
+)
+ACTING: dict[str, Any] = {
+    "TravelPlanner": acting_travelplanner.Setup,
+    "AssistantBench": acting_assistantbench.Setup,
+    "ScienceWorld": acting_scienceworld.Setup,
+    "HotpotQA": acting_multihop.HotpotQA,
+    "MuSiQue": acting_multihop.MuSiQue,
+}
+
+
+def agent(name: str, blank: bool = False) -> Condition:
+    """An agent that acts; blank: with empty plans or reflections, its placebo."""
+    plays = {of: kind for of, kind in ACTING.items() if kind.searched or not acting.AGENTS[name].searches}
+    condition = Condition(name, plays, {"agent": name}, extra=True)
+    return condition.but(f"{name}{BLANK}", "settings.blank", True, role="placebo") if blank else condition
+
+
+AGENTS = tuple(
+    agent(name, blank) for name, known in acting.ASKING.items() for blank in (False, True)[: 1 + known.blanks]
+)
+
+
+def loops(results: Results) -> list[str]:
+    """The conditions of a run that are variants of SDP."""
+    study = results.of_study
+    return [name for name in results.setup.methods if study.condition(name).plays == SDP.plays]
+
+
+def trajectories(results: Results, condition: str) -> list[Trajectory]:
+    """Of a variant of SDP; episodes that failed have none."""
+    return [Trajectory.from_json(episode["trajectory"]) for episode in results.played(condition)]
+
+
+def rejections(results: Results) -> float:
+    """The share of attempts that SDP's own Validate rejects."""
+    return rejected(trajectories(results, SDP.name))
