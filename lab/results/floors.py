@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.models import engines
 from lab.results import plots
@@ -12,8 +12,6 @@ from lab.results.stored import FLOOR as FLOOR
 from lab.results.stored import METHOD, Scores, Stored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import pandas as pd
     from matplotlib.figure import Figure
 
@@ -54,19 +52,11 @@ def ends(panel: pd.DataFrame) -> dict[str, Ends]:
 
 
 def of_models(stored: Stored) -> pd.DataFrame:
-    """Every stored row of a real model with its headroom: a row a benchmark, condition and engine, values in percent.
-
-    Floor and ceiling are means over the row's own tasks; where no agent without skill has played all of these, over the
-    benchmark's tasks of the same data ("floor on": "other tasks"), and NaN where there are none.
-    """
+    """Every stored row of a real model with its headroom: a row a benchmark, condition and engine, as `standing`."""
     import pandas as pd
 
-    ends_of: dict[str, list[Scores]] = {}
-    for scores in stored.scores.values():
-        if scores.role in (FLOOR, CEILING):
-            ends_of.setdefault(scores.side.benchmark, []).append(scores)
     rows = [
-        {"run": scores.run, **_standing(scores, ends_of.get(scores.side.benchmark, []))}
+        {"run": scores.run, **standing(scores, stored)}
         for scores in stored.scores.values()
         if scores.role == METHOD
         and scores.evidence == "measured"
@@ -75,9 +65,17 @@ def of_models(stored: Stored) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _standing(scores: Scores, agents: Iterable[Scores]) -> dict[str, float | int | str]:
-    """A row of `of_models`. agents: those without skill and experts, on the row's benchmark."""
-    same_data = [agent for agent in agents if agent.data == scores.data]
+def standing(scores: Scores, stored: Stored) -> dict[str, Any]:
+    """One row of a method between the best agent without skill and the ceiling, values in percent.
+
+    Both are means over the row's own tasks; where no agent without skill has played all of these, over the benchmark's
+    tasks of the same data ("floor on": "other tasks"), and NaN where there are none.
+    """
+    same_data = [
+        agent
+        for side, agent in stored.scores.items()
+        if side.benchmark == scores.side.benchmark and agent.role != METHOD and agent.data == scores.data
+    ]
     whole = [agent for agent in same_data if scores.values.keys() <= agent.values.keys()]
     means = {
         role: {

@@ -1,0 +1,130 @@
+"""A study from the command line: what it would take, then its rows, contrasts and null models. No notebook starts."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from lab.machine import progress
+from lab.machine.printing import aligned
+from lab.models import engines
+from lab.results import floors
+from lab.results.statistics import compare, holm
+from lab.results.stored import METHOD, Scores, Side, Stored, score_lines
+from lab.runs import study
+from lab.runs.collecting import manifest_of
+from lab.runs.forecast import Planned, forecast
+from lab.runs.study import Results, Study, Trial
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Cells of a study that are to be played: every combination of the grid's values, with every seed.
+
+    settings: what `Study.trial` takes besides options and seed. options: those of all cells. grid: option -> values.
+    """
+
+    study: Study
+    settings: Mapping[str, Any]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    seeds: tuple[int, ...] = (0,)
+
+    def cells(self) -> Iterator[tuple[dict[str, Any], list[Trial]]]:
+        """The options of a cell, and what is played of it, a trial a seed."""
+        for values in product(*self.grid.values()):
+            options = {**self.options, **dict(zip(self.grid, values, strict=True))}
+            yield options, [self.study.trial(**self.settings, options=options, seed=seed) for seed in self.seeds]
+
+
+def announce(plan: Plan) -> list[str]:
+    """What models would be asked and what that takes; nothing where none is, or all is on the disk."""
+    trials = [trial.resolved() for _, trials in plan.cells() for trial in trials]
+    lines = []
+    for share in forecast(Planned(manifest_of(trial), None) for trial in trials):
+        if share.episodes > share.played:
+            hours = "" if share.seconds is None else f"\n    about {progress.duration(share.seconds)} one after another"
+            lines.append(f"{share}{hours}")
+    return lines
+
+
+def asks_a_server(plan: Plan) -> bool:
+    """Whether a server is to be asked, which may cost money."""
+    return any("endpoint" in engines.parse(t.resolved().engine).kinds for _, trials in plan.cells() for t in trials)
+
+
+def play(plan: Plan, workers: int = 0, cluster: str = "") -> Iterator[str]:
+    """Play the cells and give what they came to, a block of text each. Raises as `lab.runs.study.collect`."""
+    stored = Stored()
+    for options, trials in plan.cells():
+        runs = [study.collect(trial, workers, cluster) for trial in trials]
+        title = ", ".join(f"{name}={value}" for name, value in options.items()) or "the study's own options"
+        yield "\n".join([f"{plan.study.name}: {title}", *_rows(plan, options, runs, stored), *_contrasts(plan, runs)])
+
+
+def command(plan: Plan, options: Mapping[str, Any], condition: str = "") -> str:
+    """The command that plays a cell, or one condition of it, again."""
+    words = ["python", "-m", "lab", "eval", plan.study.name]
+    for name, value in plan.settings.items():
+        if value not in ("", (), None) and name != "conditions":
+            words += [f"--{name}", ",".join(value) if isinstance(value, tuple) else str(value)]
+    chosen = (condition,) if condition else plan.settings.get("conditions", ())
+    words += [word for name in chosen for word in ("--condition", name)]
+    words += [word for name, value in options.items() for word in ("--set", f"{name}={value}")]
+    words += ["--seeds", ",".join(map(str, plan.seeds))] if plan.seeds != (0,) else []
+    return shlex.join(words)
+
+
+def _rows(plan: Plan, options: Mapping[str, Any], runs: Sequence[Results], stored: Stored) -> list[str]:
+    head = ("condition", "metric", "value [95 %]", "n", "evidence", "best without skill", "headroom", "data", "seed")
+    lines, commands = [head], []
+    for run in runs:
+        standings = _standings(run, stored)
+        for row in run.frame().to_dict("records"):
+            interval = f"{row['value']:.1f} [{row['ci_low']:.1f}, {row['ci_high']:.1f}]"
+            floor, headroom = standings.get((row["method"], row["metric"]), ("–", "–"))
+            lines.append(
+                (row["method"], row["metric"], interval, f"{row['n']:.0f}", row["evidence"], floor, headroom,
+                 row["data"], str(run.setup.seed))
+            )  # fmt: skip
+    commands = [command(plan, options, name) for name in runs[0].setup.methods]
+    return [aligned(lines), "again, a condition at a time:", *(f"  {line}" for line in dict.fromkeys(commands))]
+
+
+def _standings(run: Results, stored: Stored) -> dict[tuple[str, str], tuple[str, str]]:
+    """Condition and first metric -> the best agent without skill on its tasks, and the headroom above it, in words."""
+    found = {}
+    lines = score_lines(run)
+    for (benchmark, name, engine), rows in lines.groupby(["benchmark", "condition", "engine"], sort=False):
+        values = dict(zip(rows["task"], rows["value"], strict=True))
+        about = rows.iloc[0]
+        side = Side(benchmark, name, engine)
+        scores = Scores(side, about["metric"], METHOD, about["evidence"], about["data"], about["run"], values)
+        place = floors.standing(scores, stored)
+        if place["floor agent"]:
+            metric = run.of_study.metrics[0].title.format(benchmark=benchmark)
+            words = f"{place['best floor']:.1f} ({place['floor agent']}, {place['floor on']})"
+            found[run.of_study.label(run, name), metric] = words, f"{place['headroom']:.2f}"
+    return found
+
+
+def _contrasts(plan: Plan, runs: Sequence[Results]) -> list[str]:
+    """Each condition less the study's main one, paired by task; seeds are pooled."""
+    base, lines = plan.study.against, [("condition", "benchmark", f"less {plan.study.against}", "n", "p (Holm)")]
+    if base not in runs[0].setup.methods:
+        return []
+    for dataset in runs[0].setup.datasets:
+        others = [name for name in runs[0].setup.methods_of(dataset) if name != base]
+        results = [compare(_pooled(runs, dataset, name), _pooled(runs, dataset, base)) for name in others]
+        adjusted = holm([result.p for result in results])
+        for name, result, p in zip(others, results, adjusted, strict=True):
+            value, low, high = (100 * end for end in result.difference)
+            lines.append((name, dataset, f"{value:+.1f} [{low:+.1f}, {high:+.1f}]", str(result.n), f"{p:.3f}"))
+    return [aligned(lines)] if len(lines) > 1 else []
+
+
+def _pooled(runs: Sequence[Results], dataset: str, name: str) -> dict[str, float]:
+    return {f"{run.setup.seed}/{task}": value for run in runs for task, value in run.scores(dataset, name).items()}
