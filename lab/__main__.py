@@ -93,6 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     help_reuse = "take the answers of a recording where the same is asked of the same model; can be given again"
     record.add_argument("--reuse", action="append", default=[], metavar="RECORDING", help=help_reuse)
     _checking_commands(commands)
+    _study_command(commands)
     estimate = _command(commands, "estimate", _estimate)
     estimate.add_argument("run", metavar="RUN", help=RUN)
     estimate.add_argument("--model", required=True, help="a model of data/prices.yaml, or of LAB_PRICES")
@@ -132,6 +133,25 @@ def _checking_commands(commands: Commands) -> None:
     floors.add_argument("--data", choices=("auto", "official", "made"), default="auto", help=help_data)
     floors.add_argument("--limit", type=_number, metavar="N", help="tasks, spread evenly; 0 for all")
     floors.add_argument("--seed", type=_number, default=0, metavar="N", help="of random agents and synthetic data")
+
+
+def _study_command(commands: Commands) -> None:
+    evaluate = _command(commands, "eval", _eval)
+    help_study = "a study, or module:STUDY of your own; none lists the studies"
+    evaluate.add_argument("study", nargs="?", default="", metavar="STUDY", help=help_study)
+    evaluate.add_argument("--engine", default="rules", help="who answers (default: rules)")
+    evaluate.add_argument("--data", choices=("auto", "official", "made"), default="auto", help="default: auto")
+    evaluate.add_argument("--limit", type=_number, default=0, metavar="N", help="tasks of a benchmark; 0 for all")
+    evaluate.add_argument("--benchmarks", default="", metavar="A,B", help="only these")
+    help_condition = "only this one; can be given again (default: all, or those that are recorded, of a model)"
+    evaluate.add_argument("--condition", action="append", default=[], metavar="NAME", help=help_condition)
+    help_set = "an option of the study, such as settings.budget=1; can be given again"
+    evaluate.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=help_set)
+    evaluate.add_argument("--grid", action="append", default=[], metavar="NAME=V,V", help=HELP_GRID)
+    evaluate.add_argument("--seeds", default="0", metavar="N,N", help="pooled in the contrasts (default: 0)")
+    evaluate.add_argument("--workers", type=_number, default=0, metavar="N", help="episodes at a time")
+    evaluate.add_argument("--cluster", default="", help="a Dask scheduler's address")
+    evaluate.add_argument("--yes", action="store_true", help="ask a server without stopping at what it will take")
 
 
 def _run_commands(commands: Commands) -> None:
@@ -361,6 +381,29 @@ def _floors(options: argparse.Namespace) -> int:
         print(f"error: {visible(str(error))}", file=sys.stderr)
         return 1
     print(visible("\n".join(floors.lines(options.name, floors.frame(options.name, played)))))
+    return 0
+
+
+def _eval(options: argparse.Namespace) -> int:
+    from lab.machine.faults import Unavailable
+    from lab.runs import evaluate, study
+
+    if not options.study:
+        print("Studies: " + ", ".join(study.names()))
+        return 0
+    sys.path.insert(0, os.getcwd())  # for a study of the reader's own
+    plan = evaluate.plan(options)
+    if told := evaluate.announce(plan):
+        print(visible("\n".join(told)))
+    if told and evaluate.asks_a_server(plan) and not options.yes:
+        print("nothing was asked yet; to begin, add --yes")
+        return 1
+    try:
+        for block in evaluate.play(plan, options.workers, options.cluster):
+            print(visible(block), flush=True)
+    except Unavailable as error:
+        print(f"error: {visible(str(error))}", file=sys.stderr)
+        return 1
     return 0
 
 

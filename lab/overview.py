@@ -38,6 +38,10 @@ COMMANDS = {
         Command("record", "run a notebook on a model, and keep its answers for `replay:`",
                 "record NOTEBOOK -p engine local --minutes 30"),
     ),
+    "Run studies": (
+        Command("eval", "play a study, methods on benchmarks; ends with rows, contrasts and null models",
+                "eval sdp-table5 --engine rules@0.8 --limit 10"),
+    ),
     "See what a score is worth": (
         Command("floors", "what agents without any skill score on a benchmark, and its ceiling",
                 "floors TravelPlanner --data made"),

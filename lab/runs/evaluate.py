@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -16,6 +17,7 @@ from lab.results.statistics import compare, holm
 from lab.results.stored import METHOD, Scores, Side, Stored, score_lines
 from lab.runs import study
 from lab.runs.collecting import manifest_of
+from lab.runs.experiment import BadSetting
 from lab.runs.forecast import Planned, forecast
 from lab.runs.study import Results, Study, Trial
 
@@ -24,9 +26,11 @@ from lab.runs.study import Results, Study, Trial
 class Plan:
     """Cells of a study that are to be played: every combination of the grid's values, with every seed.
 
-    settings: what `Study.trial` takes besides options and seed. options: those of all cells. grid: option -> values.
+    name: by which the study was found. settings: what `Study.trial` takes besides options and seed. options: those of
+    all cells. grid: option -> values.
     """
 
+    name: str
     study: Study
     settings: Mapping[str, Any]
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -38,6 +42,34 @@ class Plan:
         for values in product(*self.grid.values()):
             options = {**self.options, **dict(zip(self.grid, values, strict=True))}
             yield options, [self.study.trial(**self.settings, options=options, seed=seed) for seed in self.seeds]
+
+
+def plan(options: Namespace) -> Plan:
+    """The plan of the arguments of `python -m lab eval`. Raises UnknownStudy, BadSetting."""
+    settings = {
+        "engine": options.engine, "data": options.data, "limit": options.limit,
+        "benchmarks": tuple(filter(None, options.benchmarks.split(","))), "conditions": tuple(options.condition),
+    }  # fmt: skip
+    grid = {name: [_value(word) for word in text.split(",")] for name, text in map(_assigned, options.grid)}
+    own = {name: _value(text) for name, text in map(_assigned, options.set)}
+    seeds = tuple(_value(text) for text in options.seeds.split(","))
+    if not all(isinstance(seed, int) for seed in seeds):
+        raise BadSetting(f"--seeds {options.seeds}: write whole numbers, such as 0,1,2")
+    return Plan(options.study, study.named(options.study), settings, own, grid, seeds)
+
+
+def _assigned(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise BadSetting(f"{text!r}: write NAME=VALUE, such as settings.budget=1")
+    return name, value
+
+
+def _value(text: str) -> Any:
+    """A value as YAML has it: a number, true or false, or a word."""
+    import yaml
+
+    return yaml.safe_load(text)
 
 
 def announce(plan: Plan) -> list[str]:
@@ -67,7 +99,7 @@ def play(plan: Plan, workers: int = 0, cluster: str = "") -> Iterator[str]:
 
 def command(plan: Plan, options: Mapping[str, Any], condition: str = "") -> str:
     """The command that plays a cell, or one condition of it, again."""
-    words = ["python", "-m", "lab", "eval", plan.study.name]
+    words = ["python", "-m", "lab", "eval", plan.name]
     for name, value in plan.settings.items():
         if value not in ("", (), None) and name != "conditions":
             words += [f"--{name}", ",".join(value) if isinstance(value, tuple) else str(value)]

@@ -165,18 +165,17 @@ def register(study: Study) -> Study:
 
 
 def names() -> list[str]:
-    """The studies of installed packages, by the names that `python -m lab eval` takes; nothing is imported for it."""
+    """The studies of installed packages, sorted; nothing is imported for it."""
     return sorted({entry.name for entry in entry_points(group=GROUP)})
 
 
 def named(name: str) -> Study:
-    """A study by its name in runs, that of an entry point, or "module:STUDY". Raises UnknownStudy."""
+    """A study by its name, which is that of its entry point, or "module:STUDY". Raises UnknownStudy, ImportError."""
     if name in _registered:
         return _registered[name]
     for point in entry_points(group=GROUP):
-        loaded = point.load()
-        if name in (point.name, loaded.name):
-            return register(loaded)
+        if point.name == name:
+            return register(point.load())
     module, colon, attribute = name.partition(":")
     if colon and isinstance(loaded := getattr(import_module(module), attribute, None), Study):
         return register(loaded)

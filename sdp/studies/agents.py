@@ -80,3 +80,4 @@ STUDIES = {
     )
     for benchmark, (table, metric, options) in TABLES.items()
 }
+TRAVELPLANNER, ASSISTANTBENCH, SCIENCEWORLD, HOTPOTQA, MUSIQUE = STUDIES.values()  # for entry points

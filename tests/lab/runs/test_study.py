@@ -1,0 +1,182 @@
+"""Studies: conditions differ by what they declare, all play the same tasks, and the command ends with the answer."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from lab.__main__ import main
+from lab.models.backbone import Ledger
+from lab.results.outcomes import Judged
+from lab.runs import study
+from lab.runs.experiment import BadSetting, Experiment
+from lab.runs.run import Episode
+from lab.runs.study import Condition, Metric, Results, Study, Trial, UnknownStudy, changed, has, register
+
+
+@dataclass(frozen=True)
+class Rule:
+    every: int = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sieve(Experiment):
+    """Passes every second number, or as its rule says."""
+
+    rule: Rule = Rule()
+    lucky: float = 0.0
+    top: int = 6
+
+    method: ClassVar[str] = "sieve"
+    packages: ClassVar[tuple[str, ...]] = ("lab",)
+    metric: ClassVar[str] = "pass"
+
+    def decided(self) -> Sieve:
+        return replace(self, data="made")
+
+    def tasks(self) -> Sequence[str]:
+        return [f"{number:02}" for number in range(self.limit or self.top)]
+
+    def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
+        passed = int(task) % self.rule.every == 0 or int(task) < self.lucky * self.top
+        return {"score": float(passed), "half": 0.5 * passed, "calls": 1, "tokens_in": 0}
+
+    def judged(self, episode: Episode) -> Judged:
+        return Judged(episode.result["score"])
+
+
+def share(results: Results) -> float:
+    """Of passes by the main condition."""
+    scores = results.scores("numbers", "all")
+    return sum(scores.values()) / len(scores)
+
+
+ALL = Condition("all", {"numbers": Sieve, "letters": Sieve}, {"rule.every": 1}, recorded=True)
+HALF = ALL.but("half", "rule.every", 2)
+LUCK = ALL.but("luck", settings={"rule.every": 99, "lucky": 0.0}, role="placebo", matched="lucky", recorded=False)
+ALONE = Condition("numbers alone", {"numbers": Sieve}, extra=True)
+STUDY = register(
+    Study(
+        "toy-sieve",
+        ("numbers", "letters"),
+        (ALL, HALF, LUCK, ALONE),
+        (Metric("{benchmark} pass"), Metric("half", "half", "mean", given="score")),
+        against="all",
+        options={"top": 6},
+        matched=share,
+        packages=("lab",),
+    )
+)
+NAME = f"{__name__}:STUDY"
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
+
+
+@pytest.fixture
+def results() -> Results:
+    return STUDY.run(workers=1)
+
+
+def test_a_condition_is_the_method_with_what_it_declares() -> None:
+    trial = STUDY.trial()
+    assert [trial.part("numbers", name).rule.every for name in ("all", "half")] == [1, 2]
+    assert trial.methods == ("all", "half", "luck") and STUDY.names("gpt-4o") == ("all", "half")
+
+
+def test_rows_are_rates_or_means_of_the_episodes_that_count(results: Results) -> None:
+    rows = results.frame().set_index(["method", "metric"])
+    assert rows.loc[("half", "numbers pass"), ["value", "n"]].tolist() == [50, 6]
+    # Task 0 alone is a multiple of 99, and luck was matched to pass all.
+    assert rows.loc[("luck", "letters pass"), "value"] == 100
+    halves = rows.loc[("half", "half")]
+    assert halves["value"].tolist() == [50, 50] and halves["n"].tolist() == [3, 3], "given a score"
+
+
+def test_placebos_are_set_to_what_they_stand_beside_unless_it_is_stated(results: Results) -> None:
+    assert results.setup.options["luck:lucky"] == 1.0
+    stated = STUDY.run(options={"luck:lucky": 0.5}, workers=1)
+    assert stated.mean("numbers", "luck", "score") == 0.5
+
+
+def test_a_condition_plays_only_the_benchmarks_that_it_names() -> None:
+    results = STUDY.run(conditions=("all", "numbers alone"), workers=1)
+    assert list(results.parts) == [("numbers", "all"), ("numbers", "numbers alone"), ("letters", "all")]
+    assert results.compare()["dataset"].tolist() == ["numbers"]
+
+
+def test_options_reach_every_condition_that_has_them_and_no_other(results: Results) -> None:
+    shorter = STUDY.run(options={"top": 4}, workers=1)
+    assert {len(shorter.of(*part)) for part in shorter.parts} == {4}
+    assert shorter.folder != results.folder
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"benchmarks": ("words",)}, "No benchmark 'words'; choose from numbers, letters"),
+        ({"conditions": ("hal",)}, "No condition 'hal'.*did you mean"),
+        ({"conditions": ("numbers alone",), "benchmarks": ("letters",)}, "No condition plays letters"),
+        ({"options": {"topp": 3}}, "no setting 'topp'.*did you mean"),
+        ({"options": {"rule.each": 3}}, "no setting 'rule.each'"),
+        ({"options": {"half:luckiest": 3}}, "no setting 'luckiest'"),
+    ],
+)
+def test_what_there_is_not_is_refused_with_what_there_is(wrong: dict[str, Any], told: str) -> None:
+    with pytest.raises(BadSetting, match=told):
+        STUDY.trial(**wrong).resolved()
+
+
+def test_an_unknown_study_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(UnknownStudy, match="sdp-table5.*did you mean"):
+        study.named("sdp-table55")
+
+
+def test_settings_within_settings_are_found_and_copied() -> None:
+    sieve = Sieve()
+    assert has(sieve, "rule.every") and not has(sieve, "rule.each") and not has(sieve, "lucky.every")
+    assert changed(sieve, "rule.every", 7).rule.every == 7 and sieve.rule.every == 2
+
+
+def test_a_run_is_read_back_as_the_study_that_it_was(results: Results) -> None:
+    from lab.runs.manifest import Manifest
+
+    assert Trial.kept(Manifest.read(results.folder)) == results.setup
+
+
+def test_the_command_ends_with_rows_contrasts_and_the_commands_that_play_them_again(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["eval", NAME, "--benchmarks", "numbers", "--condition", "all", "--condition", "half", "--seeds", "0,1"]
+    assert main([*words, "--grid", "top=4,6"]) == 0
+    text = capsys.readouterr().out
+    assert "toy-sieve: top=4" in text and "toy-sieve: top=6" in text
+    contrasts = [line.split() for line in text.splitlines() if line.startswith("half") and "numbers  " in line]
+    assert [line[2] for line in contrasts if line[1] == "numbers" and line[2].startswith("-")] == ["-50.0", "-50.0"]
+    assert [line[-2] for line in contrasts if line[2].startswith("-")] == ["8", "12"], "two seeds are pooled"
+    again = next(line.strip() for line in text.splitlines() if "--condition half --set top=4" in line)
+    assert main(shlex.split(again)[3:]) == 0
+    rows = [line.split() for line in text.splitlines()]
+    assert next(line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("half")) in rows
+
+
+def test_a_server_is_asked_only_after_yes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    assert main(["eval", NAME, "--engine", "gpt-4o", "--benchmarks", "numbers"]) == 1
+    text = capsys.readouterr().out
+    assert "gpt-4o, toy-sieve: 12 episodes" in text and "add --yes" in text
+
+
+@pytest.mark.parametrize(("words", "told"), [(["--seeds", "a"], "whole numbers"), (["--set", "top"], "NAME=VALUE")])
+def test_wrong_words_of_the_command_are_refused(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["eval", NAME, *words]) == 2
+    assert told in capsys.readouterr().err
