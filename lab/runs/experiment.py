@@ -11,6 +11,7 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, get_type_hints
 
+from lab.machine.reading import Mismatch, typed
 from lab.models import engines
 from lab.models.backbone import Backbone, Ledger
 from lab.models.connect import connected
@@ -163,16 +164,13 @@ class Experiment(ABC):
         return replace(self, engine=engine, engines={})
 
     def _check(self) -> None:
-        from pydantic import TypeAdapter, ValidationError
-
         hints = get_type_hints(type(self))
-        for each in fields(self):
-            value = getattr(self, each.name)
+        for name in (each.name for each in fields(self)):
             try:
-                TypeAdapter(hints[each.name]).validate_python(value, strict=True)
-            except ValidationError as error:
-                said = error.errors()[0]["msg"]
-                raise BadSetting(f"{each.name}={value!r} of {type(self).__module__}.Setup: {said}") from None
+                typed(getattr(self, name), hints[name], strict=True)
+            except Mismatch as error:
+                wrong = f"{name}{error.where}={error.part!r} of {type(self).__module__}.Setup"
+                raise BadSetting(f"{wrong}: {error.why}") from None
 
     def _as_recorded(self, recorded: Mapping[str, Any]) -> Self:
         """The recording's settings in place of those left at their defaults and of those that select tasks."""

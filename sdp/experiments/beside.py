@@ -7,7 +7,7 @@ are, with the cap of environment steps that SDP has there; calls and tokens, of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from agents.experiments import (
@@ -22,6 +22,7 @@ from agents.experiments import multihop as one_call
 from agents.history import MALFORMED
 from agents.play import Schema
 from agents.worlds.travelplanner import delivered
+from lab.machine.spelling import hint
 from lab.models.engines import ORACLE, parse
 from lab.results import tables
 from lab.results.statistics import compare, holm
@@ -127,6 +128,9 @@ class Setup(Contest):
         of = BENCHMARKS[dataset]
         shared: dict[str, Any] = {key: getattr(self, key) for key in ("engine", "data", "limit", "seed")}
         shared |= {**of.chosen, **self.options}
+        known = [each.name for kind in (of.sdp, of.acting) for each in fields(kind)]
+        if wrong := [name for name in self.options if name not in known]:
+            raise BadSetting(f"options={self.options}: {dataset} has no setting {wrong[0]!r}{hint(wrong[0], known)}")
         if method == SDP:
             return of.sdp(**shared)
         if method == PLACEBO:
@@ -140,7 +144,8 @@ class Setup(Contest):
         agent, blank = ACTED[method]
         played = of.acting(**shared, agent=agent)
         if unknown := {*self.caps} - {*CAPS}:
-            raise BadSetting(f"caps={self.caps}: no cap {', '.join(sorted(unknown))}; choose from {', '.join(CAPS)}")
+            near = hint(min(unknown), CAPS)
+            raise BadSetting(f"caps={self.caps}: no cap {min(unknown)}; choose from {', '.join(CAPS)}{near}")
         return replace(played, settings=replace(played.settings, blank=blank, schema=self.schema, **self.caps))
 
     def recorded_as(self, task: str) -> str:
