@@ -7,9 +7,10 @@ import hashlib
 import json
 import zlib
 from collections.abc import Sequence
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_type_hints
 
 from lab.machine.faults import DamagedFile
 from lab.machine.paths import ROOT, shown
@@ -66,7 +67,7 @@ class Mismatch(ValueError):
     """
 
     def __init__(self, where: str, part: Any, why: str) -> None:
-        super().__init__(f"{where.removeprefix('.')}: {why}" if where else why)
+        super().__init__(f"{where.removeprefix('.')}={part!r}: {why}" if where else why)
         self.where, self.part, self.why = where, part, why
 
 
@@ -82,6 +83,16 @@ def typed(value: Any, form: type[T], strict: bool = False) -> T:
     except ValidationError as error:
         first = error.errors()[0]
         raise Mismatch(*_part(value, first["loc"]), first["msg"]) from None
+
+
+def check_fields(record: Any) -> None:
+    """Raise Mismatch unless every field of a dataclass has its declared type, elements included."""
+    hints = get_type_hints(type(record), include_extras=True)
+    for name in (field.name for field in fields(record)):
+        try:
+            typed(getattr(record, name), hints[name], strict=True)
+        except Mismatch as error:
+            raise Mismatch(f".{name}{error.where}", error.part, error.why) from None
 
 
 def _part(value: Any, path: Sequence[int | str]) -> tuple[str, Any]:
