@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lab.machine.faults import MissingData
+from lab.machine.faults import DamagedFile, MissingData
 from statefactory.benchmark import read_rows
 from statefactory.benchmark.build import SHIPPED
 from statefactory.benchmark.domains import BY_NAME, Domain
@@ -114,6 +114,24 @@ def test_the_file_has_the_columns_that_trl_reads(tmp_path: Path) -> None:
 def test_a_missing_file_is_an_error_that_names_the_line_that_builds_it(tmp_path: Path) -> None:
     with pytest.raises(MissingData, match="build it with: python -m statefactory.reward_models data"):
         read_preferences(tmp_path / "webshop.parquet")
+
+
+def test_a_file_with_a_wrong_field_names_the_row_and_the_field(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    write_preferences(tmp_path / "toy.parquet", toy_preferences(3))
+    whole = pq.read_table(tmp_path / "toy.parquet")
+    pq.write_table(whole.drop_columns("goal"), tmp_path / "toy.parquet")
+    with pytest.raises(DamagedFile, match=r"toy.parquet is damaged: \[0\].goal=None: Field required. Delete it, and"):
+        read_preferences(tmp_path / "toy.parquet")
+    sides = pa.array(["train", "validation", "test"])
+    pq.write_table(whole.set_column(whole.schema.get_field_index("side"), "side", sides), tmp_path / "toy.parquet")
+    with pytest.raises(DamagedFile, match=r"\[2\].side='test': Input should be 'train' or 'validation'"):
+        read_preferences(tmp_path / "toy.parquet")
+    (tmp_path / "toy.parquet").write_bytes((tmp_path / "toy.parquet").read_bytes()[:-9])
+    with pytest.raises(DamagedFile, match="toy.parquet is damaged: .*Delete it"):
+        read_preferences(tmp_path / "toy.parquet")
 
 
 def test_more_tasks_than_one_seed_has_come_from_several() -> None:
