@@ -125,4 +125,10 @@ def test_what_there_is_not_is_refused() -> None:
         replace(Setup(), methods=("Chameleon",)).resolved()
     with pytest.raises(BadSetting, match="no cap turns; choose from steps, calls, tokens, stuck"):
         replace(Setup(), caps={"turns": 3}).resolved()
+    with pytest.raises(BadSetting, match="no cap step; .*; did you mean 'steps'"):
+        replace(Setup(), caps={"step": 3}).resolved()
+    with pytest.raises(BadSetting, match=r"caps.steps='3': Input should be a valid integer"):
+        replace(Setup(), caps={"steps": "3"}).resolved()
+    with pytest.raises(BadSetting, match="TravelPlanner has no setting 'levls'; did you mean 'levels'"):
+        replace(Setup(), options={"levls": ["hard"]}).resolved()
     assert {*METHODS} > {*SOME}
