@@ -93,7 +93,8 @@ def check(network: Network, known: Iterable[str] = ()) -> Network:
     """The network itself, if it can be used. known: the workspace's paths, where its files are to be checked too.
 
     Raises BadNetwork for a cycle, a missing task, effect or effect file, an unknown file, no method for the top task,
-    and a network of absurd size. Heads are unique already: `read` refuses a second one.
+    a subtask that only a capital or a space keeps from its method, and a network of absurd size. Heads are unique
+    already: `read` refuses a second one.
     """
     known = tuple(known)
     if len(network.methods) > MOST_METHODS:
@@ -105,12 +106,26 @@ def check(network: Network, known: Iterable[str] = ()) -> Network:
         unknown = [file for file in method.files if known and file not in known]
         if unknown:
             raise BadNetwork(f"Method {method.head!r} is verified by {unknown[0]!r}; the files are {', '.join(known)}")
+    _refuse_misspelt(network)
     if not network.find_first_relevant(TOP):
         raise BadNetwork(f"No method has the task {TOP!r}, with which every episode starts")
     # In this order: counting the tasks of a tree with a circle would never end.
     _refuse_cycle(network)
     _refuse_endless(network)
     return network
+
+
+def _refuse_misspelt(network: Network) -> None:
+    """A task that is nearly a method's would be primitive, and the method would silently never be used."""
+    spelt = {" ".join(method.task.casefold().split()): method for method in network.methods}
+    needed = [("The first task", TOP)]
+    needed += [(f"Subtask of {method.head!r},", task) for method in network.methods for task in method.subtasks]
+    for which, task in needed:
+        near = spelt.get(" ".join(task.casefold().split()))
+        if near and not network.find_first_relevant(task):
+            raise BadNetwork(
+                f"{which} {task!r} is not spelt as the task of {near.head!r}, {near.task!r}; make them alike"
+            )
 
 
 def _refuse_endless(network: Network) -> None:

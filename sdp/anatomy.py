@@ -194,19 +194,19 @@ def _row(of: str, numerator: float, denominator: int, interval: tuple[Interval, 
 def _interval(values: Sequence[float], tasks: Sequence[str]) -> tuple[Interval, str]:
     episodes, distinct = len(set(tasks)), set(values)
     if values and distinct <= {0, 1} and episodes == len(values):
-        return wilson(int(sum(values)), episodes), WILSON
+        return wilson(sum(values), episodes), WILSON
     if distinct in ({0}, {1}):
         # Steps of an episode count as one: at worst they all go together.
-        return wilson(episodes * int(values[0]), episodes), OF_EPISODES
+        return wilson(episodes * values[0], episodes), OF_EPISODES
     return _bootstrap(values, tasks)
 
 
 def _bootstrap(values: Sequence[float], tasks: Sequence[str]) -> tuple[Interval, str]:
-    """Without bounds where there is one episode alone, which says nothing of others."""
+    """Without bounds where there is a single episode, which says nothing of others."""
     if not values:
         return NOTHING, ""
     found = cluster_bootstrap([float(value) for value in values], tasks)
-    return (found, BOOTSTRAP) if len(set(tasks)) > 1 else (NOTHING._replace(value=found.value), "")
+    return found, BOOTSTRAP if len(set(tasks)) > 1 else ""
 
 
 def _table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:

@@ -2,8 +2,9 @@
 
 Per task the predictions for the positive trajectory are followed by those for the negative one, the truth likewise, and
 D = sqrt((1 - rho) / 2) with Pearson's rho (Shen et al. 2026, Eq. 3). rho is 1 where both sequences are the same and 0
-where either is constant or has one value only, so that a constant prediction is at 0.7071. A domain's value is the mean
-over its tasks, Overall the unweighted mean over domains. What this simplification leaves out: `statefactory.gleave`.
+where either is constant up to rounding or has one value only, so that a constant prediction is at 0.7071. A domain's
+value is the mean over its tasks, Overall the unweighted mean over domains. What this simplification leaves out:
+`statefactory.gleave`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from lab.results.statistics import Interval, bootstrap_means
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike
+
+
+ROUNDING = 1e-12  # relative to the largest reward
 
 
 class UnusableRewards(ValueError):
@@ -47,6 +51,14 @@ def epic_distances(
     # As the official get_distance.py: rho is 1 for equal sequences even where they are constant. Clipped, since
     # rounding may bring rho beyond 1.
     return np.sqrt((1 - np.clip(np.where(same, 1.0, rho), -1, 1)) / 2)
+
+
+def vary(low: ArrayLike, high: ArrayLike) -> np.ndarray:
+    """Whether rewards from `low` to `high` differ by more than summing them in another order would make them."""
+    import numpy as np
+
+    low, high = np.asarray(low), np.asarray(high)
+    return high / 2 - low / 2 > ROUNDING / 2 * np.maximum(abs(low), abs(high))  # halves: the whole may be infinite
 
 
 def overall(domains: Mapping[str, Sequence[float] | np.ndarray], seed: int = 0, level: float = 0.95) -> Interval:
@@ -113,7 +125,7 @@ def _correlations(first: np.ndarray, second: np.ndarray, starts: np.ndarray, len
 
 
 def _centred(values: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Each segment scaled to [-1, 1] and centred, and which segments are not constant."""
+    """Each segment scaled to [-1, 1] and centred, and which segments vary by more than rounding."""
     import numpy as np
 
     low, high = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
@@ -122,4 +134,4 @@ def _centred(values: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> tup
     unit = values - middle.repeat(lengths)
     unit /= np.where(half > 0, half, 1).repeat(lengths)
     unit -= (np.add.reduceat(unit, starts) / lengths).repeat(lengths)
-    return unit, half > 0
+    return unit, vary(low, high)

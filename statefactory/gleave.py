@@ -23,11 +23,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from statefactory.epic import vary
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike
-
-ROUNDING = 1e-12  # relative
 
 
 def gleave_distances(
@@ -52,16 +52,9 @@ def gleave_distance(
 ) -> float:
     """The canonical distance of one pair; NaN where either reward is the same in all states."""
     guess, true = (state_rewards(rewards, observations) for rewards in (predicted, truth))
-    if _constant(guess) or _constant(true):
+    if not all(vary(values.min(), values.max()) for values in (guess, true)):
         return float("nan")
     return pearson_distance(*(canonical(transition_rewards(values), discount) for values in (guess, true)))
-
-
-def _constant(values: np.ndarray) -> bool:
-    """Whether the values differ by no more than averaging in another order would make them."""
-    import numpy as np
-
-    return bool(np.ptp(values) <= ROUNDING * np.abs(values).max())
 
 
 def state_rewards(rewards: ArrayLike, observations: Sequence[str]) -> np.ndarray:

@@ -7,9 +7,10 @@ import hashlib
 import json
 import zlib
 from collections.abc import Sequence
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_type_hints
 
 from lab.machine.faults import DamagedFile
 from lab.machine.paths import ROOT, shown
@@ -60,16 +61,49 @@ def read_text(path: Path, remedy: str = "") -> str:
         raise damaged(path, error, remedy, data.count(b"\n", 0, error.start) + 1) from None
 
 
-def typed(value: Any, form: type[T]) -> T:
-    """A value of JSON or YAML as `form`, anything that pydantic validates. Raises ValueError saying what is wrong."""
+class Mismatch(ValueError):
+    """A value is not of its type. where: the part that is wrong, as in `.rates[0]`, "" for all of it; part: itself;
+    why: in pydantic's words.
+    """
+
+    def __init__(self, where: str, part: Any, why: str) -> None:
+        super().__init__(f"{where.removeprefix('.')}={part!r}: {why}" if where else why)
+        self.where, self.part, self.why = where, part, why
+
+
+def typed(value: Any, form: type[T], strict: bool = False) -> T:
+    """A value of JSON or YAML as `form`, anything that pydantic validates. Raises Mismatch naming the first wrong part.
+
+    strict: take no text for a number, and no whole number for a truth value.
+    """
     from pydantic import ValidationError
 
     try:
-        return cast(T, _adapter(cast(Any, form)).validate_python(value))
+        return cast(T, _adapter(cast(Any, form)).validate_python(value, strict=strict or None))
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ValueError(f"{where}: {first['msg']}" if where else first["msg"]) from None
+        raise Mismatch(*_part(value, first["loc"]), first["msg"]) from None
+
+
+def check_fields(record: Any) -> None:
+    """Raise Mismatch unless every field of a dataclass has its declared type, elements included."""
+    hints = get_type_hints(type(record), include_extras=True)
+    for name in (field.name for field in fields(record)):
+        try:
+            typed(getattr(record, name), hints[name], strict=True)
+        except Mismatch as error:
+            raise Mismatch(f".{name}{error.where}", error.part, error.why) from None
+
+
+def _part(value: Any, path: Sequence[int | str]) -> tuple[str, Any]:
+    """The name of a value's part, and the part; None for one that is missing."""
+    where = ""
+    for name in path:  # pydantic's, in which branches of unions stand, too
+        if isinstance(value, dict) and (name in value or name == path[-1]):
+            where, value = f"{where}.{name}", value.get(name)
+        elif isinstance(value, (list, tuple)) and isinstance(name, int) and name < len(value):
+            where, value = f"{where}[{name}]", value[name]
+    return where, value
 
 
 @cache
@@ -90,11 +124,11 @@ def read_json(path: Path, form: type[T], remedy: str = "") -> T:
 
 def read_yaml(path: Path) -> list[Any]:
     """The entries of a YAML list that the repository holds. Raises DamagedFile, also for one without entries."""
-    import yaml
+    from lab.machine.yaml12 import load
 
     try:
-        entries = yaml.safe_load(read_text(path))
-    except (yaml.YAMLError, RecursionError) as error:
+        entries = load(read_text(path))
+    except ValueError as error:
         raise damaged(path, error) from None
     if not isinstance(entries, list) or not entries:
         raise damaged(path, "it holds no list of entries")

@@ -134,9 +134,9 @@ def price_file() -> Path:
 @cache
 def prices(path: str) -> Mapping[str, Mapping[str, float]]:
     """The price file: model -> {input, output}, dollars per million tokens. Raises ValueError naming a bad entry."""
-    import yaml
+    from lab.machine import yaml12
 
-    table = yaml.safe_load(Path(path).read_text()) or {}
+    table = yaml12.load(Path(path).read_text()) or {}
     for model, rates in table.items():
         if not isinstance(rates, dict) or set(rates) != {"input", "output"}:
             raise ValueError(f"{path}: {model} needs exactly 'input' and 'output', dollars per million tokens")

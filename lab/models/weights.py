@@ -32,9 +32,9 @@ def known() -> Mapping[str, Model]:
 
 @cache
 def _listed() -> Mapping[str, Model]:
-    import yaml
+    from lab.machine import yaml12
 
-    entries = yaml.safe_load(LIST.read_text(encoding="utf-8"))
+    entries = yaml12.load(LIST.read_text(encoding="utf-8"))
     return {
         name: Model(name, **(entry | {"wheels": tuple(entry.get("wheels", ()))})) for name, entry in entries.items()
     }

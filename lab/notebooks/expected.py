@@ -151,17 +151,17 @@ def forget(notebooks: Iterable[str], figures: Path | None = None) -> None:
 
 def expectations(path: Path = EXPECTATIONS) -> list[Expectation]:
     """Read expected.yaml. Raises DamagedFile, naming the entry, where it could not tell whether a number came out."""
-    import yaml
+    from lab.machine.yaml12 import load
 
     try:
-        held = typed(yaml.safe_load(read_text(path)), dict[str, dict[str, dict[str, Value | list[float]]]])
+        held = typed(load(read_text(path)), dict[str, dict[str, dict[str, Value | list[float]]]])
         entries = [
             _expectation(notebook, figure, data, stated, path)
             for notebook, by_data in held.items()
             for data, figures in by_data.items()
             for figure, stated in figures.items()
         ]
-    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
+    except (ValueError, OverflowError) as error:
         raise damaged(path, error, REMEDY) from None
     if not entries:
         raise damaged(path, "it states no number", REMEDY)
@@ -174,7 +174,7 @@ def accept(notebooks: Iterable[str], figures: Path, path: Path = EXPECTATIONS) -
     notebooks: names. figures: the folder in which they reported. A tolerance that is stated stays; a new float has
     NEAR or NEAR_ONE. Raises NotebookError for one that did not run there, or not with its defaults.
     """
-    import yaml
+    from lab.machine.yaml12 import dump
 
     held = expectations(path) if path.exists() else []
     lines = []
@@ -196,7 +196,7 @@ def accept(notebooks: Iterable[str], figures: Path, path: Path = EXPECTATIONS) -
     for entry in sorted(held, key=lambda entry: entry[:3]):
         stated = [entry.value, entry.tolerance] if entry.tolerance else entry.value
         whole.setdefault(entry.notebook, {}).setdefault(entry.data, {})[entry.figure] = stated
-    text = yaml.dump(whole, sort_keys=True, allow_unicode=True, width=200, default_flow_style=None)
+    text = dump(whole, sort_keys=True, width=200, default_flow_style=None)
     write_atomically(path, (HEADER + text).encode("utf-8"))
     return lines
 

@@ -136,7 +136,7 @@ def items(text: str, where: str) -> list[str]:
     A value that is quoted as a whole loses its quotes. where: for the message.
     Raises NotebookError for no value, an empty one that is not quoted, and for brackets or quotes that do not close.
     """
-    import yaml
+    from lab.machine.yaml12 import load
 
     found, depth, quote, before = [""], 0, "", ","
     for character in text:
@@ -159,8 +159,8 @@ def items(text: str, where: str) -> list[str]:
     if "" in values:
         raise NotebookError(f'--grid {where}={text} has an empty value; give values, or "" for an empty text')
     try:
-        return [yaml.safe_load(value) if value[0] in "\"'" else value for value in values]
-    except yaml.YAMLError as error:
+        return [load(value) if value[0] in "\"'" else value for value in values]
+    except ValueError as error:
         raise NotebookError(f"--grid {where}={text}: a quoted value cannot be read: {error}") from None
 
 
@@ -216,11 +216,10 @@ def check(cells: Sequence[Cell], servers: bool) -> None:
 
 def text_of(value: Any) -> str:
     """A parameter's value as a text: lists and mappings in YAML on a line, as they are typed."""
-    import yaml
+    from lab.machine.yaml12 import dump
 
     if isinstance(value, (list, dict)):
-        flow = yaml.safe_dump(value, default_flow_style=True, width=math.inf, sort_keys=False, allow_unicode=True)
-        return flow.rstrip("\n")
+        return dump(value, default_flow_style=True, width=math.inf, sort_keys=False).rstrip("\n")
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

@@ -2,6 +2,8 @@
 
 A notebook declares them in its cell tagged `parameters`, one typed assignment a line, its help in the trailing comment:
     limit: int = 20  # tasks per split
+Elements of a bare `list` or `dict` are of the types that its default has. A value that is given is YAML 1.2
+(`lab.machine.yaml12`) and has exactly the declared type, but that a whole number will do for a float.
 A text whose default is an offline engine (rules, replay:RUN, local), or whose help begins with "who", is an engine:
     engine: str = "rules"  # who answers the prompts
 """
@@ -9,12 +11,16 @@ A text whose default is an offline engine (rules, replay:RUN, local), or whose h
 from __future__ import annotations
 
 import ast
+import functools
 import io
+import operator
 import tokenize
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import UnionType
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin
 
+from lab.machine.reading import Mismatch, typed
 from lab.machine.spelling import hint
 from lab.models import engines
 from lab.models.connect import connect
@@ -24,6 +30,8 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
+QUOTES = ' (in braces or brackets, a text with ? or : wants "quotes")'
+WRITTEN = {bool: " (write true or false)", list: QUOTES, dict: QUOTES}
 
 
 class Parameter(NamedTuple):
@@ -33,6 +41,11 @@ class Parameter(NamedTuple):
     annotation: str
     default: Any
     help: str
+
+    @property
+    def form(self) -> Any:
+        """Its type as Python has it, elements included: list[int] of `blocks: list = [5, 3]`."""
+        return _form(ast.parse(self.annotation, mode="eval").body, self.default)
 
     @property
     def chooses_engine(self) -> bool:
@@ -124,34 +137,36 @@ def resolve(notebooks: Sequence[Path], given: Sequence[tuple[str, str]]) -> dict
             there = "There are:" if known else "They declare none."
             near = hint(name, {one for parameters in by_notebook.values() for one in parameters})
             raise NotebookError(f"{head}{near}. {there}" + "".join(f"\n  {line}" for line in known))
-        values[name] = [parse(text, parameters[name]) for parameters in by_notebook.values()][-1]
+        parsed = [parse(text, parameters[name]) for parameters in by_notebook.values()]
+        if len({repr(value) for value in parsed}) > 1:
+            raise NotebookError(f"{name} is of another type in each of {', '.join(by_notebook)}. Run them apart.")
+        values[name] = parsed[0]
     return values
 
 
 def parse(text: str, parameter: Parameter) -> Any:
     """Parse one value from the command line: the text itself for a `str`, else YAML of the declared type.
 
-    Raises NotebookError if it is of another type.
+    Raises NotebookError if it, or an element of it, is of another type.
     """
-    import yaml
+    from lab.machine.yaml12 import load
 
-    wanted, optional = _type(parameter.annotation)
-    if optional and text.strip().lower() in ("none", "null", "~", ""):
-        return None
-    if wanted is str:
-        return text  # not YAML, which would read the text `no` as false and 0.70 as a number
+    form = parameter.form
+    if isinstance(form, UnionType):
+        if text.strip().lower() in ("none", "null", "~", ""):
+            return None
+        form = get_args(form)[0]
+    if form is str:
+        return text  # not YAML, which would take quotes off and end the text at a #
+    part, wrong = f" got {text!r}", f"which is no {parameter.annotation}{WRITTEN.get(get_origin(form) or form, '')}"
     try:
-        # YAML 1.1 reads 1e-3, without a point, as a text.
-        value = float(text) if wanted is float else yaml.safe_load(text)
-    except (ValueError, yaml.YAMLError):
-        value = text
-    # True is an int in Python; a user who writes `limit true` did not mean 1.
-    if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
-        quotes = "" if wanted not in (list, dict) else ' (in braces or brackets, a text with ? or : wants "quotes")'
-        raise NotebookError(
-            f"parameter {parameter.name} got {text!r}, which is no {parameter.annotation}{quotes}: {parameter}"
-        )
-    return value
+        return typed(load(text, form), form, strict=True)
+    except Mismatch as error:
+        if error.where:
+            part, wrong = f"{error.where} got {error.part!r}", error.why
+    except ValueError as error:
+        wrong += f"; {error}"
+    raise NotebookError(f"parameter {parameter.name}{part}, {wrong}: {parameter}")
 
 
 def _parameter(statement: ast.stmt, comments: Mapping[int, str], where: str) -> Parameter:
@@ -165,11 +180,11 @@ def _parameter(statement: ast.stmt, comments: Mapping[int, str], where: str) -> 
     if not comment:
         raise NotebookError(f"{line} has no comment to serve as help; {example}")
     try:
-        default = ast.literal_eval(statement.value)
-        _type(annotation)
-    except (ValueError, KeyError) as error:
+        parameter = Parameter(statement.target.id, annotation, ast.literal_eval(statement.value), comment)
+        typed(parameter.default, parameter.form, strict=True)
+    except (ValueError, KeyError, TypeError) as error:
         raise NotebookError(f"{line} needs a literal value of a type among {', '.join(TYPES)}; {example}") from error
-    return Parameter(statement.target.id, annotation, default, comment)
+    return parameter
 
 
 def _engines_alone(default: Any) -> bool:
@@ -178,10 +193,30 @@ def _engines_alone(default: Any) -> bool:
     return bool(texts) and all(isinstance(text, str) and offline(text) for text in texts)
 
 
-def _type(annotation: str) -> tuple[type, bool]:
-    """("list[str] | None") -> (list, True)."""
-    names = [part.strip().split("[")[0] for part in annotation.split("|")]
-    kinds = [TYPES[name] for name in names if name != "None"]
-    if len(kinds) != 1:
-        raise ValueError(f"{annotation} is no single type")
-    return kinds[0], "None" in names
+def _form(annotation: ast.expr, default: Any = None) -> Any:
+    """The type that an annotation names. Raises KeyError or TypeError for one that is not among TYPES."""
+    match annotation:
+        case ast.BinOp(left, ast.BitOr(), ast.Constant(None)) | ast.BinOp(ast.Constant(None), ast.BitOr(), left):
+            return _form(left, default) | None
+        case ast.Name("list" | "dict") if default:
+            return _form_of(default)
+        case ast.Name("dict"):
+            return dict[str, Any]
+        case ast.Name(name):
+            return TYPES[name]
+        case ast.Subscript(ast.Name(name), ast.Tuple(parts)):
+            return TYPES[name][*map(_form, parts)]  # type: ignore[index]
+        case ast.Subscript(ast.Name(name), part):
+            return TYPES[name][_form(part)]  # type: ignore[index]
+    raise TypeError(f"{ast.unparse(annotation)} is no single type")
+
+
+def _form_of(value: Any) -> Any:
+    """The type of a literal with its elements; whole numbers among others are floats, as in [0, 0.5]."""
+    if not value or not isinstance(value, (list, dict)):
+        return dict[str, Any] if value == {} else type(value)
+    forms = dict.fromkeys(map(_form_of, value.values() if isinstance(value, dict) else value))
+    if float in forms:
+        forms.pop(int, None)
+    element: Any = functools.reduce(operator.or_, forms)
+    return dict[str, element] if isinstance(value, dict) else list[element]

@@ -78,13 +78,13 @@ class Judged:
 
 def papers(folder: Path = FOLDER) -> list[Paper]:
     """The register. Raises DamagedFile or BadClaim, naming the claim, for one that makes no sense."""
-    import yaml
+    from lab.machine.yaml12 import load
 
     read = []
     for path in sorted(folder.glob("*.yaml"), key=lambda path: ("sdp", "statefactory", "procllm").index(path.stem)):
         try:
-            read.append(typed(yaml.safe_load(read_text(path)), Paper))
-        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            read.append(typed(load(read_text(path)), Paper))
+        except ValueError as error:
             raise damaged(path, error, "Mend the entry") from None
     ids = [claim.id for paper in read for claim in paper.claims]
     if twice := sorted({name for name in ids if ids.count(name) > 1}):

@@ -276,8 +276,8 @@ def here_text(finding: Finding) -> str:
 
 def interval_text(interval: Interval, decimals: int, sign: str = "") -> str:
     """ "+5.0 [-3.3, 13.3]"."""
-    value, low, high = (0.0 + round(end, decimals) for end in interval)
-    return f"{value:{sign}.{decimals}f} [{low:.{decimals}f}, {high:.{decimals}f}]"
+    ends = interval.ends(lambda end: f"{0.0 + round(end, decimals):.{decimals}f}")
+    return f"{0.0 + round(interval.value, decimals):{sign}.{decimals}f} {ends}"
 
 
 def short(model: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from lab.results.outcomes import Score
-from lab.results.statistics import Comparison, bootstrap_means, compare, wilson
+from lab.results.statistics import Comparison, Interval, bootstrap_means, compare, wilson
 
 
 class Headline(NamedTuple):
@@ -26,8 +26,8 @@ class Headline(NamedTuple):
 
     def __str__(self) -> str:
         decimals, unit = (1, f" {self.unit}") if self.unit else (3, "")
-        value, low, high = (f"{number:.{decimals}f}" for number in (self.value, self.low, self.high))
-        return f"{', '.join(filter(None, (self.metric, self.part)))} {value}{unit} [{low}, {high}]"
+        ends = Interval(self.value, self.low, self.high).ends(f"{{:.{decimals}f}}".format)
+        return f"{', '.join(filter(None, (self.metric, self.part)))} {self.value:.{decimals}f}{unit} {ends}"
 
 
 def headlines(scores: Iterable[Score], metric: str) -> list[Headline]:
@@ -49,7 +49,7 @@ def paired(first: Sequence[Score], second: Sequence[Score]) -> Comparison:
 def _headline(scores: Sequence[Score], metric: str, part: str) -> Headline:
     values = [score.value for score in scores]
     if set(values) <= {0.0, 1.0}:
-        rate, low, high = wilson(int(sum(values)), len(values))
+        rate, low, high = wilson(sum(values), len(values))
         return Headline(metric, part, len(values), 100 * rate, 100 * low, 100 * high, "%")
     strata: dict[str, list[float]] = {}
     for score in scores:

@@ -7,7 +7,7 @@ several times, its samples are resampled together. Where many pairs are tested, 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,11 +20,19 @@ DRAWN_AT_ONCE = 1_000_000  # numbers held in memory at a time while resampling (
 
 
 class Interval(NamedTuple):
-    """An estimate with its confidence interval, in the unit of the data."""
+    """An estimate with its confidence interval, in the unit of the data; ends that are NaN stand for no interval."""
 
     value: float
     low: float
     high: float
+
+    def text(self, number: Callable[[float], str]) -> str:
+        """ "5 [3, 7]", or "5 (no interval)". number: how a number is written."""
+        return f"{number(self.value)} {self.ends(number)}"
+
+    def ends(self, number: Callable[[float], str]) -> str:
+        """ "[3, 7]", or "(no interval)"."""
+        return "(no interval)" if math.isnan(self.low) else f"[{number(self.low)}, {number(self.high)}]"
 
 
 class Comparison(NamedTuple):
@@ -65,13 +73,13 @@ class Noise(NamedTuple):
     error: float
 
 
-def wilson(passes: int, n: int, level: float = 0.95) -> Interval:
+def wilson(passes: float, n: float, level: float = 0.95) -> Interval:
     """A rate in [0, 1] with its Wilson score interval.
 
-    Raises ValueError unless 0 <= passes <= n and n > 0.
+    Raises ValueError unless both are whole numbers (also of numpy, or 3.0), 0 <= passes <= n and n > 0.
     Source: Wilson 1927, Probable inference, the law of succession, and statistical inference.
     """
-    if n <= 0 or not 0 <= passes <= n:
+    if not (n > 0 and 0 <= passes <= n and passes % 1 == n % 1 == 0):
         raise ValueError(f"{passes} passes of {n} tasks is no rate; give whole numbers with 0 <= passes <= n and n > 0")
     from scipy.stats import binomtest
 
@@ -86,6 +94,7 @@ def bootstrap_mean(
 ) -> Interval:
     """The mean of `values`, shape (n,), with a percentile bootstrap interval; the same seed gives the same interval.
 
+    A single value has no interval. That of equal values has no width: so much a sample without spread can say.
     Raises ValueError if `values` is empty or holds a NaN.
     Source: Efron 1979, Bootstrap methods: another look at the jackknife.
     """
@@ -97,7 +106,8 @@ def bootstrap_means(
 ) -> Interval:
     """The unweighted mean of the samples' means, with a percentile bootstrap interval that resamples each sample.
 
-    samples: each of shape (n,), n differing between them. Raises ValueError if one is empty or holds a NaN.
+    samples: each of shape (n,), n differing between them; where one has a single value, there is no interval.
+    Raises ValueError if one is empty or holds a NaN.
     """
     import numpy as np
     from scipy.stats import bootstrap
@@ -111,8 +121,8 @@ def bootstrap_means(
         return np.mean([values.mean(axis) for values in samples], axis=0)
 
     value = float(mean_of_means(*data, axis=-1))
-    # SciPy refuses a sample of one value; two of the same have the same resamples.
-    data = [values if values.size > 1 else values.repeat(2) for values in data]
+    if min(values.size for values in data) < 2:
+        return Interval(value, math.nan, math.nan)
     batch = max(1, DRAWN_AT_ONCE // sum(values.size for values in data))
     low, high = bootstrap(
         data, mean_of_means, n_resamples=resamples, batch=batch, confidence_level=level, method="percentile", rng=seed
@@ -133,6 +143,7 @@ def cluster_bootstrap(
 
     clusters: shape (n,), what each value belongs to, such as its task: samples of one task are no independent tasks.
     among: shape (n,), the values that the mean is of, all by default; the clusters of the others are still drawn from.
+    A single cluster has no interval.
     Raises ValueError if they differ in length, or if `values` is empty or holds a NaN, or none is counted.
     Source: Field and Welsh 2007, Bootstrapping clustered data.
     """
@@ -164,7 +175,10 @@ def _resampled(
     seed: int,
     resamples: int,
 ) -> tuple[float, np.ndarray]:
-    """The mean, and that of each resample of clusters, shape (resamples,); NaN where none of the counted was drawn."""
+    """The mean, and that of each resample of clusters, shape (resamples,).
+
+    NaN where none of the counted was drawn, and everywhere of a single cluster.
+    """
     import numpy as np
 
     data = np.asarray(values, dtype=float)
@@ -175,6 +189,8 @@ def _resampled(
         raise ValueError(f"{counted.sum()} of {data.size} values are to be counted: count at least one of them")
     places = {name: place for place, name in enumerate(dict.fromkeys(clusters))}
     member = np.array([places[name] for name in clusters])
+    if len(places) < 2:
+        return float(data[counted].mean()), np.full(resamples, math.nan)
     sums, sizes = np.bincount(member, data * counted), np.bincount(member, counted)
     with np.errstate(invalid="ignore"):
         means = [drawn @ sums / (drawn @ sizes) for drawn in _draws(len(places), seed, resamples)]
@@ -204,6 +220,8 @@ def _drawn(clusters: int, seed: int, resamples: int) -> np.ndarray:
 def _percentiles(value: float, means: np.ndarray, level: float) -> Interval:
     import numpy as np
 
+    if np.isnan(means).all():
+        return Interval(value, math.nan, math.nan)
     low, high = np.nanquantile(means, [(1 - level) / 2, (1 + level) / 2])
     return Interval(value, min(float(low), value), max(float(high), value))
 

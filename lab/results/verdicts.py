@@ -79,5 +79,4 @@ def direction_verdict(result: Comparison, claimed: Literal[1, -1], p: float, lea
 
 def signed(difference: Interval) -> str:
     """ "+5 [-3.33, +13.3]"."""
-    value, low, high = (f"{0.0 + round(end, 4):+.3g}" for end in difference)
-    return f"{value} [{low}, {high}]"
+    return difference.text(lambda end: f"{0.0 + round(end, 4):+.3g}")

@@ -96,7 +96,17 @@ def collect(
             raise NothingMeasured(f"None of {count} episodes could be measured ({why}); run again to play them")
         if spent:
             progress.say(str(spent))
-        return into(setup, backbone.engine.label, episodes, not_measured, opened.usage(), folder)
+        results = into(setup, backbone.engine.label, episodes, not_measured, opened.usage(), folder)
+        if sentence := cut_prompts(results):
+            progress.say(sentence)
+        return results
+
+
+def cut_prompts(results: Results[Any]) -> str:
+    """A sentence on prompts that were cut to fit the engine's context, "" where none was."""
+    parts = [part for task in results.episodes for part in (results.usage.get(task) or {}).values()]
+    calls, cut = sum(part["calls"] for part in parts), _cut(parts).get("cut")
+    return f"{cut:,} of {calls:,} prompts were longer than the engine's context, and were cut" if cut else ""
 
 
 def manifest_of(setup: Experiment) -> Manifest:
@@ -159,10 +169,18 @@ def costs(
         {**about, **dict(columns), "backbone": results.backbone, "evidence": results.evidence, "operator": operator}
         | ({"engine": who.of(operator).label} if who.routes else {})
         | summed([used[operator] for used in usages if operator in used], not who.of(operator).by_rules)
+        | _cut([used[operator] for used in usages if operator in used])
         for columns, usages in groups.items()
         for operator in sorted({operator for used in usages for operator in used})
     ]
-    return pd.DataFrame(lines)
+    table = pd.DataFrame(lines)
+    return table.fillna({"cut": 0}).astype({"cut": int}) if "cut" in table else table
+
+
+def _cut(parts: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """The column of prompts that were cut to fit the engine's context, where there are some."""
+    count = sum(part.get("cut", 0) for part in parts)
+    return {"cut": count} if count else {}
 
 
 def record(results: Results[Any], rows: pd.DataFrame, usage: pd.DataFrame) -> None:

@@ -16,7 +16,7 @@ from lab.results import display
 from lab.results.exports import EMPTY, readable
 from lab.results.headlines import headlines, paired
 from lab.results.outcomes import Score
-from lab.results.statistics import Comparison, holm
+from lab.results.statistics import Comparison, Interval, holm
 from lab.runs import catalogue
 from lab.viewer.episodes import Kept, UnknownTask
 from lab.viewer.timeline import SideBySide, side_by_side
@@ -142,14 +142,14 @@ class Compared:
         row = _row(self.metric, part)
         unit = " %" if part.result.mcnemar is not None else ""
         decimals = 1 if unit else 3
-        first, second, value, low, high = (
-            f"{row[name]:.{decimals}f}" for name in ("first", "second", "difference", "ci_low", "ci_high")
-        )
+        first, second = (f"{row[name]:.{decimals}f}" for name in ("first", "second"))
+        difference = Interval(row["difference"], row["ci_low"], row["ci_high"])
         about = f"{self.metric}{f', {part.name}' if part.name else ''}"
         yield f"{about}: {first}{unit} and {second}{unit}, {self._evidence()}"
         holms = ", Holm's" if len(self.parts) > 1 else ""
-        sign = "+" if float(value) > 0 else ""
-        yield f"  first − second {sign}{value} [{low}, {high}], p = {part.p:.2g} ({part.test}{holms})"
+        sign = "+" if round(difference.value, decimals) > 0 else ""
+        moved = difference.text(f"{{:.{decimals}f}}".format)
+        yield f"  first − second {sign}{moved}, p = {part.p:.2g} ({part.test}{holms})"
         yield f"  n = {part.result.n} in both, of {part.of_first} and {part.of_second}"
         wins, losses = part.result.wins, part.result.losses
         yield f"  {wins} higher in the first, {losses} in the second, {part.result.ties} alike"

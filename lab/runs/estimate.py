@@ -93,8 +93,8 @@ def lines(found: Estimate, episodes: int, workers: int) -> Iterator[str]:
     """The report: a table by operator, then dollars and wall time of this many episodes."""
     yield f"{found.run} (engine {found.engine}, {found.recorded} episodes) at the price of {found.model}; an episode:"
     yield from _table([*found.shares, found.total])
-    value, low, high = (f"{dollars * episodes:,.2f}" for dollars in found.total.usd)
-    yield f"{episodes:,} episodes: {value} dollars [{low}, {high}]"
+    usd = Interval(*(dollars * episodes for dollars in found.total.usd))
+    yield f"{episodes:,} episodes: {usd.value:,.2f} dollars {usd.ends('{:,.2f}'.format)}"
     yield f"  {_time(found.total.seconds, episodes, workers)}"
     yield "In brackets: 95 % bootstrap intervals over episodes. Tokens as the recorded model's tokenizer counts them."
     if "rules" in engines.parse(found.engine).kinds:
@@ -133,7 +133,7 @@ def _table(shares: Sequence[Share]) -> Iterator[str]:
     rows = [
         (
             share.operator, f"{share.calls:,.1f}", f"{share.tokens_in:,.0f}", f"{share.tokens_out:,.0f}",
-            f"{share.usd.value:.4f}", f"[{share.usd.low:.4f}, {share.usd.high:.4f}]",
+            f"{share.usd.value:.4f}", share.usd.ends("{:.4f}".format),
             f"{share.seconds.value:,.1f}" if share.seconds else "unknown",
         )
         for share in shares
@@ -147,6 +147,6 @@ def _table(shares: Sequence[Share]) -> Iterator[str]:
 def _time(seconds: Interval | None, episodes: int, workers: int) -> str:
     if seconds is None:
         return "wall time unknown: every answer came from the cache"
-    value, low, high = (duration(second * episodes / workers) for second in seconds)
+    waited = seconds.text(lambda second: duration(second * episodes / workers))
     at_once = "one at a time" if workers == 1 else f"{workers} at a time, if the server answers each as fast as then"
-    return f"{value} [{low}, {high}] of waiting for the model, {at_once}"
+    return f"{waited} of waiting for the model, {at_once}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from lab.machine import progress
+from lab.machine import progress, yaml12
 from lab.machine.printing import aligned
 from lab.models import engines
 from lab.results import floors
@@ -67,9 +67,7 @@ def _assigned(text: str) -> tuple[str, str]:
 
 def _value(text: str) -> Any:
     """A value as YAML has it: a number, true or false, or a word."""
-    import yaml
-
-    return yaml.safe_load(text)
+    return yaml12.load(text)
 
 
 def announce(plan: Plan) -> list[str]:

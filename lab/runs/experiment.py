@@ -11,6 +11,7 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, get_type_hints
 
+from lab.machine.reading import Mismatch, check_fields
 from lab.models import engines
 from lab.models.backbone import Backbone, Ledger
 from lab.models.connect import connected
@@ -164,16 +165,10 @@ class Experiment(ABC):
         return replace(self, engine=engine, engines={})
 
     def _check(self) -> None:
-        from pydantic import TypeAdapter, ValidationError
-
-        hints = get_type_hints(type(self))
-        for each in fields(self):
-            value = getattr(self, each.name)
-            try:
-                TypeAdapter(hints[each.name]).validate_python(value, strict=True)
-            except ValidationError as error:
-                said = error.errors()[0]["msg"]
-                raise BadSetting(f"{each.name}={value!r} of {type(self).__module__}.Setup: {said}") from None
+        try:
+            check_fields(self)
+        except Mismatch as error:
+            raise BadSetting(f"{error}, in {type(self).__module__}.{type(self).__name__}") from None
 
     def _as_recorded(self, recorded: Mapping[str, Any]) -> Self:
         """The recording's settings in place of those left at their defaults and of those that select tasks."""

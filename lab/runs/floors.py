@@ -174,7 +174,7 @@ def _row(
 
 def _interval(scores: list[Score], rates: bool) -> Interval:
     if rates:
-        return wilson(int(sum(score.value for score in scores)), len(scores))
+        return wilson(sum(score.value for score in scores), len(scores))
     strata: dict[str, list[float]] = {}
     for score in scores:
         strata.setdefault(score.stratum, []).append(score.value)
@@ -188,7 +188,14 @@ def lines(name: str, table: pd.DataFrame) -> list[str]:
 
     head = ("agent", "value", "95 %", "n", "evidence", "engine")
     cells = [
-        (row.agent, f"{row.value:.4g}", f"[{row.ci_low:.4g}, {row.ci_high:.4g}]", str(row.n), row.evidence, row.engine)
+        (
+            row.agent,
+            f"{row.value:.4g}",
+            Interval(row.value, row.ci_low, row.ci_high).ends("{:.4g}".format),
+            str(row.n),
+            row.evidence,
+            row.engine,
+        )
         for row in table.itertuples()
     ]
     first = table.iloc[0]

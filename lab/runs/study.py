@@ -12,11 +12,12 @@ All conditions play the same tasks, and a run holds them all: it is resumed, rec
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_type_hints
 
 from lab.machine.spelling import hint
 from lab.models.engines import parse
@@ -280,11 +281,13 @@ class Trial(Contest):
         return self.part(self.datasets[0], self.methods_of(self.datasets[0])[0])
 
     def _check_options(self) -> None:
-        """Raise BadSetting for an option that no condition has."""
+        """Raise BadSetting for an option that no condition has, or of another type."""
         for option in self.options:
             condition, colon, name = option.rpartition(":")
             played = [(of, each) for of in self.datasets for each in self.methods_of(of)]
             parts = [self.part(*pair) for pair in played if not colon or pair[1] == condition]
+            for part in (part for part in parts if has(part, name)):
+                changed(part, name, self.options[option])  # a value of another type is refused before anything runs
             if not any(has(part, name) for part in parts) and (parts or not colon):
                 known = sorted({each.name for part in parts for each in fields(part)})
                 raise BadSetting(f"options: no setting {name!r}; choose from {', '.join(known)}{hint(name, known)}")
@@ -398,9 +401,17 @@ def has(holder: Any, name: str) -> bool:
 
 
 def changed(holder: Any, name: str, value: Any) -> Any:
-    """A copy with one field changed. Raises BadSetting for one that there is not."""
+    """A copy with one field changed. value: as JSON has it. Raises BadSetting for a wrong field or type."""
+    from pydantic import TypeAdapter, ValidationError
+
     first, _, rest = name.partition(".")
-    if not has(holder, first):
-        known = [each.name for each in fields(holder)]
+    known = [each.name for each in fields(holder)]
+    if first not in known:
         raise BadSetting(f"{type(holder).__name__} has no setting {first!r}; there are: {', '.join(known)}")
-    return replace(holder, **{first: changed(getattr(holder, first), rest, value) if rest else value})
+    if rest:
+        return replace(holder, **{first: changed(getattr(holder, first), rest, value)})
+    try:
+        typed = TypeAdapter(get_type_hints(type(holder))[first]).validate_json(json.dumps(value), strict=True)
+    except ValidationError as error:
+        raise BadSetting(f"{name}={value!r}: {error.errors()[0]['msg']}") from None
+    return replace(holder, **{first: typed})

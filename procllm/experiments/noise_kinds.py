@@ -119,5 +119,5 @@ def _lines(level: float, kind: str, kinds: Kinds, problems: Problems, seed: int)
 
 
 def _rate(scores: dict[str, float]) -> str:
-    value, low, high = (100 * each for each in wilson(int(sum(scores.values())), len(scores)))
+    value, low, high = (100 * each for each in wilson(sum(scores.values()), len(scores)))
     return f"{value:.0f} [{low:.0f}, {high:.0f}]"

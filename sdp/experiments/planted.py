@@ -177,4 +177,4 @@ def share(part: int, whole: int) -> str:
 
 def told(interval: Interval) -> str:
     """A number with its interval."""
-    return "{:.1f} [{:.1f}, {:.1f}]".format(*interval)
+    return interval.text("{:.1f}".format)

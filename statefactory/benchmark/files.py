@@ -13,6 +13,7 @@ from typing import Any
 
 from lab.machine.faults import MissingData
 from lab.machine.files import write_atomically
+from lab.machine.reading import damaged
 from statefactory.benchmark.schema import Pair, Row, pairs_of, read_row
 
 FORMATS = ("jsonl", "parquet")
@@ -28,16 +29,19 @@ def write_rows(folder: Path, domain: str, rows: Iterable[Row]) -> tuple[Path, Pa
 
 
 def read_rows(path: Path) -> list[Row]:
-    """The rows of a `.jsonl` or `.parquet` file. Raises MissingData or UnreadableTrajectory, naming the file."""
+    """The rows of a file. Raises MissingData, DamagedFile, or UnreadableTrajectory naming the file and row."""
     if not path.exists():
         raise MissingData(f"{path} is not there; build it with: python -m statefactory.benchmark build")
-    if path.suffix == ".parquet":
-        import pyarrow.parquet as pq
+    try:
+        if path.suffix == ".parquet":
+            import pyarrow.parquet as pq
 
-        records = pq.read_table(path).to_pylist()
-    else:
-        # Not splitlines: it also breaks at U+2028 and its like, which stand unescaped in texts.
-        records = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+            records = pq.read_table(path).to_pylist()
+        else:
+            # Not splitlines: it also breaks at U+2028 and its like, which stand unescaped in texts.
+            records = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+    except (OSError, ValueError) as error:  # pyarrow's are both
+        raise damaged(path, error, "Delete it, and build it: python -m statefactory.benchmark build") from None
     return [read_row(record, f"{path.name}, row {number}") for number, record in enumerate(records, 1)]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from lab.machine import progress
 from lab.machine.reading import checksum
 from lab.models.cache import Database, default_path, note_damaged, tell_damaged
 from statefactory.embeddings.vectors import UnusableEmbedding, unit
@@ -28,6 +29,10 @@ class Model(Protocol):
     def identity(self) -> str: ...
 
     def embed(self, texts: Sequence[str]) -> np.ndarray: ...
+
+    def cut(self, texts: Sequence[str]) -> int:
+        """How many of the texts are longer than what the model reads of one; 0 where that is not known."""
+        ...
 
 
 class VectorFile(Database):
@@ -84,7 +89,12 @@ class VectorFile(Database):
 
 
 class Cached:
-    """An embedder that calls its model for cache misses alone. Thread-safe; picklable."""
+    """An embedder that calls its model for cache misses alone. Thread-safe; picklable.
+
+    cut: different texts so far, in this process, of which the model reads the beginning alone. The first are reported.
+    """
+
+    cut: int
 
     _memory: dict[str, np.ndarray]
     _size: int | None
@@ -119,6 +129,7 @@ class Cached:
                 self._memory = {}
             unknown = [text for text in dict.fromkeys(texts) if text not in self._memory]
             keys = {text: _key(self._identity(), text) for text in unknown}
+            self._count_cut(unknown)
             kept = self.file.read(list(keys.values()))
             known = {text: kept[key] for text, key in keys.items() if key in kept}
             # Sorted by length: texts of a batch are padded to its longest.
@@ -129,6 +140,15 @@ class Cached:
             self.file.write({keys[text]: vector for text, vector in made.items()})
             self._memory |= known | made
             return self._memory
+
+    def _count_cut(self, texts: Sequence[str]) -> None:
+        count = self.model.cut(texts)
+        if count and not self.cut:
+            progress.say(
+                f"{count} of {len(texts)} texts are longer than what {self.name} reads of one: texts that differ only "
+                "behind that have the same vector. Further ones are counted, and not reported"
+            )
+        self.cut += count
 
     def _one_size(self, vectors: Mapping[str, np.ndarray]) -> None:
         sizes = {vector.size for vector in vectors.values()} | ({self._size} if self._size else set())
@@ -145,7 +165,7 @@ class Cached:
         return self._known_as
 
     def _begin(self) -> None:
-        self._memory, self._lock = {}, threading.Lock()
+        self._memory, self._lock, self.cut = {}, threading.Lock(), 0
         self._size = self._known_as = None
 
     def __getstate__(self) -> dict[str, Any]:

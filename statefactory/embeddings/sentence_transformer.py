@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lab.machine.doctor import INSTALL
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 BATCH = 64  # texts that go through the network at once
+ADDED = 8  # tokens that a tokenizer adds to a text, at most
 
 
 class SentenceTransformerModel:
@@ -40,8 +43,37 @@ class SentenceTransformerModel:
         )
         return unit(vectors, texts, self.name)
 
+    def cut(self, texts: Sequence[str]) -> int:
+        """How many of the texts have more tokens than the model reads: the rest of such a text changes no vector.
+
+        The model is not loaded. 0 where its files state no limit, or have no tokenizer.json.
+        """
+        folder = weights.located(self._entry)
+        limit = _limit(str(folder))
+        # A token is a byte or more, but for a few that are added: most texts need no look at their tokens.
+        long = [text for text in map(self._prepared, texts) if len(text.encode()) > limit - ADDED]
+        if not long or not limit or not (folder / "tokenizer.json").exists():
+            return 0
+        return sum(len(tokens) > limit for tokens in _tokenizer(str(folder))(long)["input_ids"])
+
     def _prepared(self, text: str) -> str:
         return self._entry.prefix + sendable(text).strip() if self._entry.prefix else sendable(text)
+
+
+@cache
+def _limit(folder: str) -> int:
+    """The tokens that a model reads of a text, 0 where its files do not say."""
+    for name, field in (("sentence_bert_config.json", "max_seq_length"), ("tokenizer_config.json", "model_max_length")):
+        if (path := Path(folder) / name).exists() and (limit := json.loads(path.read_bytes()).get(field)):
+            return int(limit)
+    return 0
+
+
+@cache
+def _tokenizer(folder: str) -> Any:
+    from transformers import PreTrainedTokenizerFast
+
+    return PreTrainedTokenizerFast(tokenizer_file=str(Path(folder) / "tokenizer.json"))
 
 
 @cache

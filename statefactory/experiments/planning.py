@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from agents.play import Schema, Settings
+from lab.machine.spelling import hint
 from lab.models.engines import ORACLE, parse
 from lab.results import tables
 from lab.runs import collecting, contest, recordings
@@ -76,6 +77,8 @@ class Planning(Contest):
 
     def decided(self) -> Planning:
         """With `data` and the methods that can be played decided. Raises BadSetting where there is none."""
+        if unknown := [dataset for dataset in self.limits if dataset not in WORLDS]:
+            raise BadSetting(f"limits={self.limits}: no world {unknown[0]!r}{hint(unknown[0], WORLDS)}")
         missing = left_out(self)
         methods = tuple(name for name in self.methods if name not in missing)
         if not methods:

@@ -227,7 +227,7 @@ def points(compared: Sequence[Compared], score: Scoring = STANDARD) -> pd.DataFr
                 of = list(one.distances.get(chosen.name, {}).values()) or [0.0]
                 values = list(chosen.success.values())
                 # A task is solved or not; of attempts that tie, a choice has their mean.
-                rate = wilson(int(sum(values)), len(values)) if when == SEARCH else bootstrap_mean(values)
+                rate = wilson(sum(values), len(values)) if when == SEARCH else bootstrap_mean(values)
                 success = Interval(*(100 * end for end in rate))
                 lines.append({
                     "world": title(one.world.name), "when": when, "predictor": chosen.name, "method": chosen.title,

@@ -118,8 +118,10 @@ def title_of(results: Results, method: str) -> str:
 
 
 def frame(results: Results, scoring: Scoring = STANDARD) -> pd.DataFrame:
-    """The results table of all the run's methods."""
-    return tables.table(row for method in results.setup.methods for row in rows(results, method, scoring))
+    """The results table of all the run's methods, with the number of texts that the embedding model cut, if any."""
+    table = tables.table(row for method in results.setup.methods for row in rows(results, method, scoring))
+    cut = getattr(embedder_of(scoring.embedding), "cut", 0)
+    return table.assign(**{"cut texts": cut}) if cut else table
 
 
 def costliest(results: Results, method: str, scoring: Scoring = STANDARD, most: int = 5) -> pd.DataFrame:

@@ -27,7 +27,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from lab.machine.faults import MissingData
 from lab.machine.paths import runs_folder, shown
@@ -120,18 +120,11 @@ def _adapters(options: argparse.Namespace) -> Path:
 
 
 def _value(text: str) -> tuple[str, Any]:
-    """A recipe's value from "name=value", of the type that the recipe has. Raises ValueError naming what is wrong."""
+    """A recipe's value from "name=value", numbers as in YAML 1.2; `recipe` checks both."""
+    from lab.machine.yaml12 import load
+
     name, _, value = text.partition("=")
-    kinds = {field.name: type(getattr(PRESETS["paper"], field.name)) for field in fields(Recipe)}
-    kind = kinds.get(name, str)
-    if kind is bool:
-        if value not in ("true", "false"):
-            raise ValueError(f"--set {text}: it is true or false")
-        return name, value == "true"
-    try:
-        return name, kind(value)
-    except ValueError:
-        raise ValueError(f"--set {text}: it is of type {kind.__name__}") from None
+    return name, load(value) if get_type_hints(Recipe).get(name) in (int, float, bool) else value
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -14,10 +14,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from pydantic import BaseModel
+
+from lab.machine.faults import DamagedFile
 from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT, shown
+from lab.machine.reading import read_json
 from statefactory.reward_models import backbones
 from statefactory.reward_models.recipe import Recipe
 from statefactory.reward_models.scoring import Affine, Scorer
@@ -30,6 +34,43 @@ WEIGHTS, CONFIG, CARD = "adapter_model.safetensors", "adapter_config.json", "car
 
 class UnusableAdapter(ValueError):
     """An adapter's folder is not whole, or its backbone is another than it was trained on."""
+
+
+class Base(BaseModel, strict=True):
+    """The backbone that an adapter was trained on."""
+
+    name: str
+    sha256: str
+
+
+class Map(BaseModel, strict=True):
+    """`Affine` as a card has it."""
+
+    scale: float
+    offset: float
+
+
+class Card(BaseModel, strict=True):
+    """What of a card is relied on; a card says more."""
+
+    name: str
+    domains: list[str]
+    base: Base
+    recipe: dict[str, Any]
+    affine: Map
+    rows: str
+    pairs: int
+
+
+class Config(BaseModel, strict=True):
+    """What of peft's configuration a score depends on."""
+
+    peft_type: Literal["LORA"]
+    task_type: Literal["SEQ_CLS"]
+    r: int
+    lora_alpha: int
+    target_modules: list[str]
+    modules_to_save: list[str]
 
 
 @dataclass(frozen=True)
@@ -53,13 +94,25 @@ class Adapter:
 
 
 def read(folder: Path) -> Adapter:
-    """An adapter by its folder. Raises UnusableAdapter naming a file that is not there."""
+    """An adapter by its folder. Raises UnusableAdapter naming a file that is not there, or a field that is wrong."""
     missing = [name for name in (WEIGHTS, CONFIG, CARD) if not (folder / name).exists()]
     if missing:
         beside = ", ".join(path.parent.name for path in sorted(folder.parent.glob(f"*/{WEIGHTS}"))) or "none"
         raise UnusableAdapter(
             f"{shown(folder)} is no adapter: it has no {', '.join(missing)}. There are: {beside}. "
             "Train one with: python -m statefactory.reward_models train"
+        )
+    again = "Restore the folder from where it came, or train again"
+    try:
+        config = read_json(folder / CONFIG, Config, again)
+        card = read_json(folder / CARD, Card, again)
+        recipe = Recipe(**card.recipe)
+    except (DamagedFile, TypeError, ValueError) as error:
+        raise UnusableAdapter(f"{shown(folder)} cannot be used: {error}") from None
+    if (config.r, config.lora_alpha) != (recipe.rank, recipe.alpha):
+        raise UnusableAdapter(
+            f"{shown(folder / CONFIG)} has r={config.r}, lora_alpha={config.lora_alpha}, and {CARD} has "
+            f"rank={recipe.rank}, alpha={recipe.alpha}. {again}"
         )
     return Adapter(folder, json.loads((folder / CARD).read_text(encoding="utf-8")))
 
@@ -111,20 +164,43 @@ def classifier(base: str, max_tokens: int) -> Scorer:
 
 
 def with_adapter(model: Any, folder: Path) -> Any:
-    """The backbone with an adapter's matrices merged in."""
-    from peft import PeftConfig, get_peft_model, set_peft_model_state_dict
-    from safetensors.torch import load_file
+    """The backbone with an adapter's matrices merged in. Raises UnusableAdapter unless all of them are there.
+
+    peft itself leaves a layer that the file lacks as the backbone has it, and the scores are others.
+    """
+    from peft import PeftConfig, get_peft_model, get_peft_model_state_dict, set_peft_model_state_dict
 
     config = PeftConfig.from_pretrained(str(folder))
     config.base_model_name_or_path = None  # the hash was compared; peft would warn that the name is no path
     with backbones.quiet():
         wrapped = get_peft_model(model, config)
-    left: Any = set_peft_model_state_dict(wrapped, load_file(folder / WEIGHTS))
-    if left.unexpected_keys:
-        raise UnusableAdapter(
-            f"{shown(folder)} has weights for which its backbone has no place: {left.unexpected_keys}"
+    state = _weights(folder)
+    wanted = {name: value.shape for name, value in get_peft_model_state_dict(wrapped).items()}
+    wrong = sorted(name for name in wanted.keys() | state if name not in state or state[name].shape != wanted.get(name))
+    if wrong:
+        lacks = (
+            "lacks" if wrong[0] not in state else "has another shape of" if wrong[0] in wanted else "has no place for"
         )
+        raise UnusableAdapter(
+            f"{shown(folder / WEIGHTS)} is not of this backbone with this recipe: {len(wrong)} of {len(wanted)} "
+            f"matrices differ; it {lacks} {wrong[0]}. Restore the file from where it came, or train again"
+        )
+    set_peft_model_state_dict(wrapped, state)
     return wrapped.merge_and_unload().eval()
+
+
+def _weights(folder: Path) -> dict[str, Any]:
+    """An adapter's matrices by name. Raises UnusableAdapter for a file that is cut, and for NaN or infinity in one."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        state = load_file(folder / WEIGHTS)
+    except SafetensorError as error:
+        raise UnusableAdapter(f"{shown(folder / WEIGHTS)} is damaged: {error}. Restore it, or train again") from None
+    if unusable := [name for name, value in state.items() if not value.isfinite().all()]:
+        raise UnusableAdapter(f"{shown(folder / WEIGHTS)} has NaN or infinity in {unusable[0]}. Train again")
+    return state
 
 
 def on_device(model: Any) -> Any:

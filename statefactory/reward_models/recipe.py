@@ -5,50 +5,51 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+
+from lab.machine.reading import check_fields
+from lab.machine.spelling import hint
 
 Loss = Literal["all_prefixes", "outcome"]
 Goals = Literal["own", "blind"]
+Schedule = Literal["cosine", "linear", "constant", "constant_with_warmup", "inverse_sqrt"]  # of transformers
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """Every value of a training. Source of the paper's: Shen et al. 2026, Appendix C.2, Tables 6 and 7."""
+    """Every value of a training. Raises ValueError naming a value of another type, or out of its range.
+
+    Source of the paper's: Shen et al. 2026, Appendix C.2, Tables 6 and 7.
+    """
 
     base: str = "smollm2-135m"  # a backbone's name, its folder, or its address on the hub
-    layers: int = 0  # the first so many of the backbone's; 0 for all
-    rank: int = 16
-    alpha: int = 32  # LoRA's scale is alpha / rank
-    dropout: float = 0.0
+    layers: NonNegativeInt = 0  # the first so many of the backbone's; 0 for all
+    rank: PositiveInt = 16
+    alpha: PositiveInt = 32  # LoRA's scale is alpha / rank
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
     loss: Loss = "all_prefixes"  # or "outcome": whole trajectories only, as the paper's Eq. 13
     goals: Goals = "own"  # "blind": the goal is never shown, a control
     swapped_negatives: bool = False  # an ablation: the chosen steps under another task's goal are progress of 0
-    centring: float = 0.01  # weight of the mean (r_w + r_l)^2, which keeps rewards around 0 (§3.1.1)
-    pairs: int = 0  # the first so many training pairs; 0 for all
-    max_tokens: int = 4096  # of a trajectory
-    learning_rate: float = 5e-4
-    schedule: str = "cosine"
-    warmup_steps: int = 10
-    epochs: float = 1.0
-    pairs_a_step: int = 1
-    clip: float = 1.0  # of the gradient's norm
-    weight_decay: float = 0.0
+    centring: NonNegativeFloat = 0.01  # weight of the mean (r_w + r_l)^2, which keeps rewards around 0 (§3.1.1)
+    pairs: NonNegativeInt = 0  # the first so many training pairs; 0 for all
+    max_tokens: PositiveInt = 4096  # of a trajectory
+    learning_rate: PositiveFloat = 5e-4
+    schedule: Schedule = "cosine"
+    warmup_steps: NonNegativeInt = 10
+    epochs: PositiveFloat = 1.0
+    pairs_a_step: PositiveInt = 1
+    clip: PositiveFloat = 1.0  # of the gradient's norm
+    weight_decay: NonNegativeFloat = 0.0
     zero_head: bool = True  # the score head starts at 0, else at random
     checkpointing: bool = False  # recompute activations, which saves memory
-    precision: str = "auto"  # "bf16" or "float32"; auto is bf16 on CUDA, else float32
-    save_every: int = 25  # steps between two checkpoints
+    precision: Literal["auto", "bf16", "float32"] = "auto"  # auto is bf16 on CUDA, else float32
+    save_every: PositiveInt = 25  # steps between two checkpoints
     seed: int = 0
 
     def __post_init__(self) -> None:
-        words = {"loss": Loss, "goals": Goals}
-        for name, allowed in words.items():
-            if getattr(self, name) not in allowed.__args__:  # type: ignore[attr-defined]
-                raise ValueError(f"{name}={getattr(self, name)!r}; choose one of {', '.join(allowed.__args__)}")  # type: ignore[attr-defined]
-        if self.precision not in ("auto", "bf16", "float32"):
-            raise ValueError(f"precision={self.precision!r}; choose one of auto, bf16, float32")
-        for name in ("rank", "max_tokens", "pairs_a_step", "save_every"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}; it is at least 1")
+        check_fields(self)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -69,9 +70,10 @@ def recipe(preset: str = "two-cores", **changes: Any) -> Recipe:
     """A preset with some values changed. Raises ValueError naming an unknown preset or value."""
     if preset not in PRESETS:
         raise ValueError(f"no preset {preset!r}; there are: {', '.join(PRESETS)}")
-    unknown = set(changes) - {field.name for field in fields(Recipe)}
-    if unknown:
-        raise ValueError(f"a recipe has no {', '.join(sorted(unknown))}; it has {', '.join(PRESETS[preset].to_json())}")
+    known = [field.name for field in fields(Recipe)]
+    if unknown := sorted(set(changes) - set(known)):
+        near = hint(unknown[0], known)
+        raise ValueError(f"a recipe has no {', '.join(unknown)}{near}; it has {', '.join(known)}")
     return replace(PRESETS[preset], **changes)
 
 

@@ -16,8 +16,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import BaseModel
+
 from lab.machine.files import write_atomically
+from lab.machine.reading import read_json
 from statefactory.embeddings import DEFAULT, Embedder, open_embedder
+from statefactory.reward_models.adapters import Map
 from statefactory.reward_models.predictor import PrefixPredictor
 from statefactory.reward_models.preferences.pairs import Preference
 from statefactory.reward_models.scoring import Affine
@@ -28,6 +32,16 @@ if TYPE_CHECKING:
 
 View = Literal["whole", "no goal", "counts"]
 ALPHAS = (1e1, 1e2, 1e3, 1e4, 1e5, 1e6)  # leave-one-out cross-validation chooses
+
+
+class _File(BaseModel, strict=True, allow_inf_nan=False):
+    """A file that `Ridge.save` wrote."""
+
+    weights: list[float]
+    view: View
+    embedding: str
+    affine: Map
+    card: dict[str, Any]
 
 
 class Ridge(PrefixPredictor):
@@ -63,11 +77,12 @@ class Ridge(PrefixPredictor):
 
     @classmethod
     def read(cls, path: Path, embedder: Embedder | None = None) -> Ridge:
+        """A fitted one by its file. Raises DamagedFile naming the field that is wrong."""
         import numpy as np
 
-        of = json.loads(path.read_text(encoding="utf-8"))
-        affine = Affine(**of["affine"])
-        return cls(np.array(of["weights"]), affine, of["view"], of["embedding"], embedder, of["card"])
+        of = read_json(path, _File)
+        affine = Affine(of.affine.scale, of.affine.offset)
+        return cls(np.array(of.weights), affine, of.view, of.embedding, embedder, of.card)
 
 
 def fit(

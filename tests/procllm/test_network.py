@@ -80,6 +80,12 @@ def test_the_tree_lists_parents_before_their_subtasks_in_order() -> None:
         (raw(m={"task": TOP, "subtasks": {"1": " "}}), "empty text"),
         (raw(m={"task": TOP, "effect_files": {"file1": "../etc/passwd"}}), "'../etc/passwd'"),
         (raw(m={"task": "something else"}), "'process user request'"),
+        (raw(m={"task": "Process user request"}), "'process user request' is not spelt as the task of 'm'"),
+        (
+            # As langchain4j/langchain4j#5584.
+            raw(m={"task": TOP, "subtasks": {"1": "Solve it"}}, b={"task": "solve  it"}),
+            "Subtask of 'm', 'Solve it' is not spelt as the task of 'b', 'solve  it'",
+        ),
         (raw(m={"task": TOP, "subtasks": {"1": TOP}}), f"{TOP} -> {TOP}"),
         (
             raw(m={"task": TOP, "subtasks": {"1": "a"}}, a={"task": "a", "subtasks": {"1": "b"}},

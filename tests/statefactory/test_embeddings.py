@@ -44,6 +44,9 @@ class Letters:
     def identity(self) -> str:
         return self.known_as
 
+    def cut(self, texts: Sequence[str]) -> int:
+        return sum(len(text) > 1000 for text in texts)
+
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         self.asked.append(list(texts))
         return np.array([[1.0 + text.count(chr(97 + n)) for n in range(self.size)] for text in texts])
@@ -98,6 +101,24 @@ def test_every_text_has_a_vector_of_length_1_in_its_place(minilm: Cached) -> Non
     alone = {text: minilm.embed([text])[0] for text in texts}
     assert all((vector == alone[text]).all() for text, vector in zip(texts, vectors, strict=True))
     assert minilm.embed([]).shape[0] == 0
+
+
+def test_texts_that_differ_only_behind_what_the_model_reads_are_counted_and_reported_once(
+    minilm: Cached, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # As huggingface/sentence-transformers#4060: 256 word pieces, of which two are added.
+    embedder = Cached(minilm.model, minilm.file)
+    fits, long = " ".join(["word"] * 254), " ".join(["word"] * 255)
+    embedder.embed([fits, "short"])
+    assert embedder.cut == 0 and not capsys.readouterr().err
+    first, second = embedder.embed([f"{long} red", f"{long} green"])
+    assert first @ second == pytest.approx(1, abs=1e-6) and embedder.cut == 2
+    assert "2 of 2 texts are longer than what all-MiniLM-L6-v2 reads of one" in capsys.readouterr().err
+    embedder.embed([f"{long} red", f"{long} blue"])
+    assert embedder.cut == 3 and not capsys.readouterr().err
+    again = Cached(minilm.model, minilm.file)
+    again.embed([f"{long} red"])
+    assert again.cut == 1, "counted also where the vector is a cache hit"
 
 
 def test_a_folder_is_a_model_too_with_what_is_done_before_and_after(minilm: Cached, tmp_path: Path) -> None:

@@ -53,6 +53,11 @@ def test_scale_and_shift_change_nothing(pair: tuple, scale: float, shift: float)
 def test_the_rules_at_the_edges() -> None:
     assert epic_distance([0.5, 0.5, 0.5], [0.1, 0.2, 0.3]) == pytest.approx(CONSTANT)
     assert epic_distance([0.1, 0.2], [0.3, 0.3]) == pytest.approx(CONSTANT)
+    # As scipy/scipy#9562: constant but for the last bit, at any size.
+    assert epic_distance([0.3, 0.3, 0.1 + 0.2], [0, 0.5, 1]) == pytest.approx(CONSTANT)
+    assert epic_distance([0, 0.5, 1], [3e200, 3e200, 3e200 * (1 + 4e-16)]) == pytest.approx(CONSTANT)
+    assert epic_distance([0.3, 0.3, 0.3 + 1e-9], [0, 0, 1]) == pytest.approx(0, abs=1e-6)
+    assert epic_distance([-1e308, 1e308], [0, 1]) == pytest.approx(0, abs=1e-7)
     assert epic_distance([0.7], [0.2]) == pytest.approx(CONSTANT)
     assert epic_distance([0.7], [0.7]) == 0
     assert epic_distance([0.4, 0.4], [0.4, 0.4]) == 0

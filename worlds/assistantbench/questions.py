@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+# A number with thousands separators, between a sign and a unit.
+SEPARATED = re.compile(r"[^\w,.]*\d{1,3}(,\d{3})+(\.\d+)?(?![\d,.])[^\d,]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +38,18 @@ class Question:
 def as_prediction(items: Sequence[object]) -> str:
     """Items of an answer as the official scorer reads them: one as it is, else a JSON array.
 
-    It does not split lines, and reads commas in numbers as decimal points: numbers are written without thousands
-    separators.
+    It does not split lines, and reads commas in numbers as decimal points: an item that is a number loses its thousands
+    separators. Commas in other places are left.
     """
-    if len(items) == 1:
-        (only,) = items
-        return only if isinstance(only, str) else json.dumps(only, ensure_ascii=False)
-    return json.dumps(list(items), ensure_ascii=False)
+    plain = [_without_separators(item) for item in items]
+    whole = plain[0] if len(plain) == 1 else plain
+    return whole if isinstance(whole, str) else json.dumps(whole, ensure_ascii=False)
+
+
+def _without_separators(value: Any) -> Any:
+    """ "$1,010.50" -> "$1010.50", also inside of objects; other texts as they are, "1,01" and "12,34,567" too."""
+    if isinstance(value, str):
+        return value.replace(",", "") if SEPARATED.fullmatch(value) else value
+    if isinstance(value, list):
+        return [_without_separators(item) for item in value]
+    return {key: _without_separators(item) for key, item in value.items()} if isinstance(value, dict) else value

@@ -292,10 +292,7 @@ def _value(item: str) -> Any:
         read = json.loads(item)
     except (ValueError, RecursionError):
         read = None
-    if isinstance(read, dict):
-        return read
-    plain = item.strip().replace(",", "")
-    return plain if plain.replace(".", "", 1).lstrip("-").isdigit() else item.strip()
+    return read if isinstance(read, dict) else item.strip()
 
 
 def _accepted(draft: Draft, rejections: int) -> Verdict:

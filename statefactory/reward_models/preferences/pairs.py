@@ -10,15 +10,18 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import BaseModel
 
 from lab.machine.faults import MissingData
 from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT, shown
+from lab.machine.reading import damaged, typed
 from statefactory.benchmark.build import build
 from statefactory.benchmark.domains import named
 from statefactory.benchmark.schema import Pair, Row
@@ -121,13 +124,17 @@ def write_preferences(path: Path, rows: Iterable[Preference]) -> None:
 def read_preferences(path: Path, side: str = "", limit: int = 0) -> list[Preference]:
     """The pairs of a file. side: "train", "validation", or "" for both; limit: the first so many, 0 for all.
 
-    Raises MissingData, naming the line that builds the file.
+    Raises MissingData, naming the line that builds the file, and DamagedFile naming the row and field that is wrong.
     """
     if not path.exists():
         raise MissingData(f"{shown(path)} is not there; build it with: python -m statefactory.reward_models data")
     import pyarrow.parquet as pq
 
-    rows = [_read(record) for record in pq.read_table(path).to_pylist()]
+    try:
+        records = typed(pq.read_table(path).to_pylist(), list[_Record])
+    except (OSError, ValueError) as error:  # pyarrow's are both
+        raise damaged(path, error, "Delete it, and build it: python -m statefactory.reward_models data") from None
+    rows = [record.preference() for record in records]
     chosen = [row for row in rows if side in ("", row.side)]
     return chosen[: limit or None]
 
@@ -167,10 +174,27 @@ def _record(row: Preference) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _read(record: Mapping[str, Any]) -> Preference:
-    def trajectory(steps: Sequence[Mapping[str, Any]]) -> Trajectory:
-        said = tuple((step["action"], step["observation"]) for step in steps)
-        return Trajectory(record["goal"], said, tuple(step["progress"] for step in steps))
+class _Step(BaseModel, strict=True, allow_inf_nan=False):
+    action: str
+    observation: str
+    progress: float
 
-    return Preference(record["domain"], record["task"], record["side"],
-                      trajectory(record["chosen_steps"]), trajectory(record["rejected_steps"]))  # fmt: skip
+
+class _Record(BaseModel, strict=True):
+    """A row of a preference file, but for the flattened texts."""
+
+    domain: str
+    task: str
+    side: Literal["train", "validation"]
+    goal: str
+    chosen_steps: list[_Step]
+    rejected_steps: list[_Step]
+
+    def preference(self) -> Preference:
+        def trajectory(steps: Sequence[_Step]) -> Trajectory:
+            said = tuple((step.action, step.observation) for step in steps)
+            return Trajectory(self.goal, said, tuple(step.progress for step in steps))
+
+        return Preference(
+            self.domain, self.task, self.side, trajectory(self.chosen_steps), trajectory(self.rejected_steps)
+        )

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from lab.results.statistics import (
     Interval,
     bootstrap_mean,
+    bootstrap_means,
     cluster_bootstrap,
     cluster_contrast,
     compare,
@@ -44,7 +45,7 @@ def test_a_wilson_interval_holds_its_rate_and_mirrors_its_complement(case: tuple
     assert (1 - mirrored.high, 1 - mirrored.low) == pytest.approx((interval.low, interval.high), abs=1e-12)
 
 
-@pytest.mark.parametrize(("passes", "n"), [(1, 0), (3, 2), (-1, 2)])
+@pytest.mark.parametrize(("passes", "n"), [(1, 0), (3, 2), (-1, 2), (2.5, 5), (1, 2.5), (math.nan, 2)])
 def test_a_rate_that_is_none_is_refused(passes: int, n: int) -> None:
     with pytest.raises(ValueError, match=f"{passes} passes of {n} tasks"):
         wilson(passes, n)
@@ -59,12 +60,21 @@ def test_the_bootstrap_agrees_with_scipy() -> None:
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.02)
 
 
-@given(st.lists(scores, min_size=1, max_size=40), st.integers(0, 2**32))
+@given(st.lists(scores, min_size=2, max_size=40), st.integers(0, 2**32))
 @settings(max_examples=40, deadline=None)
 def test_a_bootstrap_interval_holds_its_mean_and_repeats_with_its_seed(values: list[float], seed: int) -> None:
     interval = bootstrap_mean(values, seed, resamples=500)
     assert min(values) - 1e-9 <= interval.low <= interval.value <= interval.high <= max(values) + 1e-9
     assert interval == bootstrap_mean(values, seed, resamples=500)
+
+
+def test_a_single_value_has_no_interval_and_equal_ones_have_one_without_width() -> None:
+    alone = [bootstrap_mean([0.7]), bootstrap_means([[0.7], [0.7, 0.7]]), cluster_bootstrap([0.7, 0.7], ["a", "a"])]
+    for interval in (*alone, cluster_contrast([0.7, 0.7], ["a", "a"], [True, False], [False, True])):
+        assert math.isnan(interval.low) and math.isnan(interval.high) and interval.text(str).endswith("(no interval)")
+    assert {interval.value for interval in alone} == {0.7}
+    assert bootstrap_mean([0.5, 0.5, 0.5]) == Interval(0.5, 0.5, 0.5)
+    assert wilson(np.int64(3), 5) == wilson(3.0, 5) == wilson(3, 5), "a whole number of any type will do"
 
 
 @pytest.mark.parametrize("values", [[], [1.0, math.nan], [[1.0]]])
@@ -172,7 +182,7 @@ def test_one_sample_a_task_is_the_plain_bootstrap() -> None:
     assert clustered == pytest.approx(plain, abs=0.01)
 
 
-@given(st.lists(scores, min_size=1, max_size=25), st.integers(2, 4), st.integers(0, 2**32))
+@given(st.lists(scores, min_size=2, max_size=25), st.integers(2, 4), st.integers(0, 2**32))
 @settings(max_examples=40, deadline=None)
 def test_a_sample_that_repeats_makes_no_interval_narrower(values: list[float], times: int, seed: int) -> None:
     tasks = list(range(len(values)))

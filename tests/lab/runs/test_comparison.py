@@ -91,7 +91,11 @@ def test_domains_count_alike_however_many_pairs_they_have() -> None:
 
     one, other = of({"big": [0.1, 0.2, 0.3], "small": [0.5]}), of({"big": [0.2, 0.2, 0.5], "small": [0.1]})
     (head,) = headlines(one, "distance")
-    assert head.value == pytest.approx((0.2 + 0.5) / 2) and head.unit == "" and str(head).startswith("distance 0.350 [")
+    assert head.value == pytest.approx((0.2 + 0.5) / 2) and str(head) == "distance 0.350 (no interval)"
+    (head,) = headlines(of({"big": [0.1, 0.2, 0.3], "small": [0.5, 0.4]}), "distance")
+    assert (
+        head.value == pytest.approx((0.2 + 0.45) / 2) and head.unit == "" and str(head).startswith("distance 0.325 [")
+    )
     found = paired(one, other)
     assert found.difference.value == pytest.approx(0.35 - (0.3 + 0.1) / 2) and (found.wins, found.losses) == (1, 2)
 

@@ -20,7 +20,7 @@ from lab.models.rules import Rules
 from lab.results.outcomes import Outcomes
 from lab.runs import budget, recordings, run
 from lab.runs.budget import Budget, BudgetSpent
-from lab.runs.collecting import NothingMeasured, collect, costs, record
+from lab.runs.collecting import NothingMeasured, collect, costs, cut_prompts, record
 from lab.runs.experiment import ReplayMismatch, spread
 from lab.runs.run import Episode, ManifestMismatch, Run, folder_for, read_lines, when_free
 
@@ -233,6 +233,17 @@ def test_an_answer_cut_at_max_tokens_is_counted_apart_and_the_remedy_is_named(se
     assert "max_tokens=12" in str(results.episodes["000"].error) and "larger" in str(results.episodes["000"].error)
     assert costs(results)["truncated"].tolist() == [2]
     assert "shorter" not in str(server.requests[-1].body)
+
+
+def test_prompts_that_were_cut_to_the_context_are_counted_and_reported(server: ChatServer) -> None:
+    server.behave(lambda request: answer(SHELF))
+    results = collect(Asking(engine="cut-prompts", count=2, questions=1), workers=1, show_progress=False)
+    assert cut_prompts(results) == "" and "cut" not in costs(results)
+    booked = {task: {name: {**part, "cut": 1} for name, part in used.items()} for task, used in results.usage.items()}
+    some = replace(results, usage=results.usage | {"001": booked["001"]})
+    assert cut_prompts(some) == "1 of 2 prompts were longer than the engine's context, and were cut"
+    assert costs(some)["cut"].tolist() == [1]
+    assert costs(some, lambda task: {"task": task})["cut"].tolist() == [0, 1]
 
 
 def test_calls_are_booked_and_the_next_episode_does_not_begin_beyond_them(server: ChatServer, allowed: Budget) -> None:

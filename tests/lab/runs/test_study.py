@@ -125,6 +125,8 @@ def test_options_reach_every_condition_that_has_them_and_no_other(results: Resul
         ({"conditions": ("hal",)}, "No condition 'hal'.*did you mean"),
         ({"conditions": ("numbers alone",), "benchmarks": ("letters",)}, "No condition plays letters"),
         ({"options": {"topp": 3}}, "no setting 'topp'.*did you mean"),
+        ({"options": {"top": "3"}}, "top='3': Input should be a valid integer"),
+        ({"options": {"half:rule.every": 0.5}}, "every=0.5: .*integer"),
         ({"options": {"rule.each": 3}}, "no setting 'rule.each'"),
         ({"options": {"half:luckiest": 3}}, "no setting 'luckiest'"),
     ],

@@ -209,6 +209,7 @@ def test_uncertain_values_are_marked_or_not_as_the_policy_says(world: AssistantB
     [
         (["Huniahe Museum"], "Huniahe Museum"),
         (["1,950"], "1950"),
+        (["3,5"], "3,5"),
         (["A", "B"], '["A", "B"]'),
         (['{"novel": "A", "year": 1912}'], '{"novel": "A", "year": 1912}'),
         (["unknown"], ""),

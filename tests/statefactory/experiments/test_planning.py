@@ -88,6 +88,8 @@ def test_a_world_or_method_that_there_is_not_is_told() -> None:
 
 
 def test_by_default_a_slice_of_made_data_is_played_and_more_of_official_data() -> None:
+    with pytest.raises(BadSetting, match="no world 'AlfWrold'; did you mean 'AlfWorld'"):
+        replace(SMALL, limits={"AlfWrold": 3}, limit=-1).resolved()
     setup = replace(SMALL, limits={"AlfWorld": 3}, limit=-1).resolved()
     assert setup.limits == {"AlfWorld": 3, "BlocksWorld": planning.SLICES["made"]["BlocksWorld"]} and setup.limit == 0
     assert planning.SLICES["official"]["AlfWorld"] == 0

@@ -116,6 +116,11 @@ def test_ridge_tells_progress_on_tasks_it_has_not_seen_and_is_kept_as_json(tmp_p
     assert found.loc["ridge", "value"] < 0.5 * found.loc["", "value"]
     assert found.loc["read again", "minus_own"] == pytest.approx(0, abs=1e-4)
     assert found.loc["", "minus_low"] > 0
+    (tmp_path / "ridge.json").write_text(
+        (tmp_path / "ridge.json").read_text().replace('"weights": [', '"weights": [NaN, ')
+    )
+    with pytest.raises(DamagedFile, match=r"ridge.json is damaged: weights\[0\]=nan: Input should be a finite number"):
+        ridge.Ridge.read(tmp_path / "ridge.json")
 
 
 def test_ridge_looks_at_no_later_step_and_a_blind_one_at_no_goal() -> None:

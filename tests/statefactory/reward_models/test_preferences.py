@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lab.machine.faults import MissingData
+from lab.machine.faults import DamagedFile, MissingData
 from statefactory.benchmark import read_rows
 from statefactory.benchmark.build import SHIPPED
 from statefactory.benchmark.domains import BY_NAME, Domain
@@ -116,6 +116,24 @@ def test_a_missing_file_is_an_error_that_names_the_line_that_builds_it(tmp_path:
         read_preferences(tmp_path / "webshop.parquet")
 
 
+def test_a_file_with_a_wrong_field_names_the_row_and_the_field(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    write_preferences(tmp_path / "toy.parquet", toy_preferences(3))
+    whole = pq.read_table(tmp_path / "toy.parquet")
+    pq.write_table(whole.drop_columns("goal"), tmp_path / "toy.parquet")
+    with pytest.raises(DamagedFile, match=r"toy.parquet is damaged: \[0\].goal=None: Field required. Delete it, and"):
+        read_preferences(tmp_path / "toy.parquet")
+    sides = pa.array(["train", "validation", "test"])
+    pq.write_table(whole.set_column(whole.schema.get_field_index("side"), "side", sides), tmp_path / "toy.parquet")
+    with pytest.raises(DamagedFile, match=r"\[2\].side='test': Input should be 'train' or 'validation'"):
+        read_preferences(tmp_path / "toy.parquet")
+    (tmp_path / "toy.parquet").write_bytes((tmp_path / "toy.parquet").read_bytes()[:-9])
+    with pytest.raises(DamagedFile, match="toy.parquet is damaged: .*Delete it"):
+        read_preferences(tmp_path / "toy.parquet")
+
+
 def test_more_tasks_than_one_seed_has_come_from_several() -> None:
     assert [(seed, count) for _, seed, count in parts("alfworld", "made", 130)] == [
         (FIRST, 60), (FIRST + 1, 60), (FIRST + 2, 10),
@@ -144,7 +162,7 @@ def test_the_command_says_what_is_missing(capsys: pytest.CaptureFixture[str], tm
     assert main(["train"]) == 1
     assert "say which adapter" in capsys.readouterr().err
     assert main(["train", "--domain", "webshop", "--set", "rank=x"]) == 1
-    assert "--set rank=x: it is of type int" in capsys.readouterr().err
+    assert "rank='x': Input should be a valid integer" in capsys.readouterr().err
     assert main(["score", "--adapter", "webshop", "--data", "made", "--adapters", str(tmp_path), "--limit", "1"]) == 1
     said = capsys.readouterr().err
     assert "is no adapter: it has no adapter_model.safetensors" in said or "is not there" in said

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import shutil
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 from statefactory.reward_models import adapters, backbones
 from statefactory.reward_models.adapters import Adapter
@@ -205,6 +210,59 @@ def test_an_adapter_on_another_backbone_is_refused(done: Adapter, tmp_path: Path
         adapters.scorer(done.folder, str(other))
 
 
+def without(part: str) -> Callable[[Path], None]:
+    """Remove the matrices of an adapter's file whose names have `part` in them."""
+
+    def remove(folder: Path) -> None:
+        left = {name: value for name, value in weights_of(folder).items() if part not in name}
+        assert left.keys() < weights_of(folder).keys()
+        save_file(left, folder / adapters.WEIGHTS)
+
+    return remove
+
+
+def rewritten(file: str, *path: str, value: Any) -> Callable[[Path], None]:
+    """Set one field of an adapter's JSON file."""
+
+    def rewrite(folder: Path) -> None:
+        held = json.loads((folder / file).read_text())
+        inner = reduce(getitem, path[:-1], held)
+        inner[path[-1]] = value
+        (folder / file).write_text(json.dumps(held))
+
+    return rewrite
+
+
+def cut_in_half(folder: Path) -> None:
+    data = (folder / adapters.WEIGHTS).read_bytes()
+    (folder / adapters.WEIGHTS).write_bytes(data[: len(data) // 2])
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        pytest.param(without("layers.1."), r"it lacks base_model.*layers\.1\.", id="huggingface/peft#2699"),
+        pytest.param(without("score"), r"it lacks base_model.*score", id="huggingface/peft#577"),
+        pytest.param(without("lora_B"), "it lacks .*lora_B", id="huggingface/peft#2118"),
+        (cut_in_half, "safetensors is damaged: .* Restore it"),
+        (rewritten(adapters.CONFIG, "lora_alpha", value=16), "lora_alpha=16, and card.json has rank=16, alpha=32"),
+        (rewritten(adapters.CONFIG, "modules_to_save", value=None), "adapter_config.json is damaged: modules_to_save"),
+        (rewritten(adapters.CARD, "affine", value={"scale": "1"}), "card.json is damaged: affine"),
+        (rewritten(adapters.CARD, "recipe", "rank", value="16"), "rank='16': Input should be a valid integer"),
+        (rewritten(adapters.CARD, "recipe", "rnak", value=16), "unexpected keyword argument 'rnak'"),
+    ],
+)
+def test_an_adapter_that_is_not_whole_is_refused(
+    done: Adapter, tmp_path: Path, damage: Callable[[Path], None], message: str
+) -> None:
+    folder = shutil.copytree(done.folder, tmp_path / "damaged")
+    assert adapters.scorer(folder).prefixes("a goal", [], [0]).shape == (1,)
+    adapters.scorer.cache_clear()
+    damage(folder)
+    with pytest.raises(adapters.UnusableAdapter, match=message):
+        adapters.scorer(folder)
+
+
 def test_swapped_negatives_are_the_chosen_steps_under_another_goal(backbone: Path) -> None:
     tokenizer = backbones.tokenizer(backbone)
     first = examples_of(ROWS, recipe(swapped_negatives=True), Tokeniser(tokenizer, 4096))[0]
@@ -228,10 +286,14 @@ def test_the_presets_are_the_paper_s_and_a_recipe_rejects_what_it_has_not() -> N
     assert (paper.schedule, paper.pairs_a_step, paper.precision, paper.loss) == ("cosine", 16, "bf16", "outcome")
     with pytest.raises(ValueError, match="no preset 'papr'; there are: two-cores, paper"):
         recipe("papr")
-    with pytest.raises(ValueError, match="a recipe has no rnak"):
+    with pytest.raises(ValueError, match="a recipe has no rnak; did you mean 'rank'"):
         recipe(rnak=3)
-    with pytest.raises(ValueError, match="loss='both'; choose one of all_prefixes, outcome"):
+    with pytest.raises(ValueError, match="loss='both': Input should be 'all_prefixes' or 'outcome'"):
         recipe(loss="both")
+    with pytest.raises(ValueError, match="rank=True: .* integer"):
+        recipe(rank=True)
+    with pytest.raises(ValueError, match="rank=0: .* greater than 0"):
+        recipe(rank=0)
 
 
 def test_a_campaign_trains_each_adapter_once(plan: Recipe, tmp_path: Path) -> None:

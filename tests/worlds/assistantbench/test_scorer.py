@@ -143,4 +143,12 @@ def test_the_aggregates_count_tasks_without_a_prediction_and_those_that_cannot_b
 def test_an_item_is_handed_in_as_it_is_and_several_as_a_json_array() -> None:
     assert as_prediction(["5"]) == "5" and as_prediction(["Köln"]) == "Köln"
     assert as_prediction(["a", "b"]) == '["a", "b"]' and as_prediction([{"a": 1}]) == '{"a": 1}'
+    for items, gold in (
+        (["1,010"], "1010"), (["$1,010.50"], "1010.5"), (["-1,000,000 sqft"], "-1000000"),
+        ([{"price": "1,010"}], '{"price": 1010}'), (["12,500 people"], "12500 people"),
+    ):  # fmt: skip
+        assert question_scorer(as_prediction(items), gold).accuracy == 1, items
+    assert [as_prediction([text]) for text in ("1,01", "12,34,567", "1, 2", "B2,000")] == [
+        "1,01", "12,34,567", "1, 2", "B2,000",
+    ]  # fmt: skip
     assert question_scorer(as_prediction([{"a": 1}, {"a": 2}]), '{"a": 1}\n{"a": 2}') == Score(1, 1)

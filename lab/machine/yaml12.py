@@ -1,0 +1,119 @@
+"""YAML as its version 1.2 reads it: 1e-3 and 010 (ten) are numbers, `no`, 1:30 and 2026-01-02 are texts.
+
+PyYAML alone reads version 1.1, where 010 is 8, 1:30 is 90, `no` is false and 1e-3 a text.
+Source: yaml.org/spec/1.2.2, 10.3.2, the core schema.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin
+
+import yaml
+
+TAG = "tag:yaml.org,2002:"
+NULL, TEXT = TAG + "null", TAG + "str"
+SCALARS = (
+    ("null", r"null|Null|NULL|~|", "~nN"),
+    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
+    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", "-+.0123456789"),
+    ("float", r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", "-+."),
+)
+
+
+class Reader(yaml.SafeLoader):
+    """PyYAML's safe loader with the core schema. A key that is given twice is an error, and so is an alias."""
+
+    yaml_implicit_resolvers: dict[str, Any] = {}
+    yaml_constructors = {
+        tag: construct
+        for tag, construct in yaml.SafeLoader.yaml_constructors.items()
+        if tag is None or tag.removeprefix(TAG) in ("null", "bool", "int", "float", "str", "seq", "map")
+    }
+
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        text = node.value
+        return int(text, 0) if text[:2] in ("0o", "0x") else int(text, 10)
+
+    def construct_yaml_float(self, node: yaml.ScalarNode) -> float:
+        number = float(node.value.lower().replace(".inf", "inf").replace(".nan", "nan"))
+        if math.isinf(number) and "inf" not in node.value.lower():
+            raise yaml.constructor.ConstructorError(None, None, f"{node.value} is too large a number", node.start_mark)
+        return number
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node:
+        if self.check_event(yaml.AliasEvent):  # some hundred characters of them can stand for billions of values
+            raise ValueError(f"aliases such as *{self.peek_event().anchor} are not read; write the value again")
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        mapping = super().construct_mapping(node, deep)
+        if len(mapping) < len(node.value):
+            keys = [self.construct_object(key, deep) for key, _ in node.value]
+            twice = next(key for number, key in enumerate(keys) if key in keys[:number])
+            raise yaml.constructor.ConstructorError(None, None, f"the key {twice!r} is given twice", node.start_mark)
+        return mapping
+
+
+class Writer(yaml.SafeDumper):
+    """PyYAML's safe dumper with quotes around each text that `load` would read as something else."""
+
+    yaml_implicit_resolvers = Reader.yaml_implicit_resolvers
+
+
+for name, pattern, first in SCALARS:
+    # An empty scalar is looked up under "".
+    Reader.add_implicit_resolver(TAG + name, re.compile(rf"(?:{pattern})\Z"), [*first, *([""] * (name == "null"))])
+Reader.add_constructor(TAG + "int", Reader.construct_yaml_int)
+Reader.add_constructor(TAG + "float", Reader.construct_yaml_float)
+
+
+def load(text: str, form: Any = Any) -> Any:
+    """The value of a YAML document, None for an empty one.
+
+    form: its type where that is known, such as list[str]: where it has a `str` the text is taken as it is written, be
+    it 0.70 or null. Other types are not checked. Raises ValueError for what is no YAML.
+    """
+    try:
+        reader = Reader(text)
+        if (node := reader.get_single_node()) is None:
+            return None
+        _mark_texts(node, form)
+        return reader.construct_document(node)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        raise ValueError(
+            f"{error.problem}{f' in line {mark.line + 1}, column {mark.column + 1}' * bool(mark)}"
+        ) from None
+    except yaml.YAMLError as error:  # of a character that no YAML has
+        raise ValueError(" ".join(str(error).split())) from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def dump(value: Any, **style: Any) -> str:
+    """The value as YAML, which `load` reads back. style: of yaml.dump."""
+    return yaml.dump(value, Dumper=Writer, allow_unicode=True, **style)
+
+
+def _mark_texts(node: yaml.Node, form: Any) -> None:
+    """Tag each scalar as a text that stands where `form` has a `str`."""
+    kind, parts = get_origin(form) or form, get_args(form)
+    if isinstance(form, UnionType) and NoneType in parts and len(parts) == 2:
+        if node.tag != NULL:
+            _mark_texts(node, next(part for part in parts if part is not NoneType))
+    elif isinstance(node, yaml.ScalarNode):
+        # Nothing at all, as in {a: }, is null also where a text belongs: an empty text is written "".
+        if kind is str and node.value:
+            node.tag = TEXT
+    elif isinstance(node, yaml.SequenceNode):
+        for child in node.value:
+            _mark_texts(child, parts[0] if kind is list and parts else Any)
+    else:
+        key_form, value_form = parts if kind is dict and parts else (Any, Any)
+        for key, value in node.value:
+            _mark_texts(key, key_form)
+            _mark_texts(value, value_form)
