@@ -8,7 +8,8 @@ from typing import Any, Literal, Self
 
 from lab.models.usage import Cost
 from lab.viewer.generic import dealt
-from lab.viewer.timeline import Exchange, Step, Timeline
+from lab.viewer.steps import Exchange, Step
+from lab.viewer.timeline import Timeline
 
 Fault = Literal["", "malformed", "invalid"]
 MALFORMED: Fault = "malformed"

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from lab.viewer.generic import dealt
-from lab.viewer.timeline import Exchange, Step, Timeline
+from lab.viewer.steps import Exchange, Step
+from lab.viewer.timeline import Timeline
 from sdp.trajectory import Attempt, Forced, Plan, Predicate, Trajectory
 
 Facts: TypeAlias = Callable[[Any], Mapping[str, Any]]

@@ -13,8 +13,9 @@ import pytest
 from lab.__main__ import main
 from lab.machine.paths import ROOT
 from lab.results.floors import CEILING, COLUMNS, FLOOR, draw, ends, headroom, of_models
-from lab.results.stored import METHOD, Scores, Side, Stored, score_lines
+from lab.results.stored import METHOD, Scores, Side, Stored
 from lab.runs import floors
+from lab.runs.experiment import score_lines
 from lab.runs.floors import DO_NOTHING, FIRST, LAST, RANDOM, Panel, UnknownFloors
 from sdp.experiments import audit
 

@@ -26,7 +26,8 @@ from lab.results.outcomes import Judged
 from lab.runs.experiment import NOT_TOLD, BadSetting
 from lab.runs.playable import Playable, Seen
 from lab.runs.run import Episode
-from lab.viewer.timeline import Exchange, Timeline
+from lab.viewer.steps import Exchange
+from lab.viewer.timeline import Timeline
 from lab.viewer.transcripts import Transcript
 from worlds.base import NoSolution
 

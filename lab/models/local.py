@@ -14,7 +14,7 @@ import threading
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from lab.machine.faults import Unavailable
 from lab.models import conversion, local_llama, local_openvino, weights
@@ -23,6 +23,7 @@ from lab.models.client import Chat
 from lab.models.conversion import NotConverted
 from lab.models.endpoint import Endpoint
 from lab.models.engines import LLAMA, OPENVINO, BadEngine, Engine, parse
+from lab.models.weights import Serving
 
 INSTALL = "python -m pip install -r requirements-local.txt"
 PACKAGES = {OPENVINO: "openvino_genai", LLAMA: "xllamacpp"}  # as they are imported
@@ -32,15 +33,6 @@ MOST_THREADS = 2  # without the option `threads`: more were not measured; benchm
 
 class MissingLocal(Unavailable):
     """The engine `local` lacks its package or its model, or cannot use them; the message says what to do."""
-
-
-class Serving(NamedTuple):
-    """What a model is loaded with. context: tokens. threads: of the computation."""
-
-    model: str
-    context: int
-    threads: int
-    runtime: str = LLAMA
 
 
 _loaded: dict[tuple[int, Serving], Any] = {}  # by process, too: a fork has none of its parent's threads

@@ -13,8 +13,7 @@ from lab.models import weights
 from lab.models.client import Client
 
 if TYPE_CHECKING:
-    from lab.models.local import Serving
-    from lab.models.weights import Model
+    from lab.models.weights import Model, Serving
 
 CACHE_MEGABYTES = 512  # kept states of earlier prompts; a token takes 12 kB (0.5B) or 28 kB (1.5B)
 

@@ -33,8 +33,7 @@ from lab.models.client import SchemaNotTaken
 from lab.models.retries import EndpointError, EndpointUnavailable
 
 if TYPE_CHECKING:
-    from lab.models.local import Serving
-    from lab.models.weights import Model
+    from lab.models.weights import Model, Serving
 
 PACKAGE = "openvino-genai"
 TIMES_THE_FILE = 2.2  # memory that a loaded model takes, as a multiple of its weights' file; measured: 2.0

@@ -22,7 +22,8 @@ from lab.notebooks.documents import FOLDER, NotebookError, committed, name_of, r
 from lab.notebooks.parameters import declared
 from lab.results import display
 from lab.results.figures import COMMITTED, folder, path_of
-from lab.results.stored import METHOD, Reported, Value, reported, score_lines, write_scores
+from lab.results.stored import METHOD, Reported, Value, reported, write_scores
+from lab.runs.experiment import score_lines
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,19 +13,16 @@ import os
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from lab.machine.files import write_atomically
 from lab.machine.paths import recordings_folder
 from lab.machine.printing import visible
 from lab.machine.reading import read_json, read_table
-from lab.models import engines
 from lab.results import figures
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from lab.runs.experiment import Results
 
 Value = float | int | str | bool
 # metric: of which each benchmark has one. role: method, ceiling, or floor (a null model or an agent without skill).
@@ -80,26 +77,6 @@ class Scores(NamedTuple):
     def mean(self, tasks: Mapping[str, float]) -> float:
         """The mean over the given tasks, all of which must be there."""
         return sum(self.values[task] for task in tasks) / len(tasks)
-
-
-def score_lines(results: Results[Any], benchmark: str = "", condition: str = "", role: str = METHOD) -> pd.DataFrame:
-    """The per-task scores of a run, with the columns of COLUMNS, sorted; none where the experiment says `private`.
-
-    benchmark, condition: in place of what the experiment says of each part (`Experiment.side`).
-    """
-    import pandas as pd
-
-    setup = results.setup
-    run = setup.engine if engines.parse(setup.engine).kind == "replay" else f"{setup.method} {setup.condition}"
-    about = {"metric": setup.headline or setup.metric, "role": role, "engine": results.backbone}
-    about |= {"evidence": results.evidence, "data": setup.data, "run": run}
-    lines = []
-    for score in [] if setup.private else setup.scores(results.episodes):
-        own_benchmark, own_condition = setup.side(score)
-        sides = {"benchmark": benchmark or own_benchmark, "condition": condition or own_condition}
-        lines.append({**sides, **about, "task": score.of, "value": score.value})
-    frame = pd.DataFrame(lines, columns=COLUMNS).sort_values(COLUMNS[:-1], kind="stable")
-    return frame.assign(value=frame["value"].astype(float).round(6))  # the last bits differ between machines
 
 
 def write_scores(notebook: str, frames: list[pd.DataFrame]) -> None:

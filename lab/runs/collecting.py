@@ -19,10 +19,9 @@ from lab.models.backbone import Backbone, Ledger
 from lab.models.cache import tell_damaged
 from lab.models.connect import connected
 from lab.models.usage import by_operator, summed
-from lab.results.stored import score_lines
 from lab.runs import budget, recordings
 from lab.runs.execution import ACCOUNTS, Played, play_all
-from lab.runs.experiment import BadSetting, Experiment, Results
+from lab.runs.experiment import BadSetting, Experiment, Results, score_lines
 from lab.runs.manifest import Manifest
 from lab.runs.run import Episode, Run, folder_for, when_free
 

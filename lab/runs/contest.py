@@ -16,7 +16,8 @@ from lab.runs import experiment, recordings
 from lab.runs.experiment import Experiment
 from lab.runs.manifest import Manifest
 from lab.runs.run import Episode
-from lab.viewer.timeline import Exchange, Timeline
+from lab.viewer.steps import Exchange
+from lab.viewer.timeline import Timeline
 
 if TYPE_CHECKING:
     import pandas as pd

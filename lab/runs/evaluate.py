@@ -14,10 +14,10 @@ from lab.machine.printing import aligned
 from lab.models import engines
 from lab.results import floors
 from lab.results.statistics import compare, holm
-from lab.results.stored import METHOD, Scores, Side, Stored, score_lines
+from lab.results.stored import METHOD, Scores, Side, Stored
 from lab.runs import study
 from lab.runs.collecting import manifest_of
-from lab.runs.experiment import BadSetting
+from lab.runs.experiment import BadSetting, score_lines
 from lab.runs.forecast import Planned, forecast
 from lab.runs.study import Results, Study, Trial
 

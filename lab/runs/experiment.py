@@ -16,15 +16,18 @@ from lab.models import engines
 from lab.models.backbone import Backbone, Ledger
 from lab.models.connect import connected
 from lab.results.outcomes import Judged, Outcomes, Score
+from lab.results.stored import COLUMNS, METHOD
 from lab.runs import recordings
 from lab.runs.manifest import Manifest
 from lab.runs.own_code import own_code
 from lab.runs.run import Episode
 from lab.viewer import generic
-from lab.viewer.timeline import Exchange, Timeline
+from lab.viewer.steps import Exchange
+from lab.viewer.timeline import Timeline
 
 if TYPE_CHECKING:
-    pass
+    import pandas as pd
+
 
 NOT_KEPT = {"kept": False}  # metadata of a field that does not make two runs different
 NOT_TOLD = {"told": False}  # of one that does, and that nobody wants to read in a folder's name
@@ -246,6 +249,26 @@ class Results(Generic[S]):
         counted = {unit(task) for task in wanted if task in self.episodes}
         failed = {unit(task) for task in wanted if task in self.episodes and self.episodes[task].failed}
         return Outcomes(len(counted), len(failed), len({unit(task) for task in wanted if task in self.not_measured}))
+
+
+def score_lines(results: Results[Any], benchmark: str = "", condition: str = "", role: str = METHOD) -> pd.DataFrame:
+    """The per-task scores of a run, with the columns of `lab.results.stored.COLUMNS`, sorted; none of a private one.
+
+    benchmark, condition: in place of what the experiment says of each part (`Experiment.side`).
+    """
+    import pandas as pd
+
+    setup = results.setup
+    run = setup.engine if engines.parse(setup.engine).kind == "replay" else f"{setup.method} {setup.condition}"
+    about = {"metric": setup.headline or setup.metric, "role": role, "engine": results.backbone}
+    about |= {"evidence": results.evidence, "data": setup.data, "run": run}
+    lines = []
+    for score in [] if setup.private else setup.scores(results.episodes):
+        own_benchmark, own_condition = setup.side(score)
+        sides = {"benchmark": benchmark or own_benchmark, "condition": condition or own_condition}
+        lines.append({**sides, **about, "task": score.of, "value": score.value})
+    frame = pd.DataFrame(lines, columns=COLUMNS).sort_values(COLUMNS[:-1], kind="stable")
+    return frame.assign(value=frame["value"].astype(float).round(6))  # the last bits differ between machines
 
 
 def spread(items: Sequence[T], limit: int) -> list[T]:

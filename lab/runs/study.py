@@ -12,12 +12,11 @@ All conditions play the same tasks, and a run holds them all: it is resumed, rec
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from lab.machine.spelling import hint
 from lab.models.engines import parse
@@ -26,6 +25,7 @@ from lab.runs import collecting, contest, recordings
 from lab.runs.contest import Contest, Entry, entry
 from lab.runs.experiment import NOT_KEPT, NOT_TOLD, BadSetting, ReplayMismatch
 from lab.runs.manifest import Manifest
+from lab.runs.settings import changed, has
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -391,27 +391,3 @@ def primary(runs: Sequence[Results]) -> pd.DataFrame:
     rows = contest.primary(runs, study.against, study.primary)
     data = {(run.backbone, dataset): run.setup.data for run in runs for dataset in run.setup.datasets}
     return rows.assign(data=[data[row.backbone, row.dataset] for row in rows.itertuples()])
-
-
-def has(holder: Any, name: str) -> bool:
-    """Whether a dataclass has a field of that name, or one that has, where the name has dots."""
-    first, _, rest = name.partition(".")
-    known = is_dataclass(holder) and first in {each.name for each in fields(holder)}
-    return known and (not rest or has(getattr(holder, first), rest))
-
-
-def changed(holder: Any, name: str, value: Any) -> Any:
-    """A copy with one field changed. value: as JSON has it. Raises BadSetting for a wrong field or type."""
-    from pydantic import TypeAdapter, ValidationError
-
-    first, _, rest = name.partition(".")
-    known = [each.name for each in fields(holder)]
-    if first not in known:
-        raise BadSetting(f"{type(holder).__name__} has no setting {first!r}; there are: {', '.join(known)}")
-    if rest:
-        return replace(holder, **{first: changed(getattr(holder, first), rest, value)})
-    try:
-        typed = TypeAdapter(get_type_hints(type(holder))[first]).validate_json(json.dumps(value), strict=True)
-    except ValidationError as error:
-        raise BadSetting(f"{name}={value!r}: {error.errors()[0]['msg']}") from None
-    return replace(holder, **{first: typed})

@@ -21,8 +21,8 @@ from lab.runs.experiment import Experiment
 from lab.runs.manifest import Manifest
 from lab.runs.run import EPISODES, FAULTS, USAGE, Episode, read_lines
 from lab.viewer import generic, transcripts
-from lab.viewer.timeline import Step, Timeline
-from lab.viewer.words import cost_in_words
+from lab.viewer.steps import Step, cost_in_words
+from lab.viewer.timeline import Timeline
 
 
 class UnknownTask(KeyError, ValueError):

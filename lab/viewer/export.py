@@ -13,8 +13,8 @@ from typing import Any
 
 from lab.machine.files import write_atomically
 from lab.viewer.episodes import Kept
+from lab.viewer.steps import plain
 from lab.viewer.timeline import Timeline
-from lab.viewer.words import plain
 
 FORMATS = ("jsonl", "parquet")
 Record = dict[str, Any]

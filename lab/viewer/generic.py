@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from lab.models.usage import Cost
-from lab.viewer.timeline import Exchange, Step, Timeline
+from lab.viewer.steps import Exchange, Step
+from lab.viewer.timeline import Timeline
 
 if TYPE_CHECKING:
     from lab.runs.run import Episode

@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lab.machine.printing import visible
-from lab.viewer.words import DIVERGED, LINE, MARKS, details
+from lab.viewer.steps import DIVERGED, LINE, MARKS, details
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from lab.viewer.timeline import SideBySide, Timeline
 
 TEMPLATES = Path(__file__).parent / "templates"
 FULL = 0  # no limit
@@ -28,12 +27,26 @@ BUDGET = 600_000  # characters of a timeline in a notebook
 WRAPPED = "white-space:pre-wrap;overflow-wrap:anywhere;word-break:break-word"
 
 
-def timeline(shown: Timeline, most: int | None = None) -> str:
+class Steps(Protocol):
+    """A timeline, as `lab.viewer.timeline.Timeline` is one."""
+
+    @property
+    def steps(self) -> Sequence[Any]: ...
+
+
+class Both(Protocol):
+    """Two of them, as in `lab.viewer.timeline.SideBySide`."""
+
+    @property
+    def timelines(self) -> Sequence[Steps]: ...
+
+
+def timeline(shown: Steps, most: int | None = None) -> str:
     """An episode as HTML. most: characters of a text, FULL or BARE; by default what a notebook can carry."""
     return _made("timeline", shown, limit([shown]) if most is None else most)
 
 
-def side_by_side(shown: SideBySide, most: int | None = None) -> str:
+def side_by_side(shown: Both, most: int | None = None) -> str:
     """Two episodes beside each other as HTML."""
     return _made("side_by_side", shown, limit(shown.timelines) if most is None else most)
 
@@ -54,13 +67,13 @@ def rendered(name: str, **values: Any) -> str:
     return _environment().get_template(name).render(**values)
 
 
-def limit(timelines: Sequence[Timeline], budget: int = BUDGET, least: int = SHORTEST) -> int:
+def limit(timelines: Sequence[Steps], budget: int = BUDGET, least: int = SHORTEST) -> int:
     """How many characters of each text can be shown where all together may have `budget`, at least `least`."""
     texts = sum(len(details(step)) for each in timelines for step in each.steps)
     return max(least, min(LONGEST, budget // max(1, texts)))
 
 
-def _made(macro: str, shown: Timeline | SideBySide, most: int) -> str:
+def _made(macro: str, shown: Steps | Both, most: int) -> str:
     return getattr(_environment().get_template("parts.html").module, macro)(shown, most)
 
 

@@ -15,74 +15,9 @@ from typing import Any, NamedTuple
 
 from lab.machine.files import write_atomically
 from lab.machine.printing import visible
-from lab.models.usage import Cost
-from lab.viewer.words import DIVERGED, MARKS, details, plain
+from lab.viewer.steps import DIVERGED, Step, details, plain
 
 COLUMNS = 150  # characters of two episodes side by side, as text
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """One prompt and what came back. messages: role and content, as sent. path: how it was read (`usage.Call`)."""
-
-    operator: str
-    messages: tuple[Mapping[str, str], ...]
-    answer: str
-    path: str = ""
-    cost: Cost = Cost()
-
-
-class Change(NamedTuple):
-    """One fact of a state before and after a step; None where it did not hold, or no longer."""
-
-    name: str
-    before: str | None
-    after: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One line of a timeline, and what is behind it.
-
-    verdict: whether it was certified, verified or passed; None where nobody judged. reason: of the verdict, or a
-    remark. target: what it was for, by which two episodes are aligned; by default the title. view: what the world
-    showed before it. view, action, observation: text or JSON values. exchanges: the prompts that were asked and their
-    answers, where they are at hand. cost: of all its model calls. usd: None where it is not known. before, after: the
-    certified state, fact -> value; JSON values. depth: in a search tree, 0 for the root.
-    """
-
-    title: str
-    verdict: bool | None = None
-    reason: str = ""
-    target: str = ""
-    view: Any = None
-    action: Any = None
-    observation: Any = None
-    exchanges: tuple[Exchange, ...] = ()
-    cost: Cost | None = None
-    usd: float | None = None
-    before: Mapping[str, Any] = field(default_factory=dict)
-    after: Mapping[str, Any] = field(default_factory=dict)
-    depth: int = 0
-
-    @property
-    def mark(self) -> str:
-        """A tick, a cross, or a dot where nobody judged."""
-        return MARKS[self.verdict]
-
-    @property
-    def changes(self) -> list[Change]:
-        """What the step changed in the certified state."""
-        names = dict.fromkeys((*self.before, *self.after))
-        found = (Change(name, _fact(self.before, name), _fact(self.after, name)) for name in names)
-        return [change for change in found if change.before != change.after]
-
-    @property
-    def line(self) -> str:
-        """What is seen of it before it is opened; nothing is cut."""
-        told = f"{self.title} ({self.reason})" if self.reason else self.title
-        # On one line: a line end in foreign text would forge a step that nobody took.
-        return f"{'  ' * self.depth}{self.mark} {' '.join(told.split())}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -219,10 +154,6 @@ def written(path: Path | str, text: str) -> Path:
     """Write a page; its path."""
     write_atomically(Path(path), text.encode("utf-8"))
     return Path(path)
-
-
-def _fact(state: Mapping[str, Any], name: str) -> str | None:
-    return plain(state[name]) if name in state else None
 
 
 def _lines(facts: Mapping[str, str]) -> list[str]:

@@ -20,7 +20,7 @@ from lab.models.context import asked
 from lab.models.prompts import Prompt
 from lab.models.replay import ANSWERS, Replay
 from lab.models.usage import Cost
-from lab.viewer.timeline import Exchange
+from lab.viewer.steps import Exchange
 
 if TYPE_CHECKING:
     from lab.runs.experiment import Experiment

@@ -19,7 +19,8 @@ from lab.results.outcomes import Judged, Score
 from lab.runs import collecting, experiment
 from lab.runs.experiment import NOT_KEPT, Experiment
 from lab.runs.run import Episode
-from lab.viewer.timeline import Exchange, Timeline
+from lab.viewer.steps import Exchange
+from lab.viewer.timeline import Timeline
 from procllm.conditions import HUMAN, LLM, NONE, network_of
 from procllm.domains import Instance, domain
 from procllm.generation import Made, make

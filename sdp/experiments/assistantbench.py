@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 from agents.experiments.assistantbench import Questions, graded, injected
 from lab.models.backbone import Ledger
-from lab.viewer.timeline import Exchange, Step, Timeline
+from lab.viewer.steps import Exchange, Step
+from lab.viewer.timeline import Timeline
 from sdp.adapters.assistantbench import noise, rules  # noqa: F401  (registers what answers offline)
 from sdp.adapters.assistantbench.adapter import AssistantBenchAdapter, Policy
 from sdp.adapters.assistantbench.browser import Browser

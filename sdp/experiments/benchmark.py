@@ -18,7 +18,8 @@ from lab.runs import collecting, experiment
 from lab.runs.experiment import NOT_TOLD
 from lab.runs.playable import Playable, Seen
 from lab.runs.run import Episode
-from lab.viewer.timeline import Exchange, Timeline
+from lab.viewer.steps import Exchange
+from lab.viewer.timeline import Timeline
 from lab.viewer.transcripts import Transcript
 from sdp.loop import Settings, run_episode
 from sdp.misjudging import misjudging

@@ -12,7 +12,8 @@ from lab.models import engines
 from lab.models.connect import connected
 from lab.results.exports import readable
 from lab.runs.experiment import BadSetting
-from lab.viewer.timeline import Exchange, Timeline
+from lab.viewer.steps import Exchange
+from lab.viewer.timeline import Timeline
 from lab.viewer.transcripts import Transcript
 from sdp.experiments.benchmark import collect
 from sdp.experiments.multihop import HotpotQA, MuSiQue, Setup

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 from agents.experiments.multihop import Questions
 from lab.models.backbone import Ledger
-from lab.viewer.timeline import Exchange, Step, Timeline
+from lab.viewer.steps import Exchange, Step
+from lab.viewer.timeline import Timeline
 from sdp.adapters.multihop import noise, rules  # noqa: F401  (registers what answers offline)
 from sdp.adapters.multihop.adapter import MultiHopAdapter, Policy, beginning
 from sdp.adapters.multihop.prompts import ANSWER, CONSISTENT, DECOMPOSE, EXTRACT, GUESS, QUERY, VERIFY

@@ -13,7 +13,8 @@ from lab.models.connect import connected
 from lab.results.outcomes import Judged
 from lab.runs import collecting
 from lab.runs.run import Episode
-from lab.viewer.timeline import Exchange, Step, Timeline
+from lab.viewer.steps import Exchange, Step
+from lab.viewer.timeline import Timeline
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
 from sdp.adapters.travelplanner.prompts import CITIES, SELECT
 from sdp.adapters.travelplanner.trip import facts, itinerary, named, state_from_json

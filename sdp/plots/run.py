@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lab.results import drawing
 from lab.results.drawing import Canvas
 from lab.results.text import POINTS, fitted, width, wrapped
-from lab.viewer.words import plain
+from lab.viewer.steps import plain
 from sdp.trajectory import Attempt, Trajectory
 
 if TYPE_CHECKING:

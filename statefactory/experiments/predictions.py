@@ -18,8 +18,10 @@ from lab.results.outcomes import Outcomes, Score
 from lab.runs import collecting, experiment
 from lab.runs.experiment import Experiment, spread
 from lab.runs.run import Episode
-from lab.viewer.timeline import Exchange, Timeline
+from lab.viewer.steps import Exchange
+from lab.viewer.timeline import Timeline
 from statefactory.benchmark import DOMAINS, Pair, Row, build_all, data_of
+from statefactory.experiments.scoring import distances
 from statefactory.extraction import Trace, read_trace
 from statefactory.predictors import METHODS, Given, operators_of, register
 from statefactory.predictors.factored import StateFactory
@@ -133,8 +135,6 @@ class Setup(Experiment):
 
     def scores(self, episodes: Mapping[str, Episode]) -> list[Score]:
         """The distance of each pair under each method, as in Table 1: smaller is closer, and domains count alike."""
-        from statefactory.experiments.scoring import distances
-
         results = Results(self, self.engine, episodes, {}, {}, Path())
         found = []
         for method in self.methods:

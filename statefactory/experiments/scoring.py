@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from random import Random
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from lab.machine import progress
 from lab.models.engines import Engine, parse
@@ -28,10 +28,24 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from statefactory.experiments.predictions import Results
+    from lab.results.outcomes import Outcomes
 
 Goal = Literal["online", "offline", "offline_task"]
 A_BATCH = 1024  # texts; between two batches a stopped run has lost nothing
+
+
+class Predicted(Protocol):
+    """What a run predicted, as `statefactory.experiments.predictions.Results` has it."""
+
+    @property
+    def setup(self) -> Any: ...
+    @property
+    def backbone(self) -> str: ...
+    @property
+    def pairs(self) -> Mapping[str, list[Pair]]: ...
+    def trace(self, method: str, domain: str, row: Row) -> Trace | None: ...
+    def rewards(self, method: str, domain: str, row: Row) -> np.ndarray: ...
+    def pair_outcomes(self, method: str) -> dict[str, Outcomes]: ...
 
 
 @dataclass(frozen=True)
@@ -61,7 +75,7 @@ def embedder_of(name: str) -> Embedder:
     return open_embedder(name)
 
 
-def rewards(results: Results, method: str, scoring: Scoring = STANDARD) -> Iterator[tuple[str, Pair, np.ndarray]]:
+def rewards(results: Predicted, method: str, scoring: Scoring = STANDARD) -> Iterator[tuple[str, Pair, np.ndarray]]:
     """Domain, pair and its predicted rewards, the positive's steps before the negative's, for every pair."""
     import numpy as np
 
@@ -72,7 +86,7 @@ def rewards(results: Results, method: str, scoring: Scoring = STANDARD) -> Itera
             yield domain, pair, np.concatenate(of)
 
 
-def distances(results: Results, method: str, scoring: Scoring = STANDARD) -> dict[str, np.ndarray]:
+def distances(results: Predicted, method: str, scoring: Scoring = STANDARD) -> dict[str, np.ndarray]:
     """Domain -> EPIC distances, a value a pair."""
     predicted: dict[str, list[np.ndarray]] = {domain: [] for domain in results.pairs}
     for domain, _, of in rewards(results, method, scoring):
@@ -83,7 +97,7 @@ def distances(results: Results, method: str, scoring: Scoring = STANDARD) -> dic
     }
 
 
-def rows(results: Results, method: str, scoring: Scoring = STANDARD, name: str = "") -> list[tables.Row]:
+def rows(results: Predicted, method: str, scoring: Scoring = STANDARD, name: str = "") -> list[tables.Row]:
     """The rows of a results table. name: in place of the method's title."""
     found = distances(results, method, scoring)
     evidence = evidence_of(results, method, scoring)
@@ -94,7 +108,7 @@ def rows(results: Results, method: str, scoring: Scoring = STANDARD, name: str =
     )
 
 
-def answering(results: Results, method: str) -> Engine:
+def answering(results: Predicted, method: str) -> Engine:
     """Who answered what a method asks; a run of several methods may have other engines for those of others."""
     return parse(results.backbone).among(operators_of(method))
 
@@ -104,27 +118,27 @@ def asks(method: str) -> bool:
     return method != "raw" and bool(operators_of(method))
 
 
-def evidence_of(results: Results, method: str, scoring: Scoring = STANDARD) -> str:
+def evidence_of(results: Predicted, method: str, scoring: Scoring = STANDARD) -> str:
     """ "simulated" where noise answered or an oracle's goal is used, else "measured"."""
     if scoring.goal != "online":
         return "simulated"
     return answering(results, method).evidence if asks(method) else "measured"
 
 
-def title_of(results: Results, method: str) -> str:
+def title_of(results: Predicted, method: str) -> str:
     """The method's name in tables; states that rules extracted say so."""
     name = METHODS[method].title
     return f"{name}, rule-extracted" if answering(results, method).by_rules and asks(method) else name
 
 
-def frame(results: Results, scoring: Scoring = STANDARD) -> pd.DataFrame:
+def frame(results: Predicted, scoring: Scoring = STANDARD) -> pd.DataFrame:
     """The results table of all the run's methods, with the number of texts that the embedding model cut, if any."""
     table = tables.table(row for method in results.setup.methods for row in rows(results, method, scoring))
     cut = getattr(embedder_of(scoring.embedding), "cut", 0)
     return table.assign(**{"cut texts": cut}) if cut else table
 
 
-def costliest(results: Results, method: str, scoring: Scoring = STANDARD, most: int = 5) -> pd.DataFrame:
+def costliest(results: Predicted, method: str, scoring: Scoring = STANDARD, most: int = 5) -> pd.DataFrame:
     """The pairs of each domain that cost most, the worst first, in numbers that say what went wrong.
 
     rises: Pearson's rho within the positive, how well the reward climbs. positive, negative: the mean rewards, which
@@ -157,7 +171,7 @@ def _about(pair: Pair, predicted: np.ndarray) -> Mapping[str, float]:
     }  # fmt: skip
 
 
-def _embed(results: Results, method: str, scoring: Scoring) -> None:
+def _embed(results: Predicted, method: str, scoring: Scoring) -> None:
     """Embed all texts of the run in large batches, each kept at once; a trajectory's own batch then finds them."""
     texts: set[str] = set()
     for domain, pairs in results.pairs.items():
@@ -177,7 +191,7 @@ def _embed(results: Results, method: str, scoring: Scoring) -> None:
             bar.update(len(batch))
 
 
-def _of_row(results: Results, method: str, domain: str, pair: Pair, row: Row, scoring: Scoring) -> np.ndarray:
+def _of_row(results: Predicted, method: str, domain: str, pair: Pair, row: Row, scoring: Scoring) -> np.ndarray:
     trace = _trace(results, method, domain, row, scoring)
     if trace is None:
         return results.rewards(method, domain, row)
@@ -187,7 +201,7 @@ def _of_row(results: Results, method: str, domain: str, pair: Pair, row: Row, sc
     return trace_rewards(trace, embedder_of(scoring.embedding), scoring.convention, goal)
 
 
-def _trace(results: Results, method: str, domain: str, row: Row, scoring: Scoring) -> Trace | None:
+def _trace(results: Predicted, method: str, domain: str, row: Row, scoring: Scoring) -> Trace | None:
     """What was extracted, in the wording of the scoring; None where the episode failed."""
     trace = results.trace(method, domain, row)
     if trace is None or domain != "blocksworld" or scoring.wording == STANDARD.wording:
@@ -197,7 +211,7 @@ def _trace(results: Results, method: str, domain: str, row: Row, scoring: Scorin
     return replace(trace, states=tuple(said[s] for s in trace.states), goals=tuple(said[g] for g in trace.goals))
 
 
-def _reached(results: Results, method: str, domain: str, positive: Row, scoring: Scoring) -> State:
+def _reached(results: Predicted, method: str, domain: str, positive: Row, scoring: Scoring) -> State:
     """The state that the expert's last step led to; () where the episode failed."""
     trace = _trace(results, method, domain, positive, scoring)
     if trace is None:

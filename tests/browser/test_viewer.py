@@ -18,7 +18,8 @@ from lab.results.outcomes import Judged
 from lab.runs.collecting import collect
 from lab.runs.run import Episode
 from lab.viewer.report import report
-from lab.viewer.timeline import Step, Timeline, side_by_side
+from lab.viewer.steps import Step
+from lab.viewer.timeline import Timeline, side_by_side
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium here")]
 WIDTH = 1200

@@ -11,7 +11,8 @@ from lab.machine.faults import MissingData
 from lab.results.statistics import holm
 from lab.runs import collecting, recordings, study
 from lab.runs.experiment import BadSetting, ReplayMismatch
-from lab.runs.study import Results, changed
+from lab.runs.settings import changed
+from lab.runs.study import Results
 from sdp.studies import agents_details, conditions
 from sdp.studies.agents import ACTED, METHODS, REACT, STUDIES, even, stood_in
 from sdp.studies.conditions import BLANK

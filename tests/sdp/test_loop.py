@@ -17,7 +17,7 @@ from lab.models.engines import parse
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from lab.models.usage import Call, Cost
-from lab.viewer.timeline import Change
+from lab.viewer.steps import Change
 from sdp.adapters.corridor import Corridor, CorridorAdapter, Walker, in_room, rolls, rooms
 from sdp.loop import Settings, UnreachablePlan, run_episode
 from sdp.operators import Verdict

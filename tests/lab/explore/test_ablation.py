@@ -16,7 +16,8 @@ from lab.runs import playable, runs
 from lab.runs.playable import Playable, Seen, UnknownPlayable
 from lab.runs.run import Episode
 from lab.viewer.episodes import UnknownTask
-from lab.viewer.timeline import Step, Timeline
+from lab.viewer.steps import Step
+from lab.viewer.timeline import Timeline
 from lab.viewer.transcripts import Transcript
 
 

@@ -16,7 +16,8 @@ from lab.results.outcomes import Judged
 from lab.runs import study
 from lab.runs.experiment import BadSetting, Experiment
 from lab.runs.run import Episode
-from lab.runs.study import Condition, Metric, Results, Study, Trial, UnknownStudy, changed, has, register
+from lab.runs.settings import changed, has
+from lab.runs.study import Condition, Metric, Results, Study, Trial, UnknownStudy, register
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from lab.machine.printing import visible
 from lab.models.usage import Cost
 from lab.viewer import pages
-from lab.viewer.timeline import Change, Exchange, Step, Timeline, side_by_side
-from lab.viewer.words import LINE, plain
+from lab.viewer.steps import LINE, Change, Exchange, Step, plain
+from lab.viewer.timeline import Timeline, side_by_side
 from odd_texts import ODD
 
 HOSTILE = (

@@ -1,0 +1,132 @@
+"""Steps of an episode, and how they read: a line, and what is behind it; the same for a terminal and for a page."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from lab.models.usage import Cost
+
+MARKS = {True: "✓", False: "✗", None: "•"}
+DIVERGED = "◆ first difference"
+LINE = 1000  # characters of a title or a reason in a page's line; what is longer stands in full behind it
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One prompt and what came back. messages: role and content, as sent. path: how it was read (`usage.Call`)."""
+
+    operator: str
+    messages: tuple[Mapping[str, str], ...]
+    answer: str
+    path: str = ""
+    cost: Cost = Cost()
+
+
+class Change(NamedTuple):
+    """One fact of a state before and after a step; None where it did not hold, or no longer."""
+
+    name: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One line of a timeline, and what is behind it.
+
+    verdict: whether it was certified, verified or passed; None where nobody judged. reason: of the verdict, or a
+    remark. target: what it was for, by which two episodes are aligned; by default the title. view: what the world
+    showed before it. view, action, observation: text or JSON values. exchanges: the prompts that were asked and their
+    answers, where they are at hand. cost: of all its model calls. usd: None where it is not known. before, after: the
+    certified state, fact -> value; JSON values. depth: in a search tree, 0 for the root.
+    """
+
+    title: str
+    verdict: bool | None = None
+    reason: str = ""
+    target: str = ""
+    view: Any = None
+    action: Any = None
+    observation: Any = None
+    exchanges: tuple[Exchange, ...] = ()
+    cost: Cost | None = None
+    usd: float | None = None
+    before: Mapping[str, Any] = field(default_factory=dict)
+    after: Mapping[str, Any] = field(default_factory=dict)
+    depth: int = 0
+
+    @property
+    def mark(self) -> str:
+        """A tick, a cross, or a dot where nobody judged."""
+        return MARKS[self.verdict]
+
+    @property
+    def changes(self) -> list[Change]:
+        """What the step changed in the certified state."""
+        names = dict.fromkeys((*self.before, *self.after))
+        found = (Change(name, _fact(self.before, name), _fact(self.after, name)) for name in names)
+        return [change for change in found if change.before != change.after]
+
+    @property
+    def line(self) -> str:
+        """What is seen of it before it is opened; nothing is cut."""
+        told = f"{self.title} ({self.reason})" if self.reason else self.title
+        # On one line: a line end in foreign text would forge a step that nobody took.
+        return f"{'  ' * self.depth}{self.mark} {' '.join(told.split())}"
+
+
+def details(step: Step) -> list[tuple[str, str]]:
+    """What is behind a step's line, as names and texts, in the order of reading."""
+    long = {
+        "title": step.title,
+        "reason": step.reason,
+        "for": "" if step.title.startswith(step.target) else step.target,
+    }
+    told = [(name, text) for name, text in long.items() if name == "for" or len(text) > LINE]
+    told += [("the world shows", plain(step.view))]
+    told += [("action", plain(step.action) if step.action != step.title else "")]
+    told += [("observation", plain(step.observation))]
+    told += [("changed", "\n".join(map(change_in_words, step.changes)))]
+    for each in step.exchanges:
+        told += [(f"{each.operator}, {message['role']}", message["content"]) for message in each.messages]
+        told += [(f"{each.operator}, answer ({each.path})" if each.path else f"{each.operator}, answer", each.answer)]
+    told += [("cost", cost_in_words(step.cost, step.usd))]
+    return [(name, text) for name, text in told if text]
+
+
+def change_in_words(change: Change) -> str:
+    """Such as "temperature: cold → hot"."""
+    return f"{change.name}: {' → '.join('–' if value is None else value for value in change[1:])}"
+
+
+def cost_in_words(cost: Cost | None, usd: float | None = None) -> str:
+    """Calls, tokens and dollars; "" where nothing was asked, or it is not known."""
+    if cost is None or not cost.calls:
+        return ""
+    told = [f"{cost.calls:,} call{'s' * (cost.calls > 1)}"]
+    told += [f"{cost.tokens_in:,} tokens in, {cost.tokens_out:,} out"] * (cost.tokens_in + cost.tokens_out > 0)
+    return ", ".join([*told, *([f"{usd:.4f} dollars"] if usd else [])])
+
+
+def plain(value: Any) -> str:
+    """A JSON value as text to be read, without JSON's quotes and escapes; text stays as it is, and None is empty."""
+    if isinstance(value, Mapping):
+        return "\n".join(_entry(f"{name}:", each) for name, each in value.items())
+    if isinstance(value, (list, tuple)):
+        if any(isinstance(each, (Mapping, list, tuple)) or "\n" in str(each) for each in value):
+            return "\n".join(_entry("-", each) for each in value)
+        return ", ".join(map(plain, value))
+    return "" if value is None else str(value)
+
+
+def _entry(name: str, value: Any) -> str:
+    text = plain(value)
+    deep = "\n" in text or (isinstance(value, Mapping) and value)
+    return f"{name}\n{textwrap.indent(text, '  ')}" if deep else f"{name} {text}".rstrip()
+
+
+def _fact(state: Mapping[str, Any], name: str) -> str | None:
+    return plain(state[name]) if name in state else None
