@@ -14,10 +14,13 @@
 from lab.lazy import front_door
 
 PLACES = {
+    "Condition": "lab.runs.study",
     "Experiment": "lab.runs.experiment",
     "Ledger": "lab.models.backbone",
+    "Metric": "lab.runs.study",
     "Prompt": "lab.models.prompts",
     "Results": "lab.runs.experiment",
+    "Study": "lab.runs.study",
     "collect": "lab.runs.collecting",
     "connect": "lab.models.connect",
     "rule": "lab.models.rules",

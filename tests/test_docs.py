@@ -124,7 +124,9 @@ def test_the_commands_of_the_pages_name_parameters_that_their_notebooks_have() -
         resolve(locate([name]), given)
 
 
-def test_the_page_on_writing_ones_own_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_on_writing_ones_own_runs_as_it_stands_and_so_does_its_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     from lab.models import rules
     from statefactory.predictors import METHODS
 
@@ -138,6 +140,11 @@ def test_the_page_on_writing_ones_own_runs_as_it_stands(tmp_path: Path, monkeypa
     monkeypatch.syspath_prepend(tmp_path)
     importlib.import_module("your_own")
     METHODS.pop("words")
+    capsys.readouterr()
+    command = next(line for language, code in FENCED.findall(text) for line in code.splitlines() if "lab eval" in line)
+    assert main(shlex.split(command)[3:]) == 0
+    told = capsys.readouterr().out
+    assert told.count("climbing-table: settings.budget=") == 2 and "SDP without Validate" in told
 
 
 def test_the_page_on_floors_runs_as_it_stands_and_so_does_its_command(

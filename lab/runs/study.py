@@ -127,7 +127,8 @@ class Study:
         """What `run` plays. settings: `engines`, `data`, `limit` and `seed` of `Experiment`."""
         return Trial(
             study=self.name, engine=engine, datasets=tuple(benchmarks) or self.benchmarks,
-            methods=tuple(conditions) or self.names(engine), options=dict(options or {}), **settings,
+            methods=tuple(conditions) or self.names(engine), options=dict(options or {}), declared=self,
+            **settings,
         )  # fmt: skip
 
     def run(self, *, workers: int = 0, cluster: str = "", **settings: Any) -> Results:
