@@ -95,7 +95,7 @@ def reply_in(body: bytes) -> Reply:
     text, refused = _text(message)
     if text is None:
         raise error_in(completion, body)
-    form = "" if kind is Kind.TRUNCATED else _form(message, thoughts=not text)
+    form = _form(message, thoughts=not text)
     # Without lone surrogates, which could not be shown to the model again.
     text, form = (part.encode("utf-8", "replace").decode() for part in (text, form))
     kind = Kind.REFUSAL if refused else kind
@@ -118,7 +118,7 @@ def error_in(whole: Any, body: bytes) -> Exception:
     fields = error if isinstance(error, dict) else {"message": error}
     values = [fields.get(name) for name in ("code", "status", "status_code", "type", "message", "detail")]
     stated = [str(value) if isinstance(value, str | int) else "" for value in values]
-    quote = body[:LONGEST_QUOTE].decode(errors="replace")
+    quote = body[: 4 * LONGEST_QUOTE].decode(errors="replace")  # redacted, and cut, where it is shown
     status = next((int(code) for code in stated[:3] if re.fullmatch("[45][0-9][0-9]", code)), 0)
     status = status or (503 if OVERLOADED.search(" ".join(stated)) else unknown)
     if not status:

@@ -20,13 +20,7 @@ from lab.models.usage import Call
 
 T = TypeVar("T")
 PASSING_STATUS = (408, 409, 425, 429)  # besides 5xx (but 501, not implemented): the same request may succeed later
-REFUSING_STATUS = (
-    401,
-    402,
-    403,
-    404,
-    405,
-)  # a wrong key, an empty account, an unknown model, no API: as a rule for all
+REFUSING_STATUS = (401, 402, 403, 404, 405)  # wrong key, empty account, unknown model, no API: as a rule for all
 # Errors of a filter that refuses a question, as Azure, OpenAI, Alibaba, LiteLLM and OpenRouter state them.
 FILTERED = re.compile(
     "'code': '(content_filter|content_policy_violation|data_inspection_failed|ResponsibleAIPolicyViolation)'"
@@ -198,16 +192,10 @@ def _kind_of_status(error: Any) -> Kind:
 
 def reason(error: BaseException | None) -> str:
     """A few words on why a call failed, fit for a progress line."""
-    status = getattr(error, "status_code", None)
-    if isinstance(status, int):
-        return str(status)
-    return {
-        "APITimeoutError": "time-out",
-        "TimeoutError": "time-out",
-        "APIConnectionError": "no connection",
-        "BadBody": "broken body",
-        "WebPage": "broken body",
-    }.get(type(error).__name__, type(error).__name__)
+    name = type(error).__name__
+    words = {"APITimeoutError": "time-out", "TimeoutError": "time-out", "APIConnectionError": "no connection"}
+    usual = "broken body" if isinstance(error, BadBody) else words.get(name, name)
+    return str(getattr(error, "status_code", usual))
 
 
 def retry_after(error: BaseException | None) -> float | None:

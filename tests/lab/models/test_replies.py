@@ -20,7 +20,7 @@ from lab.models.prompts import Prompt
 from lab.models.replies import RefusedAnswer, TruncatedAnswer, read, reply_in
 from lab.models.retries import BadBody, EndpointError, Kind, kind_of
 
-GOOD = {"shelf": 3, "why": "it is free"}
+GOOD: dict[str, Any] = {"shelf": 3, "why": "it is free"}
 TEXT = json.dumps(GOOD)
 
 
