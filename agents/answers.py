@@ -51,8 +51,9 @@ def in_form(answer: Any, free: bool) -> AnswerModel:
 
 
 def labelled(text: str, first: str, second: str) -> tuple[str, str]:
-    """What stands behind two labels, each at the beginning of a line. Raises MalformedAnswer."""
-    found = re.fullmatch(rf"{first}:(.*?)\n{second}:(.*)", text.strip(), re.DOTALL)
+    """What follows two labels, each at the beginning of a line, in bold or plain. Raises MalformedAnswer."""
+    text = re.sub(rf"^([*_]{{1,3}})({first}|{second})(?::\1|\1:|:(.*)\1$)", r"\2:\3", text.strip(), flags=re.MULTILINE)
+    found = re.fullmatch(rf"{first}:(.*?)\n{second}:(.*)", text, re.DOTALL)
     if not found:
         raise MalformedAnswer(f"it is not a line that begins with `{first}:` and then one that begins with `{second}:`")
     parts = found[1].strip(), found[2].strip()

@@ -9,7 +9,7 @@ from functools import cache
 
 from lab.machine.paths import ROOT
 
-NOTED = ("numpy", "pandas", "scipy", "pydantic", "openai", "json_repair", "joblib")
+NOTED = ("numpy", "pandas", "scipy", "pydantic", "openai", "joblib")
 
 
 def code_hash(packages: Iterable[str] = ()) -> str:

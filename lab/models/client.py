@@ -16,12 +16,13 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from lab.models.retries import BadBody, WebPage
+from lab.models.retries import BadBody, NotThisApi, WebPage
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-MOST_BYTES = 64 * 2**20  # of a body, unpacked; beyond it a server could fill this machine's memory
+# Bytes of a body, unpacked; beyond them a server could fill this machine's memory.
+MOST_BYTES = 8 * 2**20  # of an answer: about two million tokens
 SPARE = 0.1  # seconds longer than for connecting, so that it can be told that this is what took too long
 _loops: dict[int, asyncio.AbstractEventLoop] = {}  # by process: a fork has none of its parent's threads
 _starting = threading.Lock()
@@ -58,16 +59,17 @@ class Client:
         """The body of a chat completion; raises as `body` does."""
         return self.body(lambda sdk: sdk.chat.completions.with_streaming_response.create(**request), seconds)
 
-    def body(self, send: Open, seconds: float) -> bytes:
+    def body(self, send: Open, seconds: float, times: int = 1) -> bytes:
         """The body of the reply to one try, which ends after so many seconds whatever the server does.
 
-        send: one of the SDK's `with_streaming_response` calls. Raises TimeoutError, BadBody for what is no HTTP, and
-        the SDK's errors, its APITimeoutError where it was connecting that took too long.
+        send: one of the SDK's `with_streaming_response` calls. times: of MOST_BYTES that the body may have. Raises
+        TimeoutError, BadBody for what is no HTTP, NotThisApi for a longer body, and the SDK's errors, its
+        APITimeoutError where it was connecting that took too long.
         """
         import openai
 
         sdk = self._sdk.with_options(timeout=openai.Timeout(None, connect=seconds))
-        future = asyncio.run_coroutine_threadsafe(_within(send(sdk), seconds + SPARE), _loop())
+        future = asyncio.run_coroutine_threadsafe(_within(send(sdk), seconds + SPARE, times * MOST_BYTES), _loop())
         try:
             return future.result()
         except BaseException:
@@ -90,7 +92,7 @@ def body_json(body: bytes) -> Any:
         raise BadBody(f"no JSON in UTF-8: {error}") from None
 
 
-async def _within(sending: AbstractAsyncContextManager[Any], seconds: float) -> bytes:
+async def _within(sending: AbstractAsyncContextManager[Any], seconds: float, most: int) -> bytes:
     import openai
 
     body = bytearray()
@@ -98,8 +100,8 @@ async def _within(sending: AbstractAsyncContextManager[Any], seconds: float) -> 
         async with asyncio.timeout(seconds), sending as response:
             async for part in response.iter_bytes():
                 body += part
-                if len(body) > MOST_BYTES:
-                    raise BadBody(f"the body has more than {MOST_BYTES} bytes")
+                if len(body) > most:
+                    raise NotThisApi(f"the body has more than {most:,} bytes")
     except (openai.OpenAIError, BadBody, TimeoutError, MemoryError):
         raise
     # A body that breaks off, a packing that is none, a redirect to no address: for these the SDK has no error.

@@ -19,7 +19,7 @@ from lab.models.context import Asked, asked
 from lab.models.engines import OF_THE_MACHINE, SHUFFLE, Engine
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import AnswerModel, Prompt
-from lab.models.replies import RefusedAnswer, Reply, TruncatedAnswer, read, reply_in
+from lab.models.replies import RefusedAnswer, Reply, TruncatedAnswer, complete, read
 from lab.models.retries import (
     BadBody,
     EndpointError,
@@ -249,7 +249,7 @@ class Endpoint:
 
     def _once(self, messages: Sequence[dict[str, str]], seconds: float, **arguments: Any) -> Reply:
         request = {"model": self.engine.name, "messages": messages, **arguments}
-        reply = reply_in(self._sending().chat(request, seconds))
+        reply = complete(self._sending(), request, seconds)
         self._last_reply = time.monotonic()
         return reply
 

@@ -1,13 +1,15 @@
-"""Parsing a model's text into a typed answer: strict JSON, else repaired JSON; values are never guessed.
+"""Parsing a model's text into a typed answer: strict JSON, else JSON in another layout; values are never guessed.
 
-Repair mends syntax: quotes, commas, fences, words around the object. A text whose end is missing is malformed, whatever
-the server says of it: half a file or the 5 of a 50 would pass for what the model meant.
+Layout: fences, prose and thoughts around the object, the kind of its quotes, a last comma, Python's words. The text in
+brackets is split into tokens, each token is written as JSON has it, and a strict parser reads the result. So every text
+and number of an answer stands whole in what the model wrote, and nothing but layout stands between them.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -18,7 +20,35 @@ from lab.models.usage import Call
 T = TypeVar("T", bound=AnswerModel)
 CUT = "the answer was cut off before its end"
 EMPTY = "the answer was empty"
-LONGEST_REPAIR = 20_000  # characters; beyond it the repairer can take minutes over a model that repeats itself
+NO_OBJECT = "no JSON object in the answer"
+
+STRING = (
+    r'"[^"\\]*+(?:\\.[^"\\]*+)*+"' r"|'[^'\\]*+(?:\\.[^'\\]*+)*+'" "|[“”„][^“”„]*+[“”„]|[‘’‚][^‘’‚]*+[‘’‚]"
+)  # fmt: skip
+# A quote begins a string where JSON can have one; elsewhere it is an apostrophe, or inches.
+TOKEN = re.compile(
+    rf"(?P<spare>(?<=[^\s{{\[,:]),(?=\s*[}}\]]))|(?P<mark>[{{\[,:])(?:\s*(?P<string>{STRING}))?|(?P<close>[}}\]])"
+    r"|(?P<key>[^\W\d][\w-]*(?=\s*:))|[^\s{}\[\],:]+",
+    re.DOTALL,
+)
+ESCAPED = re.compile(r'\\x([0-9A-Fa-f]{2})|\\.|"', re.DOTALL)
+AS_JSON = {"True": "true", "False": "false", "None": "null", '"': '\\"', "\\'": "'"}
+# Where a model's thoughts begin and end: tags, and the channels of OpenAI's (harmony) and Google's open models. Servers
+# that drop harmony's marks leave its words. What looks like a mark inside of a JSON string is text.
+TAG = r"(?:\w+:)?think|thinking|thought|reasoning"
+HEADER = r"[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>"
+THOUGHTS = re.compile(
+    rf"[:,\[]\s*(?:{STRING})(?=\s*[,}}\]])"
+    rf"|(?P<opens><(?:{TAG})>|\[THINK\]|◁think▷|<\|START_THINKING\|>|<\|channel\|>(?!final){HEADER}|<\|channel>thought)"
+    rf"|(?P<closes></(?:{TAG})>|\[/THINK\]|◁/think▷|<\|END_THINKING\|>|<\|channel\|>final{HEADER}|<channel\|>"
+    r"|\A\s*analysis.*?assistantfinal)",
+    re.DOTALL,
+)
+# Tokens that end a model's turn, where the server does not drop them.
+END = (
+    r"<\|(?:end|return|call|im_end|eot_id|eom_id|endoftext|end_of_text|END_OF_TURN_TOKEN)\|>"
+    r"|<(?:end_of_turn|turn\||eos|｜end▁of▁sentence｜)>|</s>(?=\s*\Z)"
+)
 
 
 class MalformedAnswer(ValueError):
@@ -35,76 +65,118 @@ class MalformedAnswer(ValueError):
 def parse(text: str, answer: type[T]) -> tuple[T, str]:
     """Read `text` as an `answer`; returns it and the path taken, "strict" or "repaired".
 
+    Of several JSON objects the one that is an answer counts; of several answers none does, unless they are the same.
     The value survives a round trip through JSON, which caches and recordings rely on.
     Raises MalformedAnswer, which says what is wrong in words that can be shown to the model.
     """
     try:
-        return _read(text, answer), "strict"
-    except ValueError:  # a ValidationError is one, and so is what lone surrogates raise
-        value = _repair(text)
-    try:
-        return _read(json.dumps(value), answer), "repaired"
-    except ValidationError as error:
-        raise MalformedAnswer(faults(error)) from None
-    except (ValueError, RecursionError) as error:
-        raise MalformedAnswer(f"not JSON ({error})") from None
+        return _read(json.loads(text, object_pairs_hook=_unique), answer), "strict"
+    except (ValueError, RecursionError):  # MalformedAnswer is a ValueError, too
+        pass
+    values: list[T] = []
+    fault = MalformedAnswer(NO_OBJECT)
+    for group in _groups(_spoken(text)):
+        try:
+            value = json.loads(group, object_pairs_hook=_unique, strict=False)
+        except (ValueError, RecursionError) as error:
+            fault = MalformedAnswer(f"not JSON ({getattr(error, 'msg', error)})")
+            if any(f'"{key}" :' in group for key in answer.model_fields):
+                raise fault from None  # it was meant as the answer: no other object is
+            continue
+        try:
+            # A common slip: the object inside a list.
+            values.append(_read(value[0] if isinstance(value, list) and len(value) == 1 else value, answer))
+        except MalformedAnswer as error:
+            fault = error
+    if not values:
+        raise fault
+    if any(value != values[0] for value in values):
+        raise MalformedAnswer("it has several JSON objects, and they differ")
+    return values[0], "repaired"
 
 
 def free_text(text: str, stop: Sequence[str]) -> tuple[str, bool]:
-    """What a model wrote up to the first of these texts, without what it thought aloud; and whether one was there.
+    """What a model wrote up to the first of these texts, without its thoughts; and whether such a text was there.
 
     Servers that know no stop texts send what follows them as well. Raises MalformedAnswer if nothing is left.
     """
-    said = text.rpartition("</think>")[2]
-    if "<think>" in said:
-        raise MalformedAnswer(CUT)
-    end = min((place for one in stop if (place := said.find(one)) >= 0), default=len(said))
-    if not said[:end].strip():
+    spoken = _spoken(text)
+    end = re.search("|".join([END, *map(re.escape, stop)]), spoken)
+    answer = spoken[: end.start() if end else None].strip()
+    if not answer:
         raise MalformedAnswer(EMPTY)
-    return said[:end].strip(), end < len(said)
+    return answer, end is not None
 
 
-def _read(text: str, answer: type[T]) -> T:
-    value = answer.model_validate_json(text)
-    if answer.model_validate_json(value.model_dump_json()) != value:
-        raise ValueError("the answer changes when it is written as JSON")
-    return value
-
-
-def _repair(text: str) -> dict[str, Any]:
-    from json_repair import loads
-
-    if len(text) > LONGEST_REPAIR:
-        raise MalformedAnswer("not JSON, and too long to repair")
-    # Prose before and after the object confuses the repairer more than it helps, and so do the drafts of a model that
-    # thinks aloud.
-    text = text.rpartition("</think>")[2]
-    if not _whole(text):
-        raise MalformedAnswer(CUT)
-    start, end = text.find("{"), text.rfind("}")
+def _read(written: Any, answer: type[T]) -> T:
+    if not isinstance(written, dict):
+        raise MalformedAnswer(NO_OBJECT)
+    text = json.dumps(written)
     try:
-        value = loads(text[start : end + 1] if 0 <= start < end else text)
-    except (ValueError, RecursionError, IndexError, TypeError, KeyError) as error:
-        raise MalformedAnswer(f"not JSON ({type(error).__name__})") from None
-    if isinstance(value, list) and len(value) == 1:  # a common slip: the object inside a list
-        value = value[0]
-    if not isinstance(value, dict):
-        raise MalformedAnswer("no JSON object in the answer")
+        value = answer.model_validate_json(text)
+        _no_bool_as_number(text, answer)
+    except ValidationError as error:
+        raise MalformedAnswer(faults(error)) from None
+    if answer.model_validate_json(value.model_dump_json()) != value:
+        raise MalformedAnswer("the answer changes when it is written as JSON")
     return value
 
 
-def _whole(text: str) -> bool:
-    """Whether the text closes each bracket and string that it opens, and a model that thinks aloud has finished."""
-    depth, quote, escaped, before = 0, "", False, ""
-    for character in text:
-        if quote:
-            quote = "" if character == quote and not escaped else quote
-            escaped = character == "\\" and not escaped
-        elif depth and character in "\"'" and before in "{[,:":  # elsewhere it is an apostrophe, or inches
-            quote = character
-        elif character in "{[":
-            depth += 1
-        elif character in "}]":
-            depth = max(0, depth - 1)
-        before = before if character.isspace() else character
-    return not depth and not quote and "<think>" not in text
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"more than one key {next(key for key in keys if keys.count(key) > 1)!r}")
+    return value
+
+
+def _no_bool_as_number(text: str, answer: type[AnswerModel]) -> None:
+    """Raises ValidationError where pydantic would take true for 1."""
+    try:
+        answer.model_validate_json(text, strict=True)
+    except ValidationError as error:
+        if any(isinstance(fault["input"], bool) for fault in error.errors()):
+            raise
+
+
+def _spoken(text: str) -> str:
+    """The text after the last thought. Raises MalformedAnswer if the thoughts do not end."""
+    start, thinking = 0, False
+    for mark in THOUGHTS.finditer(text):
+        if mark["closes"]:
+            start, thinking = mark.end(), False
+        elif mark["opens"]:
+            thinking = True
+    if thinking:
+        raise MalformedAnswer(CUT)
+    return text[start:]
+
+
+def _groups(text: str) -> Iterator[str]:
+    """Each outermost pair of brackets with what is in it, written as JSON. Raises MalformedAnswer if one is open."""
+    end = 0
+    while (start := re.compile(r"[{\[]").search(text, end)) is not None:
+        tokens, depth = list[str](), 0
+        for token in TOKEN.finditer(text, start.start()):
+            tokens.append(_as_json(token))
+            depth += (token["mark"] in ("{", "[")) - bool(token["close"])
+            if not depth:
+                break
+        else:
+            raise MalformedAnswer(CUT)
+        yield " ".join(tokens)
+        end = token.end()
+
+
+def _as_json(token: re.Match[str]) -> str:
+    if token["spare"]:
+        return ""
+    if token["key"]:
+        return f'"{token["key"]}"'
+    if token["string"]:
+        return f'{token["mark"]}"{ESCAPED.sub(_escaped, token["string"][1:-1])}"'
+    return AS_JSON.get(token[0], token[0])
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return f"\\u00{match[1]}" if match[1] else AS_JSON.get(match[0], match[0])

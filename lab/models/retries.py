@@ -1,12 +1,16 @@
-"""Retries of requests: exponential backoff that honours Retry-After, with a stated limit on the total time."""
+"""What came of a request, and retries of those that met an overload: exponential backoff that honours Retry-After."""
 
 from __future__ import annotations
 
 import math
 import random
+import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
+from enum import Enum
+from functools import partial
 from typing import Any, TypeVar
 
 from lab.machine import progress
@@ -16,15 +20,26 @@ from lab.models.usage import Call
 
 T = TypeVar("T")
 PASSING_STATUS = (408, 409, 425, 429)  # besides 5xx (but 501, not implemented): the same request may succeed later
-REFUSING_STATUS = (
-    401,
-    402,
-    403,
-    404,
-    405,
-)  # a wrong key, an empty account, an unknown model, no API: as a rule for all
+REFUSING_STATUS = (401, 402, 403, 404, 405)  # wrong key, empty account, unknown model, no API: as a rule for all
+# Errors of a filter that refuses a question, as Azure, OpenAI, Alibaba, LiteLLM and OpenRouter state them.
+FILTERED = re.compile(
+    "'code': '(content_filter|content_policy_violation|data_inspection_failed|ResponsibleAIPolicyViolation)'"
+    "|ContentPolicyViolation|'flagged_input':"
+)
 PROBING = 10.0  # seconds in which a small request must get through where another one did not
 LONGEST_QUOTE = 500  # characters of a server's error that are shown
+FIRST_WAIT = 0.2  # seconds; doubled at each try, it is the least wait, also where the server asks for none
+
+
+class Kind(Enum):
+    """What came of a request. Only an overload is retried; refusals and truncated answers count for the model."""
+
+    ANSWER = "answer"
+    REFUSAL = "refusal"
+    TRUNCATED = "truncated"
+    BAD_REQUEST = "bad request"
+    OVERLOAD = "overload"
+    NOT_THIS_API = "not this API"
 
 
 class EndpointError(RuntimeError):
@@ -44,6 +59,10 @@ class GaveUp(EndpointError):
 
 class BadBody(ValueError):
     """A reply that is no answer: truncated, not UTF-8, written by a proxy on the way. The message says which."""
+
+
+class NotThisApi(BadBody):
+    """A reply that is whole and of another form than this API has. The message quotes it."""
 
 
 class WebPage(BadBody):
@@ -67,7 +86,7 @@ def with_retries(
     import tenacity
 
     retrying = tenacity.Retrying(
-        retry=tenacity.retry_if_exception(may_pass),
+        retry=tenacity.retry_if_exception(lambda error: kind_of(error) is Kind.OVERLOAD),
         wait=_Wait(longest),
         stop=tenacity.stop_before_delay(patience),
         before_sleep=lambda state: _say(state, address),
@@ -76,11 +95,13 @@ def with_retries(
     try:
         return retrying(call)
     except tenacity.RetryError as error:
-        last = error.last_attempt
+        failure = partial(_given_up, error.last_attempt, patience)
+    except NotThisApi as error:
+        failure = partial(_not_this_api, str(error))
     finally:
         progress.waits("")
-    # Outside the handler: no context that holds the request, and with it the key.
-    raise _given_up(last, address, patience, others())
+    # Outside the handlers: no context that holds the request, and with it the key.
+    raise failure(address, others())
 
 
 def gets_through(small: Callable[[], object], address: str, patience: float, longest: float) -> bool:
@@ -96,7 +117,7 @@ def gets_through(small: Callable[[], object], address: str, patience: float, lon
     return True
 
 
-def _given_up(last: Any, address: str, patience: float, others: bool) -> EndpointError:
+def _given_up(last: Any, patience: float, address: str, others: bool) -> EndpointError:
     error = last.exception()
     why, asked = reason(error), retry_after(error)
     wait = f", asking to wait {asked:.0f} s" if asked else ""
@@ -107,6 +128,11 @@ def _given_up(last: Any, address: str, patience: float, others: bool) -> Endpoin
         f"{address} gave no answer: {why}{said}{wait} at try {last.attempt_number}, and the patience is "
         f"{patience:g} s. {scope}. Give it longer with the engine option patience=SECONDS{longer}"
     )
+
+
+def _not_this_api(message: str, address: str, others: bool) -> EndpointError:
+    kind = EndpointError if others else EndpointUnavailable
+    return kind(f"{address} does not answer as this API does: {_quoted(message)}{end_of(address)}")
 
 
 def refused(error: Any, address: str, others: Callable[[], bool] = no_others) -> EndpointError:
@@ -143,57 +169,65 @@ def _spent(error: Any) -> bool:
     return "insufficient_quota" in (error.code, error.type)
 
 
-def may_pass(error: BaseException) -> bool:
-    """Whether the same request may succeed later: overload, faults on the way, broken bodies; not a spent quota."""
+def kind_of(error: BaseException) -> Kind | None:
+    """What a failed request met; None for an error that is none of the server's."""
     import openai
 
-    if isinstance(error, openai.APIStatusError):
-        status = error.status_code
-        return not _spent(error) and (status in PASSING_STATUS or (status >= 500 and status != 501))
-    return isinstance(error, (openai.APIConnectionError, BadBody, TimeoutError))
+    match error:
+        case openai.APIStatusError():
+            return _kind_of_status(error)
+        case NotThisApi():
+            return Kind.NOT_THIS_API
+        case openai.APIConnectionError() | BadBody() | TimeoutError():  # faults on the way, bodies that break off
+            return Kind.OVERLOAD
+    return None
+
+
+def _kind_of_status(error: Any) -> Kind:
+    if error.status_code < 500 and FILTERED.search(str(error.body)):
+        return Kind.REFUSAL
+    passing = error.status_code in PASSING_STATUS or (error.status_code >= 500 and error.status_code != 501)
+    return Kind.OVERLOAD if passing and not _spent(error) else Kind.BAD_REQUEST
 
 
 def reason(error: BaseException | None) -> str:
     """A few words on why a call failed, fit for a progress line."""
-    status = getattr(error, "status_code", None)
-    if isinstance(status, int):
-        return str(status)
-    return {
-        "APITimeoutError": "time-out",
-        "TimeoutError": "time-out",
-        "APIConnectionError": "no connection",
-        "BadBody": "broken body",
-        "WebPage": "broken body",
-    }.get(type(error).__name__, type(error).__name__)
+    name = type(error).__name__
+    words = {"APITimeoutError": "time-out", "TimeoutError": "time-out", "APIConnectionError": "no connection"}
+    usual = "broken body" if isinstance(error, BadBody) else words.get(name, name)
+    return str(getattr(error, "status_code", usual))
 
 
 def retry_after(error: BaseException | None) -> float | None:
-    """Seconds that the server asks to wait, from Retry-After (seconds or a date); None where it does not say."""
-    response = getattr(error, "response", None)
-    value = response.headers.get("retry-after") if response is not None else None
-    if value is None:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(value).timestamp() - time.time()
-        except (ValueError, TypeError, OverflowError):
-            return None
-    return max(0.0, seconds) if math.isfinite(seconds) else None
+    """Seconds that the server asks to wait, in retry-after-ms or Retry-After (seconds or a date); None in neither."""
+    headers = getattr(getattr(error, "response", None), "headers", {})
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        value = headers.get(name, "")
+        with suppress(ValueError):
+            seconds = float(value) * unit
+            return max(0.0, seconds) if math.isfinite(seconds) else None
+    with suppress(ValueError, TypeError, OverflowError):
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    return None
 
 
 class _Wait:
-    """Retry-After where given, else exponential; both with jitter, so that many workers do not come back at once."""
+    """Retry-After where given, else exponential; both with jitter, so that many workers do not come back at once.
+
+    Retry-After is kept to as the least: a server that asks for no wait again and again is overloaded all the same.
+    """
 
     def __init__(self, longest: float) -> None:
         import tenacity
 
         self._backoff = tenacity.wait_random_exponential(multiplier=1.0, max=longest)
+        self._least = tenacity.wait_exponential(multiplier=FIRST_WAIT, max=longest)
 
     def __call__(self, state: Any) -> float:
         asked = retry_after(state.outcome.exception())
-        return self._backoff(state) if asked is None else asked + random.uniform(0.02, 0.2)
+        if asked is None:
+            return self._backoff(state)
+        return max(asked, self._least(state)) + random.uniform(0.02, 0.2)
 
 
 def _say(state: Any, address: str) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from lab.machine.secrets import clean_address
 from lab.models.client import Client, body_json
 from lab.models.endpoint import LONGEST_WAIT, PATIENCE, TIMEOUT, place_of, stated_address
-from lab.models.retries import BadBody, EndpointError, gets_through, refused, with_retries
+from lab.models.replies import error_in
+from lab.models.retries import EndpointError, NotThisApi, gets_through, refused, with_retries
 from statefactory.embeddings.vectors import sendable, unit
 
 if TYPE_CHECKING:
@@ -61,12 +63,24 @@ class EndpointModel:
             create = sdk.embeddings.with_streaming_response.create
             return create(model=self.model, input=texts, encoding_format="float")
 
-        return _vectors(Client(**place_of(self.address)).body(send, TIMEOUT))
+        return _vectors(Client(**place_of(self.address)).body(send, TIMEOUT, times=8))
 
 
 def _vectors(body: bytes) -> list[list[float]]:
-    """In the order of the texts. Raises BadBody if the body is no list of embeddings."""
-    try:
-        return [list(item["embedding"]) for item in sorted(body_json(body)["data"], key=lambda item: item["index"])]
-    except (KeyError, TypeError):
-        raise BadBody("no list of embeddings") from None
+    """In the order of the texts: by index, or as they come where no vector has one.
+
+    Raises BadBody, NotThisApi for what is no list of embeddings, and the SDK's error for one that came as an answer.
+    """
+    match whole := body_json(body):
+        case {"data": [*items]} if all(
+            isinstance(item, dict) and isinstance(item.get("embedding"), list) for item in items
+        ):
+            pass
+        case _:
+            raise error_in(whole, body)
+    if all(item.get("index") is None for item in items):
+        return [item["embedding"] for item in items]
+    indices = [item.get("index", 0) for item in items]  # servers that leave out zeros leave out the first one's
+    if not all(isinstance(index, int) for index in indices) or len(set(indices)) < len(indices):
+        raise NotThisApi(f"embeddings whose indices do not tell their order: {indices[:8]}")
+    return [item["embedding"] for _, item in sorted(zip(indices, items, strict=True), key=itemgetter(0))]

@@ -131,6 +131,14 @@ def test_only_one_thought_and_one_action_in_their_order_are_read(text: str) -> N
         read(FreeText(text=text), Act)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["**Thought:** On.\n**Action:** *up*", "**Thought**: On.\n\n__Action__: *up*", "*Thought: On.*\n**Action: *up***"],
+)
+def test_labels_in_bold_are_layout(text: str) -> None:
+    assert read(FreeText(text=text), Act) == Act(thought="On.", action="*up*")
+
+
 def test_a_history_is_kept_and_shown_whole(climb: Any) -> None:
     history, result = climb(BABBLE, DANCE, UP)
     assert History.from_json(history.to_json()) == history

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import pickle
+import re
 import sqlite3
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +22,7 @@ from chat_server import ChatServer, Request, Response, echoes_key, no_json, stat
 from lab.models import weights as pinned_weights
 from lab.models.cache import CacheUnusable
 from lab.models.endpoint import MissingKey
-from lab.models.retries import EndpointUnavailable
+from lab.models.retries import EndpointError, EndpointUnavailable
 from lab.models.weights import WrongHash
 from statefactory.embeddings import MissingEmbedder, UnusableEmbedding, known, open_embedder, weights
 from statefactory.embeddings.cache import Cached, VectorFile
@@ -427,6 +429,47 @@ def test_what_an_endpoint_gives_is_looked_at(
     server.behave(embeds(vector_of))
     with pytest.raises(UnusableEmbedding, match=what):
         open_embedder("endpoint:small", cache=file).embed(["mug", "shelf"])
+
+
+@pytest.mark.parametrize(
+    ("indices", "order"),  # of the items, by their places, that belong to the texts
+    [
+        ((None, None, None), "abc"),  # doobidoo/mcp-memory-service#612, spring-projects/spring-ai#7019
+        ((None, 2, 1), "acb"),  # samfoy/pi-session-search#13: zeros are left out
+        ((1, None, 2), "bac"),
+        ((2, 0, 1), "bca"),  # deeplethe/utopia#767
+        ((0, 0, 0), "indices"),  # rps321321/obsidian-mcp-pro#204
+        ((0, None, 1), "indices"),
+        (("0", "1", "2"), "indices"),
+        (([0], {}, 1.5), "indices"),
+    ],
+)
+def test_the_order_of_an_endpoints_vectors_is_that_of_their_indices(
+    server: ChatServer, file: VectorFile, indices: tuple[Any, ...], order: str
+) -> None:
+    data = [
+        {"embedding": [float(place == at) for place in range(3)]} | ({} if index is None else {"index": index})
+        for at, index in enumerate(indices)
+    ]
+    server.behave(lambda request: Response(body=json.dumps({"data": data}).encode()))
+    model = open_embedder("endpoint:small", cache=file)
+    if order == "indices":
+        with pytest.raises(EndpointError, match="indices do not tell"):
+            model.embed(["a", "b", "c"])
+        assert server.count == 2  # a small one too, which tells whether others are answered
+    else:
+        vectors = model.embed(["a", "b", "c"])
+        assert "".join("abc"[int(vector.argmax())] for vector in vectors) == order
+
+
+@pytest.mark.parametrize(
+    "data", ['["x"]', '{"data": [{"embedding": "AAAA"}]}', '{"error": {"message": "no", "code": 400}}']
+)
+def test_what_is_no_list_of_embeddings_is_quoted_at_once(server: ChatServer, file: VectorFile, data: str) -> None:
+    server.behave(lambda request: Response(body=data.encode()))
+    with pytest.raises(EndpointError, match=re.escape(data)):
+        open_embedder("endpoint:small", cache=file).embed(["a"])
+    assert server.count <= 2
 
 
 def test_an_endpoint_that_gives_too_few_vectors_is_found_out(server: ChatServer, file: VectorFile) -> None:

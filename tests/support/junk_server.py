@@ -218,7 +218,6 @@ def broken() -> Iterator[tuple[str, Send]]:
         "a text": b'"OK"',
         "a list": b"[" + body + b"]",
         "an error with status 200": b'{"error": {"message": "model is loading", "code": 503}}',
-        "server-sent events": b"data: " + body + b"\n\ndata: [DONE]\n\n",
         "XML": b"<?xml version='1.0'?><choices/>",
         "no choices": b'{"choices": []}',
         "choices null": b'{"choices": null}',
@@ -230,7 +229,6 @@ def broken() -> Iterator[tuple[str, Send]]:
         "content a number": completion(50),
         "content a boolean": completion(True),
         "content a mapping": completion(TRUTH),
-        "content a list of parts": completion([{"type": "text", "text": json.dumps(TRUTH)}]),
         "finish_reason error": completion(finish_reason="error"),
         "finish_reason abort": completion(finish_reason="abort"),
         "finish_reason a number": completion(finish_reason=1),
@@ -309,6 +307,8 @@ def harmless() -> Iterator[tuple[str, Send]]:
     yield from ((f"usage: {name}", writes(packet(completion(usage=usage)))) for name, usage in usages.items())
     body = completion()
     yield from {
+        "server-sent events": writes(packet(b"data: " + body + b"\n\ndata: [DONE]\n\n")),
+        "content a list of parts": writes(packet(completion([{"type": "text", "text": TEXT}]))),
         "a byte order mark": writes(packet(b"\xef\xbb\xbf" + body)),
         "no finish_reason": writes(packet(completion(finish_reason=None))),
         "an unknown finish_reason": writes(packet(completion(finish_reason="eos_token"))),

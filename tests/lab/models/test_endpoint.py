@@ -223,12 +223,7 @@ def test_threads_that_ask_the_same_at_once_all_see_one_answer(
         chat.cut_off_body(GOOD),
         chat.no_json(),
         chat.resets(),
-        chat.Response(body=b'{"choices": []}'),
-        chat.Response(body=b'{"choices": [{"message": "hello", "finish_reason": "stop"}]}'),
-        chat.Response(body=b'{"choices": [{"message": {"content": ["x"]}, "finish_reason": "stop"}]}'),
         chat.Response(body=b'{"error": {"message": "overloaded"}}'),
-        chat.Response(body=b'"hello"'),
-        chat.Response(body=b"[1, 2]"),
         chat.Response(body=b""),
         chat.answer(GOOD, delay=1.0),
     ],
@@ -265,6 +260,9 @@ def test_a_server_that_asks_for_no_wait_is_not_hammered(server: ChatServer, prom
 )
 def test_a_retry_after_header_reads_as(header: str, seconds: float | None) -> None:
     assert retry_after(with_header(header)) == seconds
+    assert retry_after(with_header("9", milliseconds=header)) == (
+        9 if header in ("soon", "") else seconds and seconds / 1000
+    )
 
 
 @pytest.mark.parametrize("date", ["Wed, 21 Oct 2015 07:28:00 GMT", "Wed, 21 Oct 9999999999999 07:28:00 GMT", "Wed,"])
@@ -272,11 +270,12 @@ def test_a_date_that_has_passed_or_is_none_asks_for_no_wait(date: str) -> None:
     assert not retry_after(with_header(date))
 
 
-def with_header(value: str) -> Exception:
+def with_header(value: str, milliseconds: str | None = None) -> Exception:
     import httpx
     import openai
 
-    response = httpx.Response(429, headers={"Retry-After": value}, request=httpx.Request("POST", "http://a"))
+    headers = {"Retry-After": value} | ({} if milliseconds is None else {"Retry-After-Ms": milliseconds})
+    response = httpx.Response(429, headers=headers, request=httpx.Request("POST", "http://a"))
     return openai.RateLimitError("busy", response=response, body=None)
 
 

@@ -81,8 +81,22 @@ def test_what_is_no_answer_is_told_at_once(
 
 def test_what_a_model_thinks_aloud_is_no_part_of_it() -> None:
     assert free_text(f"<think>{STOP} or not?</think>\n{SAID}", [STOP]) == (SAID, False)
-    with pytest.raises(MalformedAnswer, match=CUT):
-        free_text("<think>Well,", [STOP])
+    for thoughts in ("<think>Well,", "[THINK]Well,", "<|channel|>analysis<|message|>Well,<|end|>"):
+        with pytest.raises(MalformedAnswer, match=CUT):
+            free_text(thoughts, [STOP])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>{SAID}<|return|>",
+        f"analysisHm.assistantfinal{SAID}",
+        f"[THINK]Thought: x[/THINK]{SAID}</s>",
+        f"{SAID}<|im_end|>\n<|im_start|>user\nAnd then?",
+    ],
+)
+def test_marks_of_channels_and_turns_are_no_part_of_it(text: str) -> None:
+    assert free_text(text, [])[0] == SAID
 
 
 def test_stop_texts_are_part_of_the_request_and_only_where_there_are_some() -> None:
