@@ -114,10 +114,12 @@ class Processes:
         raise AssertionError("unreachable")
 
     def result(self, future: Future[Any], task: str) -> Ended:
-        from joblib.externals.loky.process_executor import BrokenProcessPool
+        from joblib.externals.loky.process_executor import BrokenProcessPool, ShutdownExecutorError
 
         try:
             return future.result()
+        except ShutdownExecutorError as error:  # closed below, since another worker had died
+            raise WorkerDied(str(error)) from None
         except BrokenProcessPool as error:
             message = str(error).strip().splitlines()[0]
             if message.startswith("A task"):  # could not be loaded by the worker, which is alive

@@ -27,7 +27,9 @@ class Deaths:
         with suppress(OSError, ValueError, TypeError, AttributeError, KeyError):
             held = json.loads(path.read_bytes().partition(b"\n")[0])
             self.counts = Counter({str(task): int(count) for task, count in held["deaths"].items()})
-            self.counts.update(map(str, held["under_way"]))
+            # Of several at a time nobody knows which it was; a single one is suspected at once.
+            times = ENOUGH if len(held["under_way"]) == 1 else 1
+            self.counts.update({str(task): times for task in held["under_way"]})
 
     def suspects(self, tasks: Iterable[str]) -> list[str]:
         """Those of the tasks that are to be played apart."""

@@ -47,6 +47,7 @@ class Supervisor:
     deaths: Deaths
     here: bool = False
     running: dict[Future[Any], tuple[str, float]] = field(default_factory=dict)
+    beside: set[str] = field(default_factory=set)  # tasks that are, or were, under way beside another one
 
     def play(self, tasks: Iterable[str], suspects: Iterable[str]) -> Generator[Ended]:
         """What came of each task, as it ends; suspects come last, alone. Raises what the crew raises."""
@@ -56,14 +57,13 @@ class Supervisor:
                 self._start(left.popleft(), alone=False)
             if alone and not self.running:
                 self._start(alone.popleft(), alone=True)
-            by_itself = len(self.running) == 1
             for future in self._ended(limit):
                 task, _ = self.running.pop(future)
                 try:
                     ended = self.crew.result(future, task)
                 except WorkerDied as death:
                     self.deaths.add(task, death.times)
-                    if by_itself and self.deaths.counts[task] >= ENOUGH:
+                    if task not in self.beside and self.deaths.counts[task] >= ENOUGH:
                         yield self._quarantined(task, death)
                     else:
                         alone.append(task)
@@ -75,8 +75,11 @@ class Supervisor:
                 yield Fault(task, why), Played(None)
 
     def _start(self, task: str, alone: bool) -> None:
+        under_way = [*(other for other, _ in self.running.values()), task]
+        self.beside.discard(task)
+        self.beside.update(under_way if len(under_way) > 1 else ())
         if self.here:
-            self.deaths.under_way([*(other for other, _ in self.running.values()), task])
+            self.deaths.under_way(under_way)
         self.running[self.crew.submit(task, alone)] = task, time.monotonic()
 
     def _ended(self, limit: float | None) -> set[Future[Any]]:

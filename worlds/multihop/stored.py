@@ -11,7 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from lab.models.cache import default_path, key_of
+from lab.machine.paths import answer_cache
+from lab.models.cache import key_of
 from worlds.multihop.index import FILES, K1, TITLE_COUNTS, B, build
 from worlds.multihop.questions import Paragraph
 from worlds.multihop.retriever import Retriever
@@ -25,7 +26,7 @@ BLOCK = 1 << 20
 
 def cache_folder() -> Path:
     """Where indexed corpora lie: `multihop` beside the cache of answers."""
-    return default_path().parent / "multihop"
+    return answer_cache().parent / "multihop"
 
 
 def indexed(key: Any, paragraphs: Callable[[], Iterable[Paragraph]]) -> Retriever:

@@ -17,7 +17,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from lab.machine import progress
-from lab.models.cache import default_path, key_of
+from lab.machine.paths import answer_cache
+from lab.models.cache import key_of
 from worlds.textworld.games import generator_version, make_game, textworld_package
 from worlds.textworld.tasks import QuestTask
 
@@ -32,7 +33,7 @@ class NoCompiler(RuntimeError):
 
 def cache_folder() -> Path:
     """Where compiled games lie: `textworld` beside the cache of answers."""
-    return default_path().parent / "textworld"
+    return answer_cache().parent / "textworld"
 
 
 def compiled(quest: QuestTask) -> Path:
