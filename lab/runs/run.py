@@ -262,9 +262,10 @@ def folder_for(manifest: Manifest, condition: str) -> Path:
     except FileExistsError:
         known = re.fullmatch(r"\.\./([^/.][^/]*/[^/]+ [0-9a-f]{6})", os.readlink(link) if link.is_symlink() else "")
         if not known:
-            place = link if link.parent.is_dir() else link.parent
-            why = "it should be a link to a run's folder" if place == link else "it should be a folder"
-            raise damaged(place, why, "Delete it; the runs themselves stay as they are") from None
+            links = link.parent
+            why = "it should be a folder" if not links.is_dir() else f"{link.name} should be a link to a run's folder"
+            why += " (were the runs copied with their links followed?)" if link.is_dir() else ""
+            raise damaged(links, why, "Delete it: it is made again, and the runs themselves stay as they are") from None
         wanted = Path(known[1])
     return runs / wanted
 
