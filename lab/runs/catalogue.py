@@ -383,7 +383,7 @@ def _moment(since: Since) -> datetime.datetime | None:
             moment = datetime.datetime.fromisoformat(since.strip())
         else:
             raise ValueError
-        return moment.astimezone().replace(tzinfo=None)  # as the dates of runs are
+        return moment.astimezone().replace(tzinfo=None) if moment.tzinfo else moment  # local, as the dates of runs are
     except (ValueError, OverflowError):
         examples = "2026-11-20, 2026-11-20T08:30, 2026-11-20T08:30+01:00, 7d, or 12h"
         raise ValueError(f"--since {since}: give a date or an age, such as {examples}") from None

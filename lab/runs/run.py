@@ -263,9 +263,11 @@ def folder_for(manifest: Manifest, condition: str) -> Path:
         known = re.fullmatch(r"\.\./([^/.][^/]*/[^/]+ [0-9a-f]{6})", os.readlink(link) if link.is_symlink() else "")
         if not known:
             links = link.parent
-            why = "it should be a folder" if not links.is_dir() else f"{link.name} should be a link to a run's folder"
-            why += " (were the runs copied with their links followed?)" if link.is_dir() else ""
-            raise damaged(links, why, "Delete it: it is made again, and the runs themselves stay as they are") from None
+            at = link if links.is_dir() else links
+            why = "it should be a link to a run's folder" if at == link else "it should be a folder"
+            copied = f" with {links}: these runs were copied with their links followed" if link.is_dir() else ""
+            remedy = f"Delete it{copied}. It is made again, and the runs themselves stay as they are"
+            raise damaged(at, why, remedy) from None
         wanted = Path(known[1])
     return runs / wanted
 

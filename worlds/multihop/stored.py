@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import zlib
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.machine.paths import answer_cache
+from lab.machine.scratch import scratch_folder
 from lab.models.cache import key_of
 from worlds.multihop.index import FILES, K1, TITLE_COUNTS, B, build
 from worlds.multihop.questions import Paragraph
@@ -66,7 +66,7 @@ def sums(folder: Path) -> dict[str, list[int]]:
 def store(paragraphs: Iterable[Paragraph], folder: Path) -> None:
     """Index a corpus in `folder`, in place of what is there, unless another process was faster."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".building-", ignore_cleanup_errors=True) as temporary:
+    with scratch_folder(".building-", folder.parent) as temporary:
         new = Path(temporary, "new")
         new.mkdir()
         build(write_texts(paragraphs, new), new)
