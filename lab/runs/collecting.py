@@ -103,7 +103,10 @@ def collect(
             raise NothingMeasured(f"None of {count} episodes could be measured ({why}); run again to play them")
         if spent:
             progress.say(str(spent))
-        return into(setup, backbone.engine.label, episodes, not_measured, opened.usage(), folder)
+        results = into(setup, backbone.engine.label, episodes, not_measured, opened.usage(), folder)
+        if read := results.outcomes().readings:
+            progress.say(f"{title}: {read}", passing=True)
+        return results
 
 
 def manifest_of(setup: Experiment) -> Manifest:

@@ -7,6 +7,7 @@ what becomes of either.
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from concurrent.futures import Future
@@ -17,6 +18,7 @@ from lab.runs.machine_limits import NotEnough
 from lab.runs.playing import Ended, Play, play_one
 
 THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+EXIT_CODES = re.compile(r"SIG\w+|EXIT\(\d+\)")  # in loky's message, of the workers that ended
 POLL_SECONDS = 0.5  # between two checks whether the process that started a worker still lives
 
 
@@ -121,11 +123,11 @@ class Processes:
         except ShutdownExecutorError as error:  # closed below, since another worker had died
             raise WorkerDied(str(error)) from None
         except BrokenProcessPool as error:
-            message = str(error).strip().splitlines()[0]
-            if message.startswith("A task"):  # could not be loaded by the worker, which is alive
+            if str(error).startswith("A task"):  # could not be loaded by the worker, which is alive
                 raise
             self.close()
-            raise WorkerDied(message) from None
+            codes = EXIT_CODES.search(str(error))
+            raise WorkerDied(codes[0] if codes else "ended without a word") from None
 
     def give_up(self, future: Future[Any]) -> bool:
         self.close()

@@ -96,8 +96,10 @@ def _readable(episodes: Generator[Ended], first: FirstAnswers | None) -> Generat
         if first and not answers.complete and malformed(played.usage):
             held.append((ended, played))
             continue
-        yield from (*held, (ended, played))
-        held.clear()
+        if answers.complete:
+            yield from held
+            held.clear()
+        yield ended, played
     yield from held  # a run of fewer answers cannot say
 
 

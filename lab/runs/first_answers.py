@@ -15,6 +15,7 @@ from lab.machine.faults import Unavailable
 from lab.machine.printing import visible
 from lab.machine.secrets import redact
 from lab.models.usage import RULES_PATHS
+from lab.results.outcomes import Readings
 
 FIRST = 10  # answers of a run that decide whether it goes on; an episode of fewer has failed, whatever their share
 MOST_MALFORMED = 0.5  # share of a run's first answers, or of an episode's, from above which they measure nothing
@@ -88,6 +89,19 @@ def unreadable(raw: str) -> Unreadable:
     quoted = visible(redact(raw[:LONGEST])) + ("…" if len(raw) > LONGEST else "")
     reply = f"One of them: {quoted!r}. " if raw else ""
     return Unreadable(f"Most of the first {FIRST} answers cannot be read, so the run stops. {reply}{HINT}")
+
+
+def readings(usages: Iterable[Any]) -> Readings | None:
+    """How the answers of episodes were read; None where no model gave any."""
+    usages = list(usages)
+    paths: Counter[str] = sum((Counter(paths_of(usage)) for usage in usages), Counter())
+    count = sum(times for path, times in paths.items() if path not in NO_ANSWERS)
+    parts = (part for usage in usages if isinstance(usage, Mapping) for part in usage.values())
+    truncated = sum(part.get("truncated", 0) for part in parts if isinstance(part, Mapping))
+    if not count:
+        return None
+    shares = (paths["malformed"], truncated, paths["repaired"] + paths["reasked"])
+    return Readings(count, *(100 * share / count for share in shares))
 
 
 def unread(usage: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import shutil
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,9 +14,11 @@ from lab.machine.faults import Unavailable
 # Per worker. A thread has a connection to the server and, for moments, a file; a process has pipes to this one.
 DESCRIPTORS = 4
 SPARE_DESCRIPTORS = 24  # caches, logs, the run's files
-THREAD_MB, PROCESS_MB = 1, 80  # a thread's stack; Python with the suite loaded
+THREAD_MB, PROCESS_MB = 1, 80  # what it holds; Python with the suite loaded
+STACK_MB = 8  # of addresses that a thread reserves
 DISK_MB = 0.05  # an episode's lines and cached answers
 SPARE_DISK_MB = 1.0
+ADDRESSES = "ulimit -v"
 CGROUP = Path("/sys/fs/cgroup")
 
 
@@ -29,7 +32,7 @@ def check(workers: int, processes: bool, folder: Path) -> None:
     processes: whether workers are processes, else threads. folder: of the run.
     """
     _check_descriptors(workers)
-    _check_memory(workers, PROCESS_MB if processes and workers > 1 else THREAD_MB)
+    _check_memory(workers, processes)
     _check_disk(workers, folder)
 
 
@@ -51,32 +54,30 @@ def _check_descriptors(workers: int) -> None:
         )
 
 
-def _check_memory(workers: int, each: float) -> None:
-    free, limit = _free_mb()
-    if (need := workers * each) > free:
-        fit = max(1, int(free / each))
-        raise NotEnough(
-            f"workers={workers} need about {need:,.0f} MB of memory, and {max(0.0, free):,.0f} MB are free ({limit}). "
-            f"Take workers={fit}, or end other programs"
-        )
+def _check_memory(workers: int, processes: bool) -> None:
+    for free, limit in _free_mb(processes):
+        each = PROCESS_MB if processes else STACK_MB if limit == ADDRESSES else THREAD_MB
+        if (need := workers * each) > free:
+            raise NotEnough(
+                f"workers={workers} need about {need:,} MB of memory, and {max(0.0, free):,.0f} MB are free ({limit}). "
+                f"Take workers={max(1, int(free / each))}, or end other programs"
+            )
 
 
-def _free_mb() -> tuple[float, str]:
-    """Memory that this process can still have, and what limits it."""
-    limits = [(float("inf"), "no limit is known")]
+def _free_mb(processes: bool) -> Iterator[tuple[float, str]]:
+    """Memory that the workers can still have, by each limit that is known."""
     with suppress(OSError, ValueError, StopIteration):
         lines = Path("/proc/meminfo").read_text().splitlines()
         available = next(line for line in lines if line.startswith("MemAvailable"))
-        limits.append((int(available.split()[1]) / 1024, "MemAvailable of /proc/meminfo"))
+        yield int(available.split()[1]) / 1024, "MemAvailable of /proc/meminfo"
     with suppress(OSError, ValueError):  # "max" is no number
         most, used = (int((CGROUP / name).read_text()) for name in ("memory.max", "memory.current"))
-        limits.append(((most - used) / 2**20 + _cached_mb(), "memory.max of the control group"))
-    with suppress(OSError, ValueError):
-        soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-        if soft != resource.RLIM_INFINITY:
-            limits.append(((soft - pages * resource.getpagesize()) / 2**20, "ulimit -v"))
-    return min(limits)
+        yield (most - used) / 2**20 + _cached_mb(), "memory.max of the control group"
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if soft != resource.RLIM_INFINITY and not processes:  # each process has as many again
+        with suppress(OSError, ValueError):
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+            yield (soft - pages * resource.getpagesize()) / 2**20, ADDRESSES
 
 
 def _cached_mb() -> float:

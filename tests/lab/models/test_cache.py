@@ -107,6 +107,14 @@ def in_a_fork(cache: AnswerCache, inherited: object) -> None:
     assert cache._shared is not None and cache._shared is not inherited
 
 
+def test_threads_share_a_connection_and_take_turns(cache: AnswerCache) -> None:
+    cache.put("first", 0)
+    before = len(os.listdir("/proc/self/fd"))
+    with ThreadPoolExecutor(32) as pool:
+        assert list(pool.map(lambda number: cache.put(str(number % 50), number % 50), range(400))) == [*range(50)] * 8
+        assert len(os.listdir("/proc/self/fd")) <= before + 2
+
+
 def test_a_pickled_cache_reads_the_same_file(cache: AnswerCache) -> None:
     cache.put("a", 1)
     copy = pickle.loads(pickle.dumps(cache))
