@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import io
 import math
 import os
 import signal
@@ -31,6 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Without arguments it prints the map of the commands. 141 if nobody reads what it prints.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # of an encoding such as ASCII, which lacks most characters
     try:
         try:
             return _carry_out(arguments)
@@ -40,6 +45,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Not SIGPIPE's default action: it would also end a run one of whose workers died.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the interpreter's end
         return NOT_READ
+    except OSError as error:
+        sys.stdout = io.StringIO()  # where it could not be written, the interpreter would try again at its end
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        fix = "free some space, or write elsewhere (--out)" if full else "mend that, and run the command again"
+        print(f"error: {visible(str(error))}; {fix}", file=sys.stderr)
+        return 1
 
 
 def _carry_out(arguments: Sequence[str] | None) -> int:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from lab.machine import manifests
 from lab.machine.faults import MissingData
-from lab.machine.paths import ROOT, checked_data, official_data
+from lab.machine.paths import ROOT, answer_cache, checked_data, official_data
 
 GROUP = "lab.doctor"
 INSTALL = "python -m pip install -r requirements.txt"
@@ -190,14 +190,12 @@ def _data() -> list[Check]:
 
 
 def _cache() -> Check:
-    from lab.models.cache import default_path
-
-    folder = default_path().parent
+    folder = answer_cache().parent
     fix = "set LAB_CACHE to a file in a folder that you may write to"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         # Tried, not read from permission bits, which do not bind root and mean little on network folders.
         with tempfile.TemporaryFile(dir=folder):
-            return Check("answer cache can be written", True, str(default_path()))
+            return Check("answer cache can be written", True, str(answer_cache()))
     except OSError as error:
         return Check("answer cache can be written", False, str(error), fix)

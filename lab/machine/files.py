@@ -20,8 +20,10 @@ def write_atomically(path: Path, data: bytes) -> None:
             os.fsync(file.fileno())
         os.chmod(temporary, 0o644)  # mkstemp gives 0600, which nobody else on a shared machine could read
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError):  # a full disk names no file
+            error.filename = error.filename or str(path)
         raise
     _sync_folder(path.parent)
 

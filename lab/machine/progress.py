@@ -4,7 +4,7 @@
 
 In a notebook it is an output of its own that is replaced in place and ends as `sdp made -Validate 10,000/10,000`.
 The notebook runner reads the line from the file that `LAB_PROGRESS` names; a log, which cannot be rewritten, gets one a
-minute.
+minute. A display that fails (a kernel's broken socket, a closed terminal, a full disk) is ignored: it is worth no run.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -73,7 +74,8 @@ class Bar:
         """Draw the line, if the last drawing was not just now; the last one and an urgent one always."""
         with _lock:
             for show in self._shows:
-                show(self.text(last), last, urgent)
+                with suppress(Exception):
+                    show(self.text(last), last, urgent)
 
     def text(self, last: bool = False) -> str:
         """The line. last: only what is still of interest afterwards, and the same after every run."""
@@ -143,12 +145,13 @@ def say(message: str, passing: bool = False) -> None:
     passing: of interest only while the notebook runs, so that its executed copy does not keep it.
     """
     message = visible(message)  # often what a server or a model said
-    if _kernel():
-        from IPython.display import display
+    with suppress(Exception):
+        if _kernel():
+            from IPython.display import display
 
-        display({"text/plain": message}, raw=True, metadata={PASSING: True} if passing else {})
-    else:
-        print(message, file=sys.stderr, flush=True)
+            display({"text/plain": message}, raw=True, metadata={PASSING: True} if passing else {})
+        else:
+            print(message, file=sys.stderr, flush=True)
 
 
 def duration(seconds: float) -> str:
@@ -161,8 +164,11 @@ def duration(seconds: float) -> str:
 
 def _places() -> list[Show]:
     """Where a line is drawn: the cell and the terminal behind its kernel, or else stderr; and the runner's file."""
-    shows = [_in_cell(), _behind_kernel()] if _kernel() else [_on(sys.stderr)]
-    return [show for show in (*shows, _in_file(os.environ.get(STATUS, ""))) if show]
+    shows = [_in_file(os.environ.get(STATUS, ""))]
+    for make in (_in_cell, _behind_kernel) if _kernel() else (partial(_on, sys.stderr),):
+        with suppress(Exception):
+            shows.append(make())
+    return [show for show in shows if show]
 
 
 def _kernel() -> bool:
@@ -208,8 +214,7 @@ def _on(stream: TextIO) -> Show:
 
 def _in_file(path: str) -> Show | None:
     def show(text: str, last: bool) -> None:
-        with suppress(OSError):  # the runner may be gone, and a line of progress is not worth a run
-            write_atomically(Path(path), b"" if last else text.encode())
+        write_atomically(Path(path), b"" if last else text.encode())
 
     return _paused(show, PAUSE) if path else None
 

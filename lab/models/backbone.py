@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -42,13 +42,16 @@ class Ledger:
     """A backbone that wraps another and keeps the calls made through it: the accounts of one episode.
 
     A failed call is booked as well: it comes as the attribute `call` of the exception.
-    record: keep every answer, malformed ones included, in the form that `replay:` serves.
+    record: keep every answer, malformed ones included, in the form that `replay:` serves. watch: called after each
+    answer with its path and, of a malformed one, the raw reply; what it raises ends the episode.
     """
 
-    def __init__(self, backbone: Backbone, record: bool = False) -> None:
+    def __init__(
+        self, backbone: Backbone, record: bool = False, watch: Callable[[str, str], None] | None = None
+    ) -> None:
         self.backbone = backbone
         self.engine = backbone.engine
-        self.record = record
+        self.record, self.watch = record, watch
         self.calls: list[Call] = []
         self.recorded: list[dict[str, Any]] = []
 
@@ -83,6 +86,8 @@ class Ledger:
             counts: dict[str, float] = {"tokens_in": call.tokens_in, "tokens_out": call.tokens_out}
             counts |= {"seconds": call.took} if call.took else {}  # rules take none that would be told
             self.recorded.append(about | {"path": call.path, "text": text} | said | counts)
+        if self.watch:
+            self.watch(call.path, said.get("said", ""))
 
 
 def _kept(prompt: Prompt, answer: Answer) -> str:

@@ -12,6 +12,7 @@ import os
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -24,7 +25,8 @@ from lab.machine.paths import answer_cache
 from lab.machine.reading import checksum
 from lab.models.single_flight import single_flight
 
-_inherited: list[sqlite3.Connection] = []  # a parent's connections, kept from the garbage collector, which closes them
+_databases: weakref.WeakSet[Database] = weakref.WeakSet()
+_inherited: list[Any] = []  # a parent's connections, kept from the garbage collector, which closes them
 _damaged: dict[Path, list[str]] = {}  # file -> keys of its rows that failed their checksum, in this process
 BUSY_SECONDS = 60.0  # how long a writer waits for another process's write before it gives up
 REMEDIES = {  # by SQLite's names of errors
@@ -41,11 +43,6 @@ class CacheUnusable(Unavailable):
     """The cache file cannot be opened or read. Stops the run before an answer is paid for that could not be kept."""
 
 
-def default_path() -> Path:
-    """The cache file: `LAB_CACHE`, else `data/cache/answers.sqlite` in the repository."""
-    return answer_cache()
-
-
 def canonical(value: Any) -> str:
     """Canonical JSON of a value: the same text whatever the order of its keys."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -57,20 +54,37 @@ def key_of(request: Any) -> str:
     return hashlib.sha256(canonical(request).encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def _forget() -> None:
+    """In a forked child: SQLite forbids connections across a fork, where even closing one can harm the file."""
+    for database in list(_databases):
+        _inherited.append(database._shared)
+        database._begin()
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
 class Database:
-    """An SQLite file of one table for many threads and processes. One connection a thread; a fork opens its own."""
+    """An SQLite file of one table for many threads and processes. One connection a process; a fork opens its own."""
 
     SCHEMA: str
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        self._local = threading.local()
+        self._begin()
+
+    def _begin(self) -> None:
+        # One for all threads: each takes three descriptors, of which a process may have but 256.
+        self._shared: sqlite3.Connection | None = None
+        self._lock = threading.RLock()
+        _databases.add(self)
 
     def close(self) -> None:
-        """Close this thread's connection."""
-        if getattr(self._local, "connection", None) is not None:
-            self._local.connection.close()
-            self._local.connection = None
+        """Close this process's connection; the next use opens another."""
+        with self._lock:
+            if self._shared is not None:
+                self._shared.close()
+                self._shared = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {"path": self.path}  # connections cannot be pickled: a worker process opens its own
@@ -78,15 +92,13 @@ class Database:
     def __setstate__(self, state: dict[str, Any]) -> None:
         Database.__init__(self, state["path"])
 
-    def _connection(self) -> sqlite3.Connection:
-        # SQLite forbids connections across a fork, where even closing one can harm the file: a child keeps it, unused.
-        if getattr(self._local, "connection", None) is not None and self._local.pid != os.getpid():
-            _inherited.append(self._local.connection)
-            self._local.connection = None
-        if getattr(self._local, "connection", None) is None:
-            self._local.connection = self._open()
-            self._local.pid = os.getpid()
-        return self._local.connection
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        """The connection, for this thread alone. Raises sqlite3.Error and OSError where it cannot be opened."""
+        with self._lock:
+            if self._shared is None:
+                self._shared = self._open()
+            yield self._shared
 
     def _open(self) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -127,22 +139,22 @@ class AnswerCache(Database):
         (key TEXT PRIMARY KEY, value TEXT NOT NULL, at REAL NOT NULL, checksum INTEGER) WITHOUT ROWID"""
 
     def __init__(self, path: Path | str | None = None) -> None:
-        super().__init__(path if path is not None else default_path())
+        super().__init__(path if path is not None else answer_cache())
 
     def get(self, key: str) -> Any | None:
         """The value under `key`, or None. Each call gives a fresh object, so that nobody can alter the cached one."""
         try:
             question = "SELECT CAST(value AS BLOB), checksum FROM answers WHERE key = ?"
-            row = self._connection().execute(question, (key,)).fetchone()
+            with self._connection() as connection:
+                row = connection.execute(question, (key,)).fetchone()
         except (sqlite3.Error, OSError) as error:
             raise self._unusable(error) from error
         if row is None:
             return None
         if row[1] != checksum(key.encode(), row[0]):
             note_damaged(self.path, [key])
-            with suppress(sqlite3.Error):  # it makes way for the answer that is asked for now
-                this = "DELETE FROM answers WHERE key = ? AND CAST(value AS BLOB) = ?"
-                self._connection().execute(this, (key, row[0]))
+            with suppress(sqlite3.Error), self._connection() as connection:  # it makes way for the answer asked for now
+                connection.execute("DELETE FROM answers WHERE key = ? AND CAST(value AS BLOB) = ?", (key, row[0]))
             return None
         return json.loads(row[0])
 
@@ -166,7 +178,8 @@ class AnswerCache(Database):
         text = json.dumps(value)
         row = (key, text, time.time(), checksum(key.encode(), text.encode()))
         try:
-            self._connection().execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?)", row)
+            with self._connection() as connection:
+                connection.execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?)", row)
         except (sqlite3.Error, OSError) as error:
             self._not_kept("an answer", error)
             return value
@@ -174,7 +187,8 @@ class AnswerCache(Database):
         return value if kept is None else kept
 
     def __len__(self) -> int:
-        return int(self._connection().execute("SELECT COUNT(*) FROM answers").fetchone()[0])
+        with self._connection() as connection:
+            return int(connection.execute("SELECT COUNT(*) FROM answers").fetchone()[0])
 
     def _open(self) -> sqlite3.Connection:
         connection = super()._open()
@@ -224,7 +238,8 @@ def _sum_of(key: bytes, value: bytes) -> int | None:
 
 
 def _prepared(path: Path, schema: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)  # None: each statement commits
+    # None: each statement commits. Its threads take turns (`Database._connection`).
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA journal_mode = WAL")  # readers do not wait while another process writes
     # An answer lost with the machine's power is asked again; a commit need not wait for the disk.
     connection.execute("PRAGMA synchronous = NORMAL")

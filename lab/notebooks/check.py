@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import difflib
 import json
-import tempfile
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from lab.machine.scratch import scratch_folder
 from lab.notebooks import expected
 from lab.notebooks.documents import FOLDER, NotebookError, name_of, read, tags, text_of
 from lab.notebooks.execute import Job, execute
@@ -46,7 +46,7 @@ def check(notebooks: Sequence[Path], side_by_side: int = 2, timeout: float | Non
     Each notebook is executed with its defaults into a temporary folder; the checkout stays as it is.
     """
     listed = {entry.notebook for entry in expected.expectations()}
-    with tempfile.TemporaryDirectory(prefix="lab-check-") as folder:
+    with scratch_folder("lab-check-") as folder:
         figures = Path(folder) / "figures"
         jobs = [Job(path, Path(folder) / f"{name_of(path)}.ipynb", figures=figures) for path in notebooks]
         outcomes = execute(jobs, side_by_side, timeout)

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +18,7 @@ from typing import IO, Any, NamedTuple
 
 from lab.machine import progress
 from lab.machine.paths import ROOT, official_data
+from lab.machine.scratch import scratch_folder
 from lab.notebooks.documents import LAST, NotebookError, name_of
 
 GRACE = 10.0  # seconds that a stopped worker gets to shut its kernel down
@@ -183,7 +183,7 @@ def _environment(job: Job, status: Path) -> dict[str, str]:
 def _run(job: Job, board: _Board, timeout: float | None) -> Outcome:
     started = time.monotonic()
     job.output.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="lab-run-") as folder:
+    with scratch_folder("lab-run-") as folder:
         # A file, not a pipe: nobody reads it meanwhile, and a full pipe would block the worker.
         errors, status = Path(folder) / "errors", Path(folder) / "status"
         worker = _start(job, timeout, _environment(job, status), errors)

@@ -6,7 +6,6 @@ Its outputs are thrown away, since they name a model that never answered; its ru
 from __future__ import annotations
 
 import json
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 from lab.machine.files import write_atomically
 from lab.machine.paths import REHEARSAL
 from lab.machine.reading import read_json
+from lab.machine.scratch import scratch_folder
 from lab.notebooks.execute import Job, execute
 from lab.runs.forecast import Planned
 from lab.runs.manifest import Manifest
@@ -46,7 +46,7 @@ class Rehearsal:
 
 def rehearse(jobs: Sequence[Job], side_by_side: int, timeout: float | None) -> list[Rehearsal]:
     """Rehearse notebooks; the jobs' own outputs are left alone."""
-    with tempfile.TemporaryDirectory(prefix="lab-rehearsal-") as folder:
+    with scratch_folder("lab-rehearsal-") as folder:
         places = [Path(folder).resolve() / str(number) for number in range(1, len(jobs) + 1)]
         apart = [
             _apart(job, place, f"{job.name}, rehearsal {place.name}") for job, place in zip(jobs, places, strict=True)

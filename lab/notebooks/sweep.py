@@ -234,7 +234,7 @@ def _state(failure: str, accounts: Accounts) -> str:
 
 def _write(table: pd.DataFrame, figures: Sequence[str], out: Path) -> None:
     """Print the table, in blocks where it is too wide, and write it whole."""
-    texts = {".csv": table.to_csv(index=False, lineterminator="\n"), ".md": exports.markdown(table.infer_objects())}
+    texts = {".csv": exports.csv(table), ".md": exports.markdown(table.infer_objects())}
     for suffix, text in texts.items():
         write_atomically(out / f"sweep{suffix}", text.encode("utf-8"))
     shown = table.drop(columns=figures[MOST_FIGURES:]).map(exports.text)

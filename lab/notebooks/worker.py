@@ -11,13 +11,14 @@ import os
 import resource
 import signal
 import sys
-import tempfile
 import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
+
+from lab.machine.scratch import scratch_folder
 
 Emit = Callable[[dict[str, Any]], None]
 
@@ -40,7 +41,7 @@ def main() -> None:
     progress = Progress([0], [])
     _listen(progress, job["timeout"])
     try:
-        with tempfile.TemporaryDirectory(prefix="lab-kernel-") as folder:
+        with scratch_folder("lab-kernel-") as folder:
             _use_this_python(Path(folder))
             _execute(job, progress)
         failure = ""

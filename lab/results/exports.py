@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 
 EMPTY = "–"  # an empty cell for reading; in the CSV it stays empty
 MARKDOWN = str.maketrans({"\\": "\\\\", "|": "\\|", "\n": " ", "\r": ""})
+TAG = re.compile(r"<(?=[A-Za-z/!?])")  # what can begin one; "<= 0.05" cannot
+# What a spreadsheet would run or look up. A sign before a word or a number, "-Validate" or "+0.5 [0.1, 0.9]", calls
+# nothing, and neither does "= full".
+FORMULA = re.compile(r"\s*[@\t\r]|\s*=(?! [A-Za-z ]+$)|\s*[+-](?=.*[(|!])", re.DOTALL)
 LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -45,7 +50,7 @@ def write(frame: pd.DataFrame, stem: str) -> list[Path]:
     """
     texts = {
         ".md": markdown(frame),
-        ".csv": visible(frame.to_csv(index=False, lineterminator="\n")),
+        ".csv": csv(frame),
         ".tex": latex(frame),
     }
     paths = []
@@ -56,10 +61,20 @@ def write(frame: pd.DataFrame, stem: str) -> list[Path]:
     return paths
 
 
+def csv(frame: pd.DataFrame) -> str:
+    """The table as CSV; a cell that a spreadsheet would run as a formula begins with an apostrophe."""
+    safe = frame.rename(columns=_no_formula).map(_no_formula)
+    return visible(safe.to_csv(index=False, lineterminator="\n"))
+
+
+def _no_formula(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell
+
+
 def markdown(frame: pd.DataFrame) -> str:
-    """A GitHub table; numbers to the right, pipes escaped."""
+    """A GitHub table; numbers to the right, pipes and HTML escaped."""
     # By hand: pandas' to_markdown needs tabulate, which is no dependency, and leaves pipes and line breaks as they are.
-    header, *rows = [[cell.translate(MARKDOWN) for cell in line] for line in _texts(frame)]
+    header, *rows = [[TAG.sub("&lt;", cell.translate(MARKDOWN)) for cell in line] for line in _texts(frame)]
     rule = ["---:" if right else "---" for right in _right_aligned(frame)]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in [header, rule, *rows])
 

@@ -13,12 +13,32 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
+class Readings(NamedTuple):
+    """How a model's answers were read. answers: how many; the rest are shares of them, in percent.
+
+    malformed: could not be read. truncated: ended at the limit of tokens. repaired: needed repair, or were asked again.
+    """
+
+    answers: int
+    malformed: float
+    truncated: float
+    repaired: float
+
+    def __str__(self) -> str:
+        shares = ", ".join(f"{getattr(self, name):.1f} % {name}" for name in self._fields[1:])
+        return f"{self.answers:,} answers: {shares}"
+
+
 class Outcomes(NamedTuple):
-    """How the episodes behind a number came out. n: those that count. failed: those of them that the agent failed."""
+    """How the episodes behind a number came out. n: those that count. failed: those of them that the agent failed.
+
+    readings: of their answers, where a model was asked.
+    """
 
     n: int
     failed: int = 0
     not_measured: int = 0
+    readings: Readings | None = None
 
     def bounds(self, total: float, n: int, top: float = 1.0) -> tuple[float, float] | None:
         """The lowest and the highest mean that what was not measured leaves open; None where there is none.

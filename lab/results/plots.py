@@ -29,6 +29,7 @@ SETTINGS = {
     "font.family": "DejaVu Sans",  # comes with matplotlib, so that a figure looks the same on every machine
     "pdf.fonttype": 42,  # text in a PDF stays text, and journals refuse Type 3 fonts
     "svg.hashsalt": "lab",
+    "text.parse_math": False,  # a dollar sign in a label is one; no figure has formulas
 }
 # A date or a program version in a file would make each run's bytes differ.
 NO_METADATA: dict[str, dict[str, Any]] = {

@@ -49,7 +49,8 @@ def row(
 ) -> Row:
     """One checked row of a results table; value, interval and bounds in the metric's own unit.
 
-    outcomes: how the episodes behind the number came out.
+    outcomes: how the episodes behind the number came out; where a model was asked, three more columns say in percent
+    how its answers were read.
 
     Raises ValueError for an unknown evidence word, and for a number made here without its backbone, n or value.
     """
@@ -65,7 +66,9 @@ def row(
             )
     counts = (outcomes.failed, outcomes.not_measured) if outcomes else (None, None)
     numbers = (value, *(interval or (None, None)), n, *counts, *(bounds or (None, None)))
-    return dict(zip(COLUMNS, (method, backbone, metric, *numbers, evidence, source), strict=True))
+    cells = dict(zip(COLUMNS, (method, backbone, metric, *numbers, evidence, source), strict=True))
+    shares = outcomes.readings._asdict() if outcomes and outcomes.readings else {}
+    return cells | {f"{name} %": share for name, share in shares.items() if name != "count"}
 
 
 def rate_row(
@@ -110,7 +113,7 @@ def table(rows: Iterable[Row]) -> pd.DataFrame:
     import pandas as pd
 
     rows = list(rows)
-    extra = [name for name in (rows[0] if rows else {}) if name not in COLUMNS]
+    extra = [name for name in dict.fromkeys(name for cells in rows for name in cells) if name not in COLUMNS]
     frame = pd.DataFrame(rows, columns=[*COLUMNS, *extra])
     # Counts too: numpy has no empty integer, and published rows have no n.
     frame[NUMBERS] = frame[NUMBERS].astype(float)

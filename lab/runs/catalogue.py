@@ -48,6 +48,7 @@ STATES = ("running", "finished", "stopped", "not measured", "damaged")
 FOLDER = re.compile(r"(.*?) ?n=\d+ [0-9a-f]{6}")  # as `lab.runs.run.folder_for` names it
 Since = str | datetime.datetime | None
 AGO = re.compile(r"(\d+) ?([dh])")
+DATE = re.compile(r"\d{4}-\d\d-\d\d")  # Python would also read 20261120 and 2026W47, and take 12 digits for neither
 
 
 class NoScores(ValueError):
@@ -370,12 +371,19 @@ def _digest(folder: Path) -> str:
 
 
 def _moment(since: Since) -> datetime.datetime | None:
-    if not since or isinstance(since, datetime.datetime):
-        return since or None
-    if ago := AGO.fullmatch(since.strip()):
-        unit = {"d": "days", "h": "hours"}[ago[2]]
-        return datetime.datetime.now() - datetime.timedelta(**{unit: int(ago[1])})
+    if not since:
+        return None
     try:
-        return datetime.datetime.fromisoformat(since)
-    except ValueError:
-        raise ValueError(f"--since {since}: give a date, such as 2026-11-20, or 7d, or 12h") from None
+        if isinstance(since, datetime.datetime):
+            moment = since
+        elif ago := AGO.fullmatch(since.strip()):
+            unit = {"d": "days", "h": "hours"}[ago[2]]
+            moment = datetime.datetime.now() - datetime.timedelta(**{unit: int(ago[1])})
+        elif DATE.match(since.strip()):
+            moment = datetime.datetime.fromisoformat(since.strip())
+        else:
+            raise ValueError
+        return moment.astimezone().replace(tzinfo=None) if moment.tzinfo else moment  # local, as the dates of runs are
+    except (ValueError, OverflowError):
+        examples = "2026-11-20, 2026-11-20T08:30, 2026-11-20T08:30+01:00, 7d, or 12h"
+        raise ValueError(f"--since {since}: give a date or an age, such as {examples}") from None

@@ -12,14 +12,11 @@ Episodes are submitted one by one rather than by joblib's Dask backend, which ha
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 from lab.machine import progress
 from lab.machine.faults import Unavailable
@@ -28,15 +25,11 @@ from lab.machine.secrets import clean_address, redact
 from lab.machine.versions import code_hash
 from lab.models.endpoint import OPENAI
 from lab.models.engines import split
+from lab.runs.crews import WorkerDied
+from lab.runs.playing import Ended, Play, play_one
 
 INSTALL = "python -m pip install -r requirements-cluster.txt"
 CONNECT_SECONDS = 10.0
-POLL_SECONDS = 0.02  # between two looks for finished episodes
-IDLE_SECONDS = 5.0  # without a finished episode, before it is asked whether there are workers at all
-
-T = TypeVar("T")
-Job = Callable[[str], T]
-Died = Callable[[str, str], T]
 
 
 class NoCluster(Unavailable):
@@ -58,21 +51,69 @@ class Expected:
         return cls(code_hash(), next(endpoints, ""))  # all of one OPENAI_BASE_URL
 
 
-def stream(
-    job: Job[T], tasks: Sequence[str], cluster: str, at_once: int, expected: Expected, died: Died[T]
-) -> Generator[T]:
-    """What `job` gives for each task, as it ends; a task whose worker died is done again by another one.
+class Cluster:
+    """A cluster's threads. A task whose worker died is played again by another one, as often as Dask allows.
 
-    at_once: how many tasks at a time; 0 for every thread that the cluster has or comes to have. died: task, why -> what
-    stands for a task at which one worker after another died. Closing the iterator cancels all that has not begun; an
-    episode under way plays on to its end and counts for nothing. Raises NoCluster, and any Unavailable of the job.
+    Closing it cancels all that has not begun; an episode under way plays on to its end and counts for nothing.
     """
-    client = _connect(cluster)
-    try:
-        yield from _finished(client, _Checked(job, expected), tasks, at_once, cluster, died)
-    finally:
+
+    def __init__(self, play: Play, cluster: str, at_once: int, expected: Expected) -> None:
+        """at_once: how many tasks at a time; 0 for every thread that the cluster has or comes to have."""
+        self._address, self._at_once = cluster, at_once
+        self._client = _connect(cluster)
+        self._pool = self._client.get_executor(pure=False)
+        self._play, self._expected = play, expected
+        self._noted = False
+
+    def room(self) -> int:
+        if self._at_once:
+            return self._at_once
+        with suppress(Exception):  # a lost scheduler shows in the futures, which are cancelled
+            return sum(self._client.nthreads().values())
+        return 0
+
+    def submit(self, task: str, alone: bool) -> Future[Any]:
+        future: Future[Any] = self._pool.submit(_play_checked, self._expected, self._play, task)
+        return future
+
+    def result(self, future: Future[Any], task: str) -> Ended:
+        """Raises NoCluster, WorkerDied, and any Unavailable of the episode."""
+        from distributed import KilledWorker
+
+        if self._noted:
+            self._note(False)
+        try:
+            return future.result()
+        except KilledWorker as error:
+            times = error.allowed_failures + 1  # dask's own setting, distributed.scheduler.allowed-failures
+            raise WorkerDied("on the cluster", times) from None
+        except Unavailable:
+            raise
+        except (CancelledError, OSError):
+            raise NoCluster(f"The scheduler {self._address} was lost; start it and its workers again") from None
+        except Exception as error:
+            # Nothing else can come from the job itself: the scheduler or a worker could not load it.
+            message = str(error.__cause__ or error).strip().splitlines() or [type(error).__name__]
+            raise NoCluster(
+                f"The cluster {self._address} cannot load what is to be played: {redact(message[0])}. Start its "
+                "scheduler and its workers in an environment with the same checkout and the same packages as here"
+            ) from None
+
+    def give_up(self, future: Future[Any]) -> bool:
+        future.cancel()
+        return False
+
+    def idle(self) -> None:
+        with suppress(Exception):  # as above
+            self._note(not self._client.nthreads())
+
+    def _note(self, deserted: bool) -> None:
+        self._noted = deserted
+        progress.note(f"no worker there; start one with: dask worker {self._address}" if deserted else "")
+
+    def close(self) -> None:
         with suppress(Exception):  # the scheduler forgets what a closed client wanted; if it is gone, all is forgotten
-            client.close(timeout=2)
+            self._client.close(timeout=2)
 
 
 def _connect(cluster: str) -> Any:
@@ -90,72 +131,10 @@ def _connect(cluster: str) -> Any:
         ) from None
 
 
-def _finished(
-    client: Any, job: Job[T], tasks: Sequence[str], at_once: int, cluster: str, died: Died[T]
-) -> Generator[T]:
-    from distributed import as_completed
-
-    left = iter(tasks)
-    first = list(islice(left, at_once or len(tasks)))
-    futures = client.map(job, first, pure=False)
-    names = {future.key: task for future, task in zip(futures, first, strict=True)}
-    waiting = as_completed(futures, loop=client.loop)
-    del futures  # a future that is held keeps its result in a worker's memory
-    while names:
-        future = _next(waiting, client, cluster)
-        for task in islice(left, 1):
-            following = client.submit(job, task, pure=False)
-            names[following.key] = task
-            waiting.add(following)
-        yield _result(future, names.pop(future.key), cluster, died)
-
-
-def _next(waiting: Any, client: Any, cluster: str) -> Any:
-    idle_since, noted = time.monotonic(), False
-    while not waiting.has_ready():
-        time.sleep(POLL_SECONDS)
-        if time.monotonic() - idle_since > IDLE_SECONDS:
-            idle_since, noted = time.monotonic(), False
-            with suppress(Exception):  # a lost scheduler shows in the futures, which are cancelled
-                noted = not client.nthreads()
-                progress.note(f"no worker there; start one with: dask worker {cluster}" if noted else "")
-    if noted:
-        progress.note("")
-    return next(waiting)
-
-
-def _result(future: Any, task: str, cluster: str, died: Died[T]) -> T:
-    from distributed import KilledWorker
-
-    if future.status == "error":
-        error = future.exception()
-        if isinstance(error, KilledWorker):
-            times = error.allowed_failures + 1  # dask's own setting, distributed.scheduler.allowed-failures
-            return died(task, f"{times} workers died while they played {task}; their logs may say why (memory?)")
-        if isinstance(error, Unavailable):
-            raise error
-        # Nothing else can come from the job itself: the scheduler or a worker could not load it.
-        said = str(error.__cause__ or error).strip().splitlines() or [type(error).__name__]
-        raise NoCluster(
-            f"The cluster {cluster} cannot load what is to be played: {redact(said[0])}. Start its scheduler and its "
-            "workers in an environment with the same checkout and the same packages as here"
-        )
-    try:
-        return future.result()
-    except (CancelledError, OSError):
-        raise NoCluster(f"The scheduler {cluster} was lost; start it and its workers again") from None
-
-
-@dataclass(frozen=True)
-class _Checked:
-    """A job that first looks whether this worker has what the run expects."""
-
-    job: Job[Any]
-    expected: Expected
-
-    def __call__(self, task: str) -> Any:
-        _check(self.expected)
-        return self.job(task)
+def _play_checked(expected: Expected, play: Play, task: str) -> Ended:
+    """Play a task on a worker that has what the run expects."""
+    _check(expected)
+    return play_one(play, task)
 
 
 @cache

@@ -19,9 +19,10 @@ from lab.models.backbone import Backbone, Ledger
 from lab.models.cache import tell_damaged
 from lab.models.connect import connected
 from lab.models.usage import by_operator, summed
-from lab.runs import budget, recordings
+from lab.runs import budget, machine_limits, recordings
 from lab.runs.execution import ACCOUNTS, Played, play_all
 from lab.runs.experiment import BadSetting, Experiment, Results, score_lines
+from lab.runs.first_answers import FirstAnswers
 from lab.runs.manifest import Manifest
 from lab.runs.run import Episode, Run, folder_for, when_free
 
@@ -66,13 +67,17 @@ def collect(
     backbone, kinds = connected(setup.engine), engines.parse(setup.engine).kinds
     manifest = manifest_of(setup)
     folder = runs_folder() / run if run else folder_for(manifest, setup.condition)
-    episode = partial(play_booked, setup, not kinds.isdisjoint(engines.MODELS) if record is None else record)
+    by_models = not kinds.isdisjoint(engines.MODELS)
+    recorded = by_models if record is None else record
     threads = 1 if "local" in kinds else THREADS if "endpoint" in kinds else setup.processes
     crew = workers or (0 if cluster else threads)
     with when_free(lambda: Run(folder, manifest)) as opened:
         spent = None
+        first = _first_answers(opened) if by_models else None
+        # On a cluster each episode would count from a copy of its own; `play_all` counts what has ended.
+        episode = partial(play_booked, setup, recorded, None if cluster else first)
         try:
-            backend = "loky" if kinds.isdisjoint(engines.MODELS) else "threading"
+            backend = "threading" if by_models else "loky"
             title = f"{setup.method} {setup.condition}"
             if asked := _asked_of_models(setup, opened.pending()):
                 progress.say(
@@ -81,7 +86,9 @@ def collect(
                 )
             if opened.pending() and not cluster and hasattr(backbone, "try_out"):
                 backbone.try_out()  # a wrong address or key is told before the first episode, not after its patience
-            play_all(opened, episode, crew, backend, show_progress, cluster, title, sparing=not workers)
+            if opened.pending() and not cluster:
+                machine_limits.check(crew, backend == "loky" and workers > 1, folder)
+            play_all(opened, episode, crew, backend, show_progress, cluster, title, not workers, first)
         except budget.BudgetSpent as error:
             spent = error
         finally:
@@ -98,6 +105,8 @@ def collect(
         results = into(setup, backbone.engine.label, episodes, not_measured, opened.usage(), folder)
         if sentence := cut_prompts(results):
             progress.say(sentence)
+        if read := results.outcomes().readings:
+            progress.say(f"{title}: {read}", passing=True)
         return results
 
 
@@ -116,16 +125,24 @@ def manifest_of(setup: Experiment) -> Manifest:
     return Manifest.of(setup.method, setup.engine, address, setup.parameters(), tasks, setup.packages, read_by)
 
 
-def play_booked(setup: Experiment, record: bool, task: str) -> Played:
+def _first_answers(run: Run) -> FirstAnswers:
+    """The answers that a run has already."""
+    first, usage = FirstAnswers(), run.usage()
+    for task in run.episodes:
+        first.add_usage(usage.get(task))
+    return first
+
+
+def play_booked(setup: Experiment, record: bool, first: FirstAnswers | None, task: str) -> Played:
     """Play one episode with a ledger of its own, within the budget of `lab record`, of which rules take nothing.
 
-    record: keep the answers. Raises BudgetSpent before the work, and what the work raises, with its accounts attached
-    (see `lab.runs.execution`).
+    record: keep the answers. first: counts the run's first answers. Raises BudgetSpent before the work, Unreadable,
+    and what the work raises, with its accounts attached (see `lab.runs.playing`).
     """
     allowed = budget.of_environment()
     if not engines.parse(setup.engine).kinds.isdisjoint(engines.MODELS):
         allowed.check()
-    ledger = Ledger(connected(setup.engine), record)
+    ledger = Ledger(connected(setup.engine), record, first.watch if first else None)
     try:
         result = setup.play(task, ledger)
     except Exception as error:

@@ -18,6 +18,7 @@ from lab.models.connect import connected
 from lab.results.outcomes import Judged, Outcomes, Score
 from lab.results.stored import COLUMNS, METHOD
 from lab.runs import recordings
+from lab.runs.first_answers import readings
 from lab.runs.manifest import Manifest
 from lab.runs.own_code import own_code
 from lab.runs.run import Episode
@@ -248,7 +249,10 @@ class Results(Generic[S]):
         wanted = [*self.episodes, *self.not_measured] if tasks is None else list(tasks)
         counted = {unit(task) for task in wanted if task in self.episodes}
         failed = {unit(task) for task in wanted if task in self.episodes and self.episodes[task].failed}
-        return Outcomes(len(counted), len(failed), len({unit(task) for task in wanted if task in self.not_measured}))
+        not_measured = {unit(task) for task in wanted if task in self.not_measured}
+        asked = not engines.parse(self.setup.engine).kinds.isdisjoint(engines.MODELS)  # now, and by no recording
+        answers = readings(self.usage.get(task) for task in wanted) if asked else None
+        return Outcomes(len(counted), len(failed), len(not_measured), answers)
 
 
 def score_lines(results: Results[Any], benchmark: str = "", condition: str = "", role: str = METHOD) -> pd.DataFrame:

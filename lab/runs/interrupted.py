@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from lab.machine.scratch import scratch_folder
 from lab.runs.experiment import Experiment
 
 
@@ -25,11 +24,11 @@ def interrupted(collect: Callable[..., Any], setup: Experiment, after: int) -> W
 
     collect: `lab.collect`, or a paper's.
     """
-    with TemporaryDirectory() as folder:
-        file = Path(folder) / "episodes.jsonl"
-        collect(setup, run=folder, show_progress=False)
+    with scratch_folder("interrupted-") as folder:
+        file = folder / "episodes.jsonl"
+        collect(setup, run=str(folder), show_progress=False)
         kept = file.read_bytes().splitlines(keepends=True)[:after]
         file.write_bytes(b"".join(kept))
-        collect(setup, run=folder, show_progress=False)
+        collect(setup, run=str(folder), show_progress=False)
         lines = file.read_bytes().splitlines(keepends=True)
     return WentOn(len(kept), len(lines) - len(kept), lines[: len(kept)] == kept)

@@ -5,6 +5,7 @@ episodes.jsonl   one JSON line an episode, fsynced: what happened, and nothing t
 faults.jsonl     episodes that the machine kept from being measured, and why; they are pending still
 usage.jsonl      beside it, what each episode took: seconds, tokens, money, cache hits, paths of parsing
 answers.jsonl    with recording on: every answer, which `replay:` serves
+under_way.json   while it is played, or after a process died: the episodes that were under way (lab/runs/deaths.py)
 
 Each line has a checksum, which covers the manifest, too. A line that is torn, edited or another run's is set aside in
 NAME.damaged when the run is opened, and its episode is played anew.
@@ -33,9 +34,12 @@ from lab.machine.lines import read_lines as read_lines  # of a run's files, for 
 from lab.machine.paths import notebook_name, runs_folder
 from lab.machine.reading import damaged
 from lab.models.replay import ANSWERS
+from lab.runs.deaths import Deaths
+from lab.runs.first_answers import paths_of
 from lab.runs.manifest import Manifest, differences
 
 EPISODES, USAGE, FAULTS, LOCK = "episodes.jsonl", "usage.jsonl", "faults.jsonl", "run.lock"
+UNDER_WAY = "under_way.json"
 DAMAGED = ".damaged"  # behind the name of a file: its lines that were set aside
 LOST = {  # what becomes of what such a line told
     EPISODES: "their episodes are played anew",
@@ -85,6 +89,7 @@ class Run:
         self._seal = manifest.digest  # of each line; of 10,000 tasks it takes a while
         self.episodes: dict[str, Episode] = {}
         self.not_measured: dict[str, str] = {}
+        self.deaths = Deaths(self.folder / UNDER_WAY)
         with self._told():
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = _lock(self.folder / LOCK)
@@ -145,7 +150,9 @@ class Run:
 
     def close(self) -> None:
         """Release the folder."""
-        self._lock.close()
+        if not self._lock.closed:
+            self.deaths.close(self.episodes)
+            self._lock.close()
 
     def __enter__(self) -> Run:
         return self
@@ -255,9 +262,12 @@ def folder_for(manifest: Manifest, condition: str) -> Path:
     except FileExistsError:
         known = re.fullmatch(r"\.\./([^/.][^/]*/[^/]+ [0-9a-f]{6})", os.readlink(link) if link.is_symlink() else "")
         if not known:
-            place = link if link.parent.is_dir() else link.parent
-            why = "it should be a link to a run's folder" if place == link else "it should be a folder"
-            raise damaged(place, why, "Delete it; the runs themselves stay as they are") from None
+            links = link.parent
+            at = link if links.is_dir() else links
+            why = "it should be a link to a run's folder" if at == link else "it should be a folder"
+            copied = f" with {links}: these runs were copied with their links followed" if link.is_dir() else ""
+            remedy = f"Delete it{copied}. It is made again, and the runs themselves stay as they are"
+            raise damaged(at, why, remedy) from None
         wanted = Path(known[1])
     return runs / wanted
 
@@ -305,13 +315,7 @@ def failures(folder: Path) -> set[str]:
     """Tasks of a run's episodes that the agent failed, by an error or since no answer of its model could be read."""
     errors = {line["task"]: line["error"] for line in read_lines(folder / EPISODES)}
     usage = {line["task"]: line["usage"] for line in read_lines(folder / USAGE)}
-    return {task for task, error in errors.items() if error or _all_malformed(usage.get(task))}
-
-
-def _all_malformed(usage: Any) -> bool:
-    # As `lab.models.usage.by_operator` has it; an episode may book something else, or nothing.
-    parts = usage.values() if isinstance(usage, Mapping) else ()
-    return {path for part in parts if isinstance(part, Mapping) for path in part.get("paths", ())} == {"malformed"}
+    return {task for task, error in errors.items() if error or {*paths_of(usage.get(task))} == {"malformed"}}
 
 
 def plain(text: str) -> str:

@@ -18,6 +18,7 @@ from lab.results.text import shortened
 from lab.runs import catalogue
 from lab.runs.collecting import costs
 from lab.runs.experiment import Results
+from lab.runs.first_answers import readings
 from lab.runs.run import writer
 from lab.viewer.episodes import Kept
 from lab.viewer.generic import cause
@@ -53,6 +54,7 @@ class Shown:
             "tasks": f"{len(held.tasks)}: {', '.join(held.tasks[:3])}{', …' * (len(held.tasks) > 3)}",
             "code": f"{held.code}, commit {commit[:8]}{' with changes' * commit.endswith('+')}"
             + ("" if held.current else "; the sources have changed since, so it would not be resumed"),
+            **({"answers": str(read)} if (read := readings(self.kept.usage.values())) else {}),
             "state": f"running: {now} writes to it; {state}" if now else state,
         }
 

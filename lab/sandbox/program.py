@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal, Protocol
 
+from lab.machine.scratch import identity, scratch_folder
 from lab.sandbox.faults import SandboxFailed
-from lab.sandbox.scratch import identity, scratch_folder
 
 MAIN = "main.py"
 WORK = "/untrusted"  # the working folder as the program knows it, or at least as it reads in what it prints
@@ -134,7 +134,7 @@ def prepared(code: str, files: Mapping[str, Path | str], timeout: float, limits:
         raise ValueError(f"the timeout is {timeout}; a timeout is above zero, in seconds")
     shared, texts = _sorted_out(files)
     texts[MAIN] = code
-    with scratch_folder() as folder:
+    with scratch_folder("untrusted-") as folder:
         try:
             made = identity(folder)
             for name, text in texts.items():

@@ -7,11 +7,11 @@ import json
 import os
 import secrets
 import socket
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from lab.machine.scratch import scratch_folder
 from lab.sandbox.faults import BackendRefused, SandboxFailed
 from lab.sandbox.interpreter import environment
 from lab.sandbox.program import MB, Child, Job, Limits, Result, prepared
@@ -98,8 +98,7 @@ def _run(start: Start, code: str, timeout: float = PATIENT_S, **files: Path | st
 
 
 def _attempts(start: Start) -> None:
-    with tempfile.TemporaryDirectory(prefix="sandbox-test-") as name:
-        host = Path(name)
+    with scratch_folder("sandbox-test-") as host:
         facts, secret = _bait(host)
         with _listening(facts):
             result = _run(start, ATTEMPTS, given=host / "given", facts_json=json.dumps(facts))

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lab.machine import progress
+from lab.machine.paths import answer_cache
 from lab.machine.reading import checksum
-from lab.models.cache import Database, default_path, note_damaged, tell_damaged
+from lab.models.cache import Database, note_damaged, tell_damaged
 from statefactory.embeddings.vectors import UnusableEmbedding, unit
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class VectorFile(Database):
         (key BLOB PRIMARY KEY, vector BLOB NOT NULL, checksum INTEGER NOT NULL)"""
 
     def __init__(self, path: Path | str | None = None) -> None:
-        super().__init__(path if path is not None else default_path().with_name("embeddings.sqlite"))
+        super().__init__(path if path is not None else answer_cache().with_name("embeddings.sqlite"))
 
     def read(self, keys: Sequence[bytes]) -> dict[bytes, np.ndarray]:
         """The vectors of the cache hits. Raises CacheUnusable."""
@@ -57,7 +58,8 @@ class VectorFile(Database):
                 some = keys[start : start + KEYS_A_QUERY]
                 marks = ",".join("?" * len(some))
                 question = f"SELECT key, CAST(vector AS BLOB), checksum FROM vectors WHERE key IN ({marks})"
-                rows += self._connection().execute(question, some).fetchall()
+                with self._connection() as connection:
+                    rows += connection.execute(question, some).fetchall()
         except (sqlite3.Error, OSError) as error:
             raise self._unusable(error) from error
         whole = {key: data for key, data, sum_ in rows if checksum(key, data) == sum_}
@@ -72,7 +74,8 @@ class VectorFile(Database):
         data = ((key, vector.tobytes()) for key, vector in vectors.items())
         rows = [(key, blob, checksum(key, blob)) for key, blob in data]
         try:
-            self._write(self._connection(), rows)
+            with self._connection() as connection:
+                self._write(connection, rows)
         except (sqlite3.Error, OSError) as error:
             self._not_kept("embeddings", error)
 

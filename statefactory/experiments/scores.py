@@ -46,7 +46,8 @@ def rows(
     ]
     if set(distances) == set(BY_NAME):
         mean, n = overall(distances), sum(len(values) for values in distances.values())
-        whole = Outcomes(n, *(sum(of[place] for of in known.values()) for place in (1, 2))) if known else None
+        failed, not_measured = (sum(getattr(of, name) for of in known.values()) for name in ("failed", "not_measured"))
+        whole = Outcomes(n, failed, not_measured) if known else None
         # Overall is the mean of the domains' means, and so are its bounds.
         ends = [(row["bound_low"], row["bound_high"]) if row["not_measured"] else (row["value"],) * 2 for row in found]
         low, high = (sum(side) / len(ends) for side in zip(*ends, strict=True))

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from asking import Asking
 from lab import overview
 from lab.__main__ import _parser, main
 from lab.machine.faults import MissingData
 from lab.machine.paths import ROOT, choose_data, official_data
+from lab.runs.collecting import collect
 
 
 def test_without_arguments_a_map_of_all_commands_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,6 +72,22 @@ def test_a_reader_that_is_gone_ends_a_command_quietly(arguments: list[str]) -> N
     ended = subprocess.run(command, cwd=ROOT, env=buffered, stdout=writer, stderr=subprocess.PIPE)
     os.close(writer)
     assert (ended.returncode, ended.stderr) == (141, b"")
+
+
+def test_what_is_printed_may_meet_an_ascii_terminal_or_a_full_disk(tmp_path: Path) -> None:
+    collect(Asking(count=2), run="asked", show_progress=False)
+    environment = dict(os.environ) | {"PYTHONIOENCODING": "ascii", "PYTHONPATH": f"{ROOT}:{ROOT}/tests/support"}
+
+    def runs(stdout: Path) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "lab", "runs"]
+        with stdout.open("w") as file:
+            return subprocess.run(command, env=environment, cwd=ROOT, stdout=file, stderr=subprocess.PIPE, text=True)
+
+    assert runs(tmp_path / "printed").returncode == 0
+    assert "\\u2013" in (tmp_path / "printed").read_text(encoding="ascii")
+    full = runs(Path("/dev/full"))
+    assert full.returncode == 1
+    assert full.stderr == "error: [Errno 28] No space left on device; free some space, or write elsewhere (--out)\n"
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import pytest
 
 from chat_server import ChatServer, Request, Response, answer
 from lab import sandbox
+from lab.machine import scratch
 from lab.models.cache import RECORDING
 from lab.models.engines import UnknownOperator
 from lab.models.rules import NoRule
@@ -22,7 +23,6 @@ from lab.results import tables
 from lab.runs import recordings
 from lab.runs.budget import BudgetSpent
 from lab.runs.run import Episode
-from lab.sandbox import scratch
 from lab.viewer.episodes import Kept
 from procllm.conditions import EXTENDED, HUMAN, LLM, NONE, PLACEBO
 from procllm.domains import NAMES, domain

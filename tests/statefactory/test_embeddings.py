@@ -268,8 +268,9 @@ def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
 
 
 def test_on_a_full_disk_it_goes_on_without_keeping(file: VectorFile, capsys: pytest.CaptureFixture[str]) -> None:
-    pages = file._connection().execute("PRAGMA page_count").fetchone()[0]
-    file._connection().execute(f"PRAGMA max_page_count = {pages}")
+    with file._connection() as connection:
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages}")
     texts = [f"text {n}" for n in range(500)]
     assert Cached(Letters(), file).embed(texts).shape == (500, 26)
     assert "could not be kept" in capsys.readouterr().err

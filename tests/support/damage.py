@@ -339,7 +339,8 @@ def with_answers(path: Path) -> Path:
     cache = AnswerCache(path)
     for key, value in KEPT_ANSWERS.items():
         cache.put(key, value)
-    cache._connection().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with cache._connection() as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     cache.close()
     return path
 
@@ -493,7 +494,8 @@ def of_vectors() -> Iterator[Case]:
             path = place / "embeddings.sqlite"
             file = VectorFile(path)
             file.write(vectors)
-            file._connection().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            with file._connection() as connection:
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             file.close()
             damage(path)
             return tried(path, lambda: told_in_summary(*act(path)), place)

@@ -7,11 +7,11 @@ parsing texts and queries again and copying contexts, is done once.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
-from types import CodeType
 from typing import Any, NamedTuple, Protocol
 
 from textworld.envs.pddl import logic, textgen
@@ -59,7 +59,7 @@ class Reference:
 class Each:
     """The value of an expression, or the text of a rule, for every match of a query."""
 
-    shown: CodeType | Reference
+    shown: ast.expr | Reference
     query: Query
 
 
@@ -135,8 +135,7 @@ class Wording:
                 yield self._part(each.shown, scene._replace(bound=bound))
             else:
                 values = {name: scene.entities[entity] for name, entity in bound.items()}
-                # Expressions such as `o.name`, out of the grammar that ships with the games and from nowhere else.
-                yield str(eval(each.shown, {"__builtins__": {}}, values))
+                yield str(value_of(each.shown, values))
 
     def _enumeration(self, items: list[str], scene: Scene) -> str:
         if not items:
@@ -215,7 +214,39 @@ def each_of(symbol: textgen.ConditionalSymbol) -> Each:
     expression = str(symbol.expression).strip()
     if isinstance(symbol.expression, textgen.NonterminalSymbol):
         return Each(Reference(expression), query_of(symbol.given))
-    return Each(compile(expression, "<grammar>", "eval"), query_of(symbol.given))
+    return Each(parsed_expression(expression), query_of(symbol.given))
+
+
+def parsed_expression(text: str) -> ast.expr:
+    """An expression such as "o.indefinite + ' ' + o.name or o.id". Nothing in a data folder is run as code.
+
+    Raises ValueError for anything but texts, placeholders, their attributes, + and `or`.
+    """
+    tree = ast.parse(text.strip(), mode="eval").body
+    for node in ast.walk(tree):
+        operator = isinstance(node, (ast.Add, ast.BinOp, ast.BoolOp, ast.Or, ast.Load, ast.Name))
+        constant = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        public = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and not node.attr.startswith("_")
+        if not (operator or constant or public):
+            raise ValueError(f"the grammar has {text!r}; it may hold texts, attributes such as o.name, + and `or`")
+    return tree
+
+
+def value_of(expression: ast.expr, entities: Mapping[str, Any]) -> Any:
+    """The value of a parsed expression. entities: by placeholder."""
+    match expression:
+        case ast.Constant(text):
+            return text
+        case ast.Name(placeholder):
+            return entities[placeholder]
+        case ast.Attribute(ast.Name(placeholder), name):
+            return getattr(entities[placeholder], name)
+        case ast.BinOp(left, _, right):
+            return value_of(left, entities) + value_of(right, entities)
+        case ast.BoolOp(_, values):
+            choices = [value_of(value, entities) for value in values]
+            return next(filter(None, choices), choices[-1])
+    raise AssertionError(f"{expression} was not parsed by parsed_expression")
 
 
 def wording(grammar: str) -> Wording:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol
@@ -104,18 +103,17 @@ def start_stock() -> tuple[Any, Callable[[], None]]:
     """TextWorld's own engine under ALFWorld's names, and what ends it."""
     # Not `policy_commands`: the engine would plan at every step, which on a full kitchen takes 4 GB and does not end.
     infos = package("textworld").EnvInfos(won=True, admissible_commands=True)
-    if sys.version_info >= (3, 13):
-        # TextWorld hands a grammar's names to eval by writing to locals(), which is a copy from 3.13 on (PEP 667).
-        package("textworld.envs.pddl.textgen").EvalSymbol.derive = evaluated
+    # TextWorld's own runs what a grammar holds as Python.
+    package("textworld.envs.pddl.textgen").EvalSymbol.derive = evaluated
     engine = package("textworld.envs.pddl").PddlEnv(infos)
     return named(engine), partial(package("worlds.alfworld.library").give_back, engine.downward_lib)
 
 
 def evaluated(symbol: Any, context: Any = None) -> list[Any]:
-    """What an expression of a grammar comes to: `derive` of TextWorld's EvalSymbol for Python 3.13."""
-    textgen = package("textworld.envs.pddl.textgen")
-    value = eval(symbol.expression, vars(textgen), (context or symbol.context)["variables"])
-    return [textgen.TerminalSymbol(value)]
+    """What an expression of a grammar comes to: in place of `derive` of TextWorld's EvalSymbol."""
+    wording = package("worlds.alfworld.wording")
+    value = wording.value_of(wording.parsed_expression(symbol.expression), (context or symbol.context)["variables"])
+    return [package("textworld.envs.pddl.textgen").TerminalSymbol(value)]
 
 
 def fast_game(rules: Rules, task: HouseholdTask) -> dict[str, Any]:

@@ -7,8 +7,8 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
+from lab.machine.scratch import scratch_folder
 from worlds.blocksworld.planner import MissingPlanner
 from worlds.blocksworld.problem import DOMAIN, BlocksProblem, read_operator
 from worlds.blocksworld.state import Action
@@ -29,8 +29,7 @@ def pyperplan_plan(problem: BlocksProblem) -> tuple[Action, ...] | None:
     """
     if find_spec("pyperplan") is None:
         raise MissingPlanner(f"Pyperplan is not installed; install it with: {INSTALL}")
-    with TemporaryDirectory(prefix="blocksworld-") as name:
-        folder = Path(name)
+    with scratch_folder("blocksworld-") as folder:
         (folder / "domain.pddl").write_text(DOMAIN, encoding="utf-8")
         (folder / "problem.pddl").write_text(problem.to_pddl(), encoding="utf-8")
         _run(folder)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import zlib
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from lab.models.cache import default_path, key_of
+from lab.machine.paths import answer_cache
+from lab.machine.scratch import scratch_folder
+from lab.models.cache import key_of
 from worlds.multihop.index import FILES, K1, TITLE_COUNTS, B, build
 from worlds.multihop.questions import Paragraph
 from worlds.multihop.retriever import Retriever
@@ -25,7 +26,7 @@ BLOCK = 1 << 20
 
 def cache_folder() -> Path:
     """Where indexed corpora lie: `multihop` beside the cache of answers."""
-    return default_path().parent / "multihop"
+    return answer_cache().parent / "multihop"
 
 
 def indexed(key: Any, paragraphs: Callable[[], Iterable[Paragraph]]) -> Retriever:
@@ -65,7 +66,7 @@ def sums(folder: Path) -> dict[str, list[int]]:
 def store(paragraphs: Iterable[Paragraph], folder: Path) -> None:
     """Index a corpus in `folder`, in place of what is there, unless another process was faster."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".building-", ignore_cleanup_errors=True) as temporary:
+    with scratch_folder(".building-", folder.parent) as temporary:
         new = Path(temporary, "new")
         new.mkdir()
         build(write_texts(paragraphs, new), new)

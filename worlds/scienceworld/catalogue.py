@@ -7,7 +7,8 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 
 from lab.machine.doctor import INSTALL
-from lab.models.cache import AnswerCache, default_path, key_of
+from lab.machine.paths import answer_cache
+from lab.models.cache import AnswerCache, key_of
 from worlds.scienceworld.engine import NoJava, Simulator
 from worlds.scienceworld.tasks import (
     NOT_IN_REWARDPREDICTION,
@@ -27,7 +28,7 @@ SHUFFLED = frozenset({
 
 def store() -> AnswerCache:
     """What was worked out with the simulator, beside the cache of answers."""
-    return AnswerCache(default_path().with_name("scienceworld.sqlite"))
+    return AnswerCache(answer_cache().with_name("scienceworld.sqlite"))
 
 
 def names() -> tuple[str, ...]:

@@ -10,14 +10,15 @@ import errno
 import json
 import os
 import platform
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
 from lab.machine import progress
-from lab.models.cache import default_path, key_of
+from lab.machine.paths import answer_cache
+from lab.machine.scratch import scratch_folder
+from lab.models.cache import key_of
 from worlds.textworld.games import generator_version, make_game, textworld_package
 from worlds.textworld.tasks import QuestTask
 
@@ -32,7 +33,7 @@ class NoCompiler(RuntimeError):
 
 def cache_folder() -> Path:
     """Where compiled games lie: `textworld` beside the cache of answers."""
-    return default_path().parent / "textworld"
+    return answer_cache().parent / "textworld"
 
 
 def compiled(quest: QuestTask) -> Path:
@@ -61,7 +62,7 @@ def sums(folder: Path) -> dict[str, str]:
 def build(quest: QuestTask, folder: Path) -> None:
     """Compile a quest's game into `folder`, in place of what is there, unless another worker was faster."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".building-", ignore_cleanup_errors=True) as temporary:
+    with scratch_folder(".building-", folder.parent) as temporary:
         new = Path(temporary, "new")
         new.mkdir()
         run_inform(quest, new / FILES[0])

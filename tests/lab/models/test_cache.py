@@ -97,14 +97,22 @@ def finish(workers: list[Any]) -> list[int | None]:
 
 def test_a_fork_opens_its_own_connection_and_leaves_its_parents_alone(cache: AnswerCache) -> None:
     cache.put("before", 1)
-    assert finish([FORK.Process(target=in_a_fork, args=(cache, cache._connection()))]) == [0]
+    assert finish([FORK.Process(target=in_a_fork, args=(cache, cache._shared))]) == [0]
     assert (cache.get("before"), cache.get("forked"), len(cache)) == (1, 2, 2)
 
 
 def in_a_fork(cache: AnswerCache, inherited: object) -> None:
     assert cache.get("before") == 1
     cache.put("forked", 2)
-    assert cache._connection() is not inherited
+    assert cache._shared is not None and cache._shared is not inherited
+
+
+def test_threads_share_a_connection_and_take_turns(cache: AnswerCache) -> None:
+    cache.put("first", 0)
+    before = len(os.listdir("/proc/self/fd"))
+    with ThreadPoolExecutor(32) as pool:
+        assert list(pool.map(lambda number: cache.put(str(number % 50), number % 50), range(400))) == [*range(50)] * 8
+        assert len(os.listdir("/proc/self/fd")) <= before + 2
 
 
 def test_a_pickled_cache_reads_the_same_file(cache: AnswerCache) -> None:

@@ -51,6 +51,15 @@ def test_bars_keep_their_values_and_whiskers(results: pd.DataFrame) -> None:
     assert [y for _, y in whisker] == pytest.approx([results["ci_low"][0], results["ci_high"][0]])
 
 
+def test_a_dollar_sign_in_a_label_begins_no_formula() -> None:
+    plots.style()
+    axes = plots.bars_with_intervals(
+        pd.DataFrame({"x": ["$a_b$ {", "$x^{"], "y": [1.0, 2.0], "l": 0.0, "h": 3.0}), "x", "y", "l", "h"
+    )
+    assert [label.get_parse_math() for label in axes.get_xticklabels()] == [False, False]
+    axes.figure.canvas.draw()
+
+
 def test_bars_without_a_hue_have_no_legend(results: pd.DataFrame) -> None:
     axes = plots.bars_with_intervals(results[:2], "method", "value", "ci_low", "ci_high")
     assert axes.get_legend() is None and len(axes.patches) == 2

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lab.machine.faults import MissingData
-from lab.results import tables
+from lab.results import exports, tables
 from lab.results.exports import latex, markdown
 from lab.results.outcomes import Outcomes
 
@@ -114,6 +114,30 @@ def test_markdown_escapes_pipes_and_keeps_one_line_a_row() -> None:
 
     text = markdown(pd.DataFrame({"a|b": ["x|y\nz", "\\"], "n": [0.1234567891, 2.0]}))
     assert text == "| a\\|b | n |\n| --- | ---: |\n| x\\|y z | 0.123457 |\n| \\\\ | 2 |\n"
+
+
+@pytest.mark.parametrize(
+    ("cell", "kept"),
+    [
+        ("=1+1", False), ('=HYPERLINK("http://x")', False), (" =A1", False), ("@SUM(1)", False), ("\t=1", False),
+        ("+cmd|' /C calc'!A0", False), ("-2+3+cmd|' /C calc'!A0", False), ("-0.5", True), ("-1e-3", True),
+        ("-Validate", True), ("= full", True), ("+0.5 [-0.1, 0.9]", True), ("a = b", True),
+    ],
+)  # fmt: skip
+def test_a_cell_that_a_spreadsheet_would_run_is_text_in_the_csv(cell: str, kept: bool) -> None:
+    import pandas as pd
+
+    text = exports.csv(pd.DataFrame({cell: [cell], "n": [-1.5]}))
+    inert = cell if kept else f"'{cell}"
+    assert list(csv.reader(io.StringIO(text))) == [[inert, "n"], [inert, "-1.5"]]
+
+
+def test_markdown_has_no_html_but_signs() -> None:
+    import pandas as pd
+
+    text = markdown(pd.DataFrame({"<b>": ["<script>alert(1)</script>", "p <= 0.05, a<1, x->y"]}))
+    assert text.splitlines()[::2] == ["| &lt;b> |", "| &lt;script>alert(1)&lt;/script> |"]
+    assert text.splitlines()[3] == "| p <= 0.05, a<1, x->y |"
 
 
 def test_a_table_is_written_three_ways_and_the_csv_keeps_every_digit(

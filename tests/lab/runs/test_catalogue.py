@@ -179,7 +179,12 @@ def test_runs_are_filtered_and_sorted(capsys: pytest.CaptureFixture[str], monkey
     ]  # fmt: skip
     assert "all in place 100.0 % [83.9, 100.0]" in lines[1] and lines[1].endswith("finished")
     assert [re.split(r" {2,}", line)[7] for line in lines[1:]] == ["measured", "simulated", "simulated"]
-    for wrong, said in ((["--sort", "colour"], "date, notebook"), (["--since", "soon"], "2026-11-20, or 7d")):
+    assert len(entries(since="2001-09-10T02:00+01:00")) == len(entries(since="2001-09-10 01:00Z")) == 2
+    words = ("soon", "202611201230", "999999999999d", "20261120")
+    for wrong, said in (
+        (["--sort", "colour"], "date, notebook"),
+        *((["--since", word], "7d, or 12h") for word in words),
+    ):
         assert main(["runs", *wrong]) == 2 and said in capsys.readouterr().err
 
 

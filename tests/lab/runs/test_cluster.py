@@ -19,7 +19,7 @@ from asking import episodes, manifest
 from dask_cluster import DaskCluster
 from lab.machine.faults import MissingData, Unavailable
 from lab.machine.paths import ROOT
-from lab.runs import cluster
+from lab.runs import cluster, supervisor
 from lab.runs.cluster import NoCluster
 from lab.runs.collecting import collect
 from lab.runs.execution import Played, play_all
@@ -158,7 +158,7 @@ def end_the_worker_at_005(task: str) -> Played:
 def test_a_cluster_without_workers_is_waited_for_and_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
 ) -> None:
-    monkeypatch.setattr(cluster, "IDLE_SECONDS", 0.2)
+    monkeypatch.setattr(supervisor, "IDLE_SECONDS", 0.2)
     with DaskCluster(tmp_path / "workers", workers=0) as own, Run(tmp_path / "run", manifest(2)) as run:
         threading.Timer(0.7, lambda: own.workers.append(own.add_worker())).start()
         assert len(play_all(run, note_overlap, show_progress=True, cluster=own.address)) == 2

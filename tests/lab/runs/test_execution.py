@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -18,11 +20,14 @@ import pytest
 import chat_server as chat
 from asking import QUESTIONS, episodes, manifest, play
 from chat_server import ChatServer
+from lab.machine import progress, secrets
 from lab.machine.faults import BackendDied, Unavailable
 from lab.machine.paths import ROOT
 from lab.models.connect import connect
+from lab.models.parsing import MalformedAnswer
 from lab.runs.execution import Interrupted, Played, play_all
 from lab.runs.run import Run, read_lines
+from lab.runs.supervisor import BadLimit
 
 PATHS = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'support'}"}
 CANARY = "sk-canary-0123456789abcdef"
@@ -126,6 +131,180 @@ def test_a_server_that_answers_nobody_stops_the_run_and_fails_no_episode(
     with Run(tmp_path, about) as run:
         results = play_all(run, partial(play, backbone=backbone), workers, backend, show_progress=False)
     assert [episode.failed for episode in results] == [False] * 8
+
+
+# --- workers that die -------------------------------------------------------------------------------------------
+
+
+def kill_its_worker(task: str, marks: Path, always: str, once: str = "") -> Played:
+    mark = marks / f"{task}-{len(list(marks.glob(f'{task}-*')))}"
+    mark.touch()
+    if task == always or (task == once and mark.name.endswith("-0")):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return Played({"done": task})
+
+
+def test_a_killed_worker_costs_its_episodes_a_replay_and_never_the_run(tmp_path: Path) -> None:
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    for deaths in (2, 3):  # at first in company and alone; in a later session once, alone
+        with Run(tmp_path / "run", manifest(12)) as run:
+            play = partial(kill_its_worker, marks=marks, always="005", once="008")
+            results = play_all(run, play, 2, "loky", show_progress=False)
+        assert (len(results), any(episode.failed for episode in results)) == (11, False)
+        assert list(run.not_measured) == ["005"] and run.pending() == ["005"]
+        assert f"{deaths} workers died while they played 005" in run.not_measured["005"]
+        assert "SIGKILL" in run.not_measured["005"] and len(list(marks.glob("005-*"))) == deaths
+
+
+def test_an_episode_that_ends_the_runs_own_process_is_played_apart_the_next_time(tmp_path: Path) -> None:
+    code = "import sys, pathlib\nfrom tests.lab.runs import test_execution as own\n"
+    code += "own.kill_this(pathlib.Path(sys.argv[1]))"
+    killed = subprocess.run([sys.executable, "-c", code, str(tmp_path)], env=dict(os.environ) | PATHS, cwd=ROOT)
+    assert killed.returncode == -signal.SIGKILL and len(lines(tmp_path / "run")) == 2
+    kill_this(tmp_path)
+    with Run(tmp_path / "run", manifest(4)) as run:
+        assert list(run.episodes) == ["000", "001", "003"] and "SIGKILL" in run.not_measured["002"]
+
+
+def kill_this(folder: Path) -> None:
+    with Run(folder / "run", manifest(4)) as run:
+        play_all(run, partial(kill_its_worker, marks=folder, always="002"), 1, show_progress=False)
+
+
+def test_a_finished_run_notes_no_deaths(tmp_path: Path) -> None:
+    note = tmp_path / "under_way.json"
+    note.write_text('{"deaths": {"000": 1}, "under_way": ["001", "002"]}\nan older, longer note')
+    with Run(tmp_path, manifest(3)) as run:
+        assert run.deaths.counts == {"000": 1, "001": 1, "002": 1}
+        assert len(play_all(run, episodes("rules"), show_progress=False)) == 3
+    assert not note.exists()
+    note.write_text("torn {")
+    with Run(tmp_path, manifest(3)) as run:
+        assert not run.deaths.counts
+
+
+@pytest.mark.parametrize(("workers", "backend"), [(1, "threading"), (3, "threading"), (2, "loky")])
+def test_an_episode_beyond_the_time_limit_is_not_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int, backend: str
+) -> None:
+    monkeypatch.setenv("LAB_EPISODE_SECONDS", "3" if backend == "loky" else "0.3")  # a process takes two to start
+    with Run(tmp_path, manifest(5)) as run:
+        assert len(play_all(run, hang_at_001, workers, backend, show_progress=False)) == 4
+    assert "001 took longer than LAB_EPISODE_SECONDS" in run.not_measured["001"]
+    monkeypatch.setenv("LAB_EPISODE_SECONDS", "soon")
+    with Run(tmp_path, manifest(5)) as run, pytest.raises(BadLimit, match="LAB_EPISODE_SECONDS=soon: give a number"):
+        play_all(run, hang_at_001, show_progress=False)
+
+
+def hang_at_001(task: str) -> Played:
+    time.sleep(60 if task == "001" else 0)
+    return Played({"done": task})
+
+
+# --- who failed -------------------------------------------------------------------------------------------------
+
+
+def in_lab() -> None:
+    secrets.redact(7)
+
+
+def in_a_library_for_the_agent() -> None:
+    json.loads("{")
+
+
+def without_threads() -> None:
+    raise RuntimeError("can't start new thread")
+
+
+def without_a_disk() -> None:
+    sqlite3.connect("/nowhere/at/all/answers.sqlite")
+
+
+def malformed_answer() -> None:
+    raise MalformedAnswer("no JSON")
+
+
+def ends_the_process() -> None:
+    raise SystemExit(2)
+
+
+@pytest.mark.parametrize(
+    ("fails", "agent"),
+    [
+        (in_lab, False),
+        (without_threads, False),
+        (without_a_disk, False),
+        (in_a_library_for_the_agent, True),
+        (malformed_answer, True),
+        (ends_the_process, True),
+    ],
+)
+def test_who_failed_is_decided_by_where_the_error_arose(fails: Callable[[], None], agent: bool, tmp_path: Path) -> None:
+    def play(task: str) -> Played:
+        fails()
+        raise AssertionError
+
+    with Run(tmp_path, manifest(1)) as run:
+        assert [episode.failed for episode in play_all(run, play, show_progress=False)] == [True] * agent
+        assert bool(run.not_measured) != agent
+
+
+def test_a_display_that_fails_ends_no_episode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("zmq: the socket is closed")
+
+    monkeypatch.setattr(progress, "_places", lambda: [broken])
+    monkeypatch.setattr("builtins.print", broken)
+    with Run(tmp_path, manifest(3)) as run:
+        assert not any(episode.failed for episode in play_all(run, tell_much))
+        assert len(run.episodes) == 3
+
+
+def tell_much(task: str) -> Played:
+    progress.note(f"{task} begins")
+    progress.waits("429")
+    progress.say(f"{task} ends")
+    return Played({"done": task})
+
+
+# --- what the machine has ---------------------------------------------------------------------------------------
+
+LIMITED = """
+import pathlib, resource, sys, threading
+from lab.runs import machine_limits
+what, soft, hard, workers = sys.argv[1], *map(int, sys.argv[2:])
+resource.setrlimit(getattr(resource, what), (soft, hard))
+try:
+    machine_limits.check(workers, False, pathlib.Path("."))
+    print("enough", resource.getrlimit(getattr(resource, what))[0])
+except machine_limits.NotEnough as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "soft", "hard", "workers", "message"),
+    [
+        ("RLIMIT_NOFILE", 256, 4096, 64, "enough [23]..$"),
+        (
+            "RLIMIT_NOFILE",
+            64,
+            64,
+            64,
+            r"workers=64 need about \d+ open files, .* may have 64 .*workers=\d.*ulimit -Hn \d+",
+        ),
+        ("RLIMIT_NOFILE", 64, 64, 4, "enough 64$"),
+        ("RLIMIT_AS", 2**29, 2**29, 64, r"workers=64 need about 512 MB of memory, and \d+ MB are free \(ulimit -v\)"),
+        ("RLIMIT_AS", 2**29, 2**29, 8, "enough"),
+    ],
+)
+def test_what_workers_need_is_checked_before_anything_runs(
+    what: str, soft: int, hard: int, workers: int, message: str
+) -> None:
+    command = [sys.executable, "-c", LIMITED, what, *map(str, (soft, hard, workers))]
+    told = subprocess.run(command, env=dict(os.environ) | PATHS, capture_output=True, text=True, timeout=60)
+    assert re.match(message, told.stdout), told
 
 
 # --- interrupted ------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from dataclasses import replace
@@ -12,16 +13,20 @@ import pandas as pd
 import pytest
 
 from asking import ASK, Asking, manifest, place
-from chat_server import ChatServer, answer, says
+from chat_server import ChatServer, Request, Response, answer, says
 from lab.machine import paths
 from lab.models.cache import RECORDING
 from lab.models.connect import connected
 from lab.models.rules import Rules
-from lab.results.outcomes import Outcomes
+from lab.results import tables
+from lab.results.outcomes import Outcomes, Readings
 from lab.runs import budget, recordings, run
 from lab.runs.budget import Budget, BudgetSpent
 from lab.runs.collecting import NothingMeasured, collect, costs, cut_prompts, record
+from lab.runs.execution import Played, play_all
 from lab.runs.experiment import ReplayMismatch, spread
+from lab.runs.first_answers import FirstAnswers, Unreadable
+from lab.runs.playing import play_one
 from lab.runs.run import Episode, ManifestMismatch, Run, folder_for, read_lines, when_free
 
 SHELF = {"shelf": 3, "why": "box"}
@@ -147,6 +152,54 @@ def test_experiments_at_the_same_time_share_one_run() -> None:
     assert len(read_lines(found[0].folder / "episodes.jsonl")) == 6
 
 
+# --- answers that cannot be read ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_a_run_whose_first_answers_cannot_be_read_stops_and_shows_one(server: ChatServer, workers: int) -> None:
+    server.behave(lambda request: says("I would rather talk about shelves."))
+    setup = Asking(count=30, engine="small")
+    with pytest.raises(
+        Unreadable, match="first 10 answers cannot be read.*rather talk about shelves.*max_tokens"
+    ) as stopped:
+        collect(setup, run="mine", workers=workers, show_progress=False)
+    assert "0 of 30 episodes are in" in stopped.value.__notes__[0] and server.count <= 2 * (10 + workers) + 1
+    server.behave(lambda request: answer({"shelf": 1, "why": ""}))
+    outcomes = collect(setup, run="mine", show_progress=False).outcomes()
+    assert outcomes[:3] == (30, 0, 0) and outcomes.readings and outcomes.readings.malformed == 0
+
+
+def test_single_malformed_answers_are_the_agents_failures_and_their_share_is_told(
+    server: ChatServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def every_fifth(request: Request) -> Response:
+        malformed = int(re.search(r"Box (\d+)", request.text)[1]) % 5 == 4
+        return says("hm") if malformed else answer({"shelf": 1, "why": ""})
+
+    server.behave(every_fifth)
+    results = collect(Asking(count=20, questions=1, engine="small"), show_progress=False)
+    assert results.outcomes() == Outcomes(20, 4, 0, Readings(20, 20.0, 0.0, 0.0))
+    assert "20 answers: 20.0 % malformed, 0.0 % truncated, 0.0 % repaired" in capsys.readouterr().err
+    row = tables.rate_row("SDP", "small", "pass %", 16, 20, outcomes=results.outcomes())
+    published = {name: cell for name, cell in row.items() if not name.endswith(" %")}
+    assert tables.table([published, row])["malformed %"].tolist()[1] == 20.0
+
+
+@pytest.mark.parametrize(("good", "bad", "measured"), [(5, 5, True), (4, 6, False), (0, 9, True), (40, 39, True)])
+def test_an_episode_most_of_whose_answers_cannot_be_read_is_not_measured(good: int, bad: int, measured: bool) -> None:
+    usage = {"realize": {"paths": {"schema": good, "malformed": bad, "failed": 3}}}
+    ended, _ = play_one(lambda task: Played({"done": task}, usage), "000")
+    assert isinstance(ended, Episode) == measured
+    assert measured or f"{bad} of {good + bad} answers of the episode could not be read" in ended.why
+
+
+def test_malformed_episodes_are_held_back_until_others_can_be_read(tmp_path: Path) -> None:
+    paths = iter(["malformed"] * 5 + ["schema"] * 15)
+    with Run(tmp_path, manifest(20)) as opened:
+        play_all(opened, lambda task: Played({}, {"ask": {"paths": {next(paths): 1}}}), first=FirstAnswers())
+        assert len(opened.episodes) == 20 and list(opened.episodes)[:5] == ["005", "006", "007", "008", "000"]
+
+
 # --- outcomes -----------------------------------------------------------------------------------------------------
 
 
@@ -198,7 +251,7 @@ def test_a_server_that_gives_up_on_a_request_is_no_failure_of_the_agent(server: 
     server.behave(lambda request: answer(SHELF) if request.text.count("Box 2.") == 0 else says("", status=500))
     setup = Asking(engine="gives-up?patience=0.2", questions=1)
     results = collect(setup, workers=1, show_progress=False)
-    assert results.outcomes() == Outcomes(2, failed=0, not_measured=1)
+    assert results.outcomes() == Outcomes(2, 0, 1, Readings(2, 0.0, 0.0, 0.0))
 
 
 def test_bounds_say_what_was_left_open() -> None:
@@ -222,7 +275,7 @@ def test_calls_are_accounted_by_operator_and_group(server: ChatServer) -> None:
 def test_an_episode_that_fails_keeps_its_accounts(server: ChatServer) -> None:
     server.script(answer(SHELF), says("no"), says("no"))
     results = collect(Asking(engine="accounts-b", count=1, questions=2), workers=1, show_progress=False)
-    assert results.outcomes() == Outcomes(1, failed=1)
+    assert results.outcomes() == Outcomes(1, failed=1, readings=Readings(2, 50.0, 0.0, 0.0))
     assert results.usage["000"]["realize"]["paths"] == {"schema": 1, "malformed": 1}
     assert [line["path"] for line in read_lines(results.folder / "answers.jsonl")] == ["schema", "malformed"]
 

@@ -250,6 +250,6 @@ def test_without_isolation_a_program_can_do_both_itself_so_they_are_results(code
 
 
 def test_the_harness_plays_such_an_episode_again() -> None:
-    from lab.runs.execution import OF_THE_MACHINE
+    from lab.runs.playing import OF_THE_MACHINE
 
     assert issubclass(SandboxFailed, BackendDied) and issubclass(SandboxFailed, OF_THE_MACHINE)

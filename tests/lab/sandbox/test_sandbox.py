@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from lab import sandbox
 from lab.machine.faults import Unavailable
 from lab.machine.paths import ROOT
+from lab.machine.scratch import MARK
 from lab.sandbox import (
     BACKENDS,
     UNSAFE,
@@ -31,7 +32,6 @@ from lab.sandbox import (
     on_bubblewrap,
     on_sandlock,
     run_untrusted,
-    scratch,
     system_calls,
 )
 from lab.sandbox.faults import BackendRefused
@@ -248,8 +248,8 @@ def test_what_a_killed_process_left_goes_at_the_next_start_and_what_another_uses
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beside a folder of a killed process lie one of a living process and others that are none of ours."""
-    hold = "import sys, time\nfrom lab.sandbox.scratch import scratch_folder\n"
-    hold += "with scratch_folder() as folder:\n (folder / 'file').touch(); print(folder, flush=True); time.sleep(600)"
+    make = "import time\nfrom lab.machine.scratch import scratch_folder\nwith scratch_folder('untrusted-') as folder:\n"
+    hold = f"{make} (folder / 'file').touch(); print(folder, flush=True); time.sleep(600)"
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with contextlib.ExitStack() as opened:
         killed, living = (
@@ -262,21 +262,23 @@ def test_what_a_killed_process_left_goes_at_the_next_start_and_what_another_uses
         killed.kill()
         killed.wait()
         (tmp_path / "untrusted-of-someone").mkdir()
-        (tmp_path / f"{scratch.PREFIX}link").symlink_to(tmp_path / "untrusted-of-someone")
-        (tmp_path / f"{scratch.PREFIX}file").touch()
+        (tmp_path / f"untrusted-{MARK}link").symlink_to(tmp_path / "untrusted-of-someone")
+        (tmp_path / f"untrusted-{MARK}file").touch()
         assert (left / "file").exists() and (used / "file").exists()
         others = {path.name for path in tmp_path.iterdir()} - {left.name}
-        code = "from lab.sandbox.scratch import scratch_folder\nwith scratch_folder() as folder: print(folder)"
+        code = (
+            "from lab.machine.scratch import scratch_folder\nwith scratch_folder('untrusted-') as folder: print(folder)"
+        )
         subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
         assert {path.name for path in tmp_path.iterdir()} == others and (used / "file").exists()
 
 
 def test_folders_made_side_by_side_are_never_taken_for_left_over(tmp_path: Path) -> None:
     code = """
-from lab.sandbox import scratch
+from lab.machine import scratch
 for _ in range(150):
     scratch._remove_what_is_left.cache_clear()
-    with scratch.scratch_folder() as folder:
+    with scratch.scratch_folder('untrusted-') as folder:
         (folder / "file").touch()
         assert (folder / "file").exists()
 """

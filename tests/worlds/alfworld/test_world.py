@@ -21,7 +21,7 @@ from lab.machine.paths import ROOT
 from worlds.alfworld import AlfWorld, HouseholdTask, load
 from worlds.alfworld.expert import Expert
 from worlds.alfworld.package_files import rules
-from worlds.alfworld.wording import wording
+from worlds.alfworld.wording import parsed_expression, wording
 from worlds.base import EpisodeOver
 
 # Prints a digest of a few episodes; "others first" plays other games before, in the same process.
@@ -151,6 +151,14 @@ def test_official_games_that_are_absent_are_asked_for_by_name(monkeypatch: pytes
     assert load().data == "made"
     with pytest.raises(MissingData, match="lab data fetch alfworld"):
         load("official")
+
+
+@pytest.mark.parametrize(
+    "text", ["__import__('os').system('true')", "o.__class__", "o.name()", "o.name * 9", "(1).real", "o[0]"]
+)
+def test_code_in_a_grammar_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="it may hold texts, attributes"):
+        parsed_expression(text)
 
 
 def test_closing_twice_is_fine_and_a_reset_starts_again(task: HouseholdTask) -> None:

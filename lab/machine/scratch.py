@@ -12,23 +12,25 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from lab.sandbox.faults import SandboxFailed
+from lab.machine.faults import BackendDied
 
-PREFIX = "untrusted-locked-"
+MARK = "locked-"  # in the name of such a folder; others are none of ours
 
 
 @contextlib.contextmanager
-def scratch_folder() -> Iterator[Path]:
-    """A new folder, removed afterwards whatever is in it. Raises OSError if it cannot be made, SandboxFailed if
+def scratch_folder(prefix: str, within: Path | None = None) -> Iterator[Path]:
+    """A new folder, removed afterwards whatever is in it. Raises OSError if it cannot be made, BackendDied if
     it cannot be removed.
+
+    prefix: of its name. within: where it is made, by default among temporary files.
 
     The first call of a process removes those that killed processes left: whose lock, which ends with its holder, nobody
     has. Processes forked meanwhile hold it too; programs do not, since descriptors close when one starts.
     """
-    place = Path(tempfile.gettempdir()).resolve()
-    _remove_what_is_left(place)
+    place = (within or Path(tempfile.gettempdir())).resolve()
+    _remove_what_is_left(place, prefix)
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
+        folder = Path(tempfile.mkdtemp(prefix=prefix + MARK, dir=place))
         with _locked(folder, fcntl.LOCK_EX) as held:
             if not held:  # another process has taken it for left over, between the two lines above
                 continue
@@ -63,9 +65,9 @@ def _locked(folder: Path, how: int) -> Iterator[bool]:
 
 
 @cache
-def _remove_what_is_left(place: Path) -> None:
-    for path in place.glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError, SandboxFailed), _locked(path, fcntl.LOCK_EX | fcntl.LOCK_NB) as left_over:
+def _remove_what_is_left(place: Path, prefix: str) -> None:
+    for path in place.glob(f"{prefix}{MARK}*"):
+        with contextlib.suppress(OSError, BackendDied), _locked(path, fcntl.LOCK_EX | fcntl.LOCK_NB) as left_over:
             if left_over and os.lstat(path).st_uid == os.geteuid():
                 _remove(path)
 
@@ -84,4 +86,4 @@ def _remove(folder: Path) -> None:
             return
     removed = subprocess.run(["rm", "-rf", "--", str(folder)], capture_output=True, text=True, errors="replace")
     if removed.returncode:
-        raise SandboxFailed(f"a program's working folder {folder} cannot be removed: {removed.stderr.strip()[-500:]}")
+        raise BackendDied(f"the working folder {folder} cannot be removed: {removed.stderr.strip()[-500:]}")

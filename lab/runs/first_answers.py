@@ -1,0 +1,116 @@
+"""Whether a model's answers can be read: of a run at its beginning, and of each episode at its end.
+
+A run most of whose first ten answers are malformed is stopped: its model or its server needs another setting, and
+every further answer would be lost. An episode most of whose answers are malformed is not measured; single malformed
+answers are failures of the agent.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from lab.machine.faults import Unavailable
+from lab.machine.printing import visible
+from lab.machine.secrets import redact
+from lab.models.usage import RULES_PATHS
+from lab.results.outcomes import Readings
+
+FIRST = 10  # answers of a run that decide whether it goes on; an episode of fewer has failed, whatever their share
+MOST_MALFORMED = 0.5  # share of a run's first answers, or of an episode's, from above which they measure nothing
+LONGEST = 400  # characters of a raw reply in a message
+NO_ANSWERS = (*RULES_PATHS, "failed")  # paths of calls that no model answered
+HINT = (
+    "See what it answers with: python -m lab try ENGINE. Then raise max_tokens where replies end early, set schema=off "
+    "where the server does not bind answers to a schema, or take another model"
+)
+
+
+class Unreadable(Unavailable):
+    """Most of a run's first answers could not be read. Stops the run; their episodes are not booked."""
+
+
+class FirstAnswers:
+    """Counts a run's first answers by how they were read. Safe for threads: appends alone change it."""
+
+    def __init__(self, paths: Iterable[str] = ()) -> None:
+        self.paths = list(paths)
+        self.raw = ""  # what a model wrote where that was no answer
+
+    def add(self, path: str) -> None:
+        """Count an answer."""
+        if path not in NO_ANSWERS and not self.complete:
+            self.paths.append(path)
+
+    def watch(self, path: str, raw: str) -> None:
+        """Count an answer as it comes. Raises Unreadable once the first answers show that most cannot be read."""
+        self.raw = self.raw or raw
+        self.add(path)
+        if self.unreadable:  # for good, so that episodes on other threads end, too
+            raise unreadable(self.raw)
+
+    def add_usage(self, usage: Any) -> None:
+        """Count an episode's answers, from its usage by operator; what books something else has none."""
+        for path in Counter(paths_of(usage)).elements():
+            self.add(path)
+
+    @property
+    def complete(self) -> bool:
+        return len(self.paths) >= FIRST
+
+    @property
+    def unreadable(self) -> bool:
+        first = self.paths[:FIRST]
+        return self.complete and first.count("malformed") > MOST_MALFORMED * FIRST
+
+
+def paths_of(usage: Any) -> dict[str, int]:
+    """How often each path was taken, of an episode's usage by operator (`lab.models.usage.by_operator`)."""
+    total: dict[str, int] = {}
+    for part in usage.values() if isinstance(usage, Mapping) else ():
+        for path, count in (part.get("paths") or {}).items() if isinstance(part, Mapping) else ():
+            total[path] = total.get(path, 0) + count
+    return total
+
+
+def malformed(usage: Any) -> bool:
+    """Whether an episode had malformed answers."""
+    return "malformed" in paths_of(usage)
+
+
+def raw_reply(answers: Iterable[Mapping[str, Any]]) -> str:
+    """What a model wrote where that was no answer, of an episode's recorded answers; "" where none was recorded."""
+    return next((answer["said"] for answer in answers if answer.get("said")), "")
+
+
+def unreadable(raw: str) -> Unreadable:
+    """The error that stops a run. raw: one of the replies; "" where none was kept."""
+    quoted = visible(redact(raw[:LONGEST])) + ("…" if len(raw) > LONGEST else "")
+    reply = f"One of them: {quoted!r}. " if raw else ""
+    return Unreadable(f"Most of the first {FIRST} answers cannot be read, so the run stops. {reply}{HINT}")
+
+
+def readings(usages: Iterable[Any]) -> Readings | None:
+    """How the answers of episodes were read; None where no model gave any."""
+    usages = list(usages)
+    paths: Counter[str] = sum((Counter(paths_of(usage)) for usage in usages), Counter())
+    count = sum(times for path, times in paths.items() if path not in NO_ANSWERS)
+    parts = (part for usage in usages if isinstance(usage, Mapping) for part in usage.values())
+    truncated = sum(part.get("truncated", 0) for part in parts if isinstance(part, Mapping))
+    if not count:
+        return None
+    shares = (paths["malformed"], truncated, paths["repaired"] + paths["reasked"])
+    return Readings(count, *(100 * share / count for share in shares))
+
+
+def unread(usage: Any) -> str:
+    """Why an episode measures nothing: most of its answers, of at least FIRST, are malformed; else "".
+
+    usage: by operator, or what an experiment of one's own books.
+    """
+    counts = {path: count for path, count in paths_of(usage).items() if path not in NO_ANSWERS}
+    total, bad = sum(counts.values()), counts.get("malformed", 0)
+    if total < FIRST or bad <= MOST_MALFORMED * total:
+        return ""
+    return f"{bad} of {total} answers of the episode could not be read. {HINT}"
