@@ -446,7 +446,7 @@ def _data_fetch(options: argparse.Namespace) -> int:
 
 
 def _model_list(options: argparse.Namespace) -> int:
-    from lab.models import weights
+    from lab.machine import weights
 
     for name, model in weights.known().items():
         state = f"in {weights.folder()}" if model.present else "not here"

@@ -148,7 +148,8 @@ def _endpoint() -> list[Check]:
 
 
 def _models() -> list[Check]:
-    from lab.models import local, weights
+    from lab.machine import weights
+    from lab.models import local
 
     fast, found = _installed("openvino-genai"), _installed("xllamacpp")
     return [

@@ -19,8 +19,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from lab.models import weights
-from lab.models.weight_sources import Model, Report, sha256_of
+from lab.machine import weights
+from lab.machine.weight_sources import Model, Report, sha256_of
 
 RECORD = "conversion.json"
 Q8_0 = "q8_0.gguf"

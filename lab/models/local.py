@@ -16,14 +16,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from lab.machine import weights
 from lab.machine.faults import Unavailable
-from lab.models import conversion, local_llama, local_openvino, weights
+from lab.models import conversion, local_llama, local_openvino
 from lab.models.cache import AnswerCache
 from lab.models.client import Chat
 from lab.models.conversion import NotConverted
 from lab.models.endpoint import Endpoint
 from lab.models.engines import LLAMA, OPENVINO, BadEngine, Engine, parse
-from lab.models.weights import Serving
+from lab.models.serving import Serving
 
 INSTALL = "python -m pip install -r requirements-local.txt"
 PACKAGES = {OPENVINO: "openvino_genai", LLAMA: "xllamacpp"}  # as they are imported

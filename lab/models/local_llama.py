@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from lab.models import weights
+from lab.machine import weights
 from lab.models.client import Client
 
 if TYPE_CHECKING:
-    from lab.models.weights import Model, Serving
+    from lab.machine.weights import Model
+    from lab.models.serving import Serving
 
 CACHE_MEGABYTES = 512  # kept states of earlier prompts; a token takes 12 kB (0.5B) or 28 kB (1.5B)
 

@@ -33,7 +33,8 @@ from lab.models.client import SchemaNotTaken
 from lab.models.retries import EndpointError, EndpointUnavailable
 
 if TYPE_CHECKING:
-    from lab.models.weights import Model, Serving
+    from lab.machine.weights import Model
+    from lab.models.serving import Serving
 
 PACKAGE = "openvino-genai"
 TIMES_THE_FILE = 2.2  # memory that a loaded model takes, as a multiple of its weights' file; measured: 2.0

@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from lab.machine.progress import duration
+from lab.machine.weights import seconds_of
 from lab.models import engines, usage
 from lab.models.local import runtime_of
-from lab.models.weights import seconds_of
 from lab.results.statistics import Interval, bootstrap_mean
 from lab.runs.catalogue import find
 from lab.runs.manifest import Manifest

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 from lab.machine import progress
 from lab.machine.faults import DamagedFile
 from lab.machine.paths import runs_folder
+from lab.machine.weights import seconds_of
 from lab.models import engines, usage
 from lab.models.local import runtime_of
-from lab.models.weights import seconds_of
 from lab.runs import recordings
 from lab.runs.manifest import Manifest
 from lab.runs.recordings import Recording, read_usage

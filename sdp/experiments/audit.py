@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
-from lab.models import judged_steps, judges
+from lab.models import judges
 from lab.models.backbone import Ledger
-from lab.models.judged_steps import NEUTRAL, RIGHT, WRONG, Step
 from lab.results import tables
 from lab.results.outcomes import Judged
 from lab.results.statistics import Interval, cluster_bootstrap, cluster_contrast
@@ -21,6 +20,8 @@ from lab.runs.experiment import BadSetting, Experiment, spread
 from lab.runs.run import Episode
 from sdp.adapters.multihop import labelled
 from sdp.adapters.multihop.prompts import CONSISTENT, VERIFY
+from worlds import agentprocessbench
+from worlds.agentprocessbench import NEUTRAL, RIGHT, WRONG, Step
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,15 +71,15 @@ class Setup(Experiment):
         """Raises MissingData without the slice, BadSetting for made data, which nobody labelled."""
         if self.data == "made":
             raise BadSetting("data='made': nobody labelled made steps; use 'official' or 'auto', and set LAB_DATA")
-        judged_steps.steps()
+        agentprocessbench.steps()
         return replace(self, data=LABELLED)
 
     def tasks(self) -> list[str]:
-        return spread([*judged_steps.steps()], self.limit)
+        return spread([*agentprocessbench.steps()], self.limit)
 
     def group(self, task: str) -> str:
         """A question: of a run that was stopped, whole ones are shown."""
-        return judged_steps.steps()[task].task
+        return agentprocessbench.steps()[task].task
 
     def operators(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(prompt.operator for prompt in (VERIFY, CONSISTENT)))
@@ -88,11 +89,11 @@ class Setup(Experiment):
 
     def play(self, task: str, ledger: Ledger) -> dict[str, bool]:
         """The verdict alone."""
-        return {"certified": labelled.certified(judged_steps.steps()[task], ledger)}
+        return {"certified": labelled.certified(agentprocessbench.steps()[task], ledger)}
 
     def judged(self, episode: Episode) -> Judged:
         """Whether the verdict is people's; no score for a step that they call neutral."""
-        label = judged_steps.steps()[episode.task].label
+        label = agentprocessbench.steps()[episode.task].label
         if label == NEUTRAL:
             return Judged(None)
         return (
@@ -155,7 +156,7 @@ def counted(said: Labels, reading: Reading = PUBLISHED) -> Counted:
     for name, words in (("steps", STEPS), ("verdicts", VERDICTS)):
         if (word := getattr(reading, name)) not in words:
             raise BadSetting(f"neutral {name}={word!r}; choose one of {', '.join(map(repr, words))}")
-    steps = [judged_steps.steps()[step] for step in said]
+    steps = [agentprocessbench.steps()[step] for step in said]
     unread = WRONG if reading.verdicts == "rejection" else NEUTRAL
     verdicts = {None: unread, NEUTRAL: VERDICTS[reading.verdicts], RIGHT: RIGHT, WRONG: WRONG}
     people = np.array([STEPS[reading.steps] if step.label == NEUTRAL else step.label for step in steps])
@@ -199,7 +200,7 @@ def of_judges(steps: Labels, reading: Reading = PUBLISHED, seed: int = 0) -> pd.
     if not steps:
         return stated() if reading == PUBLISHED else tables.table([])
     about = {"evidence": "published", "source": f"published verdicts, counted on {SLICE}"}
-    said = {judge: {step: labels[step] for step in steps} for judge, labels in judged_steps.judged().items()}
+    said = {judge: {step: labels[step] for step in steps} for judge, labels in agentprocessbench.judged().items()}
     found = [rows("judge", name, labels, reading, seed, **about) for name, labels in said.items()]
     return tables.table(sum(found, []))
 
@@ -234,7 +235,7 @@ def agreement(said: Mapping[str, Labels]) -> pd.DataFrame:
 
     names, steps = [*said], [*next(iter(said.values()))]
     verdicts = np.array([[labels[step] == RIGHT for step in steps] for labels in said.values()])
-    people = np.array([judged_steps.steps()[step].label == RIGHT for step in steps])
+    people = np.array([agentprocessbench.steps()[step].label == RIGHT for step in steps])
     same = 100 * (verdicts[:, None] == verdicts[None]).mean(axis=2)
     np.fill_diagonal(same, np.nan)
     closest = np.nanargmax(same, axis=1)
@@ -251,7 +252,7 @@ def by_kind(results: Results, reading: Reading = PUBLISHED, seed: int = 0) -> pd
     """Our Validate's rows by kind of step: searches, answers, and turns that are neither."""
     import pandas as pd
 
-    steps, found = judged_steps.steps(), []
+    steps, found = agentprocessbench.steps(), []
     for kind in dict.fromkeys(kind_of(step) for step in steps.values()):
         said = {step: label for step, label in results.labels.items() if kind_of(steps[step]) == kind}
         about = {"evidence": results.evidence, "source": f"this run on {SLICE}"}

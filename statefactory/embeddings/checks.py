@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lab.machine.doctor import INSTALL, Check, package_check
-from lab.models.weights import WrongHash
+from lab.machine.weights import WrongHash
 from statefactory.embeddings import MissingEmbedder, weights
 
 PACKAGES = ("torch", "transformers", "sentence-transformers")

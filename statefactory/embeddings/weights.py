@@ -1,6 +1,6 @@
 """Where an embedding model's files lie, and the fingerprint by which they are known in the cache.
 
-Files that are pinned stand in the catalogue lab/models/weights.yaml; this module adds models of the Hugging Face hub
+Files that are pinned stand in the catalogue lab/machine/weights.yaml; this module adds models of the Hugging Face hub
 and folders of the user's, and what the paper's program does with a model's texts.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from lab.models import weights
+from lab.machine import weights
 from statefactory.embeddings.vectors import MissingEmbedder
 
 NEVER_READ = ("onnx/*", "openvino/*", "coreml/*", "*.h5", "*.ot", "*.msgpack", "*.gguf")
@@ -20,7 +20,7 @@ NEVER_READ = ("onnx/*", "openvino/*", "coreml/*", "*.h5", "*.ot", "*.msgpack", "
 
 @dataclass(frozen=True)
 class Entry:
-    """One embedding model. Its files are one of: pinned, a name in lab/models/weights.yaml; hub, an address on the
+    """One embedding model. Its files are one of: pinned, a name in lab/machine/weights.yaml; hub, an address on the
     Hugging Face hub, of which only what the user has or can download is used; folder, as the user gives it.
 
     prefix: put before each text. modules: how many of the model's modules are used, from the first; None for all.

@@ -31,7 +31,7 @@ from typing import Any, get_type_hints
 
 from lab.machine.faults import MissingData
 from lab.machine.paths import runs_folder, shown
-from lab.models.weights import MissingModel
+from lab.machine.weights import MissingModel
 from lab.runs.execution import Interrupted
 from lab.runs.run import RunBusy
 from statefactory.benchmark import DOMAINS

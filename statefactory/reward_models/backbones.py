@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from lab.machine import weights
 from lab.machine.files import write_atomically
-from lab.models import weights
-from lab.models.weight_sources import folder
+from lab.machine.weight_sources import folder
 
-# Models of lab/models/weights.yaml that have a name here.
+# Models of lab/machine/weights.yaml that have a name here.
 DEQUANTISED = ("smollm2-135m", "qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b")
 ORIGIN = "origin.json"
 

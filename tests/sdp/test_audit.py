@@ -18,7 +18,6 @@ import judged_slice
 from chat_server import ChatServer
 from lab.machine import datasets
 from lab.models.cache import RECORDING
-from lab.models.judged_steps import NEUTRAL, RIGHT, WRONG, judged, steps
 from lab.models.judges import Errors, published
 from lab.runs.experiment import BadSetting
 from sdp.adapters.multihop import labelled
@@ -26,6 +25,7 @@ from sdp.adapters.multihop.prompts import CONSISTENT, VERIFY
 from sdp.experiments import audit, validate_surface
 from sdp.experiments.audit import CERTIFY, INFORMED, REJECT, WORTH, Reading, Setup
 from sdp.experiments.validate_surface import REDRAWN, REPEATED, VERDICTS
+from worlds.agentprocessbench import NEUTRAL, RIGHT, WRONG, judged, steps
 
 
 @pytest.fixture(autouse=True)

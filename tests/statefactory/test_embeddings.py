@@ -19,11 +19,11 @@ import numpy as np
 import pytest
 
 from chat_server import ChatServer, Request, Response, echoes_key, no_json, status
-from lab.models import weights as pinned_weights
+from lab.machine import weights as pinned_weights
+from lab.machine.weights import WrongHash
 from lab.models.cache import CacheUnusable
 from lab.models.endpoint import MissingKey
 from lab.models.retries import EndpointError, EndpointUnavailable
-from lab.models.weights import WrongHash
 from statefactory.embeddings import MissingEmbedder, UnusableEmbedding, known, open_embedder, weights
 from statefactory.embeddings.cache import Cached, VectorFile
 from statefactory.embeddings.checks import checks

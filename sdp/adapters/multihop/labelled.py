@@ -21,13 +21,13 @@ from dataclasses import replace
 from typing import Any
 
 from lab.models.backbone import Backbone
-from lab.models.judged_steps import Page, Step, before
 from lab.models.noise import corruption, verdict
 from lab.models.rules import rule
 from sdp.adapters.multihop import noise
 from sdp.adapters.multihop.adapter import Policy
 from sdp.adapters.multihop.filters import content_words, ranked
 from sdp.adapters.multihop.prompts import CONSISTENT, VERIFY, Consistent, ConsistentFields, Told, Verified, VerifyFields
+from worlds.agentprocessbench import Page, Step, before
 
 # The same words to a model. Names of their own, since a rule and what is kept of an answer go by the prompt: the made
 # encyclopedia's rule reads no other texts, and a reason may quote the slice.

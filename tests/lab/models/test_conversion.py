@@ -12,9 +12,10 @@ import gguf
 import numpy as np
 import pytest
 
-from lab.models import conversion, weights
+from lab.machine import weights
+from lab.machine.weights import Model, WrongHash
+from lab.models import conversion
 from lab.models.conversion import NotConverted, converted, fault, folder_of, write_q8_0
-from lab.models.weights import Model, WrongHash
 
 WORDS = ["a", "<|im_end|>", "b", "<|endoftext|>"]
 

@@ -18,9 +18,11 @@ import pytest
 from pydantic import Field
 
 from asking import ASK, Asking, manifest
+from lab.machine import weights
 from lab.machine.doctor import own_checks
 from lab.machine.paths import ROOT, recordings_folder
-from lab.models import conversion, local, local_openvino, weights
+from lab.machine.weights import UnknownModel
+from lab.models import conversion, local, local_openvino
 from lab.models.backbone import Backbone, Ledger
 from lab.models.cache import AnswerCache
 from lab.models.client import SchemaNotTaken
@@ -34,7 +36,6 @@ from lab.models.replay import Replay
 from lab.models.replies import TruncatedAnswer
 from lab.models.retries import EndpointError, EndpointUnavailable
 from lab.models.usage import by_operator
-from lab.models.weights import UnknownModel
 from lab.runs.collecting import collect
 from lab.runs.execution import Played, play_all
 from lab.runs.run import Run

@@ -13,7 +13,7 @@ import chat_server as chat
 from asking import QUESTIONS, episodes, manifest, play
 from chat_server import ChatServer
 from lab.__main__ import main
-from lab.models import weights
+from lab.machine import weights
 from lab.models.connect import connect
 from lab.models.replay import MissingRun
 from lab.runs.estimate import NothingToMultiply, UnknownPrice, estimate, lines

@@ -313,7 +313,7 @@ def test_a_campaign_trains_each_adapter_once(plan: Recipe, tmp_path: Path) -> No
 
 
 def test_the_real_backbone_scores_all_prefixes_at_once_as_one_by_one() -> None:
-    from lab.models.weights import MissingModel
+    from lab.machine.weights import MissingModel
 
     try:
         place = backbones.located("smollm2-135m")

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from lab.__main__ import main
-from lab.models import weights
-from lab.models.weights import MissingModel, Model, NoSource, UnknownModel, WrongHash
+from lab.machine import weights
+from lab.machine.weights import MissingModel, Model, NoSource, UnknownModel, WrongHash
 
 BODY = bytes(range(256)) * 700
 NOWHERE = "http://127.0.0.1:1/"  # refuses at once

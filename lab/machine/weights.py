@@ -11,21 +11,10 @@ import shutil
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
-from lab.models.engines import LLAMA
-from lab.models.weight_sources import Model, NoSource, Report, WrongHash, folder, from_hub, from_wheels, sha256_of
+from lab.machine.weight_sources import Model, NoSource, Report, WrongHash, folder, from_hub, from_wheels, sha256_of
 
 LIST = Path(__file__).with_name("weights.yaml")
-
-
-class Serving(NamedTuple):
-    """What a model is loaded with. context: tokens. threads: of the computation."""
-
-    model: str
-    context: int
-    threads: int
-    runtime: str = LLAMA
 
 
 class UnknownModel(ValueError):

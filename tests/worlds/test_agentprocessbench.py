@@ -12,8 +12,8 @@ import pytest
 import judged_slice
 from lab.machine import datasets
 from lab.machine.faults import MissingData
-from lab.models import judged_steps
-from lab.models.judged_steps import NEUTRAL, RIGHT, WRONG, Page
+from worlds import agentprocessbench
+from worlds.agentprocessbench import NEUTRAL, RIGHT, WRONG, Page
 
 OFFICIAL = Path(os.environ.get("LAB_DATA") or "nowhere") / "agentprocessbench"
 OURS = pytest.mark.skipif(not (OFFICIAL / "hotpotqa.jsonl.gz").exists(), reason="LAB_DATA names no AgentProcessBench")
@@ -28,10 +28,10 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @OURS
 def test_the_slice_has_its_734_labels_of_50_questions() -> None:
-    steps = judged_steps.steps().values()
+    steps = agentprocessbench.steps().values()
     assert Counter(step.label for step in steps) == {RIGHT: 499, NEUTRAL: 56, WRONG: 179}
     assert (len({step.task for step in steps}), len({step.trajectory for step in steps})) == (50, 250)
-    assert {len(labels) for labels in judged_steps.judged().values()} == {734}
+    assert {len(labels) for labels in agentprocessbench.judged().values()} == {734}
     assert all(step.pages or step.reply or step.answer is not None for step in steps)
     # Searches whose arguments were no JSON are among them.
     assert sum(bool(step.queries) for step in steps) == 456
@@ -41,9 +41,9 @@ def test_the_slice_has_its_734_labels_of_50_questions() -> None:
 def test_the_table_that_comes_with_the_slice_comes_out() -> None:
     rows = re.findall(r"^\| ([^|]+) \| (\.\d+) \| (\.\d+) \| (\.\d+) \|$", (OFFICIAL / "README.md").read_text(), re.M)
     assert len(rows) == 8
-    steps = judged_steps.steps()
+    steps = agentprocessbench.steps()
     for judge, *told in rows:
-        said = judged_steps.judged()[judge]
+        said = agentprocessbench.judged()[judge]
         pairs = Counter((steps[step].label, label) for step, label in said.items())
         of = Counter(step.label for step in steps.values())
         same = sum(count for (label, other), count in pairs.items() if label == other) / len(said)
@@ -54,12 +54,12 @@ def test_the_table_that_comes_with_the_slice_comes_out() -> None:
 
 @pytest.mark.usefixtures("made")
 def test_turns_are_read_with_what_came_back() -> None:
-    steps = judged_steps.steps()
+    steps = agentprocessbench.steps()
     search, answer = steps["made:0:0/2"], steps["made:0:0/4"]
     assert search.queries == ("Amber Heron painter", "Odalys Verrin birthplace") and search.answer is None
     assert search.pages[0].title == "Odalys Verrin" and 'the "Amber Heron"' in search.pages[0].text
     assert search.pages[1] == Page("Quiet Harbour", "Quiet Harbour is a fishing village.")
-    assert (answer.answer, answer.pages, judged_steps.before(answer)) == ("Tarn Mellow", (), [search])
+    assert (answer.answer, answer.pages, agentprocessbench.before(answer)) == ("Tarn Mellow", (), [search])
     assert steps["made:0:2/2"].reply == "Nothing was called."
     broken = steps["made:0:2/4"]
     assert broken.queries == ('{"query_list": ["Amber Heron"',) and "missing query" in broken.reply
@@ -67,6 +67,6 @@ def test_turns_are_read_with_what_came_back() -> None:
 
 def test_without_the_slice_the_error_says_what_to_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAB_DATA", str(tmp_path))
-    assert not judged_steps.present()
+    assert not agentprocessbench.present()
     with pytest.raises(MissingData, match="set LAB_DATA to a folder that has agentprocessbench"):
-        judged_steps.steps()
+        agentprocessbench.steps()
