@@ -28,6 +28,9 @@ COLUMNS = ["method", "backbone", "metric", "value", "ci_low", "ci_high", "n", *O
 NUMBERS = ["value", "ci_low", "ci_high", "n", *OUTCOMES]
 COUNTS = {"n": "n", "failed": "failed", "not measured": "not_measured"}  # for reading -> the column
 COUNTED = ["backbone", "evidence", *COUNTS]
+# How a model's answers were read, in percent: the column -> of `lab.results.outcomes.Readings`.
+SHARES = {f"{name} %": name for name in ("malformed", "truncated", "repaired")}
+ANSWERS = "answers, %"  # the same for reading
 PUBLISHED = ["table", "row_method", "backbone", "metric", "value", "source"]
 EVIDENCE = ("published", "measured", "simulated")
 
@@ -68,7 +71,7 @@ def row(
     numbers = (value, *(interval or (None, None)), n, *counts, *(bounds or (None, None)))
     cells = dict(zip(COLUMNS, (method, backbone, metric, *numbers, evidence, source), strict=True))
     shares = outcomes.readings._asdict() if outcomes and outcomes.readings else {}
-    return cells | {f"{name} %": share for name, share in shares.items() if name != "count"}
+    return cells | {column: shares[name] for column, name in SHARES.items() if shares}
 
 
 def rate_row(
@@ -155,7 +158,7 @@ def side_by_side(results: pd.DataFrame, metrics: Sequence[str], decimals: int = 
     Methods keep their first-seen order, a method's published rows before its measured and simulated ones. The index,
     "source", says where a row comes from. An empty cell is an en dash. n is a range where metrics of a row were taken
     over different numbers of tasks. Where episodes were not measured, what the value could be with them stands behind
-    it.
+    it. Where a model was asked, a column says which shares of its answers were malformed, truncated and repaired.
     """
     import pandas as pd
 
@@ -165,7 +168,9 @@ def side_by_side(results: pd.DataFrame, metrics: Sequence[str], decimals: int = 
     groups = wanted.groupby(["method", "backbone", "evidence"], sort=False, dropna=False)
     ordered = sorted(groups, key=lambda group: (methods[group[0][0]], EVIDENCE.index(group[0][2])))
     rows = [_display_row(key, cells, metrics, decimals) for key, cells in ordered]
-    return pd.DataFrame(rows, columns=[SOURCE, "method", *COUNTED, *metrics]).set_index(SOURCE)
+    read = [ANSWERS] if any(ANSWERS in row for row in rows) else []
+    whole = pd.DataFrame(rows, columns=[SOURCE, "method", *COUNTED, *read, *metrics])
+    return whole.fillna({ANSWERS: EMPTY}).set_index(SOURCE)
 
 
 def spread(cells: Iterable[Row], keys: Sequence[str]) -> pd.DataFrame:
@@ -242,6 +247,9 @@ def _display_row(key: tuple[str, str, str], cells: pd.DataFrame, metrics: Sequen
         of_metric[cell["metric"]] = cell
     shown = {metric: _display_cell(of_metric.get(metric), decimals) for metric in metrics}
     about = {"method": method, "backbone": backbone or EMPTY, "evidence": evidence}
+    known = cells.dropna(subset=[*SHARES]) if {*SHARES} <= {*cells} else cells[:0]
+    if len(known):
+        about[ANSWERS] = ", ".join(f"{known.iloc[0][column]:.1f} {name}" for column, name in SHARES.items())
     # Where some values were kept and others made here, the row is of this run.
     sources = sorted(map(str, cells[SOURCE]), key=lambda source: not source.startswith(THIS_RUN))
     return about | {name: span(cells[key]) for name, key in COUNTS.items()} | shown | {SOURCE: sources[0]}

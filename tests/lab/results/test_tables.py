@@ -11,7 +11,7 @@ import pytest
 from lab.machine.faults import MissingData
 from lab.results import exports, tables
 from lab.results.exports import latex, markdown
-from lab.results.outcomes import Outcomes
+from lab.results.outcomes import Outcomes, Readings
 
 
 @pytest.fixture
@@ -173,3 +173,12 @@ def test_what_was_not_measured_bounds_the_value() -> None:
     (shown,) = tables.side_by_side(made, ["pass %", "F1"]).to_dict("records")
     assert (shown["n"], shown["failed"], shown["not measured"]) == ("2–8", "0–1", "2")
     assert shown["pass %"].endswith("(with all measured: 60.0 to 80.0)")
+
+
+def test_how_a_models_answers_were_read_stands_beside_its_scores() -> None:
+    outcomes = Outcomes(4, readings=Readings(200, 1.5, 0.5, 3.0))
+    read = tables.rate_row("SDP", "gpt-4o", "pass", 1, 4, outcomes=outcomes)
+    shown = tables.side_by_side(tables.table([read, tables.rate_row("SDP", "rules", "pass", 1, 4)]), ["pass"])
+    assert shown[tables.ANSWERS].tolist() == ["1.5 malformed, 0.5 truncated, 3.0 repaired", "–"]
+    rules = tables.side_by_side(tables.table([tables.rate_row("SDP", "rules", "pass", 1, 4)]), ["pass"])
+    assert tables.ANSWERS not in rules
