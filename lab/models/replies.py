@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lab.machine.secrets import redact
 from lab.models.client import body_json
 from lab.models.parsing import CUT, EMPTY, MalformedAnswer, free_text, parse
 from lab.models.prompts import AnswerModel, Prompt
@@ -28,7 +31,7 @@ class Reply:
     """One completion. fault: why its text cannot be an answer (empty, truncated, refused), else "".
 
     counted: the server reported token counts. schema: the request had the JSON schema. truncated: it ended at the token
-    limit.
+    limit. called: it was given to the tool that binds it. model, fingerprint: those that it states.
     """
 
     text: str
@@ -38,6 +41,9 @@ class Reply:
     fault: str = ""
     schema: bool = False
     truncated: bool = False
+    called: bool = False
+    model: str = ""
+    fingerprint: str = ""
 
 
 def reply_in(body: bytes) -> Reply:
@@ -46,7 +52,9 @@ def reply_in(body: bytes) -> Reply:
     Raises BadBody if it is no chat completion, or one that the server did not finish.
     """
     match body_json(body):
-        case {"choices": [{"message": {"content": str() | None as content, **message}, **choice}, *_], **more}:
+        case {"choices": [{"message": {**message}, **choice}, *_], **more} if isinstance(
+            content := message.get("content"), str | None
+        ):
             pass
         case _:
             raise BadBody(f"no chat completion: {body[:LONGEST_QUOTE].decode(errors='replace')}")
@@ -54,7 +62,7 @@ def reply_in(body: bytes) -> Reply:
     if finish in BROKE_OFF or not isinstance(finish, str | None):
         raise BadBody(f"the server ended the answer with finish_reason {finish!r}")
     # Without lone surrogates, which could not be shown to the model again.
-    text = (content or "").encode("utf-8", "replace").decode()
+    text = (called(message) or content or "").encode("utf-8", "replace").decode()
     truncated = finish in ENDED_EARLY
     fault = "" if text.strip() else EMPTY
     if message.get("refusal") or finish == "content_filter":
@@ -62,7 +70,30 @@ def reply_in(body: bytes) -> Reply:
     elif truncated:
         fault = CUT
     counts = _counts(more.get("usage"))
-    return Reply(text, *(counts or (0, 0)), counted=counts is not None, fault=fault, truncated=truncated)
+    return Reply(
+        text,
+        *(counts or (0, 0)),
+        counted=counts is not None,
+        fault=fault,
+        truncated=truncated,
+        **_stated(message, more),
+    )
+
+
+def called(message: Mapping[str, Any]) -> str:
+    """What a model gave to the tool that binds its answer, as JSON; "" where it called none."""
+    match message:
+        case {"tool_calls": [{"function": {"arguments": str() as arguments}}, *_]}:
+            return arguments
+        case {"tool_calls": [{"function": {"arguments": dict() as arguments}}, *_]}:  # as some servers have it
+            return json.dumps(arguments)
+    return ""
+
+
+def _stated(message: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    stated = {"model": more.get("model"), "fingerprint": more.get("system_fingerprint")}
+    words = {name: redact(text)[:100] for name, text in stated.items() if isinstance(text, str)}
+    return words | {"called": bool(called(message))}
 
 
 def _counts(usage: Any) -> tuple[int, int] | None:

@@ -22,11 +22,11 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from lab.machine import progress
+from lab.machine.addresses import OPENAI
 from lab.machine.faults import Unavailable
 from lab.machine.paths import ROOT
 from lab.machine.secrets import clean_address, redact
 from lab.machine.versions import code_hash
-from lab.models.endpoint import OPENAI
 from lab.models.engines import split
 
 INSTALL = "python -m pip install -r requirements-cluster.txt"

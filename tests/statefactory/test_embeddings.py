@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 from chat_server import ChatServer, Request, Response, echoes_key, no_json, status
+from lab.machine.addresses import MissingKey
 from lab.models import weights as pinned_weights
 from lab.models.cache import CacheUnusable
-from lab.models.endpoint import MissingKey
 from lab.models.retries import EndpointUnavailable
 from lab.models.weights import WrongHash
 from statefactory.embeddings import MissingEmbedder, UnusableEmbedding, known, open_embedder, weights
