@@ -67,12 +67,10 @@ def place_of(address: str, options: Mapping[str, Any] = {}) -> dict[str, Any]:
     }
 
 
-def _held(name: str, value: str) -> Any:
-    """The value of a header or of a query, of the variable that it names if it names one; "" leaves it out."""
-    import openai
-
+def _held(name: str, value: str) -> str:
+    """The value of a header or of a query, of the variable that it names if it names one."""
     if not value.startswith("$"):
-        return value or openai.Omit()
+        return value
     if held := os.environ.get(value[1:], "").strip():
         return held
     raise MissingKey(f"{name} is to hold {value}, and no environment variable of that name is set")

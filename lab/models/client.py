@@ -108,10 +108,10 @@ async def _within(sending: AbstractAsyncContextManager[Any], seconds: float) -> 
                 body += part
                 if len(body) > MOST_BYTES:
                     raise BadBody(f"the body has more than {MOST_BYTES} bytes")
-    except (openai.OpenAIError, BadBody, TimeoutError, MemoryError) as error:
-        if not isinstance(error.__cause__, Redirected):
-            raise
-        redirected = str(error.__cause__)  # the SDK takes it for a broken connection
+    except (openai.OpenAIError, BadBody, TimeoutError, MemoryError):
+        raise
+    except Redirected as error:
+        redirected = str(error)
     # A body that breaks off, a packing that is none, a redirect to no address: for these the SDK has no error.
     except Exception as error:
         raise BadBody(f"{type(error).__name__}: {error}") from None

@@ -115,6 +115,15 @@ class Endpoint:
         """What this process knows of the server: what it takes, and which model answers."""
         return server_of(self.address, self.engine.name, self._first)
 
+    @property
+    def served(self) -> list[dict[str, Any]]:
+        """What the server takes and which model answers, for a manifest; empty where nothing was asked."""
+        return [self.server.record()] if self.server.bindings and self._local is None else []
+
+    def through(self, wrap: Callable[[Chat], Chat]) -> None:
+        """Send all requests through what `wrap` makes of the client."""
+        self._client = wrap(self._sending())
+
     def try_out(self) -> None:
         """Find out within seconds whether the server is there, takes the key and has the model, once a process.
 

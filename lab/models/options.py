@@ -86,7 +86,7 @@ def server_options(tail: str) -> dict[str, Any]:
     for name, text in {**options.get("headers", {}), **options.get("query", {})}.items():
         if not isinstance(text, str):
             raise BadEngine(f"Engine options headers and query: {name} holds {text!r}, which is no text")
-        if text and not text.startswith("$") and (SECRET_NAMES.search(name) or redact(text) != text):
+        if not text.startswith("$") and (SECRET_NAMES.search(name) or redact(text) != text):
             raise BadEngine(
                 f"Engine options headers and query: {name} is a secret, and an engine string is written down; put it "
                 f'into an environment variable and name that: {{"{name}":"$NAME"}}'
