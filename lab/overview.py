@@ -30,6 +30,10 @@ COMMANDS = {
         Command("data fetch", "download and convert a dataset", "data fetch NAME"),
         Command("model get", "download a model", "model get qwen2.5-coder-0.5b"),
     ),
+    "Try a model": (
+        Command("try", "ask a model one question of each operator: answer, how it was bound, speed, price",
+                "try local"),
+    ),
     "Run notebooks": (
         Command("explore", "open JupyterLab on copies of the notebooks, to be changed at will", "explore"),
         Command("run", "execute notebooks with papermill; with --grid, a sweep over values",

@@ -1,8 +1,10 @@
-"""Every prompt that SDP's operators ask, for checks of recordings."""
+"""Every prompt that SDP's operators ask, for checks of recordings, and a question of each for `lab try`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
 
 from lab.models.prompts import Prompt
 from sdp.adapters.assistantbench import prompts as assistantbench
@@ -16,3 +18,29 @@ def every_prompt() -> Iterator[Prompt]:
     """Those of all benchmarks."""
     for module in (assistantbench, multihop, labelled, scienceworld, travelplanner):
         yield from (value for value in vars(module).values() if isinstance(value, Prompt))
+
+
+def examples() -> Iterator[tuple[Prompt, dict[str, Any]]]:
+    """A question of each operator, on synthetic text."""
+    for benchmark in ("assistantbench", "multihop", "travelplanner"):
+        import_module(f"sdp.adapters.{benchmark}.rules")  # which answer the engine `rules`
+    question = "In which year was the harbour of the town opened in which the painter Ada Lorn was born?"
+    yield multihop.DECOMPOSE, {"question": question, "count": 2, "found": [], "refused": []}
+    options = [
+        {"number": 1, "text": "Hill Hostel, shared room, 2 guests", "cost": 90},
+        {"number": 2, "text": "Lake Inn, entire home, 3 guests", "cost": 210},
+    ]
+    yield travelplanner.SELECT, {
+        "trip": "Two people, three days in Norwick, budget $600", "decided": ["Day 1: flight F12 for $240"],
+        "target": "The stay is in an entire home for two", "slot": "stay in Norwick", "left": 360,
+        "wanted": ["room type: entire home"], "options": options, "failures": [],
+    }  # fmt: skip
+    hop = {"title": "Ada Lorn", "text": "Ada Lorn (1850-1911) was a painter. She was born in Port Elm."}
+    yield multihop.VERIFY, {**hop, "asked": "Where was Ada Lorn born?", "finding": "Port Elm"}
+    about = {"number": 1, "query": "Port Elm harbour", "host": "elm.example", "state": "unread"}
+    yield assistantbench.REPLAN, {
+        "question": question, "found": [{"goal": "birthplace", "items": ["Port Elm"], "forced": False}],
+        "kind": "collect", "goal": "the year in which the harbour of Port Elm was opened",
+        "results": [{**about, "title": "Port Elm: history", "snippet": "The harbour was opened in …"}],
+        "tried": ["Port Elm"], "refused": [{"items": ["1811"], "reason": "no page says so"}],
+    }  # fmt: skip

@@ -1,8 +1,9 @@
-"""Every prompt that StateFactory asks, for checks of recordings."""
+"""Every prompt that StateFactory asks, for checks of recordings, and a question of each for `lab try`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from agents.every_prompt import WORLDS
 from lab.models.prompts import Prompt
@@ -10,6 +11,7 @@ from statefactory.planning.prompts import choose_prompt, predict_prompt, rewarde
 from statefactory.planning.proposals import propose_prompt
 from statefactory.predictors import judge
 from statefactory.prompts import ITEMS, modules
+from statefactory.state import Attribute, Entity
 from statefactory.triplets import PARAPHRASE
 
 
@@ -23,3 +25,26 @@ def every_prompt() -> Iterator[Prompt]:
         yield from (predict_prompt(world), propose_prompt(world))
         for by_schema in (False, True):
             yield from (choose_prompt(world, by_schema), rewarded_prompt(world, by_schema))
+
+
+def examples() -> Iterator[tuple[Prompt, dict[str, Any]]]:
+    """A question of each operator, on synthetic text."""
+    goal, action = "block A is on block B", "pick up A"
+    first, seen = "A is on the table. B is on the table. Your hand is empty.", "You hold A. B is on the table."
+    before = (Entity("block A", (Attribute("location", "Block A is on the table."),)),)
+    now = (Entity("block A", (Attribute("location", "Block A is in the hand."),)),)
+    perceive, refine, interpret = modules("object_attribute")
+    told = {"goal": goal, "action": action}
+    yield perceive, {**told, "previous_goal": None, "observation": seen, "previous_state": before}
+    yield refine, {**told, "previous_state": before, "state": now}
+    yield interpret, {**told, "state": now, "observation": seen, "previous_goal": None}
+    yield judge.PROMPTS["analytic"], {"goal": goal, "history": (judge.Exchange(action, seen),)}
+    yield PARAPHRASE, {"sentence": "Block A is on the table."}
+    tools = "pick up X; put down X; stack X on Y"
+    world = {"tools": tools, "goal": goal, "first": first, "steps": ()}
+    yield predict_prompt("blocksworld"), {**world, "action": action}
+    yield propose_prompt("blocksworld"), {**world, "count": 2}
+    shown = {"tools": tools, "task": goal, "turns": [], "view": first}
+    yield choose_prompt("blocksworld", by_schema=True), {**shown, "options": ["pick up A", "pick up B"], "most": 1}
+    rated = [{"action": "pick up A", "reward": 0.5}, {"action": "pick up B", "reward": 0.1}]
+    yield rewarded_prompt("blocksworld", by_schema=True), {**shown, "candidates": rated}

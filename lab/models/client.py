@@ -16,7 +16,8 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from lab.models.retries import BadBody, NotThisApi, WebPage
+from lab.machine.addresses import within_origin
+from lab.models.retries import BadBody, NotThisApi, Redirected, WebPage
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -49,15 +50,22 @@ class Client:
         """place: base_url and api_key. own: a server on this machine, to which no proxy leads."""
         import openai
 
-        if own:
-            place["http_client"] = openai.DefaultAsyncHttpxClient(trust_env=False)
+        hooks = {"request": [within_origin(place["base_url"], Redirected)]}
+        place["http_client"] = openai.DefaultAsyncHttpxClient(trust_env=not own, event_hooks=hooks)
         self._sdk = openai.AsyncOpenAI(max_retries=0, **place)  # our retries are bounded
         self.process = os.getpid()
         weakref.finalize(self, _close, self._sdk, _loop()).atexit = False
 
     def chat(self, request: Mapping[str, Any], seconds: float) -> bytes:
         """The body of a chat completion; raises as `body` does."""
-        return self.body(lambda sdk: sdk.chat.completions.with_streaming_response.create(**request), seconds)
+        # As they are: the SDK knows not all parameters that servers take.
+        rest = {name: value for name, value in request.items() if name not in ("model", "messages")}
+        model, messages = request["model"], request["messages"]
+
+        def send(sdk: AsyncOpenAI) -> AbstractAsyncContextManager[Any]:
+            return sdk.chat.completions.with_streaming_response.create(model=model, messages=messages, extra_body=rest)
+
+        return self.body(send, seconds)
 
     def body(self, send: Open, seconds: float, times: int = 1) -> bytes:
         """The body of the reply to one try, which ends after so many seconds whatever the server does.
@@ -95,7 +103,7 @@ def body_json(body: bytes) -> Any:
 async def _within(sending: AbstractAsyncContextManager[Any], seconds: float, most: int) -> bytes:
     import openai
 
-    body = bytearray()
+    body, redirected = bytearray(), ""
     try:
         async with asyncio.timeout(seconds), sending as response:
             async for part in response.iter_bytes():
@@ -104,9 +112,13 @@ async def _within(sending: AbstractAsyncContextManager[Any], seconds: float, mos
                     raise NotThisApi(f"the body has more than {most:,} bytes")
     except (openai.OpenAIError, BadBody, TimeoutError, MemoryError):
         raise
+    except Redirected as error:
+        redirected = str(error)
     # A body that breaks off, a packing that is none, a redirect to no address: for these the SDK has no error.
     except Exception as error:
         raise BadBody(f"{type(error).__name__}: {error}") from None
+    if redirected:  # here, without a context that holds the request, and with it the key
+        raise Redirected(redirected)
     return bytes(body)
 
 

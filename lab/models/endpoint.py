@@ -7,10 +7,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import urlsplit
 
 from lab.machine import progress
-from lab.machine.faults import Unavailable
+from lab.machine.addresses import place_of, stated_address
 from lab.machine.secrets import clean_address
 from lab.models.backbone import Answer, options_of, request_of
 from lab.models.cache import RECORDING, AnswerCache, key_of
@@ -18,11 +17,25 @@ from lab.models.client import Chat, Client, SchemaNotTaken
 from lab.models.context import Asked, asked
 from lab.models.engines import OF_THE_MACHINE, SHUFFLE, Engine
 from lab.models.parsing import MalformedAnswer
+from lab.models.profiles import (
+    BINDINGS,
+    NOT_TAKEN,
+    SCHEMA,
+    TEXT,
+    TOOL,
+    Profile,
+    Server,
+    bound,
+    presets,
+    server_of,
+)
 from lab.models.prompts import AnswerModel, Prompt
 from lab.models.replies import RefusedAnswer, Reply, TruncatedAnswer, complete, read
 from lab.models.retries import (
     BadBody,
     EndpointError,
+    EndpointUnavailable,
+    Redirected,
     WebPage,
     gets_through,
     only_pages,
@@ -32,22 +45,14 @@ from lab.models.retries import (
 from lab.models.trial import SMALL, try_out
 from lab.models.usage import Call, price
 
-OPENAI = "https://api.openai.com/v1"
 TEMPERATURE = 0.0  # unless the engine string says otherwise
 TIMEOUT = 120.0  # seconds for one try; engine option `timeout`
 PATIENCE = 600.0  # seconds of retrying before giving up; engine option `patience`
 LONGEST_WAIT = 60.0  # seconds between two tries when the server does not say
-REFUSES_SCHEMA = (400, 422, 501)  # what servers say that take no schema, or not this one
+CRASHES = 3  # statuses 500 that tell that a server does not take what binds an answer, where it never did
 SEVERAL = 3  # web pages from a server that has answered nothing yet; one may be a gateway's, which is starting
+NOT_SENT = (*OF_THE_MACHINE, "context", SHUFFLE, "headers", "query", "schema", "extra_body")
 _DEFAULT_CACHE: Any = object()
-
-
-class MissingKey(Unavailable):
-    """An endpoint was chosen, and the environment has neither an address nor a usable key for it."""
-
-
-class BadAddress(ValueError):
-    """OPENAI_BASE_URL is no address of a server."""
 
 
 @dataclass(slots=True)
@@ -77,14 +82,16 @@ class Endpoint:
         self._local = local
         self.address = clean_address(address)
         self.cache = cache
-        self._unbound: set[str] = set()  # prompts whose schema or stop texts the server does not take
+        self._first = Profile.first(engine.options, BINDINGS if local is None else (SCHEMA, TEXT))
         self._client: Chat | None = None
         self._last_reply, self._pages = 0.0, 0  # when a reply came, on any thread; how many web pages came
 
     @classmethod
     def of(cls, engine: Engine, cache: AnswerCache | None = _DEFAULT_CACHE) -> Endpoint:
         """An endpoint at OPENAI_BASE_URL. Raises MissingKey if neither an address nor a key is set, BadAddress."""
-        address = stated_address(f"Engine {engine.text!r} is a model's name", "engine='rules'")
+        usual = presets()[engine.options["preset"]]["address"] if "preset" in engine.options else ""
+        address = stated_address(f"Engine {engine.text!r} is a model's name", "engine='rules'", usual)
+        place_of(clean_address(address), engine.options)
         price(engine.name, 0, 0)  # a fault in the price file shows here, not when the first answer has been paid
         return cls(engine, address, AnswerCache() if cache is _DEFAULT_CACHE else cache)
 
@@ -102,6 +109,20 @@ class Endpoint:
             if known is not None:
                 return self._from_cache(question, request, known, started)
             return self._from_server(question, request, sample, started)
+
+    @property
+    def server(self) -> Server:
+        """What this process knows of the server: what it takes, and which model answers."""
+        return server_of(self.address, self.engine.name, self._first)
+
+    @property
+    def served(self) -> list[dict[str, Any]]:
+        """What the server takes and which model answers, for a manifest; empty where nothing was asked."""
+        return [self.server.record()] if self.server.bindings and self._local is None else []
+
+    def through(self, wrap: Callable[[Chat], Chat]) -> None:
+        """Send all requests through what `wrap` makes of the client."""
+        self._client = wrap(self._sending())
 
     def try_out(self) -> None:
         """Find out within seconds whether the server is there, takes the key and has the model, once a process.
@@ -125,6 +146,7 @@ class Endpoint:
         call = Call(
             prompt.operator, prompt.name, known["path"], *tokens,
             seconds=time.perf_counter() - started, took=known.get("seconds", 0.0), cached=True, cut=question.cut,
+            other_model=self.server.other(known.get("model", ""), known.get("fingerprint", "")),
         )  # fmt: skip
         if known["path"] == "malformed":  # of a recording; no other malformed answer is cached
             error = MalformedAnswer(known["text"])
@@ -147,8 +169,10 @@ class Endpoint:
                 if os.environ.get(RECORDING):
                     self._keep(request, error.call, str(error), said=error.text)
             raise error from None
-        call = self._book(question, path, exchange, started)
-        text = self._keep(request, call, value.model_dump_json())
+        call, last = self._book(question, path, exchange, started), exchange.replies[-1]
+        stated = {"model": last.model, "fingerprint": last.fingerprint}
+        stated = {name: text for name, text in stated.items() if text}
+        text = self._keep(request, call, value.model_dump_json(), **stated)
         return question.answer(question.prompt, text, call, request)
 
     def _keep(self, request: str, call: Call, text: str, **more: str) -> str:
@@ -198,6 +222,7 @@ class Endpoint:
             retries=exchange.unanswered,
             cut=question.cut,
             truncated=sum(r.truncated for r in replies),
+            other_model=next(filter(None, [self.server.other(r.model, r.fingerprint) for r in replies]), ""),
         )  # fmt: skip
 
     def _complete(self, prompt: Prompt, messages: list[dict[str, str]], exchange: Exchange) -> Reply:
@@ -209,43 +234,59 @@ class Endpoint:
             return exchange.replies[-1]
         except openai.APIStatusError as error:
             refusal = refused(error, self.address, lambda: self._others(began))
+        except Redirected as error:
+            refusal = (EndpointError if self._others(began) else EndpointUnavailable)(str(error))
         # Outside the handler: the SDK's error holds the request, and with it the key, and would stay as the context,
         # which travels along where a cluster pickles errors.
         raise refusal
 
     def _negotiate(self, prompt: Prompt, messages: list[dict[str, str]], exchange: Exchange) -> Reply:
+        """Ask with the answer bound as strictly as the server takes it."""
         import openai
 
-        bound = {} if prompt.name in self._unbound else _bound(prompt)
-        if not bound:
-            return self._call(messages, bound, exchange)
-        try:
-            return self._call(messages, bound, exchange)
-        except SchemaNotTaken:
-            pass
-        except openai.APIStatusError as error:
-            if error.status_code not in REFUSES_SCHEMA:
-                raise
-        # Either the server does not take what binds the answer or the request is wrong in itself; the plain call tells.
-        reply = self._call(messages, {}, exchange)
-        self._unbound.add(prompt.name)
-        return reply
+        ways = self.server.ways(prompt)
+        for way in ways:
+            untried = way != ways[-1] and prompt.name not in self.server.bindings
+            try:
+                reply = self._call(messages, bound(way, prompt), exchange, untried)
+                break
+            except (SchemaNotTaken, openai.APIStatusError) as error:
+                # Does the server not take what binds the answer, or is the request wrong in itself? The last way tells.
+                if way == ways[-1] or getattr(error, "status_code", 501) not in NOT_TAKEN:
+                    raise
+        ignored = way == TOOL and not reply.called
+        number = min(ways.index(way) + ignored, len(ways) - 1)
+        self.server.takes(prompt.name, ways[number], ways[:number])
+        return replace(reply, schema=way == SCHEMA or reply.called)
 
-    def _call(self, messages: list[dict[str, str]], bound: dict[str, Any], exchange: Exchange) -> Reply:
-        arguments = _sampling(exchange) | bound
+    def _call(self, messages: list[dict[str, str]], binds: dict[str, Any], exchange: Exchange, untried: bool) -> Reply:
+        """Ask with all parameters that the server does not reject. untried: statuses 500 may mean that it does not take
+        what binds the answer, which is then SchemaNotTaken.
+        """
+        import openai
+
+        began, crashes = time.monotonic(), 0
 
         def once() -> Reply:
+            nonlocal crashes
             try:
-                return self._once(messages, self._timeout, **arguments)
+                return self._once(messages, self._timeout, **sent)
             except Exception as error:
                 exchange.unanswered += 1
                 if isinstance(error, WebPage) and self._only_pages():
                     raise only_pages(self.address) from None
+                crashes += getattr(error, "status_code", 0) == 500
+                if untried and crashes == CRASHES:
+                    raise SchemaNotTaken from None
                 raise
 
-        began = time.monotonic()
-        reply = with_retries(once, self.address, self._patience, LONGEST_WAIT, lambda: self._others(began))
-        return replace(reply, schema="response_format" in bound)
+        while True:
+            sent = self.server.profile.adapted(_sampling(exchange) | binds)
+            try:
+                return with_retries(once, self.address, self._patience, LONGEST_WAIT, lambda: self._others(began))
+            except openai.APIStatusError as error:
+                if not self.server.adapts(error, sent):
+                    raise
 
     def _once(self, messages: Sequence[dict[str, str]], seconds: float, **arguments: Any) -> Reply:
         request = {"model": self.engine.name, "messages": messages, **arguments}
@@ -273,7 +314,7 @@ class Endpoint:
         return False
 
     def _small(self) -> Reply:
-        return self._once(SMALL, min(self._timeout, LONGEST_WAIT), max_tokens=1)
+        return self._once(SMALL, min(self._timeout, LONGEST_WAIT), **self.server.profile.adapted({"max_tokens": 1}))
 
     @property
     def _patience(self) -> float:
@@ -285,58 +326,19 @@ class Endpoint:
 
     def _sending(self) -> Chat:
         if self._client is None or self._client.process != os.getpid():
-            self._client = self._local() if self._local else Client(**place_of(self.address))
+            self._client = self._local() if self._local else Client(**place_of(self.address, self.engine.options))
         return self._client
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_client": None}
 
 
-def stated_address(who: str, instead: str) -> str:
-    """OPENAI_BASE_URL, or OpenAI's own address where there is a key alone.
-
-    who, instead: for the message. Raises MissingKey if neither is set, BadAddress.
-    """
-    address = os.environ.get("OPENAI_BASE_URL", "").strip()
-    if not address and not os.environ.get("OPENAI_API_KEY"):
-        raise MissingKey(
-            f"{who}: set OPENAI_BASE_URL to the server that has it (and OPENAI_API_KEY if the server wants one), "
-            f"or use {instead}"
-        )
-    key = os.environ.get("OPENAI_API_KEY", "").strip()
-    if not (key.isascii() and key.isprintable()):
-        raise MissingKey("OPENAI_API_KEY holds a line break or a letter that no key has; copy the key again")
-    if address and not address.startswith(("http://", "https://")):
-        raise BadAddress("OPENAI_BASE_URL must start with http:// or https://, as in http://localhost:8000/v1")
-    try:
-        _ = urlsplit(address).port
-    except ValueError as error:
-        raise BadAddress(f"OPENAI_BASE_URL is no address ({error}); it looks like http://localhost:8000/v1") from None
-    return address or OPENAI
-
-
-def place_of(address: str) -> dict[str, Any]:
-    """Where a cleaned address really is and the environment's key, as the SDK calls them."""
-    stated = os.environ.get("OPENAI_BASE_URL", "").strip()
-    return {
-        # The environment's address may carry what the cleaned one must not, unless it has changed since.
-        "base_url": stated if clean_address(stated) == address else address,
-        "api_key": os.environ.get("OPENAI_API_KEY", "").strip() or "none",  # the SDK wants a word
-    }
-
-
-def _bound(prompt: Prompt) -> dict[str, Any]:
-    """What binds the answer: the JSON schema or, of free text, the texts at which it ends."""
-    if prompt.free:
-        return {"stop": list(prompt.stop)} if prompt.stop else {}
-    schema = {"name": prompt.name.replace(".", "_"), "schema": prompt.schema, "strict": True}
-    return {"response_format": {"type": "json_schema", "json_schema": schema}}
-
-
 def _sampling(exchange: Exchange) -> dict[str, Any]:
-    options = {k: v for k, v in exchange.options.items() if k not in (*OF_THE_MACHINE, "context", SHUFFLE)}
-    if "reasoning_effort" in options and "max_tokens" in options:
-        options["max_completion_tokens"] = options.pop("max_tokens")  # what reasoning models call it
+    """The parameters of a request that say how to sample."""
+    options = {k: v for k, v in exchange.options.items() if k not in NOT_SENT}
     if "seed" in options:  # with one seed, every sample would be the same answer
         options["seed"] += exchange.sample
-    return {"temperature": TEMPERATURE} | options
+    body = exchange.options.get("extra_body", {})
+    if (thinking := options.pop("enable_thinking", None)) is not None:
+        body = {**body, "chat_template_kwargs": {**body.get("chat_template_kwargs", {}), "enable_thinking": thinking}}
+    return {"temperature": TEMPERATURE} | options | body

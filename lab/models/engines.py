@@ -14,6 +14,8 @@
     local:NAME?threads=1        another one; `python -m lab model list` has the names
     local?runtime=llama.cpp     by another runtime than the default: openvino where its package is, else llama.cpp
     gpt-4o?temperature=0        any other word: a model at the OpenAI-compatible address in OPENAI_BASE_URL
+    qwen3?preset=vllm-reasoning&enable_thinking=false&extra_body={"min_p":0.1}    its server's kind, and what only that
+                                kind of server takes (docs/models.md lists these options)
     first?shuffle=1             any engine but a replay: listed options are shown in another order, which follows from
                                 this seed and the question (see lab/models/shuffling.py)
     rules@0.7, Verify: gpt-4o   the first one, but another for single operators (`Prompt.operator`; in any case)
@@ -26,29 +28,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from math import isfinite
 from typing import Any
-from urllib.parse import parse_qsl
 
 from lab.machine.spelling import hint
 from lab.models import judges
 from lab.models.judges import Errors
+from lab.models.options import OF_THE_MACHINE as OF_THE_MACHINE
+from lab.models.options import RULES, SAMPLING, SHUFFLE, BadEngine, read_options, server_options
 
-SHUFFLE = "shuffle"  # permutes what prompts list, for every engine that answers
-SAMPLING = {
-    "temperature": float,
-    "top_p": float,
-    "max_tokens": int,
-    "seed": int,
-    "reasoning_effort": str,
-    "context": int,
-    "timeout": float,
-    "patience": float,
-    SHUFFLE: int,
-}
-RULES = {"seed": int, "slip": float, "certify": float, "reject": float, "judge": str, SHUFFLE: int}
-# No part of the sampling in a cache key: they change no answer, or, as the runtime, are named by the address.
-OF_THE_MACHINE = ("timeout", "patience", "threads", "runtime")
 MODELS = ("endpoint", "local")  # kinds of engines behind which a model answers
 LOCAL_MODEL = "qwen2.5-coder-0.5b"
 OPENVINO, LLAMA = RUNTIMES = ("openvino", "llama.cpp")
@@ -58,13 +45,8 @@ NULL = "null"  # the kind of these
 FIRST, LAST, RANDOM = NULLS = ("first", "last", "random")
 OFFLINE = ("rules", "oracle", "replay", "local", *NULLS)  # engines that need no server
 ORACLE = "oracle"  # rules that know what no agent would
-WORDS = {float: "a number", int: "a whole number", str: "a word"}
 # Between the parts of a string that says something of all operators, and something else of single ones.
 PART = re.compile(r",\s*([a-z_]\w*)\s*:\s*", re.ASCII | re.IGNORECASE)
-
-
-class BadEngine(ValueError):
-    """An engine string that means nothing; the message names the part and what is allowed."""
 
 
 class UnknownOperator(ValueError):
@@ -260,14 +242,14 @@ def _one(text: str) -> Engine:
     if head.partition("@")[0] in ("rules", ORACLE):
         return _rules(text, head, tail)
     if head in NULLS:
-        return Engine(text, NULL, head, options=_options(tail, {SHUFFLE: int} | _seed(head)))
+        return Engine(text, NULL, head, options=read_options(tail, {SHUFFLE: int} | _seed(head)))
     # A model may have any name, but one that is nearly a word of ours is a slip, and would wait for a server.
     if slip := hint(re.split(r"\W", head)[0], OFFLINE, nearness=0.8):
         raise BadEngine(
             f"Engine {text!r} is no engine{slip} They are typed: rules, rules@0.7, first, last, random, replay:NAME, "
             "local, local:NAME"
         )
-    return Engine(text, "endpoint", head, options=_options(tail, SAMPLING))
+    return Engine(text, "endpoint", head, options=server_options(tail))
 
 
 def _seed(head: str) -> dict[str, type]:
@@ -275,7 +257,7 @@ def _seed(head: str) -> dict[str, type]:
 
 
 def _rules(text: str, head: str, tail: str) -> Engine:
-    options = _options(tail, RULES)
+    options = read_options(tail, RULES)
     for rate in ("slip", "certify", "reject"):
         if not 0.0 <= options.get(rate, 0.0) <= 1.0:
             raise BadEngine(f"Engine option {rate}={options[rate]} is no probability between 0 and 1")
@@ -299,7 +281,7 @@ def _rules(text: str, head: str, tail: str) -> Engine:
 
 def _local(text: str, head: str, tail: str) -> Engine:
     name = head.removeprefix("local").removeprefix(":") or LOCAL_MODEL
-    options = LOCAL_OPTIONS | _options(tail, SAMPLING | {"threads": int, "runtime": str})
+    options = LOCAL_OPTIONS | read_options(tail, SAMPLING | {"threads": int, "runtime": str})
     if options.get("runtime", LLAMA) not in RUNTIMES:
         known = " or ".join(RUNTIMES)
         raise BadEngine(
@@ -323,25 +305,3 @@ def _probability(head: str) -> float:
     if not 0.0 <= keep <= 1.0:  # NaN, which float() reads, fails this as well
         raise BadEngine(f"Engine {head!r}: after '{name}@' comes a probability between 0 and 1, such as {name}@0.7")
     return keep
-
-
-def _options(tail: str, allowed: Mapping[str, type]) -> dict[str, Any]:
-    options: dict[str, Any] = {}
-    # Blank values are kept, so that `temperature=` is an error and not passed over.
-    for name, value in parse_qsl(tail, keep_blank_values=True):
-        if name not in allowed:
-            raise BadEngine(f"Unknown engine option {name!r}; this engine takes: {', '.join(allowed)}")
-        options[name] = _value(name, value, allowed[name])
-    if tail and not options:
-        raise BadEngine(f"Engine options {tail!r} are not of the form name=value joined by '&'")
-    return options
-
-
-def _value(name: str, text: str, kind: type) -> Any:
-    try:
-        value = kind(text)
-    except ValueError:
-        value = None
-    if value in (None, "") or (kind is float and not isfinite(value)):
-        raise BadEngine(f"Engine option {name}={text!r} is not {WORDS[kind]}")
-    return value

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
+from lab.machine.secrets import redact
 from lab.models.client import Chat, body_json
 from lab.models.parsing import CUT, EMPTY, MalformedAnswer, free_text, parse
 from lab.models.prompts import AnswerModel, Prompt
@@ -31,6 +32,7 @@ OVERLOADED = re.compile(
     r"|server.?error|internal.?error",
     re.IGNORECASE,
 )
+LONGEST_NAME = 100  # characters of a model's name, or of a fingerprint
 MOST_TOKENS = 10**8  # of an answer or its prompt; a count beyond it is none
 
 
@@ -46,7 +48,8 @@ class TruncatedAnswer(MalformedAnswer):
 class Reply:
     """One completion. form: JSON beside its text, as arguments of tools. schema: the request had the JSON schema.
 
-    counted: the server reported token counts. kind: ANSWER, REFUSAL or TRUNCATED.
+    counted: the server reported token counts. kind: ANSWER, REFUSAL or TRUNCATED. called: the model gave the answer to
+    a tool. model, fingerprint: those that it states.
     """
 
     text: str
@@ -56,6 +59,9 @@ class Reply:
     kind: Kind = Kind.ANSWER
     form: str = ""
     schema: bool = False
+    called: bool = False
+    model: str = ""
+    fingerprint: str = ""
 
     @property
     def truncated(self) -> bool:
@@ -100,7 +106,13 @@ def reply_in(body: bytes) -> Reply:
     text, form = (part.encode("utf-8", "replace").decode() for part in (text, form))
     kind = Kind.REFUSAL if refused else kind
     counts = _counts(more.get("usage"))
-    return Reply(text or form, *(counts or (0, 0)), counted=counts is not None, kind=kind, form=form if text else "")
+    stated = [more.get(name) for name in ("model", "system_fingerprint")]
+    model, fingerprint = (redact(name)[:LONGEST_NAME] if isinstance(name, str) else "" for name in stated)
+    return Reply(
+        text or form, *(counts or (0, 0)), counted=counts is not None, kind=kind, form=form if text else "",
+        called=bool(form and (message.get("tool_calls") or message.get("function_call"))), model=model,
+        fingerprint=fingerprint,
+    )  # fmt: skip
 
 
 def error_in(whole: Any, body: bytes) -> Exception:

@@ -57,6 +57,10 @@ class GaveUp(EndpointError):
     """The server did not answer this request within the stated patience; it does answer others."""
 
 
+class Redirected(EndpointError):
+    """The server redirects this request to another server."""
+
+
 class BadBody(ValueError):
     """A reply that is no answer: truncated, not UTF-8, written by a proxy on the way. The message says which."""
 

@@ -41,6 +41,11 @@ class Routed:
             if hasattr(each, "try_out"):
                 each.try_out()
 
+    @property
+    def served(self) -> list[dict[str, Any]]:
+        """What is known of every server among the backbones."""
+        return [record for each in (self.rest, *self.others.values()) for record in getattr(each, "served", [])]
+
     def _of(self, prompt: Prompt) -> Backbone:
         return self.others.get(prompt.operator.lower(), self.rest)
 

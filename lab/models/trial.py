@@ -11,7 +11,7 @@ import threading
 
 from lab.machine.spelling import hint
 from lab.models.client import Client, body_json, is_page
-from lab.models.retries import BadBody, EndpointError, EndpointUnavailable, only_pages, refused
+from lab.models.retries import BadBody, EndpointError, EndpointUnavailable, Redirected, only_pages, refused
 
 LONGEST = 4.0  # seconds that one try may take
 SMALL = [{"role": "user", "content": "Answer with OK."}]  # what finds out whether a server answers at all
@@ -48,7 +48,7 @@ def _objection(client: Client, address: str, model: str) -> EndpointError | None
         if error.status_code not in (401, 403):  # others have no such list
             return None
         there = []
-    except BadBody:
+    except (BadBody, Redirected):
         there = []
     if model in there:
         return None
@@ -60,6 +60,8 @@ def _objection(client: Client, address: str, model: str) -> EndpointError | None
         return _told(refused(error, address), error.status_code, model, there)
     except (openai.APIConnectionError, BadBody, TimeoutError):  # it may pass: the first question will tell
         return None
+    except Redirected as error:
+        return EndpointUnavailable(str(error))
     return only_pages(address) if is_page(body) else None
 
 

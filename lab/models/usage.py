@@ -25,7 +25,7 @@ class Call:
     of the model when it was asked; 0 where nobody kept it. usd: None where the model's price or the tokens are unknown.
     cached: a cache hit, which is free. retries: requests without a reply. cut: the prompt exceeded the engine's
     `context` and was truncated (lab/models/context.py). truncated: how many answers, first and re-ask, ended at
-    `max_tokens`.
+    `max_tokens`. other_model: which model answered, where the answer names another one than the engine.
     """
 
     operator: str
@@ -40,6 +40,7 @@ class Call:
     retries: int = 0
     cut: bool = False
     truncated: int = 0
+    other_model: str = ""
 
     @property
     def paid(self) -> bool:
@@ -70,7 +71,7 @@ def cost_of(calls: Iterable[Call]) -> Cost:
 def by_operator(calls: Iterable[Call]) -> dict[str, dict[str, float | int | None | dict[str, int]]]:
     """Totals for each operator: calls, cached, tokens, seconds, usd (None as soon as one price is unknown), paths.
 
-    `cut` and `truncated` stand among them only where prompts were cut and answers ended at `max_tokens`.
+    `cut`, `truncated` and `other_model` are among them only where there were such calls.
     """
     groups: dict[str, list[Call]] = {}
     for call in calls:
@@ -92,6 +93,7 @@ def _totals(calls: list[Call]) -> dict[str, float | int | None | dict[str, int]]
         "paths": paths,
     }
     rare = {"cut": sum(call.cut for call in calls), "truncated": sum(call.truncated for call in calls)}
+    rare["other_model"] = sum(bool(call.other_model) for call in calls)
     return totals | {name: count for name, count in rare.items() if count}
 
 

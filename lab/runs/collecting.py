@@ -8,11 +8,12 @@ and count what was scored, failed and not measured (see `lab.results.outcomes`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lab.machine import progress
-from lab.machine.faults import Unavailable
+from lab.machine.faults import DamagedFile, Unavailable
 from lab.machine.paths import runs_folder
 from lab.models import engines
 from lab.models.backbone import Backbone, Ledger
@@ -93,6 +94,9 @@ def collect(
             spent = error
         finally:
             tell_damaged()
+            with suppress(OSError, DamagedFile):  # it says how the answers came about, and none depends on it
+                if served := getattr(backbone, "served", []):
+                    opened.note(servers=served)
         episodes, not_measured = by_group(setup, manifest.tasks, opened.episodes, opened.not_measured)
         if spent and not episodes:
             raise spent

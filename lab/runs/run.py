@@ -140,6 +140,11 @@ class Run:
                 append_durably(self.folder / USAGE, self._lines(took))
         self.not_measured[task] = why
 
+    def note(self, **about: Any) -> None:
+        """Add what came out while it was played to the manifest's surroundings. Raises RunNotWritten."""
+        with self._told():
+            self._write({**Manifest.read(self.folder).surroundings, **about})
+
     def results(self) -> list[Episode]:
         """All episodes in the manifest's order, failed ones included."""
         return [self.episodes[task] for task in self.manifest.tasks if task in self.episodes]
@@ -187,9 +192,12 @@ class Run:
             progress.say(f"{why}; it was written anew, since what lies beside it is of this experiment")
         for rest in self.folder.glob(f".{path.name}.*"):  # of a process killed while it wrote the manifest
             rest.unlink()
-        about = {"tasks": self.manifest.tasks, "digest": self._seal}
-        whole = wanted | about | {"surroundings": self.manifest.surroundings}
-        write_atomically(path, json.dumps(whole, indent=1, ensure_ascii=False).encode())
+        self._write(self.manifest.surroundings)
+
+    def _write(self, surroundings: Mapping[str, Any]) -> None:
+        about = {"tasks": self.manifest.tasks, "digest": self._seal, "surroundings": surroundings}
+        whole = json.dumps(self.manifest.identity() | about, indent=1, ensure_ascii=False)
+        write_atomically(self.folder / MANIFEST, whole.encode())
 
     def _mend(self) -> None:
         episodes, faults, *_ = [self._whole(name) for name in (EPISODES, FAULTS, USAGE, ANSWERS)]

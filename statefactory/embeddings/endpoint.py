@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from lab.machine.addresses import place_of, stated_address
 from lab.machine.secrets import clean_address
 from lab.models.client import Client, body_json
-from lab.models.endpoint import LONGEST_WAIT, PATIENCE, TIMEOUT, place_of, stated_address
+from lab.models.endpoint import LONGEST_WAIT, PATIENCE, TIMEOUT
 from lab.models.replies import error_in
 from lab.models.retries import EndpointError, NotThisApi, gets_through, refused, with_retries
 from statefactory.embeddings.vectors import sendable, unit

@@ -20,9 +20,9 @@ import pytest
 
 from chat_server import ChatServer, Request, Response, echoes_key, no_json, status
 from lab.machine import weights as pinned_weights
+from lab.machine.addresses import MissingKey
 from lab.machine.weights import WrongHash
 from lab.models.cache import CacheUnusable
-from lab.models.endpoint import MissingKey
 from lab.models.retries import EndpointError, EndpointUnavailable
 from statefactory.embeddings import MissingEmbedder, UnusableEmbedding, known, open_embedder, weights
 from statefactory.embeddings.cache import Cached, VectorFile

@@ -149,6 +149,7 @@ class ChatServer:
         self._behaviour: Behaviour = behaviour or (lambda request: answer({}))
         self._script: Iterator[Response | Behaviour] = iter(())
         self.requests: list[Request] = []
+        self.paths: list[str] = []  # of the requests, with their queries
         self.listing = status(404)  # what GET /models gives
         self._lock = threading.Lock()
         self._server = _Quiet(("127.0.0.1", 0), _handler(self))
@@ -202,6 +203,7 @@ def _handler(chat: ChatServer) -> type[BaseHTTPRequestHandler]:
             self._send(chat.listing)
 
         def do_POST(self) -> None:
+            chat.paths.append(self.path)
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             response = chat.respond(body, {name.lower(): value for name, value in self.headers.items()})
             time.sleep(response.delay)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import pickle
 import subprocess
 import sys
 import traceback
-from base64 import b64encode
+from base64 import b64encode, urlsafe_b64encode
 from functools import partial
 from pathlib import Path
+from urllib.parse import quote, quote_plus
 
 import pytest
 
@@ -173,6 +175,12 @@ def test_a_key_is_in_no_notebook_that_was_executed_nor_in_one_that_failed(tmp_pa
     ("text", "clean"),
     [
         (f"key {CANARY}!", f"key {HIDDEN}!"),
+        (f"key {CANARY[:14]}…", f"key {HIDDEN}…"),
+        (
+            f"{quote(CANARY, safe='')} {quote(CANARY, safe='').lower()} {quote_plus(CANARY)}",
+            f"{HIDDEN} {HIDDEN} {HIDDEN}",
+        ),
+        (f"{CANARY.encode().hex()} {json.dumps(CANARY).replace('/', chr(92) + '/')}", f'{HIDDEN} "{HIDDEN}"'),
         ("Bearer abcdefgh12345", HIDDEN),
         ("Basic dXNlcjpwYXNzd29yZA==", HIDDEN),
         ("got sk-proj-abcdefghijklmnop1234", f"got {HIDDEN}"),
@@ -182,6 +190,14 @@ def test_a_key_is_in_no_notebook_that_was_executed_nor_in_one_that_failed(tmp_pa
 )
 def test_what_is_or_looks_like_a_secret_is_hidden(text: str, clean: str) -> None:
     assert redact(text) == clean
+
+
+@pytest.mark.parametrize("user", ["", "u", "us", "use"])
+def test_a_key_is_hidden_in_base64_whatever_stands_beside_it(user: str) -> None:
+    for encode in (b64encode, urlsafe_b64encode):
+        text = encode(f"{user}:{CANARY}\n".encode()).decode()
+        left = redact(text).replace(HIDDEN, "")
+        assert HIDDEN in redact(text) and len(left) <= 12  # the user's name, and what mixes with it
 
 
 def test_a_short_value_hides_no_words_and_the_longest_secret_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.models import engines
+from lab.machine.addresses import BadAddress, MissingKey
+from lab.models import engines, options
 from lab.models.connect import connect
-from lab.models.endpoint import BadAddress, Endpoint, MissingKey
+from lab.models.endpoint import Endpoint
 from lab.models.engines import BadEngine, Engine, UnknownOperator, parse
 from lab.models.replay import MissingRun
 from lab.models.rules import Rules
@@ -153,7 +154,7 @@ def test_engines_that_mean_nothing_are_refused(others: dict[str, str], message: 
 
 
 def test_every_option_has_words_for_its_type() -> None:
-    assert set(engines.SAMPLING.values()) <= set(engines.WORDS)
+    assert {*options.SAMPLING.values(), *options.SERVERS.values(), *options.RULES.values()} <= set(options.WORDS)
 
 
 def test_connect_gives_the_backbone_that_the_string_names(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,9 @@ import pytest
 import chat_server as chat
 from asking import ASK
 from chat_server import ChatServer
+from lab.machine.addresses import BadAddress, MissingKey
 from lab.models import trial
 from lab.models.connect import connect
-from lab.models.endpoint import BadAddress, MissingKey
 from lab.models.retries import EndpointUnavailable
 
 GOOD = {"shelf": 3, "why": "it is free"}

@@ -1,0 +1,44 @@
+"""Arguments of commands: what all modules share that add commands to `python -m lab`."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable
+from typing import TypeAlias
+
+from lab import overview
+
+Do = Callable[[argparse.Namespace], int]
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+HELP_GRID = "play every one of these values; of several grids, all combinations; ends in one table; resumes"
+RUN = "a run's folder, or a part of its name or the beginning of its hash that no other run has"
+
+
+def command(commands: Commands, name: str, do: Do) -> argparse.ArgumentParser:
+    about = overview.ABOUT[name]
+    parser = commands.add_parser(name.split()[-1], help=about, description=about)
+    parser.set_defaults(do=do)
+    return parser
+
+
+def time(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0; leave the option out for no limit")
+    return value
+
+
+def count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
+
+
+def number(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
+    return int(text)

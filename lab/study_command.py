@@ -1,0 +1,53 @@
+"""The command that plays a study: `python -m lab eval`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from lab.arguments import HELP_GRID, Commands, command, number
+from lab.machine.printing import visible
+
+
+def add(commands: Commands) -> None:
+    """Add it to the command line."""
+    evaluate = command(commands, "eval", _eval)
+    help_study = "a study, or module:STUDY of your own; none lists the studies"
+    evaluate.add_argument("study", nargs="?", default="", metavar="STUDY", help=help_study)
+    evaluate.add_argument("--engine", default="rules", help="who answers (default: rules)")
+    evaluate.add_argument("--data", choices=("auto", "official", "made"), default="auto", help="default: auto")
+    evaluate.add_argument("--limit", type=number, default=0, metavar="N", help="tasks of a benchmark; 0 for all")
+    evaluate.add_argument("--benchmarks", default="", metavar="A,B", help="only these")
+    help_condition = "only this one; can be given again (default: all, or those that are recorded, of a model)"
+    evaluate.add_argument("--condition", action="append", default=[], metavar="NAME", help=help_condition)
+    help_set = "an option of the study, such as settings.budget=1; can be given again"
+    evaluate.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=help_set)
+    evaluate.add_argument("--grid", action="append", default=[], metavar="NAME=V,V", help=HELP_GRID)
+    evaluate.add_argument("--seeds", default="0", metavar="N,N", help="pooled in the contrasts (default: 0)")
+    evaluate.add_argument("--workers", type=number, default=0, metavar="N", help="episodes at a time")
+    evaluate.add_argument("--cluster", default="", help="a Dask scheduler's address")
+    evaluate.add_argument("--yes", action="store_true", help="ask a server without stopping at what it will take")
+
+
+def _eval(options: argparse.Namespace) -> int:
+    from lab.machine.faults import Unavailable
+    from lab.runs import evaluate, study
+
+    if not options.study:
+        print("Studies: " + ", ".join(study.names()))
+        return 0
+    sys.path.insert(0, os.getcwd())  # for a study of the reader's own
+    plan = evaluate.plan(options)
+    if told := evaluate.announce(plan):
+        print(visible("\n".join(told)))
+    if told and evaluate.asks_a_server(plan) and not options.yes:
+        print("nothing was asked yet; to begin, add --yes")
+        return 1
+    try:
+        for block in evaluate.play(plan, options.workers, options.cluster):
+            print(visible(block), flush=True)
+    except Unavailable as error:
+        print(f"error: {visible(str(error))}", file=sys.stderr)
+        return 1
+    return 0

@@ -1,0 +1,161 @@
+"""A question of each operator, to see what an engine answers, how, how fast and at what price: `lab try ENGINE`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any, NamedTuple
+
+from lab.machine.faults import Unavailable
+from lab.machine.secrets import redact
+from lab.models.client import Chat, body_json
+from lab.models.connect import connect
+from lab.models.engines import parse
+from lab.models.nulls import NoChoice
+from lab.models.prompts import GROUP, Prompt
+from lab.models.retries import BadBody
+from lab.models.usage import Call
+
+LONGEST = 300  # characters of a text that are shown
+
+
+@dataclass
+class Overheard:
+    """A client that keeps the last reply that came through it."""
+
+    inner: Chat
+    body: bytes = b""
+
+    @property
+    def process(self) -> int:
+        return self.inner.process
+
+    def chat(self, request: Mapping[str, Any], seconds: float) -> bytes:
+        """As `Chat.chat`."""
+        self.body = self.inner.chat(request, seconds)
+        return self.body
+
+
+class Connected(NamedTuple):
+    """The backbone of an engine, and its client where it has one."""
+
+    backbone: Any  # a Backbone; one of a server has more: try_out, through, server
+    heard: list[Overheard]
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What came of a question. raw: the last reply. bound: how its answer was bound. why: it got no answer, else ""."""
+
+    operator: str
+    prompt: str
+    raw: str
+    answer: str
+    bound: str
+    call: Call
+    why: str = ""
+
+    def lines(self) -> Iterator[str]:
+        """The report."""
+        speed = f"{self.call.tokens_out / self.call.seconds:.1f}" if self.call.seconds and self.call.tokens_out else "?"
+        price = "an unknown price" if self.call.usd is None else f"${self.call.usd:.6f}"
+        yield f"{self.operator} ({self.prompt})"
+        yield f"  raw     {_short(self.raw) or '(nothing)'}"
+        yield f"  answer  {_short(self.why and f'NONE: {self.why}' or self.answer)}"
+        bound = f" of a request bound by {self.bound}" if self.bound else ""
+        yield f"  read as {self.call.path}{bound}; {self.call.seconds:.1f} s, {speed} tokens a second, {price}"
+
+
+def examples() -> Iterator[tuple[str, Prompt, Mapping[str, Any]]]:
+    """Package, prompt and fields of each question: `examples` in the module of a package's entry in `lab.prompts`."""
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        for prompt, fields in getattr(import_module(entry.module), "examples", lambda: ())():
+            yield entry.name, prompt, fields
+
+
+def tried(engine: str, known: dict[str, Connected]) -> Iterator[Tried]:
+    """Ask the questions, and take no answer from the cache. known: is filled with who answers, by engine.
+
+    Raises what `connect` raises, and Unavailable.
+    """
+    for package, prompt, fields in examples():
+        part = parse(engine).of(prompt.operator).text
+        known[part] = known.get(part) or _connected(part)
+        yield _asked(package, prompt, fields, known[part])
+
+
+def show(engine: str) -> int:
+    """Print what came of each question and a summary; 1 if one got no answer, else 0."""
+    results: list[Tried] = []
+    known: dict[str, Connected] = {}
+    try:
+        for result in tried(engine, known):
+            results.append(result)
+            print("\n".join(result.lines()), flush=True)
+    except Unavailable as error:
+        print(f"error: {redact(str(error))}")
+        return 1
+    lost = [result.operator for result in results if result.why]
+    for backbone, _ in known.values():
+        for server in getattr(backbone, "served", []):
+            print(f"\n{_negotiated(server)}")
+    answered = f"{len(results) - len(lost)} of {len(results)} questions were answered"
+    print(f"\n{answered}; not: {', '.join(lost)}" if lost else f"\n{answered}")
+    return 1 if lost else 0
+
+
+def _connected(part: str) -> Connected:
+    backbone: Any = connect(part, cache=None)
+    heard: list[Overheard] = []
+    if through := getattr(backbone, "through", None):
+        backbone.try_out()
+
+        def listen(chat: Chat) -> Any:
+            heard.append(Overheard(chat))
+            return heard[0]
+
+        through(listen)
+    return Connected(backbone, heard)
+
+
+def _asked(package: str, prompt: Prompt, fields: Mapping[str, Any], to: Connected) -> Tried:
+    text, call, why = "", Call(prompt.operator, prompt.name, "failed"), ""
+    try:
+        answer = to.backbone.ask(prompt, **fields)
+        text, call = str(answer.value), answer.call
+    except Exception as error:  # also rules without one for the question, and null models without a choice
+        if isinstance(error, Unavailable) and not isinstance(error, NoChoice):
+            raise
+        why, call = redact(f"{type(error).__name__}: {error}"), getattr(error, "call", call)
+    raw = _message(to.heard[0].body) if to.heard else text
+    bound = to.backbone.server.bindings.get(prompt.name, "") if to.heard else ""
+    return Tried(f"{package} {prompt.operator}", prompt.name, redact(raw), text, bound, call, why)
+
+
+def _negotiated(server: Mapping[str, Any]) -> str:
+    """What the server takes, in a line."""
+    ways = ", ".join(f"{way} {times}" for way, times in Counter(server["bindings"].values()).items())
+    limit = next(iter(server["limits"]), "not taken")
+    without = f"; left out: {', '.join(server['without'])}" if server["without"] else ""
+    models = ", ".join(server["models"]) or "not stated"
+    about = f"bound by {ways}; token limit: {limit}{without}; model that answers: {models}"
+    return f"{server['model']} at {server['address']}: {about}"
+
+
+def _message(body: bytes) -> str:
+    """What a reply holds of the model's: all texts of its message."""
+    try:
+        match body_json(body):
+            case {"choices": [{"message": dict() as message}, *_]}:
+                return str({name: value for name, value in message.items() if value and name != "role"})
+    except BadBody:
+        pass
+    return body.decode(errors="replace")
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return f"{text[:LONGEST]}…" if len(text) > LONGEST else text

@@ -1,0 +1,306 @@
+"""What a server takes is negotiated: against real servers on the loopback, each with a quirk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+
+import chat_server as chat
+from asking import Asking, Placing
+from chat_server import ChatServer
+from lab.machine.addresses import BadAddress, MissingKey
+from lab.models import endpoint
+from lab.models.backbone import Backbone, Ledger, request_of
+from lab.models.cache import AnswerCache
+from lab.models.connect import connect
+from lab.models.engines import BadEngine, parse
+from lab.models.profiles import Profile, presets, rejected, same_model
+from lab.models.prompts import FreeText, Prompt
+from lab.models.retries import EndpointUnavailable
+from lab.models.usage import by_operator
+from lab.runs.collecting import collect
+from lab.runs.experiment import Results
+from lab.runs.manifest import Manifest
+from quirky_server import SHELF, redirects_to, rejects_parameters, right, takes, way
+
+VALUE = Placing(**SHELF)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "LONGEST_WAIT", 0.02)
+
+
+def asked(engine: str, prompt: Prompt, boxes: int = 1, **about: Any) -> Backbone:
+    backbone = connect(engine, cache=None)
+    for box in range(boxes):
+        assert backbone.ask(replace(prompt, **about), box=box).value == VALUE
+    return backbone
+
+
+@pytest.mark.parametrize("status", [400, 404, 422, 500, 501])
+@pytest.mark.parametrize("way_", ["tool", "json_object", "text"])
+def test_a_server_is_asked_by_the_strictest_way_that_it_takes(
+    server: ChatServer, prompt: Prompt, way_: str, status: int
+) -> None:
+    server.behave(takes(right, way_, status=status))
+    backbone = asked("small?patience=5", prompt, 2)
+    assert [way(request) for request in server.requests[-2:]] == [way_, way_]
+    assert backbone.server.bindings == {"tests.place": way_}  # type: ignore[attr-defined]
+
+
+def test_what_two_prompts_found_out_is_where_others_begin(server: ChatServer, prompt: Prompt) -> None:
+    server.behave(takes(right, "tool"))
+    for number in range(4):
+        asked("small", prompt, name=f"tests.{number}")
+    ways = [way(request) for request in server.requests]
+    assert ways == ["json_schema", "tool", "json_schema", "tool", "tool", "tool"]
+
+
+def test_other_engines_of_the_process_know_what_the_server_takes(server: ChatServer, prompt: Prompt) -> None:
+    server.behave(takes(right, "tool"))
+    asked("small", prompt)
+    asked("small?temperature=0.5", prompt)
+    assert [way(request) for request in server.requests] == ["json_schema", "tool", "tool"]
+
+
+def test_an_odd_schema_costs_no_other_prompt_its_schema(server: ChatServer, prompt: Prompt) -> None:
+    server.behave(lambda request: takes(right, "tool")(request) if "Box 0" in request.text else right(request))
+    asked("small", prompt)
+    backbone = connect("small", cache=None)
+    for name in ("tests.a", "tests.b"):
+        assert backbone.ask(replace(prompt, name=name), box=1).call.path == "schema"
+
+
+def test_an_overload_costs_no_schema(server: ChatServer, prompt: Prompt) -> None:
+    server.script(right)
+    server.behave(right)
+    asked("small?patience=5", prompt)
+    server.script(*[chat.status(500)] * 6)
+    asked("small?patience=5", prompt, 2)
+    assert {way(request) for request in server.requests} == {"json_schema"}
+
+
+def test_texts_to_stop_at_are_left_out_where_they_are_rejected(server: ChatServer, prompt: Prompt) -> None:
+    server.behave(lambda request: chat.status(422) if "stop" in request.body else chat.says("a box\nand more"))
+    free = replace(prompt, answer=FreeText, stop=("\n",))
+    backbone = connect("small", cache=None)
+    assert [backbone.ask(free, box=box).value.text for box in (1, 2)] == ["a box"] * 2
+    assert ["stop" in request.body for request in server.requests] == [True, False, False]
+
+
+def test_a_reasoning_model_is_asked_without_what_it_rejects(
+    server: ChatServer, prompt: Prompt, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.behave(rejects_parameters(right, "temperature", "max_tokens", "top_k"))
+    asked("small?max_tokens=50&top_k=5&seed=1", prompt, 2)
+    last = server.requests[-1].body
+    assert (last["max_completion_tokens"], last["seed"]) == (50, 1)
+    assert not {"temperature", "max_tokens", "top_k"} & last.keys()
+    told = capsys.readouterr().err
+    for words in ("rejects temperature; it is left out", "rejects max_tokens; it is sent as max_completion_tokens"):
+        assert told.count(words) == 1
+    assert server.count == 5  # three rejections, then two answers
+
+
+def test_a_preset_says_where_the_negotiation_begins(server: ChatServer, prompt: Prompt) -> None:
+    server.behave(rejects_parameters(right, "temperature", "max_tokens"))
+    asked("small?preset=openai-reasoning&max_tokens=50", prompt)
+    assert server.count == 1 and server.requests[0].body["max_completion_tokens"] == 50
+
+
+class Refusal(Exception):
+    """A status error as the SDK has it."""
+
+    def __init__(self, status: int, message: str, param: str = "", code: str = "") -> None:
+        self.status_code, self.message, self.param, self.code = status, message, param, code
+
+
+SENT = {"temperature": 0.0, "max_tokens": 5, "seed": 1, "response_format": {}}
+
+
+@pytest.mark.parametrize(
+    ("refusal", "name"),
+    [
+        (Refusal(400, "Unsupported value: 'temperature' does not support 0 with this model."), "temperature"),
+        (Refusal(400, "Use 'max_completion_tokens'.", "max_tokens", "unsupported_parameter"), "max_tokens"),
+        (Refusal(422, "[{'loc': ['body', 'seed'], 'msg': 'Extra inputs are not permitted'}]"), "seed"),
+        (Refusal(400, "max_tokens is too large: 5. This model supports at most 4 completion tokens"), ""),
+        (Refusal(400, "maximum context length is 4096 tokens, you asked for 5 of max_tokens"), ""),
+        (Refusal(400, "response_format is not supported"), ""),
+        (Refusal(500, "temperature is not supported"), ""),
+    ],
+)
+def test_an_error_rejects_the_parameter_that_it_names(refusal: Refusal, name: str) -> None:
+    assert rejected(refusal, SENT) == name
+
+
+def test_a_request_that_is_wrong_in_itself_ends(server: ChatServer, prompt: Prompt) -> None:
+    server.behave(lambda request: chat.status(400, "seed temperature max_tokens: unknown trouble"))
+    with pytest.raises(RuntimeError, match="unknown trouble"):
+        connect("small?seed=1&max_tokens=5", cache=None).ask(prompt, box=1)
+    assert server.count < 12
+
+
+# --- options ----------------------------------------------------------------------------------------------------
+
+
+def test_options_of_servers_reach_the_body_and_the_headers(
+    server: ChatServer, prompt: Prompt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GATEWAY_KEY", "secret-of-the-gateway")
+    server.behave(right)
+    extra = '{"min_p":0.1,"chat_template_kwargs":{"a":1}}'
+    headers = '{"X-Gateway":"$GATEWAY_KEY","X-Team":"b"}'
+    asked(f"small?top_k=20&enable_thinking=false&extra_body={extra}&headers={headers}&schema=tool", prompt)
+    (request,) = server.requests
+    assert (request.body["top_k"], request.body["min_p"]) == (20, 0.1)
+    assert request.body["chat_template_kwargs"] == {"a": 1, "enable_thinking": False}
+    assert (request.headers["x-gateway"], request.headers["x-team"]) == ("secret-of-the-gateway", "b")
+    assert way(request) == "tool" and not {"headers", "schema", "extra_body"} & request.body.keys()
+
+
+@pytest.mark.parametrize("option", ["top_k=3", "enable_thinking=false", 'extra_body={"a":1}', "schema=off"])
+def test_options_that_change_answers_change_the_key(prompt: Prompt, option: str) -> None:
+    def key(engine: str) -> Any:
+        return request_of(prompt, [], parse(engine), "http://a", 0)
+
+    assert key(f"small?{option}") != key("small") == key("small?preset=ollama")
+
+
+def test_azure_gets_its_key_and_its_version_as_it_wants_them(
+    server: ChatServer, prompt: Prompt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key-of-the-deployment")
+    server.behave(right)
+    asked("small?preset=azure", prompt)
+    assert server.requests[0].headers["api-key"] == "key-of-the-deployment"
+    assert server.paths == ["/v1/chat/completions?api-version=2024-10-21"]
+
+
+@pytest.mark.parametrize(
+    ("engine", "message"),
+    [
+        ("m?preset=olama", "preset=olama must be .*did you mean 'ollama'"),
+        ("m?schema=no", "schema=no must be off or json_schema"),
+        ("m?extra_body=[1]", "extra_body='.*' is not a JSON object"),
+        ('m?extra_body={"messages":[]}', "messages is the suite's own"),
+        ("m?enable_thinking=no", "is not true or false"),
+        ('m?headers={"X-Api-Key":"abc"}', 'X-Api-Key is a secret.*"X-Api-Key":"\\$NAME"'),
+        ('m?query={"key":"sk-0123456789abcdefgh"}', "key is a secret"),
+        ('m?headers={"X":1}', "X holds 1"),
+        ("local?preset=ollama", "Unknown engine option 'preset'"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(engine: str, message: str) -> None:
+    with pytest.raises(BadEngine, match=message):
+        parse(engine)
+
+
+def test_a_header_of_a_variable_that_is_not_set_is_told_at_once(server: ChatServer) -> None:
+    with pytest.raises(MissingKey, match=r"X is to hold \$NOT_SET"):
+        connect('small?headers={"X":"$NOT_SET"}', cache=None)
+
+
+@pytest.mark.parametrize("name", presets())
+def test_every_preset_makes_an_engine_and_says_where_its_servers_are(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = parse(f"m?preset={name}").options
+    assert Profile.first(options).bindings[-1] == "text"
+    monkeypatch.setenv("OPENAI_API_KEY", "key-of-openai")
+    with pytest.raises(MissingKey, match=f"usually {presets()[name]['address']}"):
+        connect(f"m?preset={name}")
+
+
+@pytest.mark.parametrize("query", ["?api-version=2024-10-21", "?a=1&b=", "#here"])
+def test_a_query_in_the_address_is_refused_with_the_option_for_it(monkeypatch: pytest.MonkeyPatch, query: str) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", f"http://localhost:1/v1{query}")
+    with pytest.raises(BadAddress, match="http://localhost:1/v1, and .*query=.*preset=azure"):
+        connect("small", cache=None)
+
+
+# --- who answers ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wanted", "stated", "same"),
+    [
+        ("gpt-4o", "gpt-4o-2024-08-06", True),
+        ("gpt-4o", "gpt-4o-mini-2024-07-18", False),
+        ("gpt-4", "gpt-4.1", False),
+        ("gpt-4", "gpt-4-0613", True),
+        ("claude-3-5-sonnet-latest", "claude-3-5-sonnet-20241022", True),
+        ("openai/gpt-oss-20b", "gpt-oss-20b", True),
+        ("llama3", "llama3:latest", True),
+        ("llama3", "llama3:70b", False),
+        ("qwen2.5-0.5b-instruct", "/models/Qwen2.5-0.5B-Instruct-Q4_K_M.gguf", True),
+        ("qwen2.5-0.5b-instruct", "/models/qwen2.5-1.5b-instruct.gguf", False),
+        ("small", "", True),
+    ],
+)
+def test_snapshots_paths_and_files_are_the_same_model(wanted: str, stated: str, same: bool) -> None:
+    assert same_model(wanted, stated) is same
+
+
+def test_answers_of_another_model_are_told_once_counted_and_kept(
+    server: ChatServer, prompt: Prompt, cache: AnswerCache, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.behave(partial(right, model="tiny", system_fingerprint="fp_1"))
+    ledger = Ledger(connect("small", cache=cache))
+    for box in (1, 2, 1):
+        ledger.ask(prompt, box=box)
+    assert [call.other_model for call in ledger.calls] == ["tiny"] * 3 and ledger.calls[2].cached
+    assert by_operator(ledger.calls)["realize"]["other_model"] == 3
+    assert capsys.readouterr().err.count("answers come from another model: tiny") == 1
+    kept = cache.get(ledger.request(prompt, box=1))
+    assert (kept["model"], kept["fingerprint"]) == ("tiny", "fp_1")
+
+
+def test_a_run_notes_what_its_server_takes_and_resumes(server: ChatServer) -> None:
+    server.behave(rejects_parameters(takes(partial(right, model="small-0613"), "tool"), "temperature"))
+    for _ in range(2):
+        results = collect(Asking(engine="small", count=2), Results, workers=1)
+    (noted,) = Manifest.read(results.folder).surroundings["servers"]
+    assert set(noted["bindings"].values()) == {"tool"} and noted["without"] == ["temperature"]
+    assert noted["models"] == ["small-0613"]
+
+
+# --- redirects --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[ChatServer]:
+    with ChatServer(right) as other:
+        yield other
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_no_prompt_follows_a_redirect_to_another_server(
+    server: ChatServer, elsewhere: ChatServer, prompt: Prompt, status: int
+) -> None:
+    server.behave(redirects_to(elsewhere.address, status))
+    with pytest.raises(EndpointUnavailable, match=f"redirects to another server, .*{elsewhere.address[7:20]}"):
+        connect("small", cache=None).ask(prompt, box=1)
+    assert elsewhere.count == 0 and not elsewhere.paths
+
+
+def test_a_single_redirected_request_is_no_fault_of_the_whole_server(
+    server: ChatServer, elsewhere: ChatServer, prompt: Prompt
+) -> None:
+    away = redirects_to(elsewhere.address)
+    server.behave(lambda request: away(request) if "Box 1." in request.text else right(request))
+    with pytest.raises(RuntimeError, match="redirects to another server") as caught:
+        connect("small", cache=None).ask(prompt, box=1)
+    assert not isinstance(caught.value, EndpointUnavailable) and elsewhere.count == 0
+    asked("small", prompt)
+
+
+def test_a_redirect_within_the_server_is_followed(server: ChatServer, prompt: Prompt) -> None:
+    there = redirects_to(server.address.replace("/v1", "/v1/"))
+    server.behave(lambda request: right(request) if request.number % 2 else there(request))
+    asked("small", prompt, 2)
