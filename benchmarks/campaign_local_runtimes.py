@@ -23,9 +23,9 @@ from functools import partial
 from itertools import combinations, islice
 from typing import Any
 
-from lab.machine import weights
+from lab.machine import conversion, weights
 from lab.machine.paths import official_data
-from lab.models import conversion, engines, local, local_llama
+from lab.models import engines, local, local_llama
 from lab.models.backbone import Answer, Backbone, Ledger
 from lab.models.connect import connect, connected
 from lab.models.endpoint import Endpoint

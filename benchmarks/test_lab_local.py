@@ -21,9 +21,9 @@ from typing import Any
 import pytest
 from campaign_local_runtimes import Question, alone, episodes, extracting, hops, selecting, took
 
-from lab.machine import weights
+from lab.machine import conversion, weights
 from lab.machine.paths import official_data
-from lab.models import conversion, local
+from lab.models import local
 from lab.models.connect import connect
 from lab.models.engines import LLAMA, OPENVINO, RUNTIMES
 from lab.models.local import PACKAGES, Serving, loaded

@@ -16,12 +16,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from lab.machine import weights
+from lab.machine import conversion, weights
+from lab.machine.conversion import NotConverted
 from lab.machine.faults import Unavailable
-from lab.models import conversion, local_llama, local_openvino
+from lab.models import local_llama, local_openvino
 from lab.models.cache import AnswerCache
 from lab.models.client import Chat
-from lab.models.conversion import NotConverted
 from lab.models.endpoint import Endpoint
 from lab.models.engines import LLAMA, OPENVINO, BadEngine, Engine, parse
 from lab.models.serving import Serving

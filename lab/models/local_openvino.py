@@ -3,7 +3,7 @@
 Each token that is written reads all weights once, for however many questions: eight together are written three times as
 fast as one after the other. Reading gains nothing. Whoever asks one question at a time is answered as if alone.
 It reads prompts several times as fast as llama.cpp does. Its weights are Q8_0, made once of the pinned file
-(lab/models/conversion.py), so its answers are not llama.cpp's. It samples from all tokens unless `top_p` is given.
+(lab/machine/conversion.py), so its answers are not llama.cpp's. It samples from all tokens unless `top_p` is given.
 What prompts begin with alike is read once, which moves probabilities in their last digits: a sampled answer, more
 easily than one at temperature 0, can depend on what was asked before. The same questions in the same order get the same
 answers; which questions are answered together can move them, too.
@@ -27,8 +27,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lab.machine import progress
-from lab.models import conversion
+from lab.machine import conversion, progress
 from lab.models.client import SchemaNotTaken
 from lab.models.retries import EndpointError, EndpointUnavailable
 

@@ -18,11 +18,11 @@ import pytest
 from pydantic import Field
 
 from asking import ASK, Asking, manifest
-from lab.machine import weights
+from lab.machine import conversion, weights
 from lab.machine.doctor import own_checks
 from lab.machine.paths import ROOT, recordings_folder
 from lab.machine.weights import UnknownModel
-from lab.models import conversion, local, local_openvino
+from lab.models import local, local_openvino
 from lab.models.backbone import Backbone, Ledger
 from lab.models.cache import AnswerCache
 from lab.models.client import SchemaNotTaken

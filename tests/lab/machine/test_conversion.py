@@ -12,10 +12,9 @@ import gguf
 import numpy as np
 import pytest
 
-from lab.machine import weights
+from lab.machine import conversion, weights
+from lab.machine.conversion import NotConverted, converted, fault, folder_of, write_q8_0
 from lab.machine.weights import Model, WrongHash
-from lab.models import conversion
-from lab.models.conversion import NotConverted, converted, fault, folder_of, write_q8_0
 
 WORDS = ["a", "<|im_end|>", "b", "<|endoftext|>"]
 
