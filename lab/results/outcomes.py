@@ -14,19 +14,19 @@ from typing import NamedTuple
 
 
 class Readings(NamedTuple):
-    """How a model's answers were read. count: of answers; the rest are shares of it, in percent.
+    """How a model's answers were read. answers: how many; the rest are shares of them, in percent.
 
     malformed: could not be read. truncated: ended at the limit of tokens. repaired: needed repair, or were asked again.
     """
 
-    count: int
+    answers: int
     malformed: float
     truncated: float
     repaired: float
 
     def __str__(self) -> str:
         shares = ", ".join(f"{getattr(self, name):.1f} % {name}" for name in self._fields[1:])
-        return f"{self.count:,} answers: {shares}"
+        return f"{self.answers:,} answers: {shares}"
 
 
 class Outcomes(NamedTuple):

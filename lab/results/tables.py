@@ -68,7 +68,7 @@ def row(
     numbers = (value, *(interval or (None, None)), n, *counts, *(bounds or (None, None)))
     cells = dict(zip(COLUMNS, (method, backbone, metric, *numbers, evidence, source), strict=True))
     shares = outcomes.readings._asdict() if outcomes and outcomes.readings else {}
-    return cells | {f"{name} %": share for name, share in shares.items() if name != "count"}
+    return cells | {f"{name} %": share for name, share in shares.items() if name != "answers"}
 
 
 def rate_row(
