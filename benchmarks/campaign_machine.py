@@ -87,9 +87,10 @@ def broken_display(*_: object) -> None:
 
 
 class Case(NamedTuple):
-    """whose: "agent" or "machine", whose the fault is; "" if no episode suffers from it. workers: as for `collect`. once: whether it passes.
+    """A fault, and whose it is: "agent", "machine", or "" where no episode suffers from it.
 
-    limits: of the process, soft and hard. engine: "small" asks a server.
+    workers: as for `collect`. once: whether it passes. limits: of the process, soft and hard. engine: "small" asks a
+    server.
     """
 
     fault: str
@@ -98,7 +99,6 @@ class Case(NamedTuple):
     once: bool = False
     limits: tuple[tuple[str, int, int], ...] = ()
     engine: str = "rules"
-    cached: bool = True
 
 
 CASES = [
@@ -139,9 +139,8 @@ def tried(case: Case, address: str) -> tuple[str, str]:
             ended = subprocess.run(
                 command, cwd=ROOT, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, timeout=120
             )
-            if ended.returncode >= 0:  # a process that was killed is run again, as a user would
-                if ended.returncode == 0 or case.engine == "small":
-                    break
+            if ended.returncode == 0 or (ended.returncode > 0 and case.engine == "small"):
+                break  # else it is run again, as a user would
         words = " ".join(ended.stderr.split()[-60:])
         if ended.returncode:
             booked = Path(folder, "run", "episodes.jsonl")
@@ -169,10 +168,8 @@ def main() -> int:
     with ChatServer(lambda request: answer({"shelf": 1, "why": ""})) as good, ChatServer(lambda _: says("hm")) as bad:
         for case in CASES:
             verdict, words = tried(case, (bad if case.fault == "malformed" else good).address)
-            print(
-                f"{verdict or 'ok':10} {case.fault}, {case.workers} workers, {case.limits} once={case.once}: {words.strip()[-150:]}",
-                flush=True,
-            )
+            about = f"{case.fault}, {case.workers} workers, {case.limits} once={case.once}"
+            print(f"{verdict or 'ok':10} {about}: {words.strip()[-150:]}", flush=True)
             counts |= {verdict: counts[verdict] + 1} if verdict else {}
     print(f"{len(CASES)} cases: {counts}")
     return any(counts.values())
