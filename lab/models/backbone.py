@@ -25,6 +25,7 @@ class Answer:
     text: str = ""
 
 
+Watch = Callable[[str, str], None]
 UNKEPT = "malformed, in words that are not kept"
 
 
@@ -46,9 +47,7 @@ class Ledger:
     answer with its path and, of a malformed one, the raw reply; what it raises ends the episode.
     """
 
-    def __init__(
-        self, backbone: Backbone, record: bool = False, watch: Callable[[str, str], None] | None = None
-    ) -> None:
+    def __init__(self, backbone: Backbone, record: bool = False, watch: Watch | None = None) -> None:
         self.backbone = backbone
         self.engine = backbone.engine
         self.record, self.watch = record, watch

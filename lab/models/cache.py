@@ -58,7 +58,7 @@ def _forget() -> None:
     """In a forked child: SQLite forbids connections across a fork, where even closing one can harm the file."""
     for database in list(_databases):
         _inherited.append(database._shared)
-        database._begin()
+        Database.__init__(database, database.path)
 
 
 os.register_at_fork(after_in_child=_forget)
@@ -71,9 +71,6 @@ class Database:
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        self._begin()
-
-    def _begin(self) -> None:
         # One for all threads: each takes three descriptors, of which a process may have but 256.
         self._shared: sqlite3.Connection | None = None
         self._lock = threading.RLock()
@@ -99,6 +96,11 @@ class Database:
             if self._shared is None:
                 self._shared = self._open()
             yield self._shared
+
+    def _rows(self, statement: str, *values: Any) -> list[Any]:
+        """What a statement gives."""
+        with self._connection() as connection:
+            return connection.execute(statement, values).fetchall()
 
     def _open(self) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -145,16 +147,15 @@ class AnswerCache(Database):
         """The value under `key`, or None. Each call gives a fresh object, so that nobody can alter the cached one."""
         try:
             question = "SELECT CAST(value AS BLOB), checksum FROM answers WHERE key = ?"
-            with self._connection() as connection:
-                row = connection.execute(question, (key,)).fetchone()
+            row = next(iter(self._rows(question, key)), None)
         except (sqlite3.Error, OSError) as error:
             raise self._unusable(error) from error
         if row is None:
             return None
         if row[1] != checksum(key.encode(), row[0]):
             note_damaged(self.path, [key])
-            with suppress(sqlite3.Error), self._connection() as connection:  # it makes way for the answer asked for now
-                connection.execute("DELETE FROM answers WHERE key = ? AND CAST(value AS BLOB) = ?", (key, row[0]))
+            with suppress(sqlite3.Error):  # it makes way for the answer that is asked for now
+                self._rows("DELETE FROM answers WHERE key = ? AND CAST(value AS BLOB) = ?", key, row[0])
             return None
         return json.loads(row[0])
 
@@ -178,8 +179,7 @@ class AnswerCache(Database):
         text = json.dumps(value)
         row = (key, text, time.time(), checksum(key.encode(), text.encode()))
         try:
-            with self._connection() as connection:
-                connection.execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?)", row)
+            self._rows("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?)", *row)
         except (sqlite3.Error, OSError) as error:
             self._not_kept("an answer", error)
             return value
@@ -187,8 +187,7 @@ class AnswerCache(Database):
         return value if kept is None else kept
 
     def __len__(self) -> int:
-        with self._connection() as connection:
-            return int(connection.execute("SELECT COUNT(*) FROM answers").fetchone()[0])
+        return int(self._rows("SELECT COUNT(*) FROM answers")[0][0])
 
     def _open(self) -> sqlite3.Connection:
         connection = super()._open()

@@ -12,9 +12,9 @@ from lab.machine import progress
 from lab.machine.faults import Unavailable
 from lab.models import carried
 from lab.runs.crews import Crew, Processes, Threads
-from lab.runs.first_answers import FirstAnswers, malformed, raw_reply, unreadable
+from lab.runs.first_answers import FirstAnswers, malformed, raw_reply, unread, unreadable
 from lab.runs.playing import ACCOUNTS as ACCOUNTS  # this line and the next: what callers of play_all need, too
-from lab.runs.playing import Ended, Play, play_one
+from lab.runs.playing import Ended, Fault, Play, play_one
 from lab.runs.playing import Played as Played
 from lab.runs.run import Episode, Run
 from lab.runs.supervisor import Supervisor, time_limit
@@ -39,7 +39,7 @@ def play_all(
     backend: "loky" (processes; rules compute) or "threading" (endpoints wait). cluster: in place of it, the address of
     a Dask scheduler, "tcp://host:8786". title: of the progress line; by default the run's method. sparing: begin in
     this process, and take processes only where the rest is long enough to be worth their start. first: the answers that
-    the run has; with it, a run whose first answers cannot be read is stopped.
+    the run has, where a model is asked; a run whose first answers cannot be read stops (lab/runs/first_answers.py).
     An episode that the agent fails is recorded with its error. If the machine fails it, it is not measured: it stays
     pending, and is played again the next time. So does an episode whose workers die (see lab/runs/supervisor.py).
     Raises Interrupted on Ctrl-C, after closing what was under way, and Unavailable where what answers, its data or the
@@ -81,19 +81,24 @@ def _kept(run: Run) -> str:
 
 
 def _readable(episodes: Generator[Ended], first: FirstAnswers | None) -> Generator[Ended]:
-    """The episodes, those with malformed answers only once the run's first answers show that others can be read.
+    """The episodes of a model, those with malformed answers only once its first answers show that others can be read.
 
-    Raises Unreadable where they show that most cannot.
+    Raises Unreadable where they show that most cannot. An episode of which hardly one can is not measured.
     """
+    if first is None:
+        yield from episodes
+        return
     held: list[Ended] = []
-    answers = FirstAnswers(first.paths if first else ())
+    answers = FirstAnswers(first.paths)
     for ended, played in episodes:
         answers.add_usage(played.usage)
-        if first and answers.unreadable:
+        if answers.unreadable:
             raise unreadable(
                 raw_reply([*(answer for _, earlier in held for answer in earlier.answers), *played.answers])
             )
-        if first and not answers.complete and malformed(played.usage):
+        if isinstance(ended, Episode) and (why := unread(played.usage)):
+            ended = Fault(ended.task, why)
+        if not answers.complete and malformed(played.usage):
             held.append((ended, played))
             continue
         if answers.complete:

@@ -1,8 +1,9 @@
 """Whether a model's answers can be read: of a run at its beginning, and of each episode at its end.
 
 A run most of whose first ten answers are malformed is stopped: its model or its server needs another setting, and
-every further answer would be lost. An episode most of whose answers are malformed is not measured; single malformed
-answers are failures of the agent.
+every further answer would be lost. Of a run that goes on, malformed answers are failures of the agent, as an agent of a
+weak model has many. Only an episode of ten answers or more that are malformed but for a tenth is not measured: that is
+what a server does that broke meanwhile. A recording counts as it was recorded, whatever it has.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from lab.models.usage import RULES_PATHS
 from lab.results.outcomes import Readings
 
 FIRST = 10  # answers of a run that decide whether it goes on; an episode of fewer has failed, whatever their share
-MOST_MALFORMED = 0.5  # share of a run's first answers, or of an episode's, from above which they measure nothing
+MOST_OF_FIRST = 0.5  # malformed share of a run's first answers above which it stops
+MOST_OF_EPISODE = 0.9  # malformed share of an episode's answers above which it is not measured
 LONGEST = 400  # characters of a raw reply in a message
 NO_ANSWERS = (*RULES_PATHS, "failed")  # paths of calls that no model answered
 HINT = (
@@ -62,7 +64,7 @@ class FirstAnswers:
     @property
     def unreadable(self) -> bool:
         first = self.paths[:FIRST]
-        return self.complete and first.count("malformed") > MOST_MALFORMED * FIRST
+        return self.complete and first.count("malformed") > MOST_OF_FIRST * FIRST
 
 
 def paths_of(usage: Any) -> dict[str, int]:
@@ -105,12 +107,12 @@ def readings(usages: Iterable[Any]) -> Readings | None:
 
 
 def unread(usage: Any) -> str:
-    """Why an episode measures nothing: most of its answers, of at least FIRST, are malformed; else "".
+    """Why an episode measures nothing: hardly one of its answers, of at least FIRST, could be read; else "".
 
     usage: by operator, or what an experiment of one's own books.
     """
     counts = {path: count for path, count in paths_of(usage).items() if path not in NO_ANSWERS}
     total, bad = sum(counts.values()), counts.get("malformed", 0)
-    if total < FIRST or bad <= MOST_MALFORMED * total:
+    if total < FIRST or bad <= MOST_OF_EPISODE * total:
         return ""
     return f"{bad} of {total} answers of the episode could not be read. {HINT}"

@@ -21,7 +21,6 @@ from lab.machine.secrets import redact
 from lab.models.context import PromptTooLong
 from lab.models.parsing import MalformedAnswer
 from lab.models.retries import EndpointError
-from lab.runs.first_answers import unread
 from lab.runs.run import Episode
 
 # The machine refused something (a full disk, a file that went), whoever asked. No agent acts on the machine; what its
@@ -61,12 +60,6 @@ def play_one(play: Play, task: str) -> Ended:
 
     Raises Unavailable where every further episode would fail alike.
     """
-    ended, played = _played(play, task)
-    why = unread(played.usage)
-    return (Fault(task, why) if why and isinstance(ended, Episode) else ended), played
-
-
-def _played(play: Play, task: str) -> Ended:
     for again in (True, False):
         try:
             played = play(task)

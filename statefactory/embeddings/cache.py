@@ -58,8 +58,7 @@ class VectorFile(Database):
                 some = keys[start : start + KEYS_A_QUERY]
                 marks = ",".join("?" * len(some))
                 question = f"SELECT key, CAST(vector AS BLOB), checksum FROM vectors WHERE key IN ({marks})"
-                with self._connection() as connection:
-                    rows += connection.execute(question, some).fetchall()
+                rows += self._rows(question, *some)
         except (sqlite3.Error, OSError) as error:
             raise self._unusable(error) from error
         whole = {key: data for key, data, sum_ in rows if checksum(key, data) == sum_}
