@@ -88,7 +88,8 @@ def collect(
             if opened.pending() and not cluster and hasattr(backbone, "try_out"):
                 backbone.try_out()  # a wrong address or key is told before the first episode, not after its patience
             if opened.pending() and not cluster:
-                machine_limits.check(crew, backend == "loky" and workers > 1, folder)
+                at_once = min(crew, len(opened.pending()))
+                machine_limits.check(at_once, backend == "loky" and workers > 1, folder)
             play_all(opened, episode, crew, backend, show_progress, cluster, title, not workers, first)
         except budget.BudgetSpent as error:
             spent = error

@@ -74,7 +74,8 @@ class Threads:
             # A daemon: Ctrl-C must not wait for a slow server, and a pool's threads are joined at the end.
             threading.Thread(target=work, name=f"episode {task}", daemon=True).start()
         except RuntimeError as error:
-            raise NotEnough(f"{error}: take fewer than workers={self._workers}, or raise: ulimit -u") from None
+            fix = f"take fewer than workers={self._workers}, or raise: ulimit -u, ulimit -v"
+            raise NotEnough(f"{error}: {fix}") from None
         return future
 
     def result(self, future: Future[Any], task: str) -> Ended:
