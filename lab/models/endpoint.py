@@ -35,6 +35,7 @@ from lab.models.retries import (
     BadBody,
     EndpointError,
     EndpointUnavailable,
+    Kind,
     Redirected,
     WebPage,
     gets_through,
@@ -254,7 +255,9 @@ class Endpoint:
                 # Does the server not take what binds the answer, or is the request wrong in itself? The last way tells.
                 if way == ways[-1] or getattr(error, "status_code", 501) not in NOT_TAKEN:
                     raise
-        ignored = way == TOOL and not reply.called
+        # Some servers take what they ignore: all schemas are of objects.
+        kept = {SCHEMA: reply.text.lstrip()[:1] in ("", "{"), TOOL: reply.called}.get(way, True)
+        ignored = not kept and reply.kind is Kind.ANSWER
         number = min(ways.index(way) + ignored, len(ways) - 1)
         self.server.takes(prompt.name, ways[number], ways[:number])
         return replace(reply, schema=way == SCHEMA or reply.called)

@@ -21,7 +21,7 @@ STOP, NO_STOP, FREE = "stop", "no stop", "free"  # of free text: is it bound by 
 LIMITS = ("max_tokens", "max_completion_tokens")  # names of the token limit
 NOT_TAKEN = (400, 404, 422, 500, 501)  # what servers say to a binding that they do not take
 REJECTS = re.compile(r"(un|not |n't )support|unrecogni[sz]ed|unknown|unexpected|not (permitted|allowed)", re.IGNORECASE)
-SUFFIXES = re.compile(r"([-@:]\d{3,}[-\d]*|[-.:]i?q\d\w*)*")  # dates and quantizations, behind a model's name
+SUFFIXES = re.compile(r"([-@:]\d{3,}[-\d]*|[-.:]i?q\d\w*|@\w+)*")  # of snapshots, files, revisions
 
 
 @dataclass(frozen=True, slots=True)

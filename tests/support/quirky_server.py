@@ -60,3 +60,24 @@ def rejects_parameters(inner: Behaviour, *names: str) -> Behaviour:
 def redirects_to(address: str, status: int = 307) -> Behaviour:
     """A server that sends everybody elsewhere."""
     return lambda request: Response(status, headers={"Location": f"{address}/chat/completions"})
+
+
+def fitting(request: Request) -> Response:
+    """Any answer that keeps to the schema of the request."""
+    schema = request.body["response_format"]["json_schema"]["schema"]
+    return with_body(chat.answer(_instance(schema, schema)), model="small-2026-01-01")
+
+
+def _instance(schema: dict[str, Any], root: dict[str, Any]) -> Any:
+    if "$ref" in schema:
+        return _instance(root["$defs"][schema["$ref"].rpartition("/")[2]], root)
+    if "enum" in schema or "const" in schema:
+        return schema.get("const", schema.get("enum", [""])[0])
+    match schema.get("type"):
+        case "object":
+            return {name: _instance(part, root) for name, part in schema["properties"].items()}
+        case "array":
+            return [_instance(schema["items"], root)] * max(1, schema.get("minItems", 1))
+        case "string":
+            return "words"
+    return {"boolean": True}.get(str(schema.get("type")), 1)

@@ -27,7 +27,7 @@ from lab.runs.experiment import Results
 from lab.runs.manifest import Manifest
 from quirky_server import SHELF, redirects_to, rejects_parameters, right, takes, way
 
-VALUE = Placing(**SHELF)
+VALUE = Placing.model_validate(SHELF)
 
 
 @pytest.fixture(autouse=True)
@@ -74,6 +74,13 @@ def test_an_odd_schema_costs_no_other_prompt_its_schema(server: ChatServer, prom
     backbone = connect("small", cache=None)
     for name in ("tests.a", "tests.b"):
         assert backbone.ask(replace(prompt, name=name), box=1).call.path == "schema"
+
+
+def test_a_server_that_ignores_a_schema_is_asked_by_a_tool_from_then_on(server: ChatServer, prompt: Prompt) -> None:
+    server.behave(lambda request: right(request) if way(request) == "tool" else chat.in_prose(SHELF))
+    backbone = connect("small", cache=None)
+    assert [backbone.ask(prompt, box=box).call.path for box in (1, 2)] == ["repaired", "schema"]
+    assert [way(request) for request in server.requests] == ["json_schema", "tool"]
 
 
 def test_an_overload_costs_no_schema(server: ChatServer, prompt: Prompt) -> None:
@@ -240,6 +247,7 @@ def test_a_query_in_the_address_is_refused_with_the_option_for_it(monkeypatch: p
         ("llama3", "llama3:70b", False),
         ("qwen2.5-0.5b-instruct", "/models/Qwen2.5-0.5B-Instruct-Q4_K_M.gguf", True),
         ("qwen2.5-0.5b-instruct", "/models/qwen2.5-1.5b-instruct.gguf", False),
+        ("/models/small", "/models/small@main", True),
         ("small", "", True),
     ],
 )
@@ -257,7 +265,7 @@ def test_answers_of_another_model_are_told_once_counted_and_kept(
     assert [call.other_model for call in ledger.calls] == ["tiny"] * 3 and ledger.calls[2].cached
     assert by_operator(ledger.calls)["realize"]["other_model"] == 3
     assert capsys.readouterr().err.count("answers come from another model: tiny") == 1
-    kept = cache.get(ledger.request(prompt, box=1))
+    kept: Any = cache.get(ledger.request(prompt, box=1))
     assert (kept["model"], kept["fingerprint"]) == ("tiny", "fp_1")
 
 
