@@ -63,7 +63,14 @@ def write(frame: pd.DataFrame, stem: str) -> list[Path]:
 
 def csv(frame: pd.DataFrame) -> str:
     """The table as CSV; a cell that a spreadsheet would run as a formula begins with an apostrophe."""
-    safe = frame.rename(columns=_no_formula).map(_no_formula)
+    import numpy as np
+    import pandas as pd
+
+    safe = frame.rename(columns=_no_formula)
+    for place, kind in enumerate(safe.dtypes):
+        if not isinstance(kind, np.dtype) or kind.kind == "O":  # as objects: else a whole number beside an empty cell
+            cells = [_no_formula(cell) for cell in safe.iloc[:, place]]  # would become a float
+            safe.isetitem(place, pd.Series(cells, index=safe.index, dtype=object))
     return visible(safe.to_csv(index=False, lineterminator="\n"))
 
 
