@@ -257,9 +257,10 @@ class Endpoint:
                     raise
         # Some servers take what they ignore: all schemas are of objects.
         kept = {SCHEMA: reply.text.lstrip()[:1] in ("", "{"), TOOL: reply.called}.get(way, True)
-        ignored = not kept and reply.kind is Kind.ANSWER
-        number = min(ways.index(way) + ignored, len(ways) - 1)
-        self.server.takes(prompt.name, ways[number], ways[:number])
+        before = ways[: ways.index(way)]
+        self.server.takes(prompt.name, way, before)
+        if not kept and reply.kind is Kind.ANSWER:
+            self.server.ignores(prompt.name, (*before, way))
         return replace(reply, schema=way == SCHEMA or reply.called)
 
     def _call(self, messages: list[dict[str, str]], binds: dict[str, Any], exchange: Exchange, untried: bool) -> Reply:

@@ -94,13 +94,15 @@ def same_model(wanted: str, stated: str) -> bool:
 class Server:
     """What this process knows of a model at an address. Threads share it: a change is one assignment.
 
-    bindings: prompt -> what binds its answers. models, fingerprints: those that answers state.
+    bindings: prompt -> what binds its answers. ignored: prompts, and what was taken and did not bind them. models,
+    fingerprints: those that answers state.
     """
 
     address: str
     model: str
     profile: Profile
     bindings: dict[str, str] = field(default_factory=dict)
+    ignored: set[tuple[str, str]] = field(default_factory=set)
     models: set[str] = field(default_factory=set)
     fingerprints: set[str] = field(default_factory=set)
 
@@ -114,9 +116,17 @@ class Server:
             ways = (STOP, NO_STOP) if prompt.stop else (FREE,)
         taken = [ways.index(way) for way in self.bindings.values() if way in ways]
         first = self.bindings.get(prompt.name, "")
-        ways = ways[ways.index(first) if first in ways else min(taken) if len(taken) > 1 else 0 :]
+        start = ways.index(first) if first in ways else min(taken) if len(taken) > 1 else 0
+        left = tuple(way for way in ways[start:] if (prompt.name, way) not in self.ignored) or ways[-1:]
         # Of a prompt that was answered, the loosest alone tells whether a request is wrong in itself.
-        return (ways[0], *ways[1:][-1:]) if first else ways
+        return (left[0], *left[1:][-1:]) if first else left
+
+    def ignores(self, prompt: str, tried: tuple[str, ...]) -> None:
+        """Try the next binding from now on, if there is one. tried: the last was taken, and did not bind the answer."""
+        if tried[-1] != self.profile.bindings[-1]:
+            self._say(f"ignores {tried[-1]} of {prompt}")
+            self.ignored.update((prompt, way) for way in tried)
+            self.bindings.pop(prompt, None)
 
     def takes(self, prompt: str, binding: str, before: tuple[str, ...] = ()) -> None:
         """Keep what binds a prompt's answers. before: what the server did not take."""
@@ -148,7 +158,7 @@ class Server:
     def record(self) -> dict[str, Any]:
         """What a run's manifest keeps of it."""
         known = asdict(self) | asdict(self.profile) | {"bindings": self.bindings}
-        del known["profile"]
+        del known["profile"], known["ignored"]
         return {name: sorted(value - {""}) if isinstance(value, set) else value for name, value in known.items()}
 
     def _say(self, message: str) -> None:

@@ -364,7 +364,7 @@ def test_a_request_that_is_wrong_in_itself_quotes_the_server_and_costs_no_schema
 def test_tokens_of_a_first_answer_are_booked_even_if_the_re_ask_fails(
     server: ChatServer, model: Ledger, prompt: Prompt
 ) -> None:
-    server.script(chat.says("no idea"), chat.status(400), chat.status(400))
+    server.script(chat.says("no idea"), *[chat.status(400)] * 3)
     with pytest.raises(EndpointError):
         model.ask(prompt, box=1)
     assert [(call.path, call.tokens_in, call.tokens_out) for call in model.calls] == [("failed", 7, 3)]

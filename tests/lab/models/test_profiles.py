@@ -83,6 +83,14 @@ def test_a_server_that_ignores_a_schema_is_asked_by_a_tool_from_then_on(server: 
     assert [way(request) for request in server.requests] == ["json_schema", "tool"]
 
 
+def test_a_server_that_ignores_all_is_asked_plainly_in_the_end(server: ChatServer, prompt: Prompt) -> None:
+    server.behave(lambda request: chat.in_prose(SHELF))
+    asked("small", prompt, 4)
+    assert [way(request) for request in server.requests] == ["json_schema", "tool", "json_object", "json_object"]
+    asked("small?schema=tool", prompt, 2)
+    assert [way(request) for request in server.requests[4:]] == ["tool", "tool"]
+
+
 def test_an_overload_costs_no_schema(server: ChatServer, prompt: Prompt) -> None:
     server.script(right)
     server.behave(right)
