@@ -78,6 +78,22 @@ class Condition:
         return replace(self, **{"name": name, "settings": settings, **other})
 
 
+# Defaults of a study; by name, so that it can be sent to other processes.
+def data_in_words(trial: Trial, benchmark: str) -> str:
+    return f"{trial.data} data"
+
+
+def name_itself(results: Results, condition: str) -> str:
+    return condition
+
+
+def no_check(trial: Trial) -> None: ...
+
+
+def always(trial: Trial) -> bool:
+    return True
+
+
 @dataclass(frozen=True)
 class Study:
     """One table or figure: what is played, and what is read off it.
@@ -100,11 +116,11 @@ class Study:
     published: tuple[str, str] = ("", "")
     options: Settings = field(default_factory=dict)
     synthetic: Settings = field(default_factory=dict)
-    source: Callable[[Trial, str], str] = lambda trial, benchmark: f"{trial.data} data"
-    label: Callable[[Results, str], str] = lambda results, condition: condition
+    source: Callable[[Trial, str], str] = data_in_words
+    label: Callable[[Results, str], str] = name_itself
     matched: Callable[[Results], Any] | None = None
-    check: Callable[[Trial], None] = lambda trial: None
-    scored: Callable[[Trial], bool] = lambda trial: True
+    check: Callable[[Trial], None] = no_check
+    scored: Callable[[Trial], bool] = always
     packages: tuple[str, ...] = ("lab", "worlds", "agents", "sdp")
 
     def condition(self, name: str) -> Condition:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -146,6 +147,12 @@ def test_settings_within_settings_are_found_and_copied() -> None:
     sieve = Sieve()
     assert has(sieve, "rule.every") and not has(sieve, "rule.each") and not has(sieve, "lucky.every")
     assert changed(sieve, "rule.every", 7).rule.every == 7 and sieve.rule.every == 2
+
+
+def test_a_study_can_be_sent_to_other_processes(results: Results) -> None:
+    assert pickle.loads(pickle.dumps(results.setup)) == results.setup
+    elsewhere = STUDY.run(workers=2, seed=1).frame()
+    assert elsewhere["value"].tolist() == results.frame()["value"].tolist()
 
 
 def test_a_run_is_read_back_as_the_study_that_it_was(results: Results) -> None:
