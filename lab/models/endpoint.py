@@ -255,12 +255,12 @@ class Endpoint:
                 # Does the server not take what binds the answer, or is the request wrong in itself? The last way tells.
                 if way == ways[-1] or getattr(error, "status_code", 501) not in NOT_TAKEN:
                     raise
-        # Some servers take what they ignore: all schemas are of objects.
-        kept = {SCHEMA: reply.text.lstrip()[:1] in ("", "{"), TOOL: reply.called}.get(way, True)
         before = ways[: ways.index(way)]
         self.server.takes(prompt.name, way, before)
-        if not kept and reply.kind is Kind.ANSWER:
-            self.server.ignores(prompt.name, (*before, way))
+        if way in (SCHEMA, TOOL) and reply.kind is Kind.ANSWER:
+            # All schemas are of objects.
+            bound_it = reply.called if way == TOOL else reply.text.lstrip()[:1] in ("", "{")
+            self.server.answered(prompt.name, (*before, way), bound_it)
         return replace(reply, schema=way == SCHEMA or reply.called)
 
     def _call(self, messages: list[dict[str, str]], binds: dict[str, Any], exchange: Exchange, untried: bool) -> Reply:

@@ -7,6 +7,7 @@ out. A preset (presets.yaml) or the engine option `schema` says where the negoti
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
@@ -19,6 +20,7 @@ from lab.models.prompts import Prompt
 SCHEMA, TOOL, OBJECT, TEXT = BINDINGS = ("json_schema", "tool", "json_object", "text")  # from strict to loose
 STOP, NO_STOP, FREE = "stop", "no stop", "free"  # of free text: is it bound by the texts at which it ends, if any?
 LIMITS = ("max_tokens", "max_completion_tokens")  # names of the token limit
+MISSES = 2  # answers in another form after which a way that has bound none counts as ignored; one may be a model's slip
 NOT_TAKEN = (400, 404, 422, 500, 501)  # what servers say to a binding that they do not take
 REJECTS = re.compile(r"(un|not |n't )support|unrecogni[sz]ed|unknown|unexpected|not (permitted|allowed)", re.IGNORECASE)
 SUFFIXES = re.compile(r"([-@:]\d{3,}[-\d]*|[-.:]i?q\d\w*|@\w+)*")  # of snapshots, files, revisions
@@ -94,14 +96,16 @@ def same_model(wanted: str, stated: str) -> bool:
 class Server:
     """What this process knows of a model at an address. Threads share it: a change is one assignment.
 
-    bindings: prompt -> what binds its answers. ignored: prompts, and what was taken and did not bind them. models,
-    fingerprints: those that answers state.
+    bindings: prompt -> what binds its answers. proven: what has bound one; missed: what was taken and has bound none ->
+    how often; ignored: prompts, and bindings that they go without. models, fingerprints: those that answers state.
     """
 
     address: str
     model: str
     profile: Profile
     bindings: dict[str, str] = field(default_factory=dict)
+    proven: set[str] = field(default_factory=set)
+    missed: Counter[str] = field(default_factory=Counter)
     ignored: set[tuple[str, str]] = field(default_factory=set)
     models: set[str] = field(default_factory=set)
     fingerprints: set[str] = field(default_factory=set)
@@ -121,17 +125,26 @@ class Server:
         # Of a prompt that was answered, the loosest alone tells whether a request is wrong in itself.
         return (left[0], *left[1:][-1:]) if first else left
 
-    def ignores(self, prompt: str, tried: tuple[str, ...]) -> None:
-        """Try the next binding from now on, if there is one. tried: the last was taken, and did not bind the answer."""
-        if tried[-1] != self.profile.bindings[-1]:
-            self._say(f"ignores {tried[-1]} of {prompt}")
-            self.ignored.update((prompt, way) for way in tried)
-            self.bindings.pop(prompt, None)
+    def answered(self, prompt: str, tried: tuple[str, ...], bound_it: bool) -> None:
+        """Note whether an answer was bound by the last way that was tried.
+
+        Some servers take what they ignore. One that has bound no answer by it, and missed MISSES, is asked by the next.
+        """
+        way = tried[-1]
+        if bound_it:
+            self.proven.add(way)
+        elif way not in self.proven:
+            self.missed[way] += 1
+            if self.missed[way] >= MISSES and way != self.profile.bindings[-1]:
+                self._say(f"ignores {way} of {prompt}")
+                self.ignored.update((prompt, other) for other in tried)
+                self.bindings.pop(prompt, None)
 
     def takes(self, prompt: str, binding: str, before: tuple[str, ...] = ()) -> None:
         """Keep what binds a prompt's answers. before: what the server did not take."""
         if before and self.bindings.get(prompt) != binding:
             self._say(f"takes no {', no '.join(before)} of {prompt}; its answers are bound by: {binding}")
+        self.ignored.update((prompt, way) for way in before)
         self.bindings[prompt] = binding
 
     def adapts(self, error: Any, sent: Mapping[str, Any]) -> bool:
@@ -158,7 +171,8 @@ class Server:
     def record(self) -> dict[str, Any]:
         """What a run's manifest keeps of it."""
         known = asdict(self) | asdict(self.profile) | {"bindings": self.bindings}
-        del known["profile"], known["ignored"]
+        for name in ("profile", "proven", "missed", "ignored"):
+            del known[name]
         return {name: sorted(value - {""}) if isinstance(value, set) else value for name, value in known.items()}
 
     def _say(self, message: str) -> None:

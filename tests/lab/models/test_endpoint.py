@@ -71,8 +71,8 @@ def test_a_server_without_schemas_is_asked_plainly_and_this_is_remembered(
 ) -> None:
     server.behave(chat.without_schemas(lambda request: chat.answer(GOOD)))
     assert [model.ask(prompt, box=box).call.path for box in range(3)] == ["strict"] * 3
-    # It ignores tools, so the second question tries JSON mode before it does without.
-    assert ["response_format" in request.body for request in server.requests] == [True, False, True, False, False]
+    # It takes a tool and ignores it, twice: so the third question tries JSON mode before it does without.
+    assert ["response_format" in request.body for request in server.requests] == [True, False, False, True, False]
 
 
 def test_a_schema_that_the_server_refuses_costs_no_other_prompt_its_schema(

@@ -79,16 +79,24 @@ def test_an_odd_schema_costs_no_other_prompt_its_schema(server: ChatServer, prom
 def test_a_server_that_ignores_a_schema_is_asked_by_a_tool_from_then_on(server: ChatServer, prompt: Prompt) -> None:
     server.behave(lambda request: right(request) if way(request) == "tool" else chat.in_prose(SHELF))
     backbone = connect("small", cache=None)
-    assert [backbone.ask(prompt, box=box).call.path for box in (1, 2)] == ["repaired", "schema"]
-    assert [way(request) for request in server.requests] == ["json_schema", "tool"]
+    assert [backbone.ask(prompt, box=box).call.path for box in (1, 2, 3)] == ["repaired", "repaired", "schema"]
+    assert [way(request) for request in server.requests] == ["json_schema", "json_schema", "tool"]
+
+
+def test_one_answer_in_prose_costs_no_schema(server: ChatServer, prompt: Prompt) -> None:
+    prose = chat.in_prose(SHELF)
+    server.script(prose, right, prose, prose, prose, right)
+    asked("small", prompt, 6)
+    assert {way(request) for request in server.requests} == {"json_schema"}
 
 
 def test_a_server_that_ignores_all_is_asked_plainly_in_the_end(server: ChatServer, prompt: Prompt) -> None:
     server.behave(lambda request: chat.in_prose(SHELF))
-    asked("small", prompt, 4)
-    assert [way(request) for request in server.requests] == ["json_schema", "tool", "json_object", "json_object"]
-    asked("small?schema=tool", prompt, 2)
-    assert [way(request) for request in server.requests[4:]] == ["tool", "tool"]
+    asked("small", prompt, 6)
+    ways = ["json_schema", "json_schema", "tool", "tool", "json_object", "json_object"]
+    assert [way(request) for request in server.requests] == ways
+    asked("small?schema=tool", prompt, 3)
+    assert [way(request) for request in server.requests[6:]] == ["tool"] * 3
 
 
 def test_an_overload_costs_no_schema(server: ChatServer, prompt: Prompt) -> None:
