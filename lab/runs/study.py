@@ -392,7 +392,8 @@ def collect(trial: Trial, workers: int = 0, cluster: str = "", **options: Any) -
     if study.matched and any(placebo.matched for placebo in placebos):
         alone = replace(trial, methods=(study.against,))
         engines = {name: other for name, other in trial.engines.items() if name in alone.operators()}
-        like = study.matched(collecting.collect(replace(alone, engines=engines), Results, workers, cluster, **options))
+        how = {**options, "run": ""}  # a run of its own, also where the whole one has a folder by name
+        like = study.matched(collecting.collect(replace(alone, engines=engines), Results, workers, cluster, **how))
         matched = {f"{placebo.name}:{placebo.matched}": like for placebo in placebos if placebo.matched}
         trial = replace(trial, options={**trial.options, **matched})
     return collecting.collect(trial, Results, workers, cluster, **options)

@@ -104,6 +104,7 @@ def test_rows_are_rates_or_means_of_the_episodes_that_count(results: Results) ->
 
 def test_placebos_are_set_to_what_they_stand_beside_unless_it_is_stated(results: Results) -> None:
     assert results.setup.options["luck:lucky"] == 1.0
+    assert study.collect(STUDY.trial(), workers=1, run="mine").frame().equals(results.frame())
     stated = STUDY.run(options={"luck:lucky": 0.5}, workers=1)
     assert stated.mean("numbers", "luck", "score") == 0.5
 
