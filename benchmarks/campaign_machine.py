@@ -1,10 +1,10 @@
-"""Runs on a machine that fails: what is lost, miscounted, or told in words that do not help.
+"""Fault injection: runs on a machine that fails, and how many are lost, miscounted or end without useful advice.
 
     python benchmarks/campaign_machine.py
 
-Each case plays 40 episodes in a process of its own, up to six times, as a user would who runs again. Lost: a case whose
-run never ends, or ends without episodes that no fault touched. Miscounted: episodes that the machine failed and that
-count as the agent's, or the other way round. Unhelpful: a run that stops in words without the fix.
+Each case plays 40 episodes in its own process, and is run again up to six times, as a user would. Lost: the run never
+finishes, or finishes without episodes that no fault touched. Miscounted: a failure of the machine counts as one of the
+agent, or the other way round. Unhelpful: the run stops with a message that names no fix.
 """
 
 from __future__ import annotations
@@ -146,14 +146,11 @@ def tried(case: Case, address: str) -> tuple[str, str]:
             booked = Path(folder, "run", "episodes.jsonl")
             if case.fault == "malformed" and booked.exists() and booked.read_text():
                 return "miscounted", words
-            refused = case.limits or case.fault == "malformed"
-            return (
-                ""
-                if refused and FIX.search(words) and "not measured" not in words
-                else "unhelpful"
-                if refused
-                else "lost"
-            ), words
+            if not (case.limits or case.fault == "malformed"):
+                return "lost", words
+            # Such a run should be refused before it starts, with the fix in its message.
+            advised = FIX.search(words) and "not measured" not in words
+            return ("" if advised else "unhelpful"), words
         n, failed, missing = map(int, re.findall(r"\d+", ended.stdout.splitlines()[-1]))
         if n + missing < TASKS or (case.engine == "small" and missing):
             return "lost", ended.stdout

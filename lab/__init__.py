@@ -14,10 +14,10 @@
 from lab.lazy import front_door
 
 PLACES = {
-    "Condition": "lab.runs.study",
+    "Condition": "lab.runs.conditions",
     "Experiment": "lab.runs.experiment",
     "Ledger": "lab.models.backbone",
-    "Metric": "lab.runs.study",
+    "Metric": "lab.runs.conditions",
     "Prompt": "lab.models.prompts",
     "Results": "lab.runs.experiment",
     "Study": "lab.runs.study",

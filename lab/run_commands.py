@@ -52,7 +52,7 @@ def _listing(commands: Commands) -> None:
 
 
 def _viewing(commands: Commands) -> None:
-    """The commands that make of runs what is looked at or read elsewhere."""
+    """The commands that export runs: pages to read, and trajectories for other programs."""
     report, export = command(commands, "report", _report), command(commands, "export", _export)
     for each in (report, export):
         each.add_argument("runs", nargs="+", metavar="RUN", help=RUN)

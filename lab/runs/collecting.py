@@ -65,39 +65,10 @@ def collect(
             f"workers={workers}: state how many episodes to play at a time, or 0 for what suits the engine"
         )
     setup = setup.resolved()
-    backbone, kinds = connected(setup.engine), engines.parse(setup.engine).kinds
     manifest = manifest_of(setup)
     folder = runs_folder() / run if run else folder_for(manifest, setup.condition)
-    by_models = not kinds.isdisjoint(engines.MODELS)
-    recorded = by_models if record is None else record
-    threads = 1 if "local" in kinds else THREADS if "endpoint" in kinds else setup.processes
-    crew = workers or (0 if cluster else threads)
     with when_free(lambda: Run(folder, manifest)) as opened:
-        spent = None
-        first = _first_answers(opened) if by_models else None
-        # On a cluster each episode would count from a copy of its own; `play_all` counts what has ended.
-        episode = partial(play_booked, setup, recorded, None if cluster else first)
-        try:
-            backend = "threading" if by_models else "loky"
-            title = f"{setup.method} {setup.condition}"
-            if asked := _asked_of_models(setup, opened.pending()):
-                progress.say(
-                    f"{title}: {asked:,} calls of a model before it ends, less what is cached; one more for each "
-                    "answer that cannot be read"
-                )
-            if opened.pending() and not cluster and hasattr(backbone, "try_out"):
-                backbone.try_out()  # a wrong address or key is told before the first episode, not after its patience
-            if opened.pending() and not cluster:
-                at_once = min(crew, len(opened.pending()))
-                machine_limits.check(at_once, backend == "loky" and workers > 1, folder)
-            play_all(opened, episode, crew, backend, show_progress, cluster, title, not workers, first)
-        except budget.BudgetSpent as error:
-            spent = error
-        finally:
-            tell_damaged()
-            with suppress(OSError, DamagedFile):  # it says how the answers came about, and none depends on it
-                if served := getattr(backbone, "served", []):
-                    opened.note(servers=served)
+        spent = _play_pending(setup, opened, workers, cluster, record, show_progress)
         episodes, not_measured = by_group(setup, manifest.tasks, opened.episodes, opened.not_measured)
         if spent and not episodes:
             raise spent
@@ -107,12 +78,62 @@ def collect(
             raise NothingMeasured(f"None of {count} episodes could be measured ({why}); run again to play them")
         if spent:
             progress.say(str(spent))
-        results = into(setup, backbone.engine.label, episodes, not_measured, opened.usage(), folder)
-        if sentence := cut_prompts(results):
-            progress.say(sentence)
-        if read := results.outcomes().readings:
-            progress.say(f"{title}: {read}", passing=True)
-        return results
+        label = connected(setup.engine).engine.label
+        results = into(setup, label, episodes, not_measured, opened.usage(), folder)
+    _report(results)
+    return results
+
+
+def _play_pending(
+    setup: Experiment, opened: Run, workers: int, cluster: str, record: bool | None, show_progress: bool
+) -> budget.BudgetSpent | None:
+    """Play the pending episodes of an open run; returns the error where the budget ran out before the end."""
+    backbone, kinds = connected(setup.engine), engines.parse(setup.engine).kinds
+    by_models = not kinds.isdisjoint(engines.MODELS)
+    backend = "threading" if by_models else "loky"
+    threads = 1 if "local" in kinds else THREADS if "endpoint" in kinds else setup.processes
+    crew = workers or (0 if cluster else threads)
+    first = _first_answers(opened) if by_models else None
+    # On a cluster each episode would count from a copy of its own; `play_all` counts what has ended.
+    recorded = by_models if record is None else record
+    episode = partial(play_booked, setup, recorded, None if cluster else first)
+    try:
+        _announce(setup, opened.pending())
+        if (pending := len(opened.pending())) and not cluster:
+            if hasattr(backbone, "try_out"):
+                # A wrong address or key is reported before the first episode, not after its patience.
+                backbone.try_out()
+            machine_limits.check(min(crew, pending), backend == "loky" and workers > 1, opened.folder)
+        play_all(opened, episode, crew, backend, show_progress, cluster, _title(setup), not workers, first)
+    except budget.BudgetSpent as error:
+        return error
+    finally:
+        tell_damaged()
+        with suppress(OSError, DamagedFile):  # it says how the answers came about, and none depends on it
+            if served := getattr(backbone, "served", []):
+                opened.note(servers=served)
+    return None
+
+
+def _title(setup: Experiment) -> str:
+    return f"{setup.method} {setup.condition}"
+
+
+def _announce(setup: Experiment, tasks: Sequence[str]) -> None:
+    """Say how many calls of a model these episodes take, where that is known."""
+    if asked := _asked_of_models(setup, tasks):
+        progress.say(
+            f"{_title(setup)}: {asked:,} calls of a model before it ends, less what is cached; one more for each "
+            "answer that cannot be read"
+        )
+
+
+def _report(results: Results[Any]) -> None:
+    """Say how many prompts were cut and how the answers were read, where a model was asked."""
+    if sentence := cut_prompts(results):
+        progress.say(sentence)
+    if readings := results.outcomes().readings:
+        progress.say(f"{_title(results.setup)}: {readings}", passing=True)
 
 
 def cut_prompts(results: Results[Any]) -> str:

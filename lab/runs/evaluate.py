@@ -125,20 +125,20 @@ def _rows(plan: Plan, options: Mapping[str, Any], runs: Sequence[Results], store
 
 
 def _standings(run: Results, stored: Stored) -> dict[tuple[str, str], tuple[str, str]]:
-    """Condition and first metric -> the best agent without skill on its tasks, and the headroom above it, in words."""
-    found = {}
+    """(condition, first metric) -> text of the best agent without skill on its tasks, text of the headroom above it."""
+    standings = {}
     lines = score_lines(run)
     for (benchmark, name, engine), rows in lines.groupby(["benchmark", "condition", "engine"], sort=False):
         values = dict(zip(rows["task"], rows["value"], strict=True))
-        about = rows.iloc[0]
+        first = rows.iloc[0]
         side = Side(benchmark, name, engine)
-        scores = Scores(side, about["metric"], METHOD, about["evidence"], about["data"], about["run"], values)
-        place = floors.standing(scores, stored)
-        if place["floor agent"]:
+        scores = Scores(side, first["metric"], METHOD, first["evidence"], first["data"], first["run"], values)
+        standing = floors.standing(scores, stored)
+        if standing["floor agent"]:
             metric = run.of_study.metrics[0].title.format(benchmark=benchmark)
-            words = f"{place['best floor']:.1f} ({place['floor agent']}, {place['floor on']})"
-            found[run.of_study.label(run, name), metric] = words, f"{place['headroom']:.2f}"
-    return found
+            words = f"{standing['best floor']:.1f} ({standing['floor agent']}, {standing['floor on']})"
+            standings[run.of_study.label(run, name), metric] = words, f"{standing['headroom']:.2f}"
+    return standings
 
 
 def _contrasts(plan: Plan, runs: Sequence[Results]) -> list[str]:

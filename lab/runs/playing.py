@@ -23,8 +23,8 @@ from lab.models.parsing import MalformedAnswer
 from lab.models.retries import EndpointError
 from lab.runs.run import Episode
 
-# The machine refused something (a full disk, a file that went), whoever asked. No agent acts on the machine; what its
-# program does in the sandbox is a result of that program.
+# Errors of the operating system (a full disk, a deleted file) are failures of the machine, whichever code raised them:
+# no agent touches the machine itself, and errors of its program in the sandbox are results of that program.
 OF_THE_MACHINE = (BackendDied, EndpointError, OSError, MemoryError, sqlite3.Error)
 OF_THE_AGENT = (MalformedAnswer, PromptTooLong)  # raised by lab, about what the agent asked or its model answered
 NO_THREAD = "can't start new thread"  # Python's RuntimeError at a limit of threads or memory

@@ -12,7 +12,7 @@ from lab.runs.experiment import BadSetting
 def has(holder: Any, name: str) -> bool:
     """Whether a dataclass has a field of that name, or one that has, where the name has dots."""
     first, _, rest = name.partition(".")
-    known = is_dataclass(holder) and first in {each.name for each in fields(holder)}
+    known = is_dataclass(holder) and first in {setting.name for setting in fields(holder)}
     return known and (not rest or has(getattr(holder, first), rest))
 
 
@@ -21,7 +21,7 @@ def changed(holder: Any, name: str, value: Any) -> Any:
     from pydantic import TypeAdapter, ValidationError
 
     first, _, rest = name.partition(".")
-    known = [each.name for each in fields(holder)]
+    known = [setting.name for setting in fields(holder)]
     if first not in known:
         raise BadSetting(f"{type(holder).__name__} has no setting {first!r}; there are: {', '.join(known)}")
     if rest:

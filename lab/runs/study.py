@@ -16,12 +16,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from lab.machine.spelling import hint
 from lab.models.engines import parse
 from lab.results import tables
 from lab.runs import collecting, contest, recordings
+from lab.runs.conditions import Condition, Metric, Settings
 from lab.runs.contest import Contest, Entry, entry
 from lab.runs.experiment import NOT_KEPT, NOT_TOLD, BadSetting, ReplayMismatch
 from lab.runs.manifest import Manifest
@@ -32,50 +33,12 @@ if TYPE_CHECKING:
 
 GROUP = "lab.studies"
 KEPT = "-kept"  # behind a study's name: rows of runs that take too long to be played again
-Settings = Mapping[str, Any]
 SHARED = ("engine", "data", "limit", "seed")  # settings that all conditions share
 _registered: dict[str, Study] = {}
 
 
 class UnknownStudy(ValueError):
     """There is no study of that name; the message lists those that there are."""
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A column of the table. title: as the paper has it; "{benchmark}" stands for the benchmark's name.
-
-    of: a field of an episode's result, or "score", by which the experiment judges it; in [0, 1], shown in percent.
-    kind: "rate", the share of episodes with 1; "mean"; or "auto", a rate where all values are 0 or 1.
-    given: the field that an episode must have to count, such as "has_answer".
-    """
-
-    title: str
-    of: str = "score"
-    kind: Literal["rate", "mean", "auto"] = "auto"
-    given: str = ""
-
-
-@dataclass(frozen=True)
-class Condition:
-    """A method as it is played. plays: benchmark -> the class of its experiment there; on others it is left out.
-
-    settings: field -> value, in which it differs. role: what it is besides a method. extra: played only where it is
-    named. recorded: a real model plays it by default. matched: the setting of a placebo that `Study.matched` gives.
-    """
-
-    name: str
-    plays: Mapping[str, type[Any]]
-    settings: Settings = field(default_factory=dict)
-    role: Literal["method", "placebo", "privileged"] = "method"
-    extra: bool = False
-    recorded: bool = False
-    matched: str = ""
-
-    def but(self, name: str, setting: str = "", value: Any = None, **other: Any) -> Condition:
-        """This condition with one setting changed, and other fields of `Condition`."""
-        settings = {**self.settings, setting: value} if setting else self.settings
-        return replace(self, **{"name": name, "settings": settings, **other})
 
 
 # Defaults of a study; by name, so that it can be sent to other processes.
@@ -98,12 +61,13 @@ def always(trial: Trial) -> bool:
 class Study:
     """One table or figure: what is played, and what is read off it.
 
-    name: as runs and recordings have it. metric: what the experiments judge episodes by. against: the condition that
-    the others are compared with; primary: the one that the protocol of recordings compares with it. published: the
-    paper's table, and its file. options: settings that all conditions share where they have them; synthetic: others on
-    synthetic data. source: what was played, in words, for a row. label: a condition's name in rows. matched: the
-    setting of placebos that makes them like `against`, from its results. check: raises BadSetting for what cannot be
-    played. scored: whether the answers to the tasks are known.
+    name: in manifests of runs and recordings. metric: name of the score that experiments give an episode.
+    against: the baseline condition of all comparisons. primary: the condition of the protocol's primary comparison.
+    published: the paper's table, and the paper's file in `data/published`.
+    options: default settings of all conditions that have them. synthetic: defaults that differ on synthetic data.
+    source: text of a row's column `source`. label: name of a condition in rows.
+    matched: computes from the baseline's results the setting that gives placebos as many rejections.
+    check: raises BadSetting for a trial that cannot be played. scored: whether the tasks' answers are known.
     """
 
     name: str
@@ -301,12 +265,12 @@ class Trial(Contest):
         """Raise BadSetting for an option that no condition has, or of another type."""
         for option in self.options:
             condition, colon, name = option.rpartition(":")
-            played = [(of, each) for of in self.datasets for each in self.methods_of(of)]
+            played = [(dataset, method) for dataset in self.datasets for method in self.methods_of(dataset)]
             parts = [self.part(*pair) for pair in played if not colon or pair[1] == condition]
             for part in (part for part in parts if has(part, name)):
                 changed(part, name, self.options[option])  # a value of another type is refused before anything runs
             if not any(has(part, name) for part in parts) and (parts or not colon):
-                known = sorted({each.name for part in parts for each in fields(part)})
+                known = sorted({setting.name for part in parts for setting in fields(part)})
                 raise BadSetting(f"options: no setting {name!r}; choose from {', '.join(known)}{hint(name, known)}")
 
     def _known(self, recorded: Mapping[str, Any]) -> dict[str, Any]:
@@ -373,19 +337,22 @@ class Results(contest.Results[Trial]):
         if not values:
             return
         title = metric.title.format(benchmark=dataset)
-        about = (self.evidence, f"this run, {self.of_study.source(self.setup, dataset)}")
+        origin = (self.evidence, f"this run, {self.of_study.source(self.setup, dataset)}")
         shown, numbers = self.of_study.label(self, name), [*values.values()]
         if metric.kind == "rate" or (metric.kind == "auto" and {*numbers} <= {0.0, 1.0}):
             passes = sum(value == 1 for value in numbers)
-            yield tables.rate_row(shown, self.backbone, title, passes, len(numbers), *about, outcomes)
+            yield tables.rate_row(shown, self.backbone, title, passes, len(numbers), *origin, outcomes)
         else:
             percent = [100 * value for value in numbers]
             top = 100.0 if outcomes else None
-            yield tables.mean_row(shown, self.backbone, title, percent, *about, outcomes=outcomes, top=top)
+            yield tables.mean_row(shown, self.backbone, title, percent, *origin, outcomes=outcomes, top=top)
 
 
 def collect(trial: Trial, workers: int = 0, cluster: str = "", **options: Any) -> Results:
-    """`lab.runs.collecting.collect` of a study, with its arguments; placebos are matched to what they stand beside."""
+    """Play a trial and return its results; arguments as for `lab.runs.collecting.collect`.
+
+    Placebos without a stated setting are matched first: the baseline is played, and its results give their setting.
+    """
     resolved = trial.resolved()
     study, set_already = trial.of, {name.rpartition(":")[0] for name in resolved.options}
     placebos = [study.condition(name) for name in resolved.methods if name not in set_already]

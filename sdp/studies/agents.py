@@ -12,7 +12,8 @@ from typing import Any
 
 from agents.experiments import acting
 from lab.models.engines import ORACLE, parse
-from lab.runs.study import Metric, Results, Study, Trial, register
+from lab.runs.conditions import Metric
+from lab.runs.study import Results, Study, Trial, register
 from sdp.studies.conditions import ACTING, AGENTS, BLANKED, DIRECT, PLACEBO, SDP, rejections
 
 REACT = "ReAct"
@@ -48,8 +49,8 @@ def label(results: Results, name: str) -> str:
 def asked(trial: Trial, dataset: str) -> str:
     """The data, and what is played of it."""
     own = {name: value for name, value in trial.options.items() if value != trial.of.options.get(name)}
-    told = [f"{name}={value}" for name, value in own.items() if ":" not in name and "." not in name]
-    return ", ".join([f"{trial.data} data", *told])
+    changed = [f"{name}={value}" for name, value in own.items() if ":" not in name and "." not in name]
+    return ", ".join([f"{trial.data} data", *changed])
 
 
 def stood_in(dataset: str, methods: Sequence[str], stand_in: str, data: str = "made") -> dict[str, str]:

@@ -130,7 +130,7 @@ def _about(results: Results) -> dict[str, str]:
 def keep(results: Results, name: str, played: str) -> str:
     """Keep a run's rows as "tables2to5_agents-NAME" (see `lab.runs.contest.keep`); the whole name.
 
-    played: the tasks in words, which stand behind the methods' names.
+    played: description of the tasks, appended to the methods' names.
     """
     rows = results.frame()
     rows["method"] += f", {played}"

@@ -94,8 +94,9 @@ def webs(trial: Trial, faults: Sequence[int], workers: int = 0, cluster: str = "
 
 
 def submit(results: Results, name: str = "") -> str:
-    """Write a method's answers, by default the first one's, as the file that the official leaderboard takes; where it
-    lies, in words.
+    """Write a method's answers in the official leaderboard's format; returns a sentence with the file's path.
+
+    name: of the method, by default the first one.
     """
     name = name or results.setup.methods[0]
     of = results.of(BENCHMARK, name)

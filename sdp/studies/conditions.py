@@ -13,7 +13,8 @@ from agents.experiments import (
 )
 from agents.experiments import assistantbench as one_call_assistantbench
 from agents.experiments import multihop as one_call
-from lab.runs.study import Condition, Results
+from lab.runs.conditions import Condition
+from lab.runs.study import Results
 from sdp.experiments import assistantbench, multihop, scienceworld, travelplanner
 from sdp.placebo import rejected
 from sdp.trajectory import Trajectory

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
+from lab.runs.conditions import Metric
 from lab.runs.experiment import BadSetting
-from lab.runs.study import Metric, Study, Trial, register
+from lab.runs.study import Study, Trial, register
 from sdp.studies.conditions import (
     DIRECT,
     PLACEBO,

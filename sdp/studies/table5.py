@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from agents.experiments.acting import AGENTS as ACTING_AGENTS
-from lab.runs.study import Metric, Study, Trial, register
+from lab.runs.conditions import Metric
+from lab.runs.study import Study, Trial, register
 from sdp.studies.conditions import (
     AGENTS,
     DIRECT,

@@ -15,10 +15,11 @@ from lab.__main__ import main
 from lab.models.backbone import Ledger
 from lab.results.outcomes import Judged
 from lab.runs import study
+from lab.runs.conditions import Condition, Metric
 from lab.runs.experiment import BadSetting, Experiment
 from lab.runs.run import Episode
 from lab.runs.settings import changed, has
-from lab.runs.study import Condition, Metric, Results, Study, Trial, UnknownStudy, register
+from lab.runs.study import Results, Study, Trial, UnknownStudy, register
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,46 @@
+"""What a study is made of: conditions, which are methods with their settings, and metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A column of the table. title: as the paper has it; "{benchmark}" stands for the benchmark's name.
+
+    of: a field of an episode's result, or "score", by which the experiment judges it; in [0, 1], shown in percent.
+    kind: "rate", the share of episodes with 1; "mean"; or "auto", a rate where all values are 0 or 1.
+    given: the field that an episode must have to count, such as "has_answer".
+    """
+
+    title: str
+    of: str = "score"
+    kind: Literal["rate", "mean", "auto"] = "auto"
+    given: str = ""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A method as it is played. plays: benchmark -> the class of its experiment there; on others it is left out.
+
+    settings: field -> value, in which it differs. role: what it is besides a method. extra: played only where it is
+    named. recorded: a real model plays it by default. matched: the setting of a placebo that `Study.matched` gives.
+    """
+
+    name: str
+    plays: Mapping[str, type[Any]]
+    settings: Settings = field(default_factory=dict)
+    role: Literal["method", "placebo", "privileged"] = "method"
+    extra: bool = False
+    recorded: bool = False
+    matched: str = ""
+
+    def but(self, name: str, setting: str = "", value: Any = None, **other: Any) -> Condition:
+        """This condition with one setting changed, and other fields of `Condition`."""
+        settings = {**self.settings, setting: value} if setting else self.settings
+        return replace(self, **{"name": name, "settings": settings, **other})
