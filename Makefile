@@ -104,7 +104,9 @@ ifeq ($(CONDA),)
 	"$(PYTHON)" -m venv $(VENV)
 endif
 	$(if $(HASHES),$(WITH) --no-deps --require-hashes -r requirements-hashes.txt)
-	$(RUN) pip install --quiet --no-deps -c requirements.txt jericho fast-downward-textworld
+	@# Its build calls `python`, which Debian and Ubuntu have not: the environment's own comes first.
+	PATH="$(abspath $(VENV))/bin:$$PATH" $(RUN) pip install --quiet --no-deps -c requirements.txt jericho \
+	  fast-downward-textworld
 	$(WITH) $(if $(TORCH),--torch-backend $(TORCH)) -c requirements.txt torch
 	$(WITH) --no-deps -r requirements.txt -e .
 	touch $@

@@ -125,6 +125,6 @@ def draw(panel: pd.DataFrame) -> Figure:
         axis.set_axisbelow(True)
         if not lower:
             axis.set_xlim(-2, 102)  # a dot at an end is to be seen whole
-    plots.one_legend(figure, columns=5)
+    plots.one_legend(figure, columns=4)
     plots.label_evidence(figure, panel.rename(columns={"engine": "backbone"}))
     return figure
