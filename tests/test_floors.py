@@ -69,7 +69,8 @@ def test_a_panel_is_drawn_with_lower_scores_apart() -> None:
 
     rows = [
         {"benchmark": name, "agent": agent, "role": role, "better": better, "metric": "m", "value": value,
-         "ci_low": value, "ci_high": value, "n": 3, "evidence": "measured", "engine": "first"}
+         "ci_low": value, "ci_high": value, "n": 3, "evidence": "measured", "engine": "first",
+         "data": "official" if name == "up" else "made"}
         for name, better in (("up", "higher"), ("down", "lower"))
         for agent, role, value in (("a", FLOOR, 0.5), ("b", FLOOR, 0.7), ("c", CEILING, 1.0 if name == "up" else 0.0))
     ]  # fmt: skip
@@ -77,7 +78,7 @@ def test_a_panel_is_drawn_with_lower_scores_apart() -> None:
     assert found == {"up": (0.7, "b", 1.0), "down": (0.5, "a", 0.0)}
     figure = draw(pd.DataFrame(rows))
     labels = [[text.get_text() for text in axes.get_yticklabels()] for axes in figure.axes]
-    assert labels == [["up"], ["down"]]
+    assert labels == [["up"], ["down (made)"]], "data that is not official is named"
 
 
 def test_headroom_is_a_share_of_the_way_and_unknown_without_one() -> None:

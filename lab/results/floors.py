@@ -100,11 +100,14 @@ def standing(scores: Scores, stored: Stored) -> dict[str, Any]:
 def draw(panel: pd.DataFrame) -> Figure:
     """The agents of each benchmark as dots with intervals, and a grey bar from its best floor to its ceiling.
 
+    Behind the name of a benchmark that was not played on official data stands the data.
     Benchmarks whose lower scores are the better ones have axes of their own.
     """
     import matplotlib.pyplot as plt
     import seaborn
 
+    synthetic = panel["benchmark"] + " (" + panel["data"] + ")"
+    panel = panel.assign(benchmark=synthetic.where(panel["data"] != "official", panel["benchmark"]))
     parts = [rows for _, rows in panel.groupby("better")]
     sizes = [rows["benchmark"].nunique() for rows in parts]
     floors = panel[panel["role"] == FLOOR]
