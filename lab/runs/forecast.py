@@ -183,7 +183,7 @@ def _share(model: str, engine: str, method: str, runs: Sequence[Planned]) -> Sha
         ]
         # Rules played all episodes, and what they made in those that are on disk is not told apart.
         by_rules = sum(known) if len(known) == len(runs) and not done else None
-        why = f"tokens, dollars and hours unknown: no run of a model on {method} yet; try -p limit 2 first"
+        why = f"tokens, dollars and hours unknown: no run of a model on {method} yet; try a limit of 2 first"
         source = "as many calls as rules made; a model makes fewer or more" if by_rules is not None else ""
         return Share(name, method, episodes, done, by_rules, None, None, None, None, source, (why,))
     calls, into, out = (left * number for number in (took.calls, took.tokens_in, took.tokens_out))
@@ -194,7 +194,7 @@ def _share(model: str, engine: str, method: str, runs: Sequence[Planned]) -> Sha
     if dollars is None:
         missing.append(f"dollars unknown: {usage.price_file()} has no price for {priced}; add a line")
     if seconds is None:
-        missing.append(f"hours unknown: {took.source} tells no seconds of {model}; try -p limit 2 first")
+        missing.append(f"hours unknown: {took.source} tells no seconds of {model}; try a limit of 2 first")
     return Share(name, method, episodes, done, calls, into, out, dollars, seconds, f"as {took.source}", tuple(missing))
 
 

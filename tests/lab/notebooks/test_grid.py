@@ -291,7 +291,7 @@ def test_what_a_model_will_take_is_told_from_a_rehearsal_and_its_runs_and_nobody
     told = capsys.readouterr()
     assert "rehearsing 1 of 1 settings" in told.out
     assert "small in 'rules, Validate: small', checking: 2 episodes, 6 calls (as many calls as rules made" in told.out
-    assert "no run of a model on checking yet; try -p limit 2 first" in told.out
+    assert "no run of a model on checking yet; try a limit of 2 first" in told.out
     assert "in all: calls 12; dollars unknown; hours unknown" in told.out
     assert "1 cell on rules and recordings: 0 dollars" in told.out
     assert "add --yes" in told.err

@@ -62,7 +62,7 @@ def test_rules_are_free_and_no_run_of_the_method_leaves_dollars_unknown() -> Non
     played(manifest(3, method="another"), took(1, 1000, 100))
     (share,) = forecast([Planned(manifest(3), {"realize": 9}), Planned(manifest(3, "rules"), {"realize": 9})])
     assert (share.engine, share.calls, share.dollars, share.seconds) == ("small", 9, None, None)
-    assert "no run of a model on asking yet; try -p limit 2 first" in str(share)
+    assert "no run of a model on asking yet; try a limit of 2 first" in str(share)
     (share,) = forecast([Planned(manifest(3), None)])  # rules could not play it
     assert share.calls is None and "calls" not in str(share)
 
