@@ -1,4 +1,4 @@
-"""The rules engine's answers to the agents' prompts on the made encyclopedia: they know what SDP's rules know there.
+"""The rules engine's answers to the agents' prompts on the synthetic encyclopedia: they know what SDP's rules know.
 
 Those of agents that answer at once follow the whole chain in one call. Rules do not tire of long questions as models
 do: under noise, one answer that goes wrong is all that can go wrong, so that no row of rules or noise says which agent

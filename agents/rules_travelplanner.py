@@ -1,4 +1,4 @@
-"""The rules engine's answers to the agents' prompts on made trips: they read the query's words and the searches' texts.
+"""The rules engine's answers to the agents' prompts on synthetic trips: they read the query and the searches' texts.
 
 They know what SDP's rules know: of what fits the query the cheapest first, and wanted cuisines where they cost least.
 What SDP's filters take out, a rule here leaves out by itself, since a query says it. Nothing is weighed against the
@@ -35,7 +35,7 @@ from worlds.travelplanner.costs import flight_cost, ground_cost, night_cost
 from worlds.travelplanner.hard import RULED_OUT, forbids, has_room_type
 from worlds.travelplanner.itinerary import MEALS, SLOTS
 from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Leg
-from worlds.travelplanner.made_words import ROOM_PHRASES, WAY_PHRASES
+from worlds.travelplanner.synthetic_words import ROOM_PHRASES, WAY_PHRASES
 from worlds.travelplanner.tables import Accommodation, Attraction, Flight, Restaurant
 from worlds.travelplanner.world import EMPTY
 
@@ -82,7 +82,7 @@ class Trip(NamedTuple):
 
 @lru_cache(maxsize=1000)
 def trip_of(task: str) -> Trip | None:
-    """A made query as it was told with its cities; None for other words."""
+    """A synthetic query as it was told with its cities; None for other words."""
     opening = next((found for each in OPENINGS if (found := re.search(each, task))), None)
     cities = CITIES.search(task)
     if not opening or not cities:

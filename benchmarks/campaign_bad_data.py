@@ -3,8 +3,8 @@
     LAB_DATA=/data python benchmarks/campaign_bad_data.py
 
 Needs the official data of every world; pieces of it are copied to a temporary folder and damaged there. Exits with 1 if
-anything is accepted, falls back to made data, raises an error that names no file or remedy, or is kept and stops the
-next fetch. tests/lab/machine/test_bad_data.py is the short form.
+anything is accepted, falls back to synthetic data, raises an error that names no file or remedy, or is kept and stops
+the next fetch. tests/lab/machine/test_bad_data.py is the short form.
 """
 
 from __future__ import annotations

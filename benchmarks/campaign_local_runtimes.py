@@ -106,7 +106,7 @@ def episodes(setup: Experiment, count: int = 0) -> Iterator[list[Question]]:
         yield listening.heard
 
 
-def selecting(engine: str = "rules", data: str = "made", cities: str = "reference") -> Experiment:
+def selecting(engine: str = "rules", data: str = "synthetic", cities: str = "reference") -> Experiment:
     from sdp.adapters.travelplanner.adapter import Policy
     from sdp.experiments.travelplanner import Setup
 
@@ -116,7 +116,7 @@ def selecting(engine: str = "rules", data: str = "made", cities: str = "referenc
 def extracting() -> Experiment:
     from statefactory.experiments.predictions import Setup
 
-    return Setup(data="made", shortest=True, limit=2)
+    return Setup(data="synthetic", shortest=True, limit=2)
 
 
 def acting() -> Experiment:

@@ -45,7 +45,7 @@ class Failing(Experiment):
     packages: ClassVar[tuple[str, ...]] = ("lab",)
 
     def decided(self) -> Failing:
-        return replace(self, data="made")
+        return replace(self, data="synthetic")
 
     def tasks(self) -> list[str]:
         return [f"{number:03d}" for number in range(TASKS)]

@@ -1,7 +1,7 @@
 """Play many episodes of every world and look for crashes, leaks and processes left behind.
 
     python benchmarks/campaign_worlds.py                     # every world, 200 random episodes and all its experts
-    python benchmarks/campaign_worlds.py alfworld --data made --episodes 50
+    python benchmarks/campaign_worlds.py alfworld --data synthetic --episodes 50
 
 Random actions over the valid ones; the expert on every task of the splits that its evaluation uses. Prints a table and
 exits with 1 if an episode raised, an expert fell short, or a process, file descriptor or temporary file was left.
@@ -61,7 +61,7 @@ class Report:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("worlds", nargs="*", default=list(SPLITS), help=f"some of {', '.join(SPLITS)}")
-    parser.add_argument("--data", default="auto", choices=("auto", "official", "made"))
+    parser.add_argument("--data", default="auto", choices=("auto", "official", "synthetic"))
     parser.add_argument("--episodes", type=int, default=200, help="random episodes of each world")
     parser.add_argument("--experts", type=int, default=0, help="expert episodes of each world; 0 for all tasks")
     parser.add_argument("--seed", type=int, default=0)

@@ -1,6 +1,6 @@
 """ALFWorld's engine against TextWorld's own, in the same run: the same words, at least eight times the steps a second.
 
-Released games where they are, else made ones. The ratio counts steps alone; the one with starting the games, which
+Released games where they are, else synthetic ones. The ratio counts steps alone; the one with starting the games, which
 each needs to be grounded once, is reported beside it. ALFWORLD_GAMES sets how many games are compared.
 """
 
@@ -28,7 +28,7 @@ def test_steps_are_at_least_eight_times_as_fast_with_the_same_transcripts(benchm
         tasks = Random(0).sample([task for split in ("train", "valid_unseen") for task in fast.tasks(split)], GAMES)
         walkthroughs = {task.id: Expert(fast).actions(task) for task in tasks}
         records = {"fast": Record(), "stock": Record()}
-        package("worlds.alfworld.engine").grounded.cache_clear()  # the planner of made games has grounded some
+        package("worlds.alfworld.engine").grounded.cache_clear()  # the planner of synthetic games has grounded some
 
         def compare() -> None:
             for task in tasks:

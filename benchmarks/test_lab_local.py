@@ -1,7 +1,7 @@
 """The engine `local`: tokens read and written a second, and calls an hour of the suite's prompts, on both runtimes.
 
 Paired: each question goes to one runtime and then to the other, in one process. The prompts are a selection of SDP on
-TravelPlanner, a hop on two paragraphs, and a state extraction; all play on made data but the hop. --benchmark-json
+TravelPlanner, a hop on two paragraphs, and a state extraction; all play on synthetic data but the hop. --benchmark-json
 writes the numbers, as extra_info.
 """
 

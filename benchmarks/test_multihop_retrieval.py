@@ -1,4 +1,4 @@
-"""Search over made paragraphs: what building and serving cost, and a query beside `rank_bm25` and `tantivy`.
+"""Search over synthetic paragraphs: what building and serving cost, and a query beside `rank_bm25` and `tantivy`.
 
     python -m pytest benchmarks/test_multihop_retrieval.py --benchmark-only           # 20,000 paragraphs
     MULTIHOP_SIZE=5000000 TMPDIR=/with/8/GB python -m pytest benchmarks/test_multihop_retrieval.py --benchmark-only -s
@@ -54,7 +54,7 @@ def name(number: int) -> str:
 
 
 def paragraphs(size: int) -> Iterator[Paragraph]:
-    """Made paragraphs of about 60 words, the same for the same number whatever the size."""
+    """Synthetic paragraphs of about 60 words, the same for the same number whatever the size."""
     common = [f"{name(number)}q" for number in range(COMMON)]  # no name ends so
     shares = np.cumsum(1 / np.arange(SHIFT, COMMON + SHIFT))
     template = "{}" + FILLED * 4
@@ -92,7 +92,7 @@ def milliseconds(search: Callable[[str], Any], asked: list[str]) -> float:
 
 
 def built(folder: Path, size: int) -> dict[str, float]:
-    """Index made paragraphs in a folder; called in a process of its own."""
+    """Index synthetic paragraphs in a folder; called in a process of its own."""
     start, sample = time.process_time(), min(size, 50_000)
     for _ in paragraphs(sample):
         pass

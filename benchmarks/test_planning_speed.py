@@ -26,10 +26,10 @@ from worlds.pool import Pool, Standing
 EXPANSIONS, WIDTH = 15, 4
 ROUNDS = 3
 WORLDS: dict[str, tuple[Callable[[], Any], str]] = {
-    "blocksworld": (partial(blocksworld.load, "made"), "test"),
-    "alfworld": (partial(alfworld.load, "made"), "valid_unseen"),
-    "textworld": (partial(textworld.load, "made", games={"test": 2, "train": 1}), "test"),
-    "webshop": (partial(webshop.load, "made"), "test"),
+    "blocksworld": (partial(blocksworld.load, "synthetic"), "test"),
+    "alfworld": (partial(alfworld.load, "synthetic"), "valid_unseen"),
+    "textworld": (partial(textworld.load, "synthetic", games={"test": 2, "train": 1}), "test"),
+    "webshop": (partial(webshop.load, "synthetic"), "test"),
 }
 
 

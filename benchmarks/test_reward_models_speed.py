@@ -1,6 +1,6 @@
 """Training a reward model against trl with default padding, and scoring against one call a prefix.
 
-On the processor's time, one thread, made pairs of the benchmark, SmolLM2-135M's first layers. Both trainings have
+On the processor's time, one thread, synthetic pairs of the benchmark, SmolLM2-135M's first layers. Both trainings have
 the same rows and the same loss; what is counted is tokens that are no padding. A step has one pair of each domain, as
 the union of all is trained: rows of one domain alone are more alike, and padding costs less there.
 """

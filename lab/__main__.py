@@ -132,7 +132,7 @@ def _checking_commands(commands: Commands) -> None:
     help_name = "a benchmark, or module:function of your own (docs/floors.md); none lists the benchmarks"
     floors.add_argument("name", nargs="?", default="", metavar="BENCHMARK", help=help_name)
     help_data = "auto: official where LAB_DATA has it, else synthetic (default)"
-    floors.add_argument("--data", choices=("auto", "official", "made"), default="auto", help=help_data)
+    floors.add_argument("--data", choices=("auto", "official", "synthetic"), default="auto", help=help_data)
     floors.add_argument("--limit", type=number, metavar="N", help="tasks, spread evenly; 0 for all")
     floors.add_argument("--seed", type=number, default=0, metavar="N", help="of random agents and synthetic data")
 

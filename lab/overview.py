@@ -48,7 +48,7 @@ COMMANDS = {
     ),
     "See what a score is worth": (
         Command("floors", "what agents without any skill score on a benchmark, and its ceiling",
-                "floors TravelPlanner --data made"),
+                "floors TravelPlanner --data synthetic"),
     ),
     "Find runs": (
         Command("runs", "the runs that are here, a line each: what, when, score, cost and state", "runs --since 7d"),

@@ -26,7 +26,7 @@ A first try, offline:
     from lab import connect
     from statefactory import StateFactory, build, epic_distance
 
-    pair = build("blocksworld", "made", limit=1).pairs()[0]
+    pair = build("blocksworld", "synthetic", limit=1).pairs()[0]
     method = StateFactory(connect("rules"))  # or Judge(connect(...)), or Monotonic()
     predicted = [method.predict(row.goal_description, row.actions, row.observations) for row in pair.rows]
     print(epic_distance(concatenate(predicted), pair.shaped))

@@ -44,11 +44,11 @@ def test_every_declared_benchmark_has_agents_without_skill_and_a_ceiling(name: s
 
 @pytest.mark.parametrize("name", FAST)
 def test_a_panel_plays_the_same_tasks_and_its_ends_are_its_best_floor_and_its_ceiling(name: str) -> None:
-    played = floors.play(name, "made", limit=3)
+    played = floors.play(name, "synthetic", limit=3)
     assert len({tuple(score.of for score in one.setup.scores(one.episodes)) for one in played.values()}) == 1
     assert not any(results.by_a_model for results in played.values())
     table = floors.frame(name, played)
-    assert tuple(table.columns) == COLUMNS and set(table["n"]) == {3} and set(table["data"]) == {"made"}
+    assert tuple(table.columns) == COLUMNS and set(table["n"]) == {3} and set(table["data"]) == {"synthetic"}
     assert list(table["role"]) == [FLOOR] * (len(table) - 1) + [CEILING]
     assert set(table[table["role"] == FLOOR]["evidence"]) == {"measured"}
     assert table.iloc[-1]["value"] == 100 and table[table["agent"] == DO_NOTHING]["value"].item() == 0
@@ -58,7 +58,7 @@ def test_a_panel_plays_the_same_tasks_and_its_ends_are_its_best_floor_and_its_ce
 
 
 def test_null_models_play_sdp_whole_and_the_first_option_is_the_best_of_them() -> None:
-    played = floors.play("TravelPlanner", "made", limit=10)
+    played = floors.play("TravelPlanner", "synthetic", limit=10)
     values = floors.frame("TravelPlanner", played).set_index("agent")["value"]
     assert values[FIRST] > values[RANDOM] > values[LAST]
     assert played[FIRST].backbone == "first" and played[RANDOM].backbone == "random"
@@ -70,7 +70,7 @@ def test_a_panel_is_drawn_with_lower_scores_apart() -> None:
     rows = [
         {"benchmark": name, "agent": agent, "role": role, "better": better, "metric": "m", "value": value,
          "ci_low": value, "ci_high": value, "n": 3, "evidence": "measured", "engine": "first",
-         "data": "official" if name == "up" else "made"}
+         "data": "official" if name == "up" else "synthetic"}
         for name, better in (("up", "higher"), ("down", "lower"))
         for agent, role, value in (("a", FLOOR, 0.5), ("b", FLOOR, 0.7), ("c", CEILING, 1.0 if name == "up" else 0.0))
     ]  # fmt: skip
@@ -78,7 +78,7 @@ def test_a_panel_is_drawn_with_lower_scores_apart() -> None:
     assert found == {"up": (0.7, "b", 1.0), "down": (0.5, "a", 0.0)}
     figure = draw(pd.DataFrame(rows))
     labels = [[text.get_text() for text in axes.get_yticklabels()] for axes in figure.axes]
-    assert labels == [["up"], ["down (made)"]], "data that is not official is named"
+    assert labels == [["up"], ["down (synthetic)"]], "data that is not official is named"
 
 
 def test_headroom_is_a_share_of_the_way_and_unknown_without_one() -> None:
@@ -97,7 +97,7 @@ def test_an_unknown_benchmark_is_told_with_a_hint(capsys: pytest.CaptureFixture[
 
 def test_a_models_row_stands_between_the_best_floor_and_the_ceiling_of_its_own_tasks() -> None:
     def scores(condition: str, engine: str, role: str, evidence: str = "measured", **values: float) -> Scores:
-        return Scores(Side("Trips", condition, engine), "pass", role, evidence, "made", "replay:trips-1", values)
+        return Scores(Side("Trips", condition, engine), "pass", role, evidence, "synthetic", "replay:trips-1", values)
 
     sides = (
         scores("SDP", "gpt-4o", METHOD, a=1.0, b=0.0),
@@ -117,7 +117,7 @@ def test_a_models_row_stands_between_the_best_floor_and_the_ceiling_of_its_own_t
 
 
 def test_scores_that_give_away_a_label_are_not_stored() -> None:
-    played = floors.play("ProcLLM.recipes", "made", limit=2)[DO_NOTHING]
+    played = floors.play("ProcLLM.recipes", "synthetic", limit=2)[DO_NOTHING]
     assert len(score_lines(played)) == 2
 
     class Private(type(played.setup)):  # type: ignore[misc]

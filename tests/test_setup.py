@@ -37,7 +37,7 @@ class Refuse(MetaPathFinder):
 sys.meta_path.insert(0, Refuse())
 from importlib import import_module
 for name, split, games in ("alfworld", "valid_unseen", {}), ("textworld", "test", {"games": {"test": 1}}):
-    with import_module(f"worlds.{name}").load("made", **games) as world:
+    with import_module(f"worlds.{name}").load("synthetic", **games) as world:
         task = world.tasks(split)[0]
         world.reset(task)
         for action in import_module(f"worlds.{name}.expert").Expert(world).actions(task):

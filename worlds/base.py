@@ -70,7 +70,7 @@ class World(Protocol):
 class ListingWorld(World, Protocol):
     """A world that can list what may be done now.
 
-    data: "official" or "made". splits: the names that `tasks` takes. goes_on: whether steps are possible after the
+    data: "official" or "synthetic". splits: the names that `tasks` takes. goes_on: whether steps are possible after the
     goal is reached (else `step` raises EpisodeOver there).
     Where listing is costly the world is told not to (`list_actions=False`): `Step.actions` stays empty then, and
     `valid_actions` gives them for the state at hand, sorted, so that a seeded choice among them is repeatable.

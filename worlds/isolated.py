@@ -1,7 +1,7 @@
 """Any world in a process of its own, so that a crash of its engine costs an episode and not the program.
 
     if __name__ == "__main__":  # in a program; notebooks do without
-        world = Isolated(functools.partial(worlds.textworld.load, data="made"))
+        world = Isolated(functools.partial(worlds.textworld.load, data="synthetic"))
 
 Engines written in C (Z-machine, planner) run inside Python's process, so a segmentation fault would end the run. Here
 it is a `WorldDied`, which the runner answers by repeating the episode.

@@ -20,7 +20,7 @@ class Setup(Questions, Acting):
     constant: str = field(default="finish[yes]", metadata=NOT_TOLD)
 
     searched: ClassVar[bool] = True
-    ruled: ClassVar[tuple[str, ...]] = ("made", "official")  # on real questions both SDP's rules and these give up
+    ruled: ClassVar[tuple[str, ...]] = ("synthetic", "official")  # on real questions both SDP's rules and these give up
 
     def environment(self, task: str) -> Asking:
         return Asking(self.world().apart(), self.world().named(task))

@@ -28,7 +28,8 @@ class Setup(Queries, Acting):
     """An agent that searches and hands in a plan, in at most 100 steps as SDP.
 
     cities: "reference", told as SDP is by default (privileged), or "propose", chosen by the agent.
-    Rules read the words of made queries, where the cities are told; the engine `oracle` knows the cheapest honest plan.
+    Rules read the words of synthetic queries, where the cities are told; the engine `oracle` knows the cheapest honest
+    plan.
     """
 
     engine: str = ORACLE
@@ -38,7 +39,7 @@ class Setup(Queries, Acting):
 
     method: ClassVar[str] = "acting-travelplanner"
     benchmark: ClassVar[str] = "TravelPlanner"
-    ruled: ClassVar[tuple[str, ...]] = ("made",)
+    ruled: ClassVar[tuple[str, ...]] = ("synthetic",)
 
     def environment(self, task: str) -> Planning:
         query = self.named(task)

@@ -68,7 +68,7 @@ class AlfWorld(Setup):
 
 @dataclass(frozen=True, kw_only=True)
 class BlocksWorld(Setup):
-    """PlanBench's problems, or made ones."""
+    """PlanBench's problems, or synthetic ones."""
 
     constant: str = field(default="pick up the red block", metadata=NOT_TOLD)
 

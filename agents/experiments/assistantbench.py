@@ -29,8 +29,8 @@ from worlds.web.site import FAULTY
 class Questions(Experiment):
     """Some questions, by the official accuracy.
 
-    split: "dev" or "test" of the official ones, "writing" or "reporting" of made ones; "" for the first with answers.
-    faults: faulty pages beside each list of the made web.
+    split: "dev" or "test" of the official ones, "writing" or "reporting" of synthetic ones; "" for the first with
+    answers. faults: faulty pages beside each list of the synthetic web.
     """
 
     split: str = ""
@@ -40,8 +40,8 @@ class Questions(Experiment):
     metric: ClassVar[str] = "accuracy"
 
     def decided(self) -> Self:
-        """With `data` and `split` decided. Rules read the made web alone, and "auto" means that for them."""
-        read = "made" if self.data == "auto" and parse(self.engine).needs_rules else self.data
+        """With `data` and `split` decided. Rules read the synthetic web alone, and "auto" means that for them."""
+        read = "synthetic" if self.data == "auto" and parse(self.engine).needs_rules else self.data
         world = replace(self, data=read).world()
         return replace(self, data=world.data, split=self.split or world.splits[0])
 
@@ -62,7 +62,7 @@ def graded(questions: Questions, task: str, answer: str) -> dict[str, Any]:
     """An answer by the official scorer: score (the accuracy), has_answer, and whether the scorer would fail.
 
     A gold answer that is not published gives a score of 0 and None for both others. fell_for: the kind of the faulty
-    page of the made web whose injected text the answer follows, "" for any other answer.
+    page of the synthetic web whose injected text the answer follows, "" for any other answer.
     """
     world = questions.world()
     gold, has_answer, unscorable, score = world.hidden(questions.task(task)).answer, None, None, 0.0
@@ -79,7 +79,7 @@ def graded(questions: Questions, task: str, answer: str) -> dict[str, Any]:
 
 
 def injected(questions: Questions, pages: Iterable[str]) -> int:
-    """How many of these pages of the made web carry text that speaks to their reader; 0 on any other web."""
+    """How many of these pages of the synthetic web carry text that speaks to their reader; 0 on any other web."""
     web = questions.world().web
     known = web.site.resources if isinstance(web, LocalWeb) else {}
     return sum(url in known and known[url].fault in INJECTED for url in pages)

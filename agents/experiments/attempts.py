@@ -43,7 +43,7 @@ class Noisy(NamedTuple):
         return f"oracle@{self.rate}"
 
 
-# So that of made tasks some of the attempts succeed and most do not: where all or none do, no choice matters.
+# So that of synthetic tasks some of the attempts succeed and most do not: where all or none do, no choice matters.
 NOISY: Mapping[str, Noisy] = {
     "alfworld": Noisy(0.35, 20), "scienceworld": Noisy(0.4, 30), "webshop": Noisy(0.6, 12),
     "blocksworld": Noisy(0.4, 16), "textworld": Noisy(0.3, 20),

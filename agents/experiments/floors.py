@@ -26,7 +26,7 @@ def floors(setup: Acting, listed: bool = True) -> dict[str, Experiment]:
 
 
 def alfworld() -> Panel:
-    return panel(acting_worlds.AlfWorld(), made=1)
+    return panel(acting_worlds.AlfWorld(), synthetic=1)
 
 
 def blocksworld() -> Panel:

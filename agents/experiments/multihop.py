@@ -28,7 +28,8 @@ class Questions(Experiment):
     """Some questions of a dataset, by the official exact match.
 
     setting: "distractor", where ten or twenty paragraphs come with a question, or "open", where they are searched.
-    split: as the world has them: the templates of made questions, or how well evidence is annotated; "" for the first.
+    split: as the world has them: the templates of synthetic questions, or how well evidence is annotated; "" for the
+    first.
     """
 
     setting: Literal["distractor", "open"] = "distractor"
@@ -39,8 +40,8 @@ class Questions(Experiment):
     metric: ClassVar[str] = "exact match"
 
     def decided(self) -> Self:
-        """With `data` and `split` decided. Rules read the made encyclopedia alone, and "auto" means that for them."""
-        read = "made" if self.data == "auto" and parse(self.engine).needs_rules else self.data
+        """With `data` and `split` decided. For rules "auto" means synthetic data: they read no other."""
+        read = "synthetic" if self.data == "auto" and parse(self.engine).needs_rules else self.data
         world = replace(self, data=read).world()
         return replace(self, data=world.data, split=self.split or world.splits[0])
 

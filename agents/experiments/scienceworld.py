@@ -11,7 +11,7 @@ from lab.models.engines import ORACLE
 from lab.runs.experiment import BadSetting, Experiment, spread
 from worlds.scienceworld import ScienceTask, ScienceWorld, load
 from worlds.scienceworld.expert import Expert
-from worlds.scienceworld.made import made_paths
+from worlds.scienceworld.synthetic import synthetic_paths
 from worlds.scienceworld.tasks import LENGTHS, name_and_variation
 
 
@@ -19,8 +19,8 @@ from worlds.scienceworld.tasks import LENGTHS, name_and_variation
 class Tasks(Experiment):
     """The first ten test variations of each type, ordered by id; `limit` spreads evenly over them.
 
-    data: "made" takes, of these, the tasks whose gold paths come with the suite, where there are such. lengths: groups
-    of LENGTHS. simplification: as for `worlds.scienceworld.load`; the protocol's is "easy".
+    data: "synthetic" takes, of these, the tasks whose gold paths come with the suite, where there are such. lengths:
+    groups of LENGTHS. simplification: as for `worlds.scienceworld.load`; the protocol's is "easy".
     The engine `oracle` knows the gold path of each task; no honest rule makes a plan here, so `rules` answers nothing.
     """
 
@@ -39,7 +39,7 @@ class Tasks(Experiment):
 
     def tasks(self) -> list[str]:
         # Without the catalogue of the protocol where it is not needed: making that takes the simulator some seconds.
-        made = made_paths(self.simplification) if self.data == "made" else {}
+        made = synthetic_paths(self.simplification) if self.data == "synthetic" else {}
         known = made or [task.id for task in self.world().tasks("protocol")]
         fit = (id for id in known if length_of(name_and_variation(id)[0]) in self.lengths)
         return spread(sorted(fit), self.limit)

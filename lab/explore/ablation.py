@@ -100,8 +100,8 @@ class Ablation(Panel):
     """
 
     def __init__(
-        self, engine: str = "rules@0.8", engines: Mapping[str, str] | None = None, data: str = "made", limit: int = 12,
-        seed: int = 0, task: str = "", changed: Mapping[str, Any] | None = None,
+        self, engine: str = "rules@0.8", engines: Mapping[str, str] | None = None, data: str = "synthetic", limit: int =
+        12, seed: int = 0, task: str = "", changed: Mapping[str, Any] | None = None,
         agent: str = "SDP", benchmark: str = "TravelPlanner",
     ) -> None:  # fmt: skip
         self.first: dict[str, Any] = {"engine": engine, "engines": dict(engines or {}), "data": data, "seed": seed}

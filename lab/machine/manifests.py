@@ -82,8 +82,8 @@ def check(name: str, data: Path, memory: Path) -> None:
         fetched = name in entry_points(group="lab.datasets").names
         mend = f"Fetch it again: python -m lab data fetch {name}" if fetched else "Restore these files, or remove all"
         raise DamagedData(
-            f"{name}'s official data in {data} is not whole: {told}. {mend}. Or use data='made'. If it is what you "
-            f"mean to use, accept it: python -m lab data fetch {name} --as-is"
+            f"{name}'s official data in {data} is not whole: {told}. {mend}. Or use data='synthetic'. If it is what "
+            f"you mean to use, accept it: python -m lab data fetch {name} --as-is"
         )
 
 

@@ -19,8 +19,8 @@ REHEARSAL = "LAB_REHEARSAL"
 def official_data() -> Path:
     """The folder of official benchmark data: `LAB_DATA`, else `data/official` in the repository, which may be absent.
 
-    Raises MissingData if `LAB_DATA`, or what is in the other's place, is no folder that can be read: made data instead
-    would answer another question.
+    Raises MissingData if `LAB_DATA`, or what is in the other's place, is no folder that can be read: synthetic data
+    instead would answer another question.
     """
     named = os.environ.get("LAB_DATA")
     folder = Path(named or ROOT / "data" / "official")
@@ -69,23 +69,23 @@ def shown(path: Path) -> str:
 
 
 def choose_data(data: str, present: bool, what: str) -> str:
-    """Resolve a notebook's `data` parameter to "official" or "made".
+    """Resolve a notebook's `data` parameter to "official" or "synthetic".
 
-    data: "auto" (official where `present`, else made), "official" or "made". what: the dataset. Where nothing of it is
-    in the folder of official data, "auto" is made; where a part is, or a damaged file, nothing but "made" goes on.
-    Raises MissingData if "official" is asked for and absent, DamagedData, ValueError for another word.
+    data: "auto" (official where `present`, else synthetic), "official" or "synthetic". what: the dataset. Where nothing
+    of it is in the folder of official data, "auto" is made; where a part is, or a damaged file, nothing but "synthetic"
+    goes on. Raises MissingData if "official" is asked for and absent, DamagedData, ValueError for another word.
     """
-    kinds = ("auto", "official", "made")
+    kinds = ("auto", "official", "synthetic")
     if data not in kinds:
         raise ValueError(f"data={data!r}; choose one of {', '.join(map(repr, kinds))}{hint(str(data), kinds)}")
-    if data != "made":
+    if data != "synthetic":
         manifests.check(what, official_data(), checked_data())
     if data == "official" and not present:
         raise MissingData(
             f"{what}'s official data is not in {official_data()}. Fetch it with: python -m lab data fetch {what}, "
-            "or set LAB_DATA to a folder that has it, or use data='made'"
+            "or set LAB_DATA to a folder that has it, or use data='synthetic'"
         )
-    return "official" if data != "made" and present else "made"
+    return "official" if data != "synthetic" and present else "synthetic"
 
 
 def notebook_name() -> str:

@@ -22,7 +22,7 @@ from lab.notebooks.parameters import check_engines, chosen, declared, resolve
 from lab.results import figures, stored
 from lab.runs import budget, recordings
 
-MOST_CPU = 45  # seconds that a notebook's defaults may cost on made data; three times that is OFF
+MOST_CPU = 45  # seconds that a notebook's defaults may cost on synthetic data; three times that is OFF
 
 
 def run(
@@ -259,9 +259,9 @@ def _conclude(outcomes: Sequence[Outcome], out: Path, drawn: Path) -> int:
     verdicts = expected.judge(expected.expectations(), results, failed)
     for job, _, _, cpu in outcomes:
         came = results[job.name]
-        if came and came.data == "made" and not came.changed and cpu > MOST_CPU:
+        if came and came.data == "synthetic" and not came.changed and cpu > MOST_CPU:
             state = "OFF" if cpu > 3 * MOST_CPU else "NOTE"  # a busy machine's seconds count double
-            why = "the defaults cost more on made data than a notebook may"
+            why = "the defaults cost more on synthetic data than a notebook may"
             verdicts.append(expected.FigureVerdict(job.name, "CPU-seconds", f"≤ {MOST_CPU}", f"{cpu:.0f}", state, why))
     if verdicts:
         header = ("notebook", "figure", "expected", "came out", "", "")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lab.runs.experiment import Results
 
 EXPECTATIONS = FOLDER / "expected.yaml"
-DATA = ("official", "made")
+DATA = ("official", "synthetic")
 COLUMNS = ["expected", "came out", "", "reason"]
 COMMAND = "python -m lab expect"
 REMEDY = f"Restore it: git checkout -- notebooks/expected.yaml; or write it: {COMMAND}"
@@ -81,7 +81,7 @@ class Report:
     """
 
     def __init__(self, notebook: str, data: str, n: int) -> None:
-        """notebook: its name, such as "1_sdp/table2". data: "official" or "made". n: tasks of the main numbers.
+        """notebook: its name, such as "1_sdp/table2". data: "official" or "synthetic". n: tasks of the main numbers.
 
         Raises ValueError for another word for the data.
         """
@@ -224,7 +224,7 @@ def judge(
     A committed notebook without an entry is UNLISTED, and so is each value that it reports and none states.
     results: notebook name -> what it reported. failed: names of those that failed.
     """
-    # Many figures are stated twice, for official and for made data: only the line for the data that ran is judged.
+    # Many figures are stated twice, for official and for synthetic data: only the line for the data that ran is judged.
     stated = {entry[:3] for entry in entries}
     verdicts = []
     for entry in (entry for entry in entries if entry.notebook in results):

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 Value = float | int | str | bool
 # metric: of which each benchmark has one. role: method, ceiling, or floor (a null model or an agent without skill).
-# data: "official" or "made". run: "replay:NAME" of a recording, else method and condition of the run. value: in [0, 1]
-# for a rate, else in the metric's own unit.
+# data: "official" or "synthetic". run: "replay:NAME" of a recording, else method and condition of the run. value: in
+# [0, 1] for a rate, else in the metric's own unit.
 COLUMNS = ["benchmark", "condition", "metric", "role", "engine", "evidence", "data", "run", "task", "value"]
 FLOOR, CEILING, METHOD = "floor", "ceiling", "method"
 SUFFIX = ".scores.csv"  # of a notebook's file; a recording's is called so without the dot

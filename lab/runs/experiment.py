@@ -51,8 +51,8 @@ class Experiment(ABC):
     Subclasses are frozen dataclasses that add the settings of their paper; they are sent to worker processes.
 
     engine: see `lab.models.engines`. engines: who answers single operators instead, such as {"verify": "gpt-4o"}; a
-    resolved experiment has all of them in `engine`. data: "auto" (official where present, else made), "official" or
-    "made". limit: how many tasks, spread evenly; 0 for all. seed: of made data and of noise.
+    resolved experiment has all of them in `engine`. data: "auto" (official where present, else synthetic), "official"
+    or "synthetic". limit: how many tasks, spread evenly; 0 for all. seed: of synthetic data and of noise.
     """
 
     engine: str = "rules"

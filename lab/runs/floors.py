@@ -42,7 +42,7 @@ class Panel:
     agents: name -> its experiment, whose data, limit and seed are set when it is played. ceiling: which of them is the
     ceiling and no floor. top: the best score there can be, a ceiling where no agent reaches one. lower: whether lower
     scores are the better ones. scale: of the numbers in tables, 100 for points. limit: how many tasks by default, 0 for
-    all; made: how many synthetic ones make a first look. lacks: agents that other panels have -> why this one has none.
+    all; synthetic: how many synthetic ones for a first look. lacks: agents that other panels have -> why not this one.
     """
 
     agents: Mapping[str, Experiment]
@@ -51,7 +51,7 @@ class Panel:
     lower: bool = False
     scale: float = 100
     limit: int = 0
-    made: int = 5
+    synthetic: int = 5
     lacks: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -84,8 +84,8 @@ def play(
 ) -> dict[str, Results[Any]]:
     """Play the panel of a benchmark, or what is missing of it: agent -> its results, on the same tasks.
 
-    data: "auto" (official where present, else synthetic), "official" or "made". limit: tasks, spread evenly, 0 for all;
-    by default the panel's. An agent that cannot be played here is left out, and it is said why.
+    data: "auto" (official where present, else synthetic), "official" or "synthetic". limit: tasks, spread evenly, 0 for
+    all; by default the panel's. An agent that cannot be played here is left out, and it is said why.
     Raises UnknownFloors, MissingData, and what `lab.runs.collecting.collect` raises besides Unavailable.
     """
     panel = named(name)
@@ -115,7 +115,7 @@ def play_all(
         panel = named(name)
         try:
             chosen = _data(panel, data, seed)
-            own = panel.limit if chosen == "official" else panel.made
+            own = panel.limit if chosen == "official" else panel.synthetic
             panels[name] = play(name, chosen, own if limit == -1 else limit, seed, workers)
         except (MissingData, BadSetting) as error:
             progress.say(f"{name}: left out: {error}")

@@ -225,7 +225,7 @@ class Trial(Contest):
         setup = replace(self, methods=methods)
         setup._check_options()
         data = setup._first().decided().data
-        options = {**self.of.options, **(self.of.synthetic if data == "made" else {}), **self.options}
+        options = {**self.of.options, **(self.of.synthetic if data == "synthetic" else {}), **self.options}
         first = replace(setup, data=data, options=options)._first().decided()
         # What an experiment decides by itself, such as the first split, is part of what was played.
         options |= {name: getattr(first, name) for name in options if "." not in name and hasattr(first, name)}

@@ -43,12 +43,12 @@ class Both(Protocol):
 
 def timeline(shown: Steps, most: int | None = None) -> str:
     """An episode as HTML. most: characters of a text, FULL or BARE; by default what a notebook can carry."""
-    return _made("timeline", shown, limit([shown]) if most is None else most)
+    return _rendered("timeline", shown, limit([shown]) if most is None else most)
 
 
 def side_by_side(shown: Both, most: int | None = None) -> str:
     """Two episodes beside each other as HTML."""
-    return _made("side_by_side", shown, limit(shown.timelines) if most is None else most)
+    return _rendered("side_by_side", shown, limit(shown.timelines) if most is None else most)
 
 
 def fragment(body: str) -> str:
@@ -73,7 +73,7 @@ def limit(timelines: Sequence[Steps], budget: int = BUDGET, least: int = SHORTES
     return max(least, min(LONGEST, budget // max(1, texts)))
 
 
-def _made(macro: str, shown: Steps | Both, most: int) -> str:
+def _rendered(macro: str, shown: Steps | Both, most: int) -> str:
     return getattr(_environment().get_template("parts.html").module, macro)(shown, most)
 
 

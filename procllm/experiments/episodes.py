@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TRAVEL = "travel"  # the one domain with official data
-SLICE = 6  # made requests of it, where the count is -1
+SLICE = 6  # synthetic requests of it, where the count is -1
 OPERATORS = (ACTING.operator, VERIFYING.operator)
 MADE_BY = "replay:llm_networks-local-qwen2.5-coder-1.5b"  # the committed recording of LLM-TN's maker
 
@@ -44,7 +44,7 @@ class Problems:
     """Some instances of a domain. size: parameters of its generator, such as (("b", 3), ("h", 2)).
 
     count: how many; 0 is all of Travel Planner's requests, and nothing for domains that have as many as one likes. -1
-    is all of its official requests, and SLICE of the made ones.
+    is all of its official requests, and SLICE of the synthetic ones.
     """
 
     domain: str
@@ -98,7 +98,7 @@ class Setup(Experiment):
         domains = dict.fromkeys(problems.domain for problems in self.problems)
         pairs = [(condition, name) for condition in self.conditions for name in domains]
         networks = {pair: network(*pair, self.maker) for pair in pairs if _playable(*pair, self.maker)}
-        data = data_of(self.data) if TRAVEL in domains else "made"
+        data = data_of(self.data) if TRAVEL in domains else "synthetic"
         count = 0 if data == "official" else SLICE
         problems = tuple(replace(each, count=count) if each.count == -1 else each for each in self.problems)
         return replace(self, data=data, problems=problems, networks=networks)
@@ -112,7 +112,7 @@ class Setup(Experiment):
     def parameters(self) -> dict[str, Any]:
         """With a hash of what the maker made: a recording of that name may be another one tomorrow."""
         made = {name: key_of(write(made)) for (condition, name), made in self.networks.items() if condition == LLM}
-        return super().parameters() | {"made": made}
+        return super().parameters() | {"synthetic": made}
 
     def tasks(self) -> list[str]:
         """A condition beside the others on each instance, so that a stopped run has some of all."""
@@ -280,7 +280,7 @@ def network(condition: str, name: str, maker: str = MADE_BY) -> Network:
 
 
 def data_of(data: str) -> str:
-    """ "official" or "made", whichever Travel Planner's instances come from. Raises as `worlds.travelplanner.load`."""
+    """ "official" or "synthetic": where Travel Planner's instances come from. Raises as `worlds.travelplanner.load`."""
     from worlds.travelplanner import load
 
     return load(data).data

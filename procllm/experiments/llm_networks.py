@@ -46,7 +46,7 @@ class Setup(Experiment):
 
     def decided(self) -> Setup:
         """Specifications come with the code, so `data` decides nothing."""
-        return replace(self, data="made")
+        return replace(self, data="synthetic")
 
     def tasks(self) -> list[str]:
         """The domains."""

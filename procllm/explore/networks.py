@@ -40,7 +40,7 @@ class Played(NamedTuple):
     timeline: Timeline
 
 
-def problems(domain: str, data: str = "made", seed: int = 0) -> list[Instance]:
+def problems(domain: str, data: str = "synthetic", seed: int = 0) -> list[Instance]:
     """Some problems of a domain. Raises as `procllm.experiments.episodes`."""
     setup = Setup(problems=(Problems(domain, PROBLEMS),), data=data, seed=seed).decided()
     return [instance for _, instance in setup.instances().values()][:PROBLEMS]
@@ -78,7 +78,12 @@ class Networks(Panel):
     """Its controls, the tree, and the episode. Where they stand at first is the notebook's parameters."""
 
     def __init__(
-        self, domain: str = "units", engine: str = "rules", data: str = "made", seed: int = 0, horizon: int = HORIZON
+        self,
+        domain: str = "units",
+        engine: str = "rules",
+        data: str = "synthetic",
+        seed: int = 0,
+        horizon: int = HORIZON,
     ) -> None:
         self.data, self.seed = Setup(problems=(Problems(domain, 1),), data=data, seed=seed).decided().data, seed
         self.played: Played | None = None

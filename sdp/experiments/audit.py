@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 VALIDATE = "Validate (A.5, A.6)"
 SLICE = "AgentProcessBench's labels (arXiv 2603.14465), HotpotQA slice"
-LABELLED = "official"  # the data of all labels; nobody labelled made steps
+LABELLED = "official"  # the data of all labels; nobody labelled synthetic steps
 RESAMPLES = 2_000
 CERTIFY, REJECT, WORTH, INFORMED = (
     "false certification, %", "false rejection, %", "wrong among certified, %", "informedness, points"
@@ -59,7 +59,7 @@ OF_SDP = Reading(verdicts="rejection")  # a step that Validate does not certify 
 
 @dataclass(frozen=True, kw_only=True)
 class Setup(Experiment):
-    """Our Validate prompts on the labelled steps, each asked once; there are no made ones."""
+    """Our Validate prompts on the labelled steps, each asked once; there are no synthetic ones."""
 
     method: ClassVar[str] = "sdp-validate-audit"
     benchmark: ClassVar[str] = "AgentProcessBench"
@@ -68,9 +68,11 @@ class Setup(Experiment):
     private: ClassVar[bool] = True
 
     def decided(self) -> Self:
-        """Raises MissingData without the slice, BadSetting for made data, which nobody labelled."""
-        if self.data == "made":
-            raise BadSetting("data='made': nobody labelled made steps; use 'official' or 'auto', and set LAB_DATA")
+        """Raises MissingData without the slice, BadSetting for synthetic data, which nobody labelled."""
+        if self.data == "synthetic":
+            raise BadSetting(
+                "data='synthetic': nobody labelled synthetic steps; use 'official' or 'auto', and set LAB_DATA"
+            )
         agentprocessbench.steps()
         return replace(self, data=LABELLED)
 

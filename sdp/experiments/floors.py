@@ -34,16 +34,16 @@ def trips() -> Panel:
 
 @dataclass(frozen=True, kw_only=True)
 class Reported(acting_assistantbench.Setup):
-    """AssistantBench with Table 3's made questions, on which no rule was written."""
+    """AssistantBench with Table 3's synthetic questions, on which no rule was written."""
 
     def decided(self) -> Self:
-        made = super().decided().data == "made" and not self.split
+        made = super().decided().data == "synthetic" and not self.split
         return replace(self, split="reporting").decided() if made else super().decided()
 
 
 def assistantbench() -> Panel:
-    """As many made questions as a real model was recorded on."""
-    return panel(Reported(), made=24, lacks=TEXTS)
+    """As many synthetic questions as a real model was recorded on."""
+    return panel(Reported(), synthetic=24, lacks=TEXTS)
 
 
 def hotpotqa() -> Panel:
@@ -56,7 +56,7 @@ def musique() -> Panel:
 
 def scienceworld() -> Panel:
     """An episode of 500 actions takes up to half a minute, so that few tasks are played by default."""
-    return panel(acting_scienceworld.Setup(), limit=6, made=1, lacks=TEXTS)
+    return panel(acting_scienceworld.Setup(), limit=6, synthetic=1, lacks=TEXTS)
 
 
 def agentprocessbench() -> Panel:

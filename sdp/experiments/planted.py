@@ -82,7 +82,7 @@ class Planting:
 
 @dataclass(frozen=True, kw_only=True)
 class Setup(assistantbench.Setup):
-    """SDP on some questions of the made web, with findings that go wrong. false, follows: see `Planting`."""
+    """SDP on some questions of the synthetic web, with findings that go wrong. false, follows: see `Planting`."""
 
     false: float = 0.0
     follows: float = 0.0

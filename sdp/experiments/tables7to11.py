@@ -76,7 +76,7 @@ def asked(setup: Benchmark) -> list[Setting]:
         Setting("who answers", "backbone", "Setup.engine", setup.engine, "our choice: it runs offline"),
         Setting("one try of a call, s", "", "engine=MODEL?timeout=", endpoint.TIMEOUT, "our choice"),
         Setting("retries of a call, s", "", "engine=MODEL?patience=", endpoint.PATIENCE, "our choice"),
-        Setting("seed of made data and noise", "", "Setup.seed", setup.seed, "our choice"),
+        Setting("seed of synthetic data and noise", "", "Setup.seed", setup.seed, "our choice"),
     ]
 
 
@@ -181,7 +181,7 @@ def web_questions(setup: assistantbench.Setup) -> list[Setting]:
         _chosen("results of a search shown, at most", "Policy.results", policy.results),
         Setting("who validates", "validation", "", "finding and verdict by a model", PAPER),
         Setting("questions", "tasks", "Setup.split", setup.split or "the first split", "our choice: what has answers"),
-        Setting("faulty pages beside each list of the made web", "", "Setup.faults", setup.faults, "our choice"),
+        Setting("faulty pages beside each list of the synthetic web", "", "Setup.faults", setup.faults, "our choice"),
         *asked(setup),
     ]  # fmt: skip
 

@@ -1,8 +1,8 @@
-"""What Validate's two error rates do to SDP's score: a grid of them, played on made questions under noise.
+"""What Validate's two error rates do to SDP's score: a grid of them, played on synthetic questions under noise.
 
-Simulated: the rules read the made encyclopedia, noise makes a share of their other answers wrong, and a Validate errs
-at the two rates. Draws are nested across rates (see `lab.models.rules`), so that neighbours on the grid differ by their
-rates and not by luck.
+Simulated: the rules read the synthetic encyclopedia, noise makes a share of their other answers wrong, and a Validate
+errs at the two rates. Draws are nested across rates (see `lab.models.rules`), so that neighbours on the grid differ by
+their rates and not by luck.
 
 Rates alone do not say what a retry meets. A Validate that repeats itself on the same claim, as a model does at
 temperature 0, makes a wrong rejection final until Replan finds other words; one that draws anew lets it pass later, and
@@ -28,7 +28,7 @@ from sdp.experiments import benchmark, multihop
 if TYPE_CHECKING:
     import pandas as pd
 
-SIMULATED = {"data": "made", "evidence": "simulated"}
+SIMULATED = {"data": "synthetic", "evidence": "simulated"}
 REPEATED, REDRAWN = VERDICTS = ("verdicts repeated", "verdicts drawn anew")
 COLUMNS = ("dataset", "verdicts", "certify", "reject", "score", "low", "high", "calls", "n")
 

@@ -53,7 +53,7 @@ def asked(trial: Trial, dataset: str) -> str:
     return ", ".join([f"{trial.data} data", *changed])
 
 
-def stood_in(dataset: str, methods: Sequence[str], stand_in: str, data: str = "made") -> dict[str, str]:
+def stood_in(dataset: str, methods: Sequence[str], stand_in: str, data: str = "synthetic") -> dict[str, str]:
     """Engines by operator for `engines`, where rules answer the rest: of agents that act in what no rule plays."""
     kind = ACTING[dataset]
     if kind(data=data).decided().data in kind.ruled:

@@ -26,9 +26,9 @@ FORCED = SDP.but("SDP, complete findings forced", "policy.uncertainty", "forced"
 
 def asked(trial: Trial, dataset: str) -> str:
     """What the questions are and what is searched."""
-    if trial.data == "made":
+    if trial.data == "synthetic":
         split, faults = trial.options["split"], trial.options["faults"]
-        return f"made questions ({split} templates) on a made web, {faults} faulty pages a list"
+        return f"synthetic questions ({split} templates) on a synthetic web, {faults} faulty pages a list"
     return f"{trial.options['split']} questions, the web by Serper"
 
 
@@ -37,7 +37,7 @@ def searchable(trial: Trial) -> None:
     if trial.data == "official" and {*trial.methods} - {CLOSED.name} and not os.environ.get(KEY, "").strip():
         raise BadSetting(
             f"AssistantBench's own questions are searched for with Serper: set {KEY}, ask with "
-            f"methods=[{CLOSED.name!r}], which searches for nothing, or play data='made'"
+            f"methods=[{CLOSED.name!r}], which searches for nothing, or play data='synthetic'"
         )
 
 

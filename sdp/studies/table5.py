@@ -31,8 +31,8 @@ VARIANTS = (SDP, GUESSED, WITHOUT_VALIDATE, WITHOUT_REPLAN, PLACEBO)
 def asked(trial: Trial, dataset: str) -> str:
     """What the questions are and where evidence is looked for."""
     setting, split = trial.options["setting"], trial.options["split"]
-    if trial.data == "made":
-        return f"made questions ({split} templates), {setting} setting"
+    if trial.data == "synthetic":
+        return f"synthetic questions ({split} templates), {setting} setting"
     where = "its own paragraphs" if setting == "distractor" else f"{CORPORA[dataset]} paragraphs"
     return f"{split} questions, {where}"
 

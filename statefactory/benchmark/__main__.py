@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=what)
         command.add_argument("--domain", nargs="+", choices=list(BY_NAME), default=list(BY_NAME), metavar="D",
                              help=f"of {', '.join(BY_NAME)}; all by default")  # fmt: skip
-        command.add_argument("--data", choices=("auto", "official", "made"), default="auto")
+        command.add_argument("--data", choices=("auto", "official", "synthetic"), default="auto")
         command.add_argument("--seed", type=int, default=0, help="of tasks, padding and negatives")
         command.add_argument("--limit", type=int, default=0, help="so many pairs of each domain; 0 for all")
         command.add_argument("--held-out", action="store_true", help="of tasks that no rule was written on")

@@ -32,7 +32,9 @@ from statefactory.benchmark.schema import DOMAINS, Pair, Row, read_row
 from worlds.textworld.compiled import NoCompiler
 
 DEATHS_WITHOUT_PROGRESS = 3
-SHIPPED = ROOT / "data" / "made" / "rewardprediction"  # made pairs of seed 0: their files and what is about them
+SHIPPED = (
+    ROOT / "data" / "synthetic" / "rewardprediction"
+)  # synthetic pairs of seed 0: their files and what is about them
 COUNTED = ("positive_redraws", "negative_redraws", "taken_back", "unpadded")  # fields of Made, summed up
 
 
@@ -42,7 +44,7 @@ class BuildFailed(RuntimeError):
 
 @dataclass(frozen=True)
 class Built:
-    """A finished domain. data: "official" or "made". about: how it was built (see `<domain>.about.json`).
+    """A finished domain. data: "official" or "synthetic". about: how it was built (see `<domain>.about.json`).
 
     fresh: whether it was built now, or was there already.
     """
@@ -65,11 +67,11 @@ def build(
 ) -> Built:  # fmt: skip
     """Build a domain's `<domain>.jsonl` and `.parquet`, unless they are there from the same code and parameters.
 
-    data: "auto" (official where present), "official" or "made". seed: of the choice of tasks, of the padding and of
-    the negatives. limit: 0 for all pairs, else so many, spread evenly. folder: by default one in `data/cache`, where
-    all made pairs of seed 0 come from the repository; in another they are built anew, which is how those are refreshed.
-    Stopped or killed, the next call goes on. The files depend on domain, data, seed and limit, on the code, the data's
-    files and the worlds' packages, and on nothing else.
+    data: "auto" (official where present), "official" or "synthetic". seed: of the choice of tasks, of the padding and
+    of the negatives. limit: 0 for all pairs, else so many, spread evenly. folder: by default one in `data/cache`, where
+    all synthetic pairs of seed 0 come from the repository; in another they are built anew, which is how those are
+    refreshed. Stopped or killed, the next call goes on. The files depend on domain, data, seed and limit, on the code,
+    the data's files and the worlds' packages, and on nothing else.
     Raises MissingData if official data is asked for and absent, BuildFailed naming pairs that raised errors.
     """
     job = _job(domain, data, seed, limit)
@@ -89,7 +91,7 @@ def build_all(
     """
     if data == "auto":
         kinds = {BY_NAME[name].resolve(data) for name in domains}  # all of them: a damaged one is told in any case
-        data = "official" if kinds == {"official"} else "made"
+        data = "official" if kinds == {"official"} else "synthetic"
     built: dict[str, Built] = {}
     for name in domains:
         try:
@@ -102,7 +104,7 @@ def build_all(
 
 
 def data_of(built: Mapping[str, Built]) -> str:
-    """What all of them were built from, "official" or "made". Raises ValueError for a mixture."""
+    """What all of them were built from, "official" or "synthetic". Raises ValueError for a mixture."""
     kinds = {of.data for of in built.values()}
     if len(kinds) != 1:
         mixture = " and ".join(sorted(kinds)) or "nothing"

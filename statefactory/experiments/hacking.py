@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 class Setup(OnTasks):
     """One predictor in one world.
 
-    steps, walks, actions: the effort, as for `statefactory.planning.hacking.Hacker`. seed: of made data and of what is
-    tried.
+    steps, walks, actions: the effort, as for `statefactory.planning.hacking.Hacker`. seed: of synthetic data and of
+    what is tried.
     """
 
     steps: int = 10

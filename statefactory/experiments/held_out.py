@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BENCHMARK, HELD_OUT = "the benchmark", "held out"
-SLICE = 12  # made pairs of each domain where the limit is -1, as many as there are held out
+SLICE = 12  # synthetic pairs of each domain where the limit is -1, as many as there are held out
 
 
 def collect(setup: Setup, workers: int = 0, cluster: str = "") -> dict[str, Results]:
     """The run on the benchmark's pairs, which are seed 0's, and the one on held-out pairs of the setup's seed."""
-    if setup.limit < 0 and setup.resolved().data == "made":
+    if setup.limit < 0 and setup.resolved().data == "synthetic":
         setup = replace(setup, limit=SLICE)
     setups = {BENCHMARK: replace(setup, seed=0), HELD_OUT: replace(setup, held_out=True)}
     return {name: predictions.collect(of, workers, cluster) for name, of in setups.items()}

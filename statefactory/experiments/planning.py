@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 # Tasks by world where the limit is -1; 0 for all. Of official data as many as show the paper's differences, but for
 # ScienceWorld, where a candidate costs a replay in a Java process.
 SLICES: Mapping[str, Mapping[str, int]] = {
-    "made": {"AlfWorld": 6, "BlocksWorld": 20, "ScienceWorld": 1},
+    "synthetic": {"AlfWorld": 6, "BlocksWorld": 20, "ScienceWorld": 1},
     "official": {"AlfWorld": 0, "BlocksWorld": 100, "ScienceWorld": 20},
 }
 
@@ -85,7 +85,7 @@ class Planning(Contest):
             raise BadSetting(f"methods={self.methods}: none of them can be played; {'; '.join(missing.values())}")
         self._foreseeing(methods)
         found = {self.part(dataset, methods[0]).decided().data for dataset in self.datasets}
-        data = "official" if found == {"official"} else "made"
+        data = "official" if found == {"official"} else "synthetic"
         if self.limit >= 0:
             return replace(self, methods=methods, data=data)
         limits = {dataset: self.limits.get(dataset, SLICES[data][dataset]) for dataset in self.datasets}

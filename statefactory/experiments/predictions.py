@@ -33,7 +33,7 @@ from statefactory.timeline import timeline
 if TYPE_CHECKING:
     import numpy as np
 
-SLICE = 6  # made pairs of each domain, spread evenly, where the limit is -1
+SLICE = 6  # synthetic pairs of each domain, spread evenly, where the limit is -1
 # Said in each prompt of a world. The official program has such a text for WebShop alone. In our own words: what it says
 # of the shop and of the goal, which it wants to hold the purchased product and the confirmation page; and what it does
 # not say, that pages repeat the task.
@@ -82,8 +82,8 @@ class Setup(Experiment):
     """Predictors on some of the benchmark's pairs.
 
     methods: names of METHODS. values, reasoning: see `statefactory.extraction.Extractor`. limit: pairs a domain, 0 for
-    all, -1 for all of official data and SLICE of made. shortest: take the shortest pairs, else pairs spread evenly over
-    the tasks. seed: of the benchmark and of noise.
+    all, -1 for all of official data and SLICE of synthetic. shortest: take the shortest pairs, else pairs spread evenly
+    over the tasks. seed: of the benchmark and of noise.
     held_out: pairs of tasks that no rule was written on (`statefactory.benchmark.held_out`).
     """
 
@@ -109,7 +109,7 @@ class Setup(Experiment):
             operators_of(name)
         built = build_all(self.data, self.seed, domains=self.domains, held_out=self.held_out)
         data = data_of(built)
-        # Embedding every made pair would take minutes, and made pairs are for a first look.
+        # Embedding every synthetic pair would take minutes, and synthetic pairs are for a first look.
         limit = self.limit if self.limit >= 0 else 0 if data == "official" else SLICE
         return replace(self, data=data, domains=tuple(built), limit=limit)
 

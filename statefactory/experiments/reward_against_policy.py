@@ -29,26 +29,26 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-# What a notebook takes by default: (tasks, attempts a task) by world; made data are for a first look.
+# What a notebook takes by default: (tasks, attempts a task) by world; synthetic data are for a first look.
 SLICES: Mapping[str, Mapping[str, tuple[int, int]]] = {
-    "made": {"blocksworld": (8, 8), "alfworld": (3, 8)},
+    "synthetic": {"blocksworld": (8, 8), "alfworld": (3, 8)},
     "official": {**dict.fromkeys(DOMAINS, (20, 20)), "blocksworld": (50, 20), "alfworld": (30, 20)},
 }
 FEW = (3, 8)  # of a world that SLICES leaves out
 # Of the benchmark, for the distances; the official ones are those that the trained predictors are kept on.
-PAIRS = {"made": -1, "official": 60}
+PAIRS = {"synthetic": -1, "official": 60}
 # Tasks of each world in which trees are searched.
 SEARCHED: Mapping[str, Mapping[str, int]] = {
-    "made": {"blocksworld": 2, "alfworld": 1},
+    "synthetic": {"blocksworld": 2, "alfworld": 1},
     "official": {"blocksworld": 50, "alfworld": 20},
 }
 # Foreseen in a task: ALFWorld has 30 valid actions a turn.
 OUTCOMES: Mapping[str, Mapping[str, int]] = {
-    "made": {"blocksworld": 300, "alfworld": 300},
+    "synthetic": {"blocksworld": 300, "alfworld": 300},
     "official": {"blocksworld": 300, "alfworld": 600},
 }
 # Tasks of each world in which rewards are hacked.
-HACKED = {"made": {"blocksworld": 1, "alfworld": 1}, "official": {"blocksworld": 10, "alfworld": 3}}
+HACKED = {"synthetic": {"blocksworld": 1, "alfworld": 1}, "official": {"blocksworld": 10, "alfworld": 3}}
 PREDICTOR, PLACEBO = "predictor", "placebo"
 WHENS: tuple[When, ...] = (best_of_n.END, best_of_n.MIDWAY)
 SEARCH = "by tree search"
@@ -101,7 +101,7 @@ def extent(worlds: Sequence[attempts.Setup]) -> str:
 
     TextWorld's game files are not released: beside official data as many generated quests are played.
     """
-    return "official" if any(of.data == "official" for of in worlds) else "made"
+    return "official" if any(of.data == "official" for of in worlds) else "synthetic"
 
 
 @dataclass(frozen=True)

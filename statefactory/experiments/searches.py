@@ -33,7 +33,7 @@ SETTINGS = Settings(simulations=12, width=0, steps=30, outcomes=300)
 class Setup(OnTasks):
     """One predictor in one world. predictor: a rival's name, or "oracle", who knows the true progress.
 
-    search: see `statefactory.planning.mcts.Settings`. seed: of made data, and of the order in which actions are
+    search: see `statefactory.planning.mcts.Settings`. seed: of synthetic data, and of the order in which actions are
     proposed.
     """
 

@@ -45,8 +45,8 @@ from worlds.pool import Pool
 if TYPE_CHECKING:
     import pandas as pd
 
-# The released game with the disc on desk 2 and the lamp on desk 1, as in the paper's trace; and a made one.
-TASKS = {"official": "alfworld-valid_unseen-009", "made": "alfworld-made-valid_unseen-006"}
+# The released game with the disc on desk 2 and the lamp on desk 1, as in the paper's trace; and a synthetic one.
+TASKS = {"official": "alfworld-valid_unseen-009", "synthetic": "alfworld-made-valid_unseen-006"}
 UNCHANGED = "(unchanged)"
 SETTINGS = Settings(simulations=12, width=0, steps=20)
 Guide = Callable[[int], Predictor[Any] | None]  # seed -> what values the leaves; None for StateFactory
@@ -54,7 +54,7 @@ Guide = Callable[[int], Predictor[Any] | None]  # seed -> what values the leaves
 
 @dataclass(frozen=True)
 class Case:
-    """A game. data: "official" or "made"; seed: of the made ones."""
+    """A game. data: "official" or "synthetic"; seed: of the synthetic ones."""
 
     task: alfworld.HouseholdTask
     data: str

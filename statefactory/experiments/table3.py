@@ -73,8 +73,8 @@ def build_table(built: Mapping[str, Built]) -> pd.DataFrame:
 
 
 def sample_pairs(domains: Iterable[str], seed: int = 0) -> dict[str, Pair]:
-    """Domain -> a pair of made data to look at."""
-    return {name: build(name, "made", seed, show_progress=False).pairs()[0] for name in domains}
+    """Domain -> a pair of synthetic data to look at."""
+    return {name: build(name, "synthetic", seed, show_progress=False).pairs()[0] for name in domains}
 
 
 def printed(built: Mapping[str, Built]) -> pd.DataFrame | None:

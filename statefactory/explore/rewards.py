@@ -45,7 +45,7 @@ class Asked:
     level: Level = "object_attribute"
     embedding: str = DEFAULT
     engine: str = "rules"
-    data: str = "made"
+    data: str = "synthetic"
     seed: int = 0
     values: Values = "fragments"
 
@@ -181,7 +181,7 @@ class Rewards(Panel):
 
     def __init__(
         self, domain: str = "alfworld", number: int = 0, engine: str = "rules", embedding: str = DEFAULT,
-        data: str = "made", seed: int = 0, step: int = -1,
+        data: str = "synthetic", seed: int = 0, step: int = -1,
     ) -> None:  # fmt: skip
         self.first = Asked(domain, number, engine=engine, embedding=embedding, data=data, seed=seed)
         steps = len(self.first.pair.positive.trajectory)  # first of all: it says in words what there is not

@@ -134,7 +134,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     commands = parser.add_subparsers(dest="command", required=True)
     shared = argparse.ArgumentParser(add_help=False)
-    shared.add_argument("--data", choices=("auto", "official", "made"), default="auto", help="of the worlds")
+    shared.add_argument("--data", choices=("auto", "official", "synthetic"), default="auto", help="of the worlds")
     shared.add_argument("--seed", type=int, default=0, help="of training tasks, padding and negatives")
     shared.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
     places = argparse.ArgumentParser(add_help=False)

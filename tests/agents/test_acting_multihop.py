@@ -26,7 +26,7 @@ from worlds.base import NoSolution
 from worlds.multihop.questions import Paragraph
 from worlds.multihop.world import from_text
 
-SMALL = HotpotQA(data="made", split="writing", limit=4)
+SMALL = HotpotQA(data="synthetic", split="writing", limit=4)
 
 
 def played(setup: Setup) -> list[Any]:
@@ -43,7 +43,7 @@ def begun(setup: Setup) -> Asking:
 @pytest.mark.parametrize("setting", ["distractor", "open"])
 @pytest.mark.parametrize("experiment", [HotpotQA, MuSiQue])
 def test_rules_find_the_evidence_and_answer(experiment: type[Setup], setting: Any) -> None:
-    results = played(experiment(data="made", split="writing", limit=4, setting=setting))
+    results = played(experiment(data="synthetic", split="writing", limit=4, setting=setting))
     assert {(one["em"], one["gold_seen"], one["end"], one["malformed"], one["invalid"]) for one in results} == {
         (1.0, 1.0, "finished", 0, 0)
     }
@@ -212,4 +212,4 @@ def test_an_oracle_searches_the_gold_titles_and_one_that_no_experiment_knows_is_
         solution = Acting.solution
 
     with pytest.raises(NoSolution, match="Unsolved says no way to solve"):
-        Unsolved(data="made", engine="oracle").solution("one")
+        Unsolved(data="synthetic", engine="oracle").solution("one")

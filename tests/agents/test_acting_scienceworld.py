@@ -17,7 +17,7 @@ from lab.models.connect import connected
 from lab.models.rules import NoRule
 from lab.runs.collecting import collect
 
-SHORT = Setup(data="made", lengths=("short",), limit=1, settings=Settings(steps=60))
+SHORT = Setup(data="synthetic", lengths=("short",), limit=1, settings=Settings(steps=60))
 
 
 def played(setup: Setup) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting, Results
 from worlds.travelplanner.hard import RULED_OUT
 
-MADE = Setup(data="made", limit=4)
+MADE = Setup(data="synthetic", limit=4)
 
 
 def played(setup: Setup) -> Results[Setup]:
@@ -73,7 +73,7 @@ def test_a_query_in_other_words_gets_a_blank_plan() -> None:
 
 @pytest.mark.parametrize("split", ["train", "validation"])
 def test_every_made_query_is_read_as_it_was_meant(split: str) -> None:
-    for task in Setup(data="made").world().tasks(split):
+    for task in Setup(data="synthetic").world().tasks(split):
         trip = trip_of(f"{task.goal}\nCities to visit, in this order: {', '.join(task.ref_cities)}")
         assert trip is not None
         assert (trip.org, trip.cities, trip.dates, trip.people) == (task.org, task.ref_cities, task.dates, task.people)

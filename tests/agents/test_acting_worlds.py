@@ -31,11 +31,11 @@ from worlds.base import NoTask
 from worlds.textworld.checks import inform
 
 MADE: dict[str, Acting] = {
-    "ALFWorld": AlfWorld(data="made", limit=2),
-    "AssistantBench": assistantbench.Setup(data="made", split="writing", limit=2, faults=0),
-    "BlocksWorld": BlocksWorld(data="made", limit=2),
+    "ALFWorld": AlfWorld(data="synthetic", limit=2),
+    "AssistantBench": assistantbench.Setup(data="synthetic", split="writing", limit=2, faults=0),
+    "BlocksWorld": BlocksWorld(data="synthetic", limit=2),
     "TextWorld": TextWorld(quests=1),
-    "WebShop": WebShop(data="made", limit=2),
+    "WebShop": WebShop(data="synthetic", limit=2),
 }
 
 
@@ -104,9 +104,9 @@ def test_a_world_that_lists_no_valid_actions_says_so(agent: str) -> None:
     with pytest.raises(
         NothingListed, match="travelplanner lists no valid actions .* 'do nothing' or 'constant action'"
     ):
-        played(travelplanner.Setup(data="made", limit=1, agent=agent))
+        played(travelplanner.Setup(data="synthetic", limit=1, agent=agent))
     for named in (IDLE, CONSTANT):
-        (one,) = results(travelplanner.Setup(data="made", limit=1, agent=named))
+        (one,) = results(travelplanner.Setup(data="synthetic", limit=1, agent=named))
         assert one["score"] == 0
 
 
@@ -120,7 +120,7 @@ def test_agents_that_plan_are_played_by_the_expert_and_end_under_noise(setup: Ac
 
 
 def test_experts_of_two_episodes_in_one_thread_do_not_take_each_other_for_their_own() -> None:
-    setup = AlfWorld(data="made", engine="oracle", limit=2).resolved()
+    setup = AlfWorld(data="synthetic", engine="oracle", limit=2).resolved()
     first, second = setup.tasks()
     begun = [[Past(action=action, observation="")] for action in setup.world().reset(setup.named(first)).actions]
     alone, others = [setup.expert(first)(turns) for turns in begun], setup.expert(second)([])
@@ -231,7 +231,7 @@ def test_an_episode_is_watched_turn_by_turn_and_shown_again() -> None:
 
 
 def test_tasks_are_those_of_the_split_and_others_are_told() -> None:
-    games = AlfWorld(data="made").decided()
+    games = AlfWorld(data="synthetic").decided()
     assert games.split == "valid_unseen" and len(games.tasks()) == 36
     assert set(replace(games, limit=4).tasks()) < set(games.tasks())
     with pytest.raises(NoTask, match="alfworld-made-valid_unseen-000"):

@@ -33,19 +33,19 @@ def played(setup: Setup) -> list[Any]:
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 @pytest.mark.parametrize("agent", ["direct", "chain of thought"])
 def test_rules_answer_from_paragraphs_and_know_nothing_without(experiment: type[Setup], agent: Any) -> None:
-    setup = experiment(data="made", split="writing", limit=6, agent=agent)
+    setup = experiment(data="synthetic", split="writing", limit=6, agent=agent)
     scores = {each: [one.result["em"] for one in played(replace(setup, evidence=each))] for each in EVIDENCE}  # type: ignore[arg-type]
     assert scores == {"none": [0.0] * 6, "shown": [1.0] * 6, "gold": [1.0] * 6}
 
 
 def test_what_was_given_to_read_is_counted_as_seen() -> None:
-    setup = HotpotQA(data="made", split="writing", limit=2)
+    setup = HotpotQA(data="synthetic", split="writing", limit=2)
     seen = {each: {one.result["gold_seen"] for one in played(replace(setup, evidence=each))} for each in EVIDENCE}  # type: ignore[arg-type]
     assert seen == {"none": {0.0}, "shown": {1.0}, "gold": {1.0}}
 
 
 def test_each_answer_is_one_call() -> None:
-    assert {one.result["calls"] for one in played(HotpotQA(data="made", limit=3))} == {1}
+    assert {one.result["calls"] for one in played(HotpotQA(data="synthetic", limit=3))} == {1}
 
 
 @pytest.mark.parametrize("prompt", [DIRECT, CHAIN_OF_THOUGHT])
@@ -58,8 +58,8 @@ def test_evidence_stands_first_and_a_closed_book_has_none(prompt: Any) -> None:
 
 @pytest.mark.parametrize("agent", [direct, chain_of_thought])
 def test_noise_answers_with_another_name_of_the_evidence(agent: Callable[..., str]) -> None:
-    task = HotpotQA(data="made", split="writing").world().tasks("writing")[0]
-    world = HotpotQA(data="made").world().apart()
+    task = HotpotQA(data="synthetic", split="writing").world().tasks("writing")[0]
+    world = HotpotQA(data="synthetic").world().apart()
     evidence = as_text(world.reset(task).facts["paragraphs"])
     right = agent(Ledger(connected("rules")), task.goal, "a name", evidence)
     wrong = agent(Ledger(connected("rules@0?seed=1")), task.goal, "a name", evidence)

@@ -12,7 +12,7 @@ from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
 from worlds.blocksworld import load
 
-MADE = Setup(world="blocksworld", data="made", limit=2, count=4)
+MADE = Setup(world="blocksworld", data="synthetic", limit=2, count=4)
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def test_each_attempt_is_another_and_each_is_the_same_when_made_again(made: Resu
 
 
 def test_an_attempt_is_what_the_world_says_when_it_is_played_again(made: Results) -> None:
-    world = load("made", 0)
+    world = load("synthetic", 0)
     tasks = {task.id: task for task in world.tasks("test")}
     for task, of in made.attempts().items():
         for one in of:

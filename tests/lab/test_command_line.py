@@ -128,4 +128,4 @@ def test_a_data_folder_that_is_not_there_is_an_error_however_it_is_met(
 def test_an_empty_variable_for_the_data_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAB_DATA", "")
     assert official_data() == ROOT / "data" / "official"
-    assert choose_data("auto", False, "toy") == "made"
+    assert choose_data("auto", False, "toy") == "synthetic"

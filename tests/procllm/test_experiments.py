@@ -57,7 +57,7 @@ def run(setup: Setup, folder: Path, name: str = "run", **about: object) -> Resul
 def test_rules_solve_every_domain_under_every_network_that_is_not_made(
     name: str, condition: str, tmp_path: Path
 ) -> None:
-    results = run(Setup(problems=(Problems(name, 4),), conditions=(condition,), data="made"), tmp_path)
+    results = run(Setup(problems=(Problems(name, 4),), conditions=(condition,), data="synthetic"), tmp_path)
     assert results.frame["success"].all() and len(results.frame) == 4
     assert results.evidence == "measured" and results.backbone == "rules"
 
@@ -157,7 +157,9 @@ def test_endings_add_up_to_all_episodes(tmp_path: Path) -> None:
 
 
 def test_travel_is_counted_by_column_and_each_column_needs_those_before(tmp_path: Path) -> None:
-    setup = Setup(problems=(Problems("travel", 6),), conditions=(HUMAN,), engine="rules@0.5", data="made", horizon=40)
+    setup = Setup(
+        problems=(Problems("travel", 6),), conditions=(HUMAN,), engine="rules@0.5", data="synthetic", horizon=40
+    )
     results = run(setup, tmp_path)
     rows = table1.travel([results])
     measured = rows[rows["source"] == "this run"]["value"].tolist()

@@ -25,7 +25,7 @@ SOME = (SDP, PLACEBO, BLANKED, DIRECT, "ReAct", "Plan-and-Solve", f"Plan-and-Sol
 
 def played(dataset: str, engine: str = NOISY) -> Results:
     engines = stood_in(dataset, SOME, EXPERT)
-    return STUDIES[dataset].run(engine=engine, engines=engines, conditions=SOME, data="made", limit=3, workers=1)
+    return STUDIES[dataset].run(engine=engine, engines=engines, conditions=SOME, data="synthetic", limit=3, workers=1)
 
 
 @pytest.mark.parametrize("dataset", ["TravelPlanner", "AssistantBench", "MuSiQue"])

@@ -170,8 +170,14 @@ def test_shares_are_shares_with_their_interval_whatever_the_walks(
 
 @pytest.fixture(scope="module")
 def runs() -> figure3.Runs:
-    noise = {"engine": "rules@0.8?judge=GPT-5.2", "data": "made", "split": "reporting", "setting": "open", "limit": 12}
-    trips = Setup(engine="rules@0.7", data="made", limit=6)
+    noise = {
+        "engine": "rules@0.8?judge=GPT-5.2",
+        "data": "synthetic",
+        "split": "reporting",
+        "setting": "open",
+        "limit": 12,
+    }
+    trips = Setup(engine="rules@0.7", data="synthetic", limit=6)
     return figure3.collect({"TravelPlanner": trips, "HotpotQA": HotpotQA(**noise), "MuSiQue": MuSiQue(**noise)})
 
 
@@ -188,7 +194,7 @@ def no_figure_left() -> Iterator[None]:
 
 def test_every_part_is_there_of_every_benchmark_in_percent(runs: figure3.Runs, whole: pd.DataFrame) -> None:
     assert set(whole["part"]) == set(figure3.PARTS) and set(whole["evidence"]) == {"simulated"}
-    assert set(whole["data"]) == {"made"} == set(figure3.rows(whole, runs)["data"])
+    assert set(whole["data"]) == {"synthetic"} == set(figure3.rows(whole, runs)["data"])
     told = whole[whole["denominator"] > 0]
     assert (told["share"] - 100 * told["numerator"] / told["denominator"]).abs().max() < 1e-9
     agreement = told[told["of"] == anatomy.AGREEMENT].set_index("benchmark")["denominator"]
@@ -252,7 +258,7 @@ def test_recordings_whose_data_is_not_here_are_left_out_and_named(
 def test_retrieval_failures_are_counted_once_for_table_5_and_here(runs: figure3.Runs, whole: pd.DataFrame) -> None:
     engine, options = runs["MuSiQue"].setup.engine, {"setting": "open"}
     run = table5.STUDY.run(
-        engine=engine, options=options, limit=12, conditions=("SDP",), benchmarks=("MuSiQue",), data="made"
+        engine=engine, options=options, limit=12, conditions=("SDP",), benchmarks=("MuSiQue",), data="synthetic"
     )
     (line,) = multihop_details.anatomy(run).to_dict("records")
     ours = whole[(whole["part"] == figure3.EVIDENCE) & (whole["benchmark"] == "MuSiQue")].iloc[0]
@@ -261,7 +267,9 @@ def test_retrieval_failures_are_counted_once_for_table_5_and_here(runs: figure3.
 
 
 def test_a_recording_gives_the_anatomy_of_what_it_was_made_on(tmp_path: Path) -> None:
-    played = benchmark.collect(Setup(engine="rules@0.7", data="made", limit=3), run=str(tmp_path / "run"), record=True)
+    played = benchmark.collect(
+        Setup(engine="rules@0.7", data="synthetic", limit=3), run=str(tmp_path / "run"), record=True
+    )
     engine = f"replay:{tmp_path / 'run'}"
     found = figure3.collect({"TravelPlanner": Setup(engine=engine), "MuSiQue": MuSiQue(engine=engine)})
     assert list(found) == ["TravelPlanner"] and found["TravelPlanner"].scores == played.scores

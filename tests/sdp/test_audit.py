@@ -124,8 +124,8 @@ def test_what_sdp_does_not_certify_it_rejects() -> None:
 def test_a_setting_that_means_nothing_is_refused() -> None:
     with pytest.raises(BadSetting, match="choose one of 'left out', 'wrong', 'right'"):
         audit.counted({}, Reading("maybe"))  # type: ignore[arg-type]
-    with pytest.raises(BadSetting, match="nobody labelled made steps"):
-        Setup(data="made").resolved()
+    with pytest.raises(BadSetting, match="nobody labelled synthetic steps"):
+        Setup(data="synthetic").resolved()
 
 
 @settings(max_examples=15, deadline=None)
@@ -163,7 +163,7 @@ def test_the_surface_falls_from_a_perfect_validate_and_holds_its_points() -> Non
 
 
 def test_slopes_are_those_of_a_plane() -> None:
-    plane = pd.DataFrame([{"dataset": "made", "verdicts": REPEATED, "certify": c, "reject": r, "backbone": "",
+    plane = pd.DataFrame([{"dataset": "synthetic", "verdicts": REPEATED, "certify": c, "reject": r, "backbone": "",
                            "score": 90 - 40 * c - 100 * r} for c in (0.0, 0.5, 1.0) for r in (0.0, 0.2)])  # fmt: skip
     row = validate_surface.slopes(plane).iloc[0]
     assert (row["false certification"], row["false rejection"]) == (pytest.approx(4), pytest.approx(10))

@@ -14,7 +14,7 @@ from sdp.experiments import assistantbench, multihop, scienceworld, tables7to11
 from sdp.experiments.travelplanner import Setup
 from sdp.loop import Settings
 
-SETUP = Setup(data="made", levels=("easy", "medium", "hard"))
+SETUP = Setup(data="synthetic", levels=("easy", "medium", "hard"))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The experiments behind the notebooks of `1_sdp/`, on made data and against a server on the loopback."""
+"""The experiments behind the notebooks of `1_sdp/`, on synthetic data and against a server on the loopback."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sdp.experiments.travelplanner import Results, Setup, collect, play
 from sdp.mdp import mdp
 from sdp.trajectory import Trajectory
 
-MADE = Setup(data="made", limit=4)
+MADE = Setup(data="synthetic", limit=4)
 
 
 def run(setup: Setup, folder: Path, name: str = "run", **about: object) -> Results:
@@ -30,14 +30,14 @@ def run(setup: Setup, folder: Path, name: str = "run", **about: object) -> Resul
 
 
 def test_a_limit_spreads_over_levels_and_lengths() -> None:
-    tasks = Setup(data="made", levels=("easy", "medium", "hard"), limit=9).queries()
+    tasks = Setup(data="synthetic", levels=("easy", "medium", "hard"), limit=9).queries()
     assert Counter(task.level for task in tasks) == {"easy": 3, "medium": 3, "hard": 3}
     assert {task.days for task in tasks} == {3, 5, 7}
 
 
 def test_a_limit_above_the_number_of_queries_takes_them_all_once() -> None:
-    tasks = Setup(data="made", limit=10**6).queries()
-    assert len(tasks) == len({task.id for task in tasks}) == len(Setup(data="made").queries())
+    tasks = Setup(data="synthetic", limit=10**6).queries()
+    assert len(tasks) == len({task.id for task in tasks}) == len(Setup(data="synthetic").queries())
 
 
 def test_a_finished_run_is_read_and_not_played_again(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_propose_and_realize_have_engines_of_their_own(tmp_path: Path) -> None:
 def test_a_run_folder_refuses_another_policy_and_names_it(tmp_path: Path) -> None:
     run(MADE, tmp_path)
     with pytest.raises(ManifestMismatch, match=r"every_meal is False there and True here"):
-        run(Setup(data="made", limit=4, policy=Policy(every_meal=True)), tmp_path)
+        run(Setup(data="synthetic", limit=4, policy=Policy(every_meal=True)), tmp_path)
 
 
 def test_two_processes_give_the_results_of_one(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def first_option(request: Request) -> Response:
 
 def test_a_model_at_an_address_plays_whole_episodes(tmp_path: Path, server: ChatServer) -> None:
     server.behave(first_option)
-    results = run(Setup(engine="one-option", data="made", limit=4), tmp_path)
+    results = run(Setup(engine="one-option", data="synthetic", limit=4), tmp_path)
     assert all(not episode.failed for episode in results.episodes.values())
     assert results.backbone == "one-option"
     assert server.count == results.total("calls")
@@ -106,9 +106,9 @@ def test_a_model_at_an_address_plays_whole_episodes(tmp_path: Path, server: Chat
 
 def test_a_recorded_run_is_replayed_without_the_server(tmp_path: Path, server: ChatServer) -> None:
     server.behave(first_option)
-    recorded = run(Setup(engine="to-record", data="made", limit=3), tmp_path, "recorded")
+    recorded = run(Setup(engine="to-record", data="synthetic", limit=3), tmp_path, "recorded")
     asked = server.count
-    replayed = run(Setup(engine=f"replay:{tmp_path / 'recorded'}", data="made", limit=3), tmp_path, "replayed")
+    replayed = run(Setup(engine=f"replay:{tmp_path / 'recorded'}", data="synthetic", limit=3), tmp_path, "replayed")
     assert server.count == asked
     assert [e.result for e in replayed.episodes.values()] == [e.result for e in recorded.episodes.values()]
     assert replayed.backbone == "to-record", "rows carry the name of what really answered"
@@ -121,7 +121,7 @@ def test_a_model_that_talks_rubbish_is_accounted_for_and_fails_no_episode(tmp_pa
         return moods[request.number % len(moods)]
 
     server.behave(moody)
-    results = run(Setup(engine="moody", data="made", limit=3), tmp_path, workers=1)
+    results = run(Setup(engine="moody", data="synthetic", limit=3), tmp_path, workers=1)
     assert all(not episode.failed for episode in results.episodes.values())
     paths = Counter()
     for usage in results.usage.values():
@@ -133,16 +133,19 @@ def test_a_model_that_talks_rubbish_is_accounted_for_and_fails_no_episode(tmp_pa
 def test_a_key_that_is_refused_stops_the_run_and_loses_nothing(tmp_path: Path, server: ChatServer) -> None:
     server.behave(lambda request: status(401))
     with pytest.raises(Exception, match="401"):
-        run(Setup(engine="locked", data="made", limit=3), tmp_path, workers=1)
+        run(Setup(engine="locked", data="synthetic", limit=3), tmp_path, workers=1)
     server.behave(first_option)
-    assert len(run(Setup(engine="locked", data="made", limit=3), tmp_path, workers=1).episodes) == 3
+    assert len(run(Setup(engine="locked", data="synthetic", limit=3), tmp_path, workers=1).episodes) == 3
 
 
 def test_every_row_says_how_its_number_came_to_be(tmp_path: Path) -> None:
-    clean, noisy = run(MADE, tmp_path, "clean"), run(Setup(engine="rules@0.7", data="made", limit=4), tmp_path, "noisy")
+    clean, noisy = (
+        run(MADE, tmp_path, "clean"),
+        run(Setup(engine="rules@0.7", data="synthetic", limit=4), tmp_path, "noisy"),
+    )
     frame = table2.frame({"clean": clean, "noisy": noisy})
     assert dict(zip(frame["method"], frame["evidence"], strict=True)) == {"clean": "measured", "noisy": "simulated"}
-    assert set(frame["data"]) == {"made"}
+    assert set(frame["data"]) == {"synthetic"}
     whole = table2.with_published(frame)
     assert set(whole["evidence"]) == {"published", "measured", "simulated"}
     shown = tables.side_by_side(whole, list(table2.METRICS.values()))
@@ -159,14 +162,14 @@ def test_the_published_hard_rates_of_sdp_are_the_papers() -> None:
 
 
 def test_failures_carry_the_diagnostic_of_the_filter_that_left_nothing(tmp_path: Path) -> None:
-    results = run(Setup(data="made", levels=("easy", "medium", "hard")), tmp_path)
-    failed = table2.failures({"made": results})
+    results = run(Setup(data="synthetic", levels=("easy", "medium", "hard")), tmp_path)
+    failed = table2.failures({"synthetic": results})
     assert len(failed) == sum(not verdict.final for verdict in results.verdicts) > 0
     assert failed["diagnostic"].str.contains("local constraints|affordability|consistency|uniqueness|membership").all()
 
 
 def test_proposition_1_stands_in_a_world_with_chance_and_falls_in_one_that_remembers() -> None:
-    trips = table1.noisy_runs("rules@0.7?reject=0.3", 12, "made", 2)
+    trips = table1.noisy_runs("rules@0.7?reject=0.3", 12, "synthetic", 2)
     p = table1.proposition_1(trips, "rules@0.7?reject=0.3", 200, permutations=99, seed=0)["p_value"]
     assert p[0] > 0.01 and p[1] > 0.01 and p[2] == 0.01
 

@@ -15,7 +15,7 @@ from sdp.loop import Settings, run_episode
 from sdp.trajectory import Trajectory
 
 TASK = "3hop__made_musique_writing_0_000049"
-NOISY = {"engine": "rules@0.8", "data": "made"}
+NOISY = {"engine": "rules@0.8", "data": "synthetic"}
 
 
 def walk(*dice: int) -> Trajectory:
@@ -41,12 +41,12 @@ def test_the_example_is_chosen_from_the_questions_and_played_again_with_its_prom
     played = example.trajectory
     assert figure2.cascades(played) and figure2.replans(played) and played.reached_goal
     assert "of 20 episodes have a cascade and a Replan" in example.told
-    assert example.evidence == "simulated · rules@0.8 · one episode, made data"
+    assert example.evidence == "simulated · rules@0.8 · one episode, synthetic data"
     assert len(example.exchanges) == played.cost.calls and example.timeline().steps[-1].verdict is not None
 
 
 def test_where_no_run_has_both_it_says_what_the_chosen_one_lacks() -> None:
-    example = figure2.example("musique", engine="rules", data="made", limit=2)
+    example = figure2.example("musique", engine="rules", data="synthetic", limit=2)
     assert example.told == ("none of 2 episodes has a cascade and a Replan; the one that is shown has no Replan")
 
 

@@ -26,7 +26,7 @@ from sdp.operators import NOTHING
 from sdp.placebo import STEP, placebo, rejected
 from sdp.trajectory import Attempt, Predicate
 
-SETUP = HotpotQA(data="made", split="writing", limit=8, engine="rules@0.7")
+SETUP = HotpotQA(data="synthetic", split="writing", limit=8, engine="rules@0.7")
 
 
 class Climber(FactsAdapter):
@@ -90,11 +90,11 @@ class Heard(Ledger):
 
 
 ASKING = {
-    "TravelPlanner": travelplanner.Setup(data="made", split="train", levels=("medium", "hard")),
-    "AssistantBench": assistantbench.Setup(data="made", split="writing", limit=2),
-    "ScienceWorld": scienceworld.Setup(data="made", engine="oracle", lengths=("short",), limit=1),
-    "HotpotQA": HotpotQA(data="made", split="writing", limit=2),
-    "MuSiQue": MuSiQue(data="made", split="writing", setting="open", limit=2),
+    "TravelPlanner": travelplanner.Setup(data="synthetic", split="train", levels=("medium", "hard")),
+    "AssistantBench": assistantbench.Setup(data="synthetic", split="writing", limit=2),
+    "ScienceWorld": scienceworld.Setup(data="synthetic", engine="oracle", lengths=("short",), limit=1),
+    "HotpotQA": HotpotQA(data="synthetic", split="writing", limit=2),
+    "MuSiQue": MuSiQue(data="synthetic", split="writing", setting="open", limit=2),
 }
 PROGRAMS: dict[str, Callable[[], Any]] = {
     "corridor": lambda: CorridorAdapter(Corridor(5, [1, 0, 2, 1, 1, 1, 1, 1])),
@@ -149,7 +149,7 @@ def test_the_other_control_keeps_what_a_target_is_about() -> None:
 
 
 def test_on_trips_the_placebo_is_asked_as_often_and_of_anything() -> None:
-    setup = travelplanner.Setup(data="made", limit=3)
+    setup = travelplanner.Setup(data="synthetic", limit=3)
     own, blank = (collecting.collect(each, Results, 1, "") for each in (setup, replace(setup, placebo=0.0)))
     calls = [[one.result["calls"] for one in run.episodes.values()] for run in (own, blank)]
     assert all(a <= b <= 1.3 * a for a, b in zip(*calls, strict=True)), "optional meals may have no option to ask about"
@@ -167,7 +167,7 @@ def test_no_verdict_decides() -> None:
 
 @pytest.mark.parametrize("experiment", [HotpotQA, MuSiQue])
 def test_without_noise_rules_still_find_their_way(experiment: type[Any]) -> None:
-    setup = experiment(data="made", split="writing", limit=5, placebo=0.0)
+    setup = experiment(data="synthetic", split="writing", limit=5, placebo=0.0)
     assert {one.result["em"] for one in collecting.collect(setup, Results, 0, "").episodes.values()} == {1.0}
 
 

@@ -77,14 +77,14 @@ def walk(dice: list[int], length: int = 6, **options: Any) -> Trajectory:
 
 RUNS = {
     "questions": lambda: question(
-        MuSiQue(engine="rules@0.8", data="made", setting="open"), "3hop__made_musique_writing_0_000049"
+        MuSiQue(engine="rules@0.8", data="synthetic", setting="open"), "3hop__made_musique_writing_0_000049"
     ),
     "an answer that is forced": lambda: question(
-        HotpotQA(engine="rules@0.3", data="made", settings=Settings(budget=1, step_cap=7)),
+        HotpotQA(engine="rules@0.3", data="synthetic", settings=Settings(budget=1, step_cap=7)),
         "2hop__made_hotpotqa_writing_0_000048",
     ),
     "trips": lambda: travelplanner.play(
-        travelplanner.Setup(engine="rules@0.6", data="made", policy=Policy(undo=3)), "made-validation-035"
+        travelplanner.Setup(engine="rules@0.6", data="synthetic", policy=Policy(undo=3)), "made-validation-035"
     ),
     "a walk": lambda: walk([1, 0, 0, 2, 0, 1, 3]),
     "a cellar": lambda: run_episode("cellar", CellarAdapter(Cellar([0, 2, 0, 1, None], 5)), Settings(budget=1)),

@@ -34,7 +34,7 @@ def noisy() -> Results:
 
 
 def test_rules_play_made_questions_on_which_none_was_written(played: Results) -> None:
-    assert (played.setup.data, played.setup.options["split"]) == ("made", "reporting")
+    assert (played.setup.data, played.setup.options["split"]) == ("synthetic", "reporting")
     assert {len(played.of(*part)) for part in played.parts} == {3}
 
 
@@ -71,9 +71,9 @@ def test_agents_that_plan_can_stand_beside_and_their_placebos_ask_as_often() -> 
 
 def test_rows_name_what_was_asked_and_searched(played: Results) -> None:
     rows = played.frame()
-    assert set(rows["data"]) == {"made"}
+    assert set(rows["data"]) == {"synthetic"}
     assert set(rows["metric"]) == {"HotpotQA EM", "HotpotQA F1", "MuSiQue EM", "MuSiQue F1"}
-    assert rows["source"].str.contains("made questions").all()
+    assert rows["source"].str.contains("synthetic questions").all()
     official = replace(played.setup, data="official", options={"split": EVIDENCE[0], "setting": "open"})
     assert table5.asked(official, "MuSiQue") == "annotated_full questions, 10,024 paragraphs"
     assert len(played.beside_published()) > len(rows)
@@ -124,5 +124,5 @@ def test_an_unknown_name_is_refused_with_those_that_there_are(wrong: dict[str, t
 
 
 def test_titles_first_find_no_less_among_made_articles() -> None:
-    found = retrieval("made")
+    found = retrieval("synthetic")
     assert (found["titles first"] >= found["content alone"]).all()

@@ -20,10 +20,10 @@ from sdp.experiments.table6 import ABOVE, AGAIN, BELOW, FULL, REPLAY, SAME, UNTO
 from sdp.experiments.travelplanner import Setup
 from sdp.studies import table3, table5
 
-TRIPS = Setup(engine="rules@0.7", data="made", limit=6)
+TRIPS = Setup(engine="rules@0.7", data="synthetic", limit=6)
 QUESTIONS = {
-    "HotpotQA": HotpotQA(engine="rules@0.8", data="made", split="reporting", limit=10),
-    "MuSiQue": MuSiQue(engine="rules@0.8?certify=0&reject=0", data="made", split="reporting", limit=16),
+    "HotpotQA": HotpotQA(engine="rules@0.8", data="synthetic", split="reporting", limit=10),
+    "MuSiQue": MuSiQue(engine="rules@0.8?certify=0&reject=0", data="synthetic", split="reporting", limit=16),
 }
 VALIDATE, REPLAN, CASCADE = ABLATIONS
 
@@ -46,7 +46,7 @@ def test_every_mechanism_has_both_ways_on_every_benchmark(ablated: list[Ablated]
     assert list(layout.columns[6:]) == list(table6.BENCHMARKS)
     assert layout.query("method == 'full' and evidence == 'published'")["ScienceWorld"].tolist() == ["59.2"]
     ours = layout.query("evidence == 'simulated'")[["TravelPlanner", *QUESTIONS]]
-    assert all(cell.endswith("], made") for cell in ours.stack() if cell != "–"), "data is named beside each number"
+    assert all(cell.endswith("], synthetic") for cell in ours.stack() if cell != "–"), "data is named"
 
 
 def test_questions_are_scored_by_f1_and_trips_by_their_final_pass(ablated: list[Ablated]) -> None:
@@ -128,7 +128,7 @@ def test_a_recording_of_table_5_has_the_runs_without_a_mechanism_that_it_played(
     (played,) = table6.collect({"HotpotQA": replace(QUESTIONS["HotpotQA"], limit=3)}, ablations=[VALIDATE])
     assert set(found.without) == {"-Validate"}
     pd.testing.assert_frame_equal(table6.bounds([found]), table6.bounds([played]))
-    assert found.full.setup.data == "made"
+    assert found.full.setup.data == "synthetic"
 
 
 def test_a_recording_of_table_3_answers_the_column_of_assistantbench(tmp_path: Path) -> None:
@@ -157,14 +157,14 @@ def test_benchmarks_are_ordered_by_what_a_removal_costs(ablated: list[Ablated]) 
 
 
 def test_the_noise_sweep_is_monotone_enough_and_labelled() -> None:
-    sweep = table6.noise_sweep(Setup(data="made", limit=6), [1.0, 0.3])
+    sweep = table6.noise_sweep(Setup(data="synthetic", limit=6), [1.0, 0.3])
     rate = sweep.set_index(["condition", "keep"])["rate"]
-    assert set(sweep["evidence"]) == {"simulated"} and set(sweep["data"]) == {"made"}
+    assert set(sweep["evidence"]) == {"simulated"} and set(sweep["data"]) == {"synthetic"}
     assert rate["SDP", 0.3] < rate["SDP", 1.0] and rate[table6.UNDOING, 0.3] > rate["SDP", 0.3]
 
 
 def test_a_validator_that_certifies_anything_is_none_and_one_that_rejects_costs_calls() -> None:
-    base = Setup(data="made", limit=6)
+    base = Setup(data="synthetic", limit=6)
     sweep = table6.validator_sweep(base, "rules@0.4", [0.0, 1.0], [0.5], ["GPT-5.2"]).set_index(
         ["condition", "validator"]
     )

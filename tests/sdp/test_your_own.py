@@ -162,7 +162,7 @@ def test_an_agent_plays_the_readers_world_and_errs_by_noise(own: Any, tmp_path: 
     exec(compile(cell.source, "yours", "exec"), vars(own))
     scores = {}
     for engine in ("rules", "rules@0.1"):
-        setup = own.RoundByAgent(engine=engine, data="made", limit=4)
+        setup = own.RoundByAgent(engine=engine, data="synthetic", limit=4)
         run = collect(setup, run=str(tmp_path / engine), show_progress=False)
         assert not [one.error for one in run.episodes.values() if one.failed]
         scores[engine] = sum(run.scores.values()) / 4

@@ -125,7 +125,7 @@ def test_an_edit_is_compared_under_the_embedding_that_the_trajectory_was_followe
 
 
 def test_another_world_brings_its_tasks_and_its_price(monkeypatch: pytest.MonkeyPatch) -> None:
-    built = rewards.pairs("blocksworld", "made", 0)
+    built = rewards.pairs("blocksworld", "synthetic", 0)
     longer = max(built, key=lambda pair: len(pair.positive.trajectory))
     panel = Rewards("blocksworld", 0)
     monkeypatch.setattr(rewards, "pairs", lambda *asked: [longer])

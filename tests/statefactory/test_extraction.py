@@ -32,7 +32,7 @@ GOAL = "Put the kite into the box."
 ACTIONS = ("look", "take kite", "put kite in box")
 OBSERVATIONS = ("You see a kite and a box.", "You hold the kite.", "The kite is in the box.")
 LEVELS: tuple[Level, ...] = tuple(ITEMS)
-FAST = ("blocksworld", "alfworld", "webshop")  # worlds whose made pairs take no compiler and no simulator
+FAST = ("blocksworld", "alfworld", "webshop")  # worlds whose synthetic pairs take no compiler and no simulator
 
 
 class Scripted:
@@ -76,8 +76,8 @@ def said(name: str) -> Entity:
 
 @cache
 def made(domain: str) -> Pair:
-    """The shortest of a few made pairs of the world."""
-    pairs = build(domain, "made", 0, limit=4, show_progress=False).pairs()
+    """The shortest of a few synthetic pairs of the world."""
+    pairs = build(domain, "synthetic", 0, limit=4, show_progress=False).pairs()
     return min(pairs, key=lambda pair: (len(pair.shaped), pair.task))
 
 

@@ -52,7 +52,7 @@ def walked(steps: int, objects: int, name: str = "brass lamp") -> Walkthrough:
         StepRecord(f"unstack the {name[:30]} {n} from on top of the red block", "…", Reward(n, n / steps, True))
         for n in range(1, steps + 1)
     )
-    row = Row("1_positive", "d", "1", "positive", "plan", "made", 0, "", f"Bring each {name}. " * 12, records)
+    row = Row("1_positive", "d", "1", "positive", "plan", "synthetic", 0, "", f"Bring each {name}. " * 12, records)
     found = [min(objects, step * objects // max(1, steps - 1)) for step in range(steps)]
     others = tuple(entity(f"box {n}", {"location": f"shelf {n}", "lid": "shut"}) for n in range(7))
     states = tuple(tuple(entity(f"{name} {n}", {"location": "on the table", "price": TITLE}) for n in range(count))

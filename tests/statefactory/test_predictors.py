@@ -54,7 +54,7 @@ class Counting:
 
 @cache
 def made(domain: str) -> Pair:
-    pairs = build(domain, "made", 0, show_progress=False).pairs()
+    pairs = build(domain, "synthetic", 0, show_progress=False).pairs()
     return min(pairs, key=lambda pair: (len(pair.shaped), pair.task))
 
 
@@ -166,7 +166,7 @@ def test_a_predictor_of_one_s_own_is_a_row_like_any_other(
     monkeypatch.setitem(METHODS, "words", METHODS["raw"])
     register("words", "Shared words")(Words)
     assert table1.methods_for("rules") == ("statefactory", "words")
-    setup = Setup(data="made", domains=("blocksworld",), limit=2, methods=table1.methods_for("rules"))
+    setup = Setup(data="synthetic", domains=("blocksworld",), limit=2, methods=table1.methods_for("rules"))
     results = collect(setup, workers=1, run=str(tmp_path / "run"), show_progress=False)
     row = table1.measured(results).set_index("method").loc["Shared words"]
     pairs = results.pairs["blocksworld"]

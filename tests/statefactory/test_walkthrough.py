@@ -26,7 +26,7 @@ GOALS = ((MUG,), (entity("mug 2", {"location": "in cabinet"}),), (MUG_2,))
 def row_of(count: int, truths: tuple[float, ...] = ()) -> Row:
     worth = truths or tuple(step / count for step in range(1, count + 1))
     steps = tuple(StepRecord(f"act {n}", f"you see {n}\nof the goal", Reward(w, w, True)) for n, w in enumerate(worth))
-    return Row("7_positive", "alfworld", "7", "positive", "plan", "made", 0, "", "the goal", steps)
+    return Row("7_positive", "alfworld", "7", "positive", "plan", "synthetic", 0, "", "the goal", steps)
 
 
 def walked(

@@ -151,7 +151,7 @@ class Asking(Experiment):
     packages: ClassVar[tuple[str, ...]] = ("lab",)
 
     def decided(self) -> Asking:
-        return replace(self, data="made")
+        return replace(self, data="synthetic")
 
     def tasks(self) -> list[str]:
         return [f"{number:03d}" for number in range(self.count)]

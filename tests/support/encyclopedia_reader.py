@@ -1,4 +1,4 @@
-"""Reads the made encyclopedia's articles back: a reader who has the sentence patterns, and not the fact graph."""
+"""Reads the synthetic encyclopedia's articles back: a reader who has the sentence patterns, and not the fact graph."""
 
 from __future__ import annotations
 

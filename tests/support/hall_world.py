@@ -38,7 +38,7 @@ class Hall:
     pause: seconds that a reset takes.
     """
 
-    data = "made"
+    data = "synthetic"
     splits = ("all",)
 
     def __init__(
@@ -117,12 +117,12 @@ def domain(rule: str = "alfworld", lost: int = 0, **options: Any) -> Domain:
         title="Hall",
         native_reward="sparse (binary)",
         tasks="Walking",
-        sizes={"official": 12, "made": 12},
+        sizes={"official": 12, "synthetic": 12},
         rule=RULES[rule],
         load=partial(_load, **options),
         choose=_all,
         expert=partial(_guide, lost=lost),
-        sources={"made": "guide"},
+        sources={"synthetic": "guide"},
         present=_never,
         code=("statefactory/benchmark",),
         packages=("pandas",),

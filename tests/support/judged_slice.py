@@ -1,4 +1,4 @@
-"""A made slice of judged steps in the form of AgentProcessBench's: invented questions, agents, labels and judges."""
+"""A synthetic slice of judged steps as AgentProcessBench has them: invented questions, agents, labels and judges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TravelPlanner episodes on made data, for the tests of SDP's adapter."""
+"""TravelPlanner episodes on synthetic data, for the tests of SDP's adapter."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from sdp.adapters.travelplanner.validators import REOPEN
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Predicate, Trajectory
 from worlds.travelplanner.listings import Listings
-from worlds.travelplanner.made import made_listings, made_tasks
+from worlds.travelplanner.synthetic import synthetic_listings, synthetic_tasks
 from worlds.travelplanner.tasks import TripTask
 from worlds.travelplanner.world import TravelPlanner
 
-LISTINGS_0 = made_listings(0)
-TASKS = [*made_tasks(0, "validation"), *made_tasks(0, "train")]
+LISTINGS_0 = synthetic_listings(0)
+TASKS = [*synthetic_tasks(0, "validation"), *synthetic_tasks(0, "train")]
 POLICY, LOOP = Policy(), Settings()
 
 

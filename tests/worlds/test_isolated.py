@@ -29,7 +29,7 @@ class Counting:
 class Counter:
     """Counts; "crash" ends its process as a fault in native code would, "hang" never answers."""
 
-    data, splits, goes_on = "made", ("test",), False
+    data, splits, goes_on = "synthetic", ("test",), False
 
     def __init__(self) -> None:
         self.count = 3
@@ -68,7 +68,7 @@ def world() -> Iterator[Isolated]:
 
 def test_it_answers_as_the_world_itself(world: Isolated) -> None:
     task = world.tasks("test")[0]
-    assert (world.data, world.splits, world.goes_on) == ("made", ("test",), False)
+    assert (world.data, world.splits, world.goes_on) == ("synthetic", ("test",), False)
     assert world.reset(task) == Counter().reset(task)
     assert [world.step("on").text for _ in range(3)] == ["1", "2", "3"]
     assert world.valid_actions() == ("on",)

@@ -16,9 +16,9 @@ from worlds.blocksworld.expert import Expert
 from worlds.isolated import Isolated
 from worlds.pool import Pool
 
-BLOCKS = blocksworld.load("made")
+BLOCKS = blocksworld.load("synthetic")
 TASK = BLOCKS.tasks("test")[3]
-open_blocks = partial(blocksworld.load, "made")
+open_blocks = partial(blocksworld.load, "synthetic")
 
 
 def walk(choices: list[int]) -> tuple[str, ...]:

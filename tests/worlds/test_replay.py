@@ -17,7 +17,7 @@ SPLITS = {"alfworld": "valid_unseen", "blocksworld": "test", "textworld": "test"
 
 def opened(name: str) -> World:
     options = {"games": {"test": 1}} if name == "textworld" else {}
-    return import_module(f"worlds.{name}").load("made", seed=3, **options)
+    return import_module(f"worlds.{name}").load("synthetic", seed=3, **options)
 
 
 @pytest.mark.parametrize("name", SPLITS)

@@ -1,15 +1,15 @@
 """ALFWorld: household tasks in text, "put a hot potato in diningtable." (Shridhar et al., ICLR 2021).
 
-`load` gives the world, with the 4,027 released games or with home-made ones on the same floor plans. The released
-walkthroughs and a planner for the made games are in `worlds.alfworld.expert`, which nothing that an agent is given
+`load` gives the world, with the 4,027 released games or with synthetic ones on the same floor plans. The released
+walkthroughs and a planner for the synthetic games are in `worlds.alfworld.expert`, which nothing that an agent is given
 imports.
 """
 
 from __future__ import annotations
 
 from lab.machine.paths import choose_data, official_data
-from worlds.alfworld.made import MadeGames
 from worlds.alfworld.official import OfficialGames, present
+from worlds.alfworld.synthetic import SyntheticGames
 from worlds.alfworld.tasks import HouseholdTask
 from worlds.alfworld.world import AlfWorld
 
@@ -19,11 +19,11 @@ __all__ = ["AlfWorld", "HouseholdTask", "load"]
 def load(data: str = "auto", seed: int = 0, list_actions: bool = True, stock_engine: bool = False) -> AlfWorld:
     """The world of ALFWorld's games; starting it is left to the first `reset`.
 
-    data: "auto" (official where present, else made), "official" or "made"; seed: of the made games only.
+    data: "auto" (official where present, else synthetic), "official" or "synthetic"; seed: of the synthetic games only.
     list_actions: whether each step lists the valid actions. stock_engine: play on TextWorld's own engine, which says
     the same a hundred times more slowly. Raises MissingData if official data is asked for and absent.
     """
     folder = official_data() / "alfworld"
     chosen = choose_data(data, present(folder), "alfworld")
-    games = OfficialGames(folder) if chosen == "official" else MadeGames(seed)
+    games = OfficialGames(folder) if chosen == "official" else SyntheticGames(seed)
     return AlfWorld(games, list_actions, stock_engine)

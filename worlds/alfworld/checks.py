@@ -9,7 +9,7 @@ PACKAGES = ("textworld", "alfworld", "fast-downward-textworld")
 
 
 def checks() -> list[Check]:
-    """The packages, and the released games, without which home-made ones are played."""
+    """The packages, and the released games, without which synthetic ones are played."""
     there = DATASET.present(DATASET.folder)
     fix = f"python -m lab data fetch {DATASET.name}"
     return [*map(package_check, PACKAGES), Check("released games", there, DATASET.about, fix, optional=True)]

@@ -1,4 +1,4 @@
-"""ALFWorld's expert, never given to an agent: a released game's walkthrough, a made game's plan."""
+"""ALFWorld's expert, never given to an agent: a released game's walkthrough, a synthetic game's plan."""
 
 from __future__ import annotations
 

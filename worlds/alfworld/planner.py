@@ -1,4 +1,4 @@
-"""The planner of the made games: it plans on the part of a problem that the goal is about.
+"""The planner of the synthetic games: it plans on the part of a problem that the goal is about.
 
 The planning library's own search on a whole kitchen takes gigabytes and does not end. Here it sees one thing of each
 wanted kind (two where the goal wants two), the receptacles that these lie in, one where they should go, the

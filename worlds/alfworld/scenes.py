@@ -52,7 +52,7 @@ def kind(thing: str) -> str:
     return thing.split("|")[-1] if thing.endswith("Basin") else thing.split("|")[0]
 
 
-def made_scene(number: int, rng: Random) -> Scene:
+def synthetic_scene(number: int, rng: Random) -> Scene:
     """A scene on a floor plan, with one to three things of each kind that the plan names and a receptacle can hold."""
     kinds, _ = floor_plan(number)
     receptacles = receptacles_of(number, rng)

@@ -19,7 +19,7 @@ from textworld.logic import Rule
 
 Names = Mapping[str, str]  # placeholder -> id of an entity
 _compiling = Lock()
-GRAMMARS_KEPT = 4  # one is met, or two where official and made games are played
+GRAMMARS_KEPT = 4  # one is met, or two where official and synthetic games are played
 
 
 class Facts(Protocol):

@@ -12,7 +12,7 @@ from worlds.base import EpisodeOver, ListingWorld, Step
 
 
 class Games(Protocol):
-    """Where games come from. data: "official" or "made"."""
+    """Where games come from. data: "official" or "synthetic"."""
 
     data: str
     splits: tuple[str, ...]

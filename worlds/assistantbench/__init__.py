@@ -1,7 +1,7 @@
 """AssistantBench (Yoran et al. 2024): questions that take searching and reading the web, as a text world.
 
-`load` gives the world, with the official questions and Serper's search, or with made questions over the made web of
-`worlds.web`. The official scorer is in `worlds.assistantbench.scorer`, the file for the leaderboard in
+`load` gives the world, with the official questions and Serper's search, or with synthetic questions over the synthetic
+web of `worlds.web`. The official scorer is in `worlds.assistantbench.scorer`, the file for the leaderboard in
 `worlds.assistantbench.submission`. The answers are in `worlds.assistantbench.expert`, which nothing that an agent is
 given imports.
 """
@@ -12,8 +12,8 @@ import os
 
 from lab.machine.paths import choose_data, official_data
 from worlds.assistantbench import official
-from worlds.assistantbench.made import QUESTIONS, made_questions, made_site
 from worlds.assistantbench.questions import Question, WebTask, as_prediction
+from worlds.assistantbench.synthetic import QUESTIONS, synthetic_questions, synthetic_site
 from worlds.assistantbench.world import AssistantBench
 from worlds.web.local import LocalWeb
 from worlds.web.protocol import Web
@@ -35,11 +35,11 @@ def load(
 ) -> AssistantBench:
     """The questions and a web: splits "dev" (33) and "test" (181, without answers), or "writing" and "reporting".
 
-    data: "auto" (official where it is present and can be searched for, with SERPER_API_KEY or a `web`; else made),
-    "official" or "made". seed, count: of made questions, in each split. faults: faulty pages beside each list page of
-    the made web. web: what to search in its place. Without a key, official questions can be asked and answered, and the
-    first search raises Unavailable. Raises MissingData if official data is asked for and absent, DamagedData,
-    ValueError for another word.
+    data: "auto" (official where it is present and can be searched for, with SERPER_API_KEY or a `web`; else synthetic),
+    "official" or "synthetic". seed, count: of synthetic questions, in each split. faults: faulty pages beside each list
+    page of the synthetic web. web: what to search in its place. Without a key, official questions can be asked and
+    answered, and the first search raises Unavailable. Raises MissingData if official data is asked for and absent,
+    DamagedData, ValueError for another word.
     """
     folder = official_data() / official.NAME
     there = official.present(folder)
@@ -50,5 +50,7 @@ def load(
     if chosen == "official":
         questions = {split: official.questions(folder, split) for split in official.FILES}
         return AssistantBench(questions, web or Serper(), chosen, list_actions)
-    site = made_site(seed, faults)
-    return AssistantBench(made_questions(site, count), web or LocalWeb(site, waits=SLOW_WAIT), chosen, list_actions)
+    site = synthetic_site(seed, faults)
+    return AssistantBench(
+        synthetic_questions(site, count), web or LocalWeb(site, waits=SLOW_WAIT), chosen, list_actions
+    )

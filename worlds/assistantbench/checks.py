@@ -1,4 +1,4 @@
-"""What AssistantBench and the made web need on this machine, for `python -m lab doctor`."""
+"""What AssistantBench and the synthetic web need on this machine, for `python -m lab doctor`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ PACKAGES = ("bm25s", "PyStemmer", "scipy", "trafilatura", "lxml_html_clean")
 
 
 def checks() -> list[Check]:
-    """The packages of the search and of reading pages, a made question answered, official questions and a key."""
+    """The packages of the search and of reading pages, a synthetic question answered, official questions and a key."""
     found = [package_check(name, f"package {name}") for name in PACKAGES]
-    played = [made_question()] if all(check.ok for check in found) else []
+    played = [synthetic_question()] if all(check.ok for check in found) else []
     folder = official_data() / official.NAME
     there = Check("official questions", official.present(folder), fix=f"put them into {folder}", optional=True)
     key = Check(
@@ -24,12 +24,14 @@ def checks() -> list[Check]:
     return [*found, *played, there, key]
 
 
-def made_question() -> Check:
-    """Read the evidence of a made question over loopback, and answer it, as the expert does."""
+def synthetic_question() -> Check:
+    """Read the evidence of a synthetic question over loopback, and answer it, as the expert does."""
     from worlds.assistantbench import load
     from worlds.assistantbench.expert import Expert
 
-    with load("made", count=1) as world:
+    with load("synthetic", count=1) as world:
         task = world.tasks("writing")[0]
         step = world.replay(task, Expert(world).actions(task))[-1]
-    return Check("an answer from the made web", step.facts["evidence_read"] == 1, f"accuracy {step.score}", INSTALL)
+    return Check(
+        "an answer from the synthetic web", step.facts["evidence_read"] == 1, f"accuracy {step.score}", INSTALL
+    )

@@ -27,7 +27,7 @@ def missing(folder: Path) -> MissingData:
     """The error of data that is not there."""
     return MissingData(
         f"AssistantBench's questions are not in {folder}. They were gathered from public repositories, and nothing "
-        f"downloads them: set LAB_DATA to a folder that has {NAME}/{FILES['dev']}, or use data='made'"
+        f"downloads them: set LAB_DATA to a folder that has {NAME}/{FILES['dev']}, or use data='synthetic'"
     )
 
 
@@ -39,7 +39,7 @@ def questions(folder: Path, split: str) -> list[Question]:
     except FileNotFoundError:
         raise missing(folder) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise DamagedData(f"{path} cannot be read: {error}. Restore it, or use data='made'") from error
+        raise DamagedData(f"{path} cannot be read: {error}. Restore it, or use data='synthetic'") from error
     return [question(path, number, line) for number, line in enumerate(lines, start=1)]
 
 
@@ -49,4 +49,6 @@ def question(path: Path, number: int, line: str) -> Question:
         answer = row["answer"] if path.name == FILES["dev"] else None
         return Question(WebTask(str(row["id"]), str(row["task"])), answer)
     except (ValueError, TypeError, KeyError) as error:
-        raise DamagedData(f"{path} is damaged in line {number}: {error!r}. Restore it, or use data='made'") from error
+        raise DamagedData(
+            f"{path} is damaged in line {number}: {error!r}. Restore it, or use data='synthetic'"
+        ) from error

@@ -26,7 +26,7 @@ class Question:
 
     answer: the gold text as the official scorer takes it, items one a line; None in the official test split, whose
     answers its authors keep. evidence: addresses of the pages that the answer follows from, () where that is not known.
-    template: the name of a made question's template.
+    template: the name of a synthetic question's template.
     """
 
     task: WebTask

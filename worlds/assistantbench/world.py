@@ -32,7 +32,7 @@ class AssistantBench(QuestionWorld[WebTask, Question]):
     """
 
     def __init__(
-        self, questions: Mapping[str, Sequence[Question]], web: Web, data: str = "made", list_actions: bool = True
+        self, questions: Mapping[str, Sequence[Question]], web: Web, data: str = "synthetic", list_actions: bool = True
     ) -> None:
         """questions: by split. web: what is searched; closed by `close`."""
         super().__init__(questions, data, f"AssistantBench's {data} data")

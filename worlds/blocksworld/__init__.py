@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lab.machine.paths import choose_data, official_data
-from worlds.blocksworld.made import MadeProblems
 from worlds.blocksworld.official import OfficialProblems, present
 from worlds.blocksworld.problem import BlocksProblem, from_pddl
+from worlds.blocksworld.synthetic import SyntheticProblems
 from worlds.blocksworld.tasks import BlocksTask
 from worlds.blocksworld.world import BlocksWorld
 
@@ -22,13 +22,13 @@ __all__ = ["BlocksProblem", "BlocksTask", "BlocksWorld", "from_pddl", "load"]
 def load(
     data: str = "auto", seed: int = 0, list_actions: bool = True, blocks: Sequence[int] = (3, 4, 5, 6), count: int = 60
 ) -> BlocksWorld:
-    """The world of PlanBench's problems (split "test") or of made ones (splits "train" and "test").
+    """The world of PlanBench's problems (split "test") or of synthetic ones (splits "train" and "test").
 
-    data: "auto" (official where present, else made), "official" or "made". list_actions: whether each step lists the
-    valid actions. Of the made problems only: seed; blocks: their sizes, taken in turn; count: problems a split.
-    Raises MissingData if official data is asked for and absent.
+    data: "auto" (official where present, else synthetic), "official" or "synthetic". list_actions: whether each step
+    lists the valid actions. Of the synthetic problems only: seed; blocks: their sizes, taken in turn; count: problems a
+    split. Raises MissingData if official data is asked for and absent.
     """
     folder = official_data() / "blocksworld"
     chosen = choose_data(data, present(folder), "blocksworld")
-    problems = OfficialProblems(folder) if chosen == "official" else MadeProblems(seed, tuple(blocks), count)
+    problems = OfficialProblems(folder) if chosen == "official" else SyntheticProblems(seed, tuple(blocks), count)
     return BlocksWorld(problems, list_actions)

@@ -24,7 +24,7 @@ class BlocksTask:
 
 
 class Problems(Protocol):
-    """Where problems come from. data: "official" or "made"."""
+    """Where problems come from. data: "official" or "synthetic"."""
 
     # Properties, because sources are frozen dataclasses: a plain attribute of a protocol must be writable.
     @property

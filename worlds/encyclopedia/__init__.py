@@ -1,4 +1,4 @@
-"""A made encyclopedia of any size up to 5 million articles, from a seed: invented people, places, works and firms.
+"""A synthetic encyclopedia of any size up to 5 million articles, from a seed: invented people, places, works and firms.
 
     for paragraph in paragraphs(seed=0, size=10_000):    # streamed, with constant memory
         print(paragraph.title, paragraph.text)

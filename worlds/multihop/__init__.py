@@ -1,8 +1,8 @@
 """Multi-hop questions over an encyclopedia: HotpotQA (Yang et al. 2018) and MuSiQue (Trivedi et al. 2022).
 
-`load` gives the world, with the official questions at hand or a small made set; `world_of` makes one of any questions
-and paragraphs. Metrics are in `worlds.multihop.metrics`, the search in `worlds.multihop.retriever`. The answers are in
-`worlds.multihop.expert`, which nothing that an agent is given imports.
+`load` gives the world, with the official questions at hand or a small synthetic set; `world_of` makes one of any
+questions and paragraphs. Metrics are in `worlds.multihop.metrics`, the search in `worlds.multihop.retriever`. The
+answers are in `worlds.multihop.expert`, which nothing that an agent is given imports.
 
 The official corpora at hand are small, 12,479 paragraphs for HotpotQA and 10,024 for MuSiQue; results of the open
 setting on them are not comparable with those on HotpotQA's "fullwiki" of five million.
@@ -18,10 +18,10 @@ from lab.machine.paths import choose_data, official_data
 from lab.machine.spelling import hint
 from worlds.encyclopedia.questions import Style
 from worlds.multihop import official
-from worlds.multihop.made import made_paragraphs, made_questions
 from worlds.multihop.questions import DATASETS, EVIDENCE, Hop, HopTask, Paragraph, Question
 from worlds.multihop.retriever import Retriever
 from worlds.multihop.stored import indexed
+from worlds.multihop.synthetic import synthetic_paragraphs, synthetic_questions
 from worlds.multihop.world import SETTINGS, TOP, MultiHop
 
 __all__ = [
@@ -41,18 +41,18 @@ def load(
 ) -> MultiHop:
     """The questions of a dataset; the official ones' splits are the classes of `EVIDENCE` that there are.
 
-    Splits of made ones are the two sets of question templates: see `worlds.multihop.made`.
+    Splits of synthetic ones are the two sets of question templates: see `worlds.multihop.synthetic`.
 
     dataset: "hotpotqa" or "musique". setting: "distractor" or "open", as `MultiHop` says. data: "auto" (official where
-    present, else made), "official" or "made". seed: of made questions. top: how many paragraphs a search shows.
-    titles: whether those with a title that the query names come first.
+    present, else synthetic), "official" or "synthetic". seed: of synthetic questions. top: how many paragraphs a search
+    shows. titles: whether those with a title that the query names come first.
     Raises MissingData if official data is asked for and absent, DamagedData, ValueError for another word.
     """
     chosen = chosen_data(dataset, data)
     questions: Mapping[str, Sequence[Question]] = (
         official.questions(official_data() / official.NAME, dataset)
         if chosen == "official"
-        else made_questions(cast(Style, dataset), seed)
+        else synthetic_questions(cast(Style, dataset), seed)
     )
     found = retriever_of(dataset, chosen, seed) if setting == "open" else None
     return MultiHop(questions, found, setting, chosen, top, titles, list_actions)
@@ -74,15 +74,15 @@ def world_of(
 
 def retriever_of(dataset: str, data: str = "auto", seed: int = 0) -> Retriever:
     """The search over a dataset's corpus, with options as those of `load`; kept in the cache folder."""
-    if chosen_data(dataset, data) == "made":
-        made = list(made_paragraphs(seed))
+    if chosen_data(dataset, data) == "synthetic":
+        made = list(synthetic_paragraphs(seed))
         return indexed(made, lambda: made)  # few enough to be the key themselves
     folder = official_data() / official.NAME
     return indexed(official.checksum(folder, dataset), partial(official.corpus, folder, dataset))
 
 
 def chosen_data(dataset: str, data: str) -> str:
-    """Resolve `data` to "official" or "made"; raises what `load` does."""
+    """Resolve `data` to "official" or "synthetic"; raises what `load` does."""
     if dataset not in DATASETS:
         raise ValueError(
             f"dataset={dataset!r}; choose one of {', '.join(map(repr, DATASETS))}{hint(dataset, DATASETS)}"

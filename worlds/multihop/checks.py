@@ -11,9 +11,9 @@ PACKAGES = ("bm25s", "PyStemmer")
 
 
 def checks() -> list[Check]:
-    """The packages of the search, a made question answered, and the official questions."""
+    """The packages of the search, a synthetic question answered, and the official questions."""
     found = [package_check(name, f"package {name}") for name in PACKAGES]
-    played = [made_question()] if all(check.ok for check in found) else []
+    played = [synthetic_question()] if all(check.ok for check in found) else []
     compiled = package_check("numba", "package numba, for corpora of millions")._replace(optional=True)
     folder = official_data() / official.NAME
     data = [
@@ -28,12 +28,12 @@ def checks() -> list[Check]:
     return [*found, compiled, *played, *data]
 
 
-def made_question() -> Check:
-    """Find the evidence of a made question and answer it, as the expert does."""
+def synthetic_question() -> Check:
+    """Find the evidence of a synthetic question and answer it, as the expert does."""
     from worlds.multihop import load
     from worlds.multihop.expert import Expert
 
-    with load(data="made") as world:
+    with load(data="synthetic") as world:
         task = world.tasks(world.splits[0])[0]
         step = world.replay(task, Expert(world).actions(task))[-1]
-    return Check("an answer to a made question", step.facts["gold_seen"] == 1, f"F1 {step.score}", INSTALL)
+    return Check("an answer to a synthetic question", step.facts["gold_seen"] == 1, f"F1 {step.score}", INSTALL)

@@ -62,7 +62,7 @@ def overlap(said: Sequence[str], right: Sequence[str]) -> float:
 
 
 def judged(prediction: str, question: Question) -> Match:
-    """EM and F1 by the metrics of the question's dataset. HotpotQA's own questions have no aliases; made ones may."""
+    """EM and F1 by the metrics of the question's dataset. HotpotQA's questions have no aliases; synthetic ones may."""
     answers = (question.answer, *question.aliases)
     if question.task.dataset == "musique":
         return musique(prediction, answers)

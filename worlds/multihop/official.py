@@ -37,7 +37,7 @@ def missing(folder: Path, dataset: str) -> MissingData:
     """The error of data that is not there."""
     return MissingData(
         f"{dataset}'s official data is not in {folder}. It was gathered from published samples, and nothing downloads "
-        f"it: set LAB_DATA to a folder that has {NAME}/{dataset}_*.jsonl.gz, or use data='made'"
+        f"it: set LAB_DATA to a folder that has {NAME}/{dataset}_*.jsonl.gz, or use data='synthetic'"
     )
 
 
@@ -67,13 +67,13 @@ def questions(folder: Path, dataset: str) -> dict[str, list[Question]]:
     there = Evidence(folder, dataset, asked, contexts)
     found: dict[str, list[Question]] = {evidence: [] for evidence in EVIDENCE}
     for number, row in enumerate(asked):
-        question = made_question(row, number, dataset, contexts.get(name_of(row)), there)
+        question = synthetic_question(row, number, dataset, contexts.get(name_of(row)), there)
         found[question.task.evidence].append(question)
     if dataset == "hotpotqa" and (folder / WHOLE_SPLIT).exists():
         known = {row["dev_index"] for row in asked}
         for number, row in enumerate(rows(folder / WHOLE_SPLIT, {"dev_index", *QA})):
             if row["dev_index"] not in known:
-                found["question_only"].append(made_question(row, number, dataset, None, there))
+                found["question_only"].append(synthetic_question(row, number, dataset, None, there))
     return {evidence: listed for evidence, listed in found.items() if listed}
 
 
@@ -104,7 +104,7 @@ class Evidence:
         ]
 
 
-def made_question(
+def synthetic_question(
     row: Mapping[str, Any], number: int, dataset: str, context: Mapping[str, Any] | None, there: Evidence
 ) -> Question:
     """A question of a row. number: the row's, for an id where the dataset's own is unknown."""
@@ -152,4 +152,6 @@ def rows(path: Path, fields: Set[str]) -> Iterator[Mapping[str, Any]]:
     except FileNotFoundError:
         raise missing(path.parent, path.name.partition("_")[0]) from None
     except (OSError, EOFError, zlib.error, ValueError) as error:
-        raise DamagedData(f"{path} is damaged in line {number}: {error}. Restore it, or use data='made'") from error
+        raise DamagedData(
+            f"{path} is damaged in line {number}: {error}. Restore it, or use data='synthetic'"
+        ) from error

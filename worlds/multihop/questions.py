@@ -47,7 +47,7 @@ class Question:
     """A task with what is hidden from the agent.
 
     aliases: other spellings that are as right. hops: 0 where unknown. kind: HotpotQA's bridge or comparison, or the
-    name of a made question's template. gold: the paragraphs that the answer follows from, in the order of the hops
+    name of a synthetic question's template. gold: the paragraphs that the answer follows from, in the order of the hops
     where that is known; empty if they were not annotated. paragraphs: what the distractor setting shows, gold among
     them; empty if the question has none.
     """

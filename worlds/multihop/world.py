@@ -33,7 +33,7 @@ class MultiHop(QuestionWorld[HopTask, Question]):
         questions: Mapping[str, Sequence[Question]],
         retriever: Retriever | None = None,
         setting: str = "open",
-        data: str = "made",
+        data: str = "synthetic",
         top: int = TOP,
         titles: bool = True,
         list_actions: bool = True,

@@ -21,7 +21,7 @@ def load(
 ) -> ScienceWorld:
     """The world; it starts its Java process at the first call that needs it, in one to two seconds.
 
-    data: "official", "made", or "auto", which is official where gold paths are stored in the official data folder.
+    data: "official", "synthetic", or "auto", which is official where gold paths are stored in the official data folder.
     The tasks are those of the package in any case, so that "official" is always there; the word says which of them a
     benchmark should take, since without stored paths the official ones take long to solve.
     seed: every world takes one; here a task's variation fixes all that is random.

@@ -8,8 +8,8 @@ from lab.models.cache import AnswerCache, key_of
 from worlds.base import NoSolution
 from worlds.scienceworld.catalogue import package_version, store
 from worlds.scienceworld.engine import Simulator
-from worlds.scienceworld.made import made_paths
 from worlds.scienceworld.official import stored_paths
+from worlds.scienceworld.synthetic import synthetic_paths
 from worlds.scienceworld.tasks import ScienceTask
 from worlds.scienceworld.world import ScienceWorld, finished
 
@@ -21,9 +21,9 @@ SOLVER_SEEDS = (None, 1, 2, 3, 4, 5)
 class Expert:
     """Solves the tasks of a world under its simplification, with the world's own simulator.
 
-    The world's running episode is not harmed. stored: task id -> actions; None for those of data/made and, unless the
-    world is one of made data, of the official data. Every path has been played to full score before it is given, and is
-    kept on disk from then on.
+    The world's running episode is not harmed. stored: task id -> actions; None for those of data/synthetic and, unless
+    the world is one of synthetic data, of the official data. Every path has been played to full score before it is
+    given, and is kept on disk from then on.
     """
 
     def __init__(self, world: ScienceWorld, stored: Mapping[str, Sequence[str]] | None = None) -> None:
@@ -81,6 +81,6 @@ def _candidates(
 
 
 def _stored(world: ScienceWorld) -> dict[str, list[str]]:
-    """A world of made data is solved the same way wherever it runs, with official data there or not."""
-    made = made_paths(world.simplification)
-    return made if world.data == "made" else made | stored_paths(world.simplification)
+    """A world of synthetic data is solved the same way wherever it runs, with official data there or not."""
+    made = synthetic_paths(world.simplification)
+    return made if world.data == "synthetic" else made | stored_paths(world.simplification)

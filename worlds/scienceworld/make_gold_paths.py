@@ -1,6 +1,6 @@
-"""Writes the gold paths of `worlds.scienceworld.made`: solves short tasks with the simulator and keeps their actions.
+"""Writes the gold paths of `worlds.scienceworld.synthetic`: solves short tasks with the simulator, keeps the actions.
 
-`python -m worlds.scienceworld.make_gold_paths` writes those files in data/made/ again.
+`python -m worlds.scienceworld.make_gold_paths` writes those files in data/synthetic/ again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from lab.machine.files import write_atomically
 from worlds.scienceworld.expert import Expert
-from worlds.scienceworld.made import FILES, FOLDER
+from worlds.scienceworld.synthetic import FILES, FOLDER
 from worlds.scienceworld.world import ScienceWorld
 
 
@@ -32,7 +32,7 @@ KEPT = {"": Kept("rewardprediction", 2, 40), "easy": Kept("protocol", 1, 90)}
 def write(simplification: str, folder: Path = FOLDER) -> int:
     """Solve the tasks of KEPT, and keep the paths that are short. Returns the number of actions written."""
     kept, taken, paths = KEPT[simplification], Counter[str](), dict[str, tuple[str, ...]]()
-    with ScienceWorld("made", simplification=simplification, list_actions=False) as world:
+    with ScienceWorld("synthetic", simplification=simplification, list_actions=False) as world:
         # Without stored paths, else the file that is to be made would be read for them.
         expert = Expert(world, stored={})
         for task in world.tasks(kept.split):

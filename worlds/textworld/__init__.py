@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from lab.machine.faults import MissingData
 from lab.machine.paths import choose_data
-from worlds.textworld.made import GAMES
+from worlds.textworld.synthetic import GAMES
 from worlds.textworld.tasks import KINDS, SPLITS, QuestTask
 from worlds.textworld.world import TextWorld
 
@@ -21,12 +21,12 @@ __all__ = ["GAMES", "KINDS", "SPLITS", "QuestTask", "TextWorld", "load"]
 def load(data: str = "auto", seed: int = 0, list_actions: bool = True, games: Mapping[str, int] = GAMES) -> TextWorld:
     """The world of generated quests. seed: of the quests; the other options are those of `TextWorld`.
 
-    data: "auto" or "made". Raises MissingData for "official": the paper's trajectories are released, its
+    data: "auto" or "synthetic". Raises MissingData for "official": the paper's trajectories are released, its
     150 game files are not.
     """
     if data == "official":
         raise MissingData(
-            "TextWorld's game files are not released, only trajectories; use data='made', which generates such quests"
+            "TextWorld's game files are not released, only trajectories; data='synthetic' generates such quests"
         )
     choose_data(data, False, "textworld")
     return TextWorld(seed, list_actions, games)

@@ -9,7 +9,7 @@ from typing import Self
 from worlds.base import EpisodeOver, ListingWorld, Step, WorldDied
 from worlds.textworld.compiled import compiled
 from worlds.textworld.engine import Emulator, Turn
-from worlds.textworld.made import GAMES, made_quests
+from worlds.textworld.synthetic import GAMES, synthetic_quests
 from worlds.textworld.tasks import MOST, SPLITS, QuestTask
 
 SILENCE = "The game says nothing to that."  # as it does to "again" where there is nothing to repeat
@@ -23,7 +23,7 @@ class TextWorld(ListingWorld):
     numbers, `points` and `most`.
     """
 
-    data = "made"
+    data = "synthetic"
     splits = SPLITS
     goes_on = False
 
@@ -47,7 +47,7 @@ class TextWorld(ListingWorld):
         if split not in self.splits:
             raise ValueError(f"no split {split!r}; there are: {', '.join(self.splits)}")
         if split not in self._tasks:
-            self._tasks[split] = made_quests(split, self.games[split], self.seed)
+            self._tasks[split] = synthetic_quests(split, self.games[split], self.seed)
         return self._tasks[split]
 
     def reset(self, task: QuestTask) -> Step:

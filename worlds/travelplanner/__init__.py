@@ -31,7 +31,7 @@ __all__ = [
 def load(data: str = "auto", seed: int = 0) -> TravelPlanner:
     """The world with the listings and the tasks of both splits, "train" and "validation".
 
-    data: "auto" (official where present, else made), "official" or "made"; seed: of the made data only.
+    data: "auto" (official where present, else synthetic), "official" or "synthetic"; seed: of the synthetic data only.
     Raises MissingData if official data is asked for and absent.
     """
     folder = official_data()
@@ -40,6 +40,8 @@ def load(data: str = "auto", seed: int = 0) -> TravelPlanner:
     if chosen == "official":
         tasks = {split: load_tasks(split, folder) for split in SPLITS}
         return TravelPlanner(Listings.load(folder), tasks, chosen)
-    from worlds.travelplanner.made import made_listings, made_tasks
+    from worlds.travelplanner.synthetic import synthetic_listings, synthetic_tasks
 
-    return TravelPlanner(made_listings(seed), {split: list(made_tasks(seed, split)) for split in SPLITS}, chosen)
+    return TravelPlanner(
+        synthetic_listings(seed), {split: list(synthetic_tasks(seed, split)) for split in SPLITS}, chosen
+    )

@@ -32,10 +32,10 @@ EMPTY = "-"  # an empty slot, as the benchmark's own plans write it
 class TravelPlanner(World):
     """A `worlds.base.World` over listings and tasks. Keeps the open task and nothing else.
 
-    data: "official" or "made". splits: the names that `tasks` takes.
+    data: "official" or "synthetic". splits: the names that `tasks` takes.
     """
 
-    def __init__(self, listings: Listings, tasks: Mapping[str, Sequence[TripTask]], data: str = "made") -> None:
+    def __init__(self, listings: Listings, tasks: Mapping[str, Sequence[TripTask]], data: str = "synthetic") -> None:
         self.listings, self.data, self.splits = listings, data, tuple(tasks)
         self._tasks = tasks
         self._task: TripTask | None = None

@@ -1,4 +1,4 @@
-"""A made web on loopback, from a seed: pages to search and to scrape, faulty ones among them, and questions over them.
+"""A synthetic web on loopback, from a seed: pages to search and to scrape, some of them faulty, and questions.
 
     with LocalWeb(Site(seed=0)) as web:
         for hit in web.search("museums opened in the 1990s"):
@@ -15,7 +15,7 @@
     server      the pages over HTTP, with a search and a scrape in the shape of Serper's
     fetching    pages from allowed hosts alone, bounded in size and time
     reading     HTML as Markdown
-    local       the made web as a `Web`
+    local       the synthetic web as a `Web`
     serper      the web at large as a `Web`
     templates   question templates in two sets, writing.yaml for writing rules and reporting.yaml for reporting
     rows        rows under conditions, and what is asked of those that are left

@@ -1,4 +1,4 @@
-"""What pages of the made web say, before it is HTML: articles, and list pages with their tables."""
+"""What pages of the synthetic web say, before it is HTML: articles, and list pages with their tables."""
 
 from __future__ import annotations
 

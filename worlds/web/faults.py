@@ -1,4 +1,4 @@
-"""Faulty pages of the made web: beside a sound page stands one of the same title that cannot be read, or misleads.
+"""Faulty pages of the synthetic web: beside a sound page stands one of the same title that cannot be read, or misleads.
 
 dead, forbidden, slow, large        404, 403, an answer that comes too late, one without an end in sight
 short                               fewer than 100 characters

@@ -1,4 +1,4 @@
-"""The made web, searched and read over loopback: pages are really served, fetched and read."""
+"""The synthetic web, searched and read over loopback: pages are really served, fetched and read."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class LocalWeb:
             return Serper("none is needed", f"{base}/search", f"{base}/scrape", pause=0.1).search(query, num)
 
     def scrape(self, url: str) -> Page:
-        """Fetch a page of the made web, and read it. Raises WorldDied; the next call starts anew."""
+        """Fetch a page of the synthetic web, and read it. Raises WorldDied; the next call starts anew."""
         resource, limits = self.site.resources.get(url), self.limits
         if self.waits is not None and resource is not None and resource.fault == "slow":
             limits = replace(limits, seconds=self.waits)

@@ -1,4 +1,4 @@
-"""Pages of the made web as HTML, with the navigation, scripts and footers that a reader has to see through."""
+"""Pages of the synthetic web as HTML, with the navigation, scripts and footers that a reader has to see through."""
 
 from __future__ import annotations
 

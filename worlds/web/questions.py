@@ -1,4 +1,4 @@
-"""Questions over the made web, like AssistantBench's: collect a list, filter it, look things up, and compute.
+"""Questions over the synthetic web, like AssistantBench's: collect a list, filter it, look things up, and compute.
 
 The gold answer comes from the encyclopedia's facts; the pages that hold the evidence are sound ones, so every question
 can be answered, whatever faulty pages stand beside them.

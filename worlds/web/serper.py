@@ -78,7 +78,7 @@ class Serper:
     def _ask(self, verb: str, body: dict[str, Any]) -> dict[str, Any]:
         """What the service answers. Raises Refused; Unavailable for the key; WorldDied where tries were in vain."""
         if not self._key:
-            raise Unavailable(f"searching the web needs a key of serper.dev: export {KEY}=…, or use data='made'")
+            raise Unavailable(f"searching the web needs a key of serper.dev: export {KEY}=…, or use data='synthetic'")
         problem = ""
         for turn in range(TRIES):
             time.sleep(self.pause * turn)

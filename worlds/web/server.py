@@ -1,7 +1,7 @@
-"""Server of the made web on loopback: its pages with their faults, and a search and a scrape in the shape of Serper's.
+"""Server of the synthetic web on loopback: its pages with their faults, a search and a scrape in Serper's shape.
 
-Every host of the made web is served at one address; the request's Host header says which is meant. A browser may open
-http://127.0.0.1:PORT/HOST/PATH.
+Every host of the synthetic web is served at one address; the request's Host header says which is meant. A browser may
+open http://127.0.0.1:PORT/HOST/PATH.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def handler(server: Server) -> type[BaseHTTPRequestHandler]:
 
 
 def asked_for(host: str, path: str) -> str:
-    """The address in the made web that a request means, without its query."""
+    """The address in the synthetic web that a request means, without its query."""
     plain = urlsplit(path).path
     # From a browser, the first part of the path names the host.
     return f"http:/{plain}" if host.startswith(LOOPBACK) else f"http://{host.lower()}{plain}"

@@ -1,4 +1,4 @@
-"""The made web: articles of the encyclopedia, list pages over them, and faulty pages beside both, all from a seed."""
+"""The synthetic web: articles of the encyclopedia, list pages over them, and faulty pages, all from a seed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
 class Site:
-    """All that the made web has, by address, and the search over it.
+    """All that the synthetic web has, by address, and the search over it.
 
     seed, articles: of the encyclopedia. faults: how many faulty pages stand beside each list page; 0 is a web without.
     Each kind of fault is as frequent as any other, and which page has which follows from the seed.

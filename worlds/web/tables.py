@@ -1,4 +1,4 @@
-"""The list pages of the made web: which entities of the encyclopedia stand in one table, and with which columns.
+"""The list pages of the synthetic web: which entities of the encyclopedia stand in one table, and with which columns.
 
 What a table leaves out, its `details`, stands in the entities' own articles.
 """

@@ -1,4 +1,4 @@
-"""Question templates over the made web, in two sets that share no wording: to write rules on, and to report on.
+"""Question templates over the synthetic web, in two sets that share no wording: to write rules on, and to report on.
 
 The sets are writing.yaml and reporting.yaml, as with the questions of `worlds.encyclopedia.templates`.
 """

@@ -1,8 +1,8 @@
 """WebShop: find a product that fits an instruction and buy it (Yao et al., NeurIPS 2022), as a text world.
 
 `load` gives the shop: an own engine with the official pages in text, over the official small catalogue of 1,000
-products or a made one. The shopper that fulfils goals is in `worlds.webshop.expert`, which nothing that an agent is
-given imports.
+products or a synthetic one. The shopper that fulfils goals is in `worlds.webshop.expert`, which nothing that an agent
+is given imports.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ NAME = "webshop"
 def load(data: str = "auto", seed: int = 0, list_actions: bool = True, show_attributes: bool = False) -> WebShop:
     """The shop and its tasks; splits "train" and "test" (100 and 328 tasks if official, 60 and 60 if made).
 
-    data: "auto" (official where present, else made), "official" or "made". seed: of the options and price caps of the
-    goals, of the prices within a range, and of the whole catalogue if made. list_actions: whether every step says what
-    may be done next. show_attributes: whether products have a page of their attributes, which shows what the reward
-    looks at; the official shop hides it.
+    data: "auto" (official where present, else synthetic), "official" or "synthetic". seed: of the options and price
+    caps of the goals, of the prices within a range, and of the whole catalogue if made. list_actions: whether every
+    step says what may be done next. show_attributes: whether products have a page of their attributes, which shows what
+    the reward looks at; the official shop hides it.
     Raises MissingData if official data is asked for and absent.
     """
     folder = official_data() / NAME
     chosen = choose_data(data, present(folder), NAME)
-    catalogue, instructions = official_stock(folder) if chosen == "official" else made_stock(seed)
+    catalogue, instructions = official_stock(folder) if chosen == "official" else synthetic_stock(seed)
     return WebShop(catalogue, draw_goals(instructions, catalogue, seed), chosen, seed, list_actions, show_attributes)
 
 
@@ -44,9 +44,9 @@ def official_stock(folder: Path) -> tuple[Catalogue, dict[str, list[Instruction]
 
 
 @lru_cache(maxsize=4)
-def made_stock(seed: int) -> tuple[Catalogue, dict[str, list[Instruction]]]:
-    """What the made shop of a seed sells and is asked for."""
-    from worlds.webshop.made import made_catalogue, made_instructions
+def synthetic_stock(seed: int) -> tuple[Catalogue, dict[str, list[Instruction]]]:
+    """What the synthetic shop of a seed sells and is asked for."""
+    from worlds.webshop.synthetic import synthetic_catalogue, synthetic_instructions
 
-    catalogue = made_catalogue(seed)
-    return catalogue, made_instructions(catalogue, seed)
+    catalogue = synthetic_catalogue(seed)
+    return catalogue, synthetic_instructions(catalogue, seed)

@@ -9,9 +9,9 @@ PACKAGES = ("bm25s", "PyStemmer", "rapidfuzz")
 
 
 def checks() -> list[Check]:
-    """The packages of the search and of comparing phrases, whether a made shop opens, and the official catalogue."""
+    """The packages of the search and of comparing phrases, a synthetic shop that opens, and the official catalogue."""
     found = [package_check(name, f"package {name}") for name in PACKAGES]
-    shop = [made_shop()] if all(check.ok for check in found) else []
+    shop = [synthetic_shop()] if all(check.ok for check in found) else []
     return [*found, *shop, official_catalogue()]
 
 
@@ -21,14 +21,14 @@ def official_catalogue() -> Check:
     return Check("official catalogue", there, DATASET.about, fix, optional=True)
 
 
-def made_shop() -> Check:
-    """Buy something in a made shop, as the expert does."""
+def synthetic_shop() -> Check:
+    """Buy something in a synthetic shop, as the expert does."""
     from worlds.webshop import load
     from worlds.webshop.expert import Expert
 
-    with load("made") as shop:
+    with load("synthetic") as shop:
         task = shop.tasks("train")[0]
         step = shop.reset(task)
         for action in Expert(shop).actions(task):
             step = shop.step(action)
-    return Check("a purchase in a made shop", step.score == 1.0, f"reward {step.score}", INSTALL)
+    return Check("a purchase in a synthetic shop", step.score == 1.0, f"reward {step.score}", INSTALL)

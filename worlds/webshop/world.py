@@ -90,7 +90,7 @@ class WebShop(ListingWorld):
 
     def reset(self, task: ShopTask) -> Step:
         """Open the search page. Raises LookupError for a task of another shop (other data, or another seed)."""
-        # An id alone does not tell: the made shops of all seeds have the same ids.
+        # An id alone does not tell: the synthetic shops of all seeds have the same ids.
         if self._known.get(task.id) != task:
             raise LookupError(f"task {task.id!r} is not of this shop ({self.data} data, seed {self.seed})")
         self._visit = Visit(task)

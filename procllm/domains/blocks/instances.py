@@ -6,7 +6,7 @@ from random import Random
 
 from procllm.domains.base import Instance
 from procllm.domains.blocks.request import StackProblem, worded
-from worlds.blocksworld.made import random_state
+from worlds.blocksworld.synthetic import random_state
 
 COLOURS = ("black", "blue", "brown", "cyan", "gray", "green", "orange", "pink", "purple", "red", "white", "yellow")
 MOST = 999  # instances of a seed: ids have three digits
@@ -28,11 +28,11 @@ def instances(count: int, seed: int = 0, b: int = 3, h: int = 2) -> list[Instanc
 
 def _instance(seed: int, b: int, h: int, number: int) -> Instance:
     name = f"blocks-b{b:02}-h{h:02}-s{seed:03}-{number:03}"
-    problem = made_problem(b, h, Random(f"procllm {name}"))
+    problem = synthetic_problem(b, h, Random(f"procllm {name}"))
     return Instance(name, worded(problem), problem)
 
 
-def made_problem(b: int, h: int, random: Random) -> StackProblem:
+def synthetic_problem(b: int, h: int, random: Random) -> StackProblem:
     """A start, uniform over all states of the blocks, and a stack of random blocks that is not there at the start.
 
     As in the paper's example the goal says what is on top of what, and not that its lowest block is on the table.

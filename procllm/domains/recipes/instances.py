@@ -26,11 +26,11 @@ def instances(count: int, seed: int = 0, extra: int = EXTRA) -> list[Instance]:
 
 def _instance(dish: str, seed: int, extra: int, number: int) -> Instance:
     name = f"recipes-x{extra:02}-s{seed:03}-{number:03}"
-    problem = made_problem(dish, extra, Random(f"procllm {name}"))
+    problem = synthetic_problem(dish, extra, Random(f"procllm {name}"))
     return Instance(name, worded(problem), problem, {"tools": TOOLS})
 
 
-def made_problem(dish: str, extra: int, random: Random) -> RecipeProblem:
+def synthetic_problem(dish: str, extra: int, random: Random) -> RecipeProblem:
     """What the dish needs, and `extra` other ingredients of the book, shuffled."""
     needed = book()[dish]
     others = [name for name in all_ingredients() if name not in needed]

@@ -3,8 +3,9 @@
 The paper has 43 and its text does not determine them. Taken here: 3 days in one city; the flights of both days are
 all known; the request allows flying; a flight each way and an accommodation that suits it exist within the budget.
 Official data: 60 requests go to one city; 49 have known flights both ways, 44 of these allow flying, 42 have a flight
-each way, and 39 can be solved. Made listings have 15 requests to one city, and 1 to 8 of them can be solved, by seed;
-more are drawn from the same listings in the same way until there are as many as of the official ones, or as asked for.
+each way, and 39 can be solved. Synthetic listings have 15 requests to one city, and 1 to 8 of them can be solved, by
+seed; more are drawn from the same listings in the same way until there are as many as of the official ones, or as asked
+for.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ def instances(count: int = 0, seed: int = 0, data: str = "auto") -> list[Instanc
     """The first `count` instances, at most all of them; 0 for as many as official data has. A larger count adds some
     at the end.
 
-    data: "auto" (official where present, else made), "official" or "made"; seed: of the made listings only, which have
-    as many as are asked for. Raises MissingData if official data is asked for and absent.
+    data: "auto" (official where present, else synthetic), "official" or "synthetic"; seed: of the synthetic listings
+    only, which have as many as are asked for. Raises MissingData if official data is asked for and absent.
     """
     if count < 0:
         raise ValueError(f"count={count}; give 0 for all, or how many")
@@ -74,7 +75,7 @@ def instances(count: int = 0, seed: int = 0, data: str = "auto") -> list[Instanc
         chosen = [problem for problem in problems if problem and solvable(problem)]
         prefix, tools = "travel-validation", _official_tools(official_data())
         return [_instance(f"{prefix}-{p.task.idx:03d}", p, tools) for p in (chosen[:count] if count else chosen)]
-    made = islice(_made(seed, world), count or OFFICIAL)
+    made = islice(_synthetic(seed, world), count or OFFICIAL)
     tools = _made_tools(seed)
     return [_instance(f"travel-made-s{seed:03d}-{place:03d}", problem, tools) for place, problem in enumerate(made)]
 
@@ -128,9 +129,9 @@ def _instance(identity: str, problem: TripProblem, tools: Path) -> Instance:
     return Instance(identity, problem.task.goal.strip() + "\n", problem, {"tools": tools})
 
 
-def _made(seed: int, world: travelplanner.TravelPlanner) -> Iterator[TripProblem]:
+def _synthetic(seed: int, world: travelplanner.TravelPlanner) -> Iterator[TripProblem]:
     """The made split's problems, then ever more of the same listings."""
-    from worlds.travelplanner.made import LEVELS, made_task
+    from worlds.travelplanner.synthetic import LEVELS, synthetic_task
 
     for task in world.tasks("validation"):
         if (problem := problem_of(task, world.listings)) and solvable(problem):
@@ -138,7 +139,9 @@ def _made(seed: int, world: travelplanner.TravelPlanner) -> Iterator[TripProblem
     for number in numbers():
         # The first place of each level is a trip to one city.
         level = number % len(LEVELS)
-        task = made_task(world.listings, Random(f"procllm travel {seed} {number}"), "validation", level, len(LEVELS))
+        task = synthetic_task(
+            world.listings, Random(f"procllm travel {seed} {number}"), "validation", level, len(LEVELS)
+        )
         problem = problem_of(replace(task, idx=number), world.listings)
         if problem and solvable(problem):
             yield problem
@@ -154,15 +157,15 @@ def _official_tools(folder: Path) -> Path:
 
 @lru_cache(maxsize=16)
 def _made_tools(seed: int) -> Path:
-    """Every row of the made listings, found by its searches."""
+    """Every row of the synthetic listings, found by its searches."""
     from datetime import timedelta
     from itertools import permutations
 
-    from worlds.travelplanner.made import DAYS as MADE_DAYS
-    from worlds.travelplanner.made import FIRST_DAY, made_listings
+    from worlds.travelplanner.synthetic import DAYS as SYNTHETIC_DAYS
+    from worlds.travelplanner.synthetic import FIRST_DAY, synthetic_listings
 
-    listings = made_listings(seed)
+    listings = synthetic_listings(seed)
     cities = [city for state in listings.states for city in listings.cities(state)]
-    dates = [str(FIRST_DAY + timedelta(day)) for day in range(MADE_DAYS)]
+    dates = [str(FIRST_DAY + timedelta(day)) for day in range(SYNTHETIC_DAYS)]
     flights = [row for pair in permutations(cities, 2) for date in dates for row in listings.flights(*pair, date)]
     return tools_folder(flights, [row for city in cities for row in listings.accommodations(city)])

@@ -1,4 +1,4 @@
-"""Words of a question over the made web that stand for something, by lexicon.yaml.
+"""Words of a question over the synthetic web that stand for something, by lexicon.yaml.
 
 Adjectives come in three degrees, as in "how old", "older" and "oldest", or "expensive", "less" and "least expensive".
 """

@@ -1,4 +1,4 @@
-"""Candidates with their facts: read from pages of the made web, and written as a finding's items."""
+"""Candidates with their facts: read from pages of the synthetic web, and written as a finding's items."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sdp.adapters.assistantbench.wording import Reading
 from worlds.encyclopedia.reading.hops import stated
 from worlds.web.tables import HEADINGS
 
-OLD = "As of the end of "  # how a page of the made web begins that was not kept up to date
+OLD = "As of the end of "  # how a page of the synthetic web begins that was not kept up to date
 UPDATED = re.compile(r"^Last updated: .*\n?", re.MULTILINE)
 KINDS = {
     "museums": "museum", "festivals": "festival", "businesses": "business", "universities": "university",

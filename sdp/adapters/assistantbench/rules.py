@@ -1,4 +1,4 @@
-"""The rules engine's answers to the prompts for AssistantBench, on the made web.
+"""The rules engine's answers to the prompts for AssistantBench, on the synthetic web.
 
 They read what a prompt holds and nothing else: the question by `wording`, pages by `rows`. Of a page they take its
 title, its table and the sentences of an article, so that no text that speaks to its reader is ever taken for a fact.

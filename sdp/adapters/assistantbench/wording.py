@@ -1,4 +1,4 @@
-"""Reader of questions over the made web: which list, which conditions on its rows, and what is asked of those left.
+"""Reader of questions over the synthetic web: which list, which conditions on its rows, what is asked of the rest.
 
 What the stand-in for a model knows of English and of the lists of `worlds.web`. Written on the writing templates and on
 general English; reporting templates are not looked at.

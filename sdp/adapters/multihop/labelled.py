@@ -29,8 +29,8 @@ from sdp.adapters.multihop.filters import content_words, ranked
 from sdp.adapters.multihop.prompts import CONSISTENT, VERIFY, Consistent, ConsistentFields, Told, Verified, VerifyFields
 from worlds.agentprocessbench import Page, Step, before
 
-# The same words to a model. Names of their own, since a rule and what is kept of an answer go by the prompt: the made
-# encyclopedia's rule reads no other texts, and a reason may quote the slice.
+# The same words to a model. Names of their own, since a rule and what is kept of an answer go by the prompt: the
+# synthetic encyclopedia's rule reads no other texts, and a reason may quote the slice.
 HOP = replace(VERIFY, name="sdp.labelled.hop", unkept=("reason",))
 ANSWER = replace(CONSISTENT, name="sdp.labelled.answer", unkept=("reason",))
 SHOWN = Policy().shown  # paragraphs that a model is shown at most, the newest ones

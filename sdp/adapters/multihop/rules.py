@@ -1,4 +1,4 @@
-"""The rules engine's answers to the prompts for multi-hop questions, from the texts of the made encyclopedia.
+"""The rules engine's answers to the prompts for multi-hop questions, from the texts of the synthetic encyclopedia.
 
 They read questions and paragraphs by `worlds.encyclopedia.reading`. A question that this cannot read is broken into
 nothing, and fails.

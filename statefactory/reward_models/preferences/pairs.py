@@ -66,9 +66,9 @@ def preferences(
 ) -> Path:  # fmt: skip
     """Build a domain's `<domain>.parquet` unless it is there from the same code and options, and return its path.
 
-    data: "auto" (official where present), "official" or "made". pairs: for training; validation: further ones, of other
-    tasks. folder: by default one in `data/cache`. Killed, the next call goes on. What a task that gave no pair died of,
-    and what the file depends on, is in `<domain>.about.json` beside it.
+    data: "auto" (official where present), "official" or "synthetic". pairs: for training; validation: further ones, of
+    other tasks. folder: by default one in `data/cache`. Killed, the next call goes on. What a task that gave no pair
+    died of, and what the file depends on, is in `<domain>.about.json` beside it.
     Raises MissingData and BuildFailed as `statefactory.benchmark.build` does.
     """
     data = named(domain).resolve(data)

@@ -2,15 +2,15 @@
 
 The benchmark is that of seed 0, and so are its held-out pairs.
 
-    alfworld       released training games of other task folders than the benchmark's; or made games of another seed
+    alfworld       released training games of other task folders than the benchmark's; or synthetic ones, by seed
     scienceworld   training variations; their gold paths are the solver's, which keeps them
-    webshop        goals of made shops with products of their own: the official shop has no goals left that the
+    webshop        goals of synthetic shops with products of their own: the official shop has no goals left that the
                    benchmark and its held-out pairs do not ask for
     blocksworld    random problems, of 4 and 5 blocks beside official data; none is the benchmark's or held out
     textworld      quests of the training split
 
-What tells two tasks apart is the world's own: ALFWorld repeats its goal sentences from game to game. Made tasks come
-from seeds beyond FIRST, which nothing else starts from.
+What tells two tasks apart is the world's own: ALFWorld repeats its goal sentences from game to game. Synthetic tasks
+come from seeds beyond FIRST, which nothing else starts from.
 """
 
 from __future__ import annotations
@@ -30,19 +30,22 @@ from worlds.base import Expert, ListingWorld, NoSolution
 
 FIRST = 80_000  # added to a seed; held-out pairs start from 60,000
 PARTS = 100  # seeds that a seed of ours may use up
-PART = {("webshop", "official"): 90, ("webshop", "made"): 90, ("alfworld", "made"): 60}  # tasks that one seed has
+# Tasks that one seed has.
+PART = {("webshop", "official"): 90, ("webshop", "synthetic"): 90, ("alfworld", "synthetic"): 60}
 
 
 def parts(name: str, data: str, tasks: int, seed: int = 0) -> Iterator[tuple[Domain, int, int]]:
     """The domain's training tasks as (domain, seed, tasks) to be built one after the other.
 
-    data: "official" or "made". Several parts where one seed of a made world has fewer tasks. Raises ValueError for an
-    unknown domain and for more tasks than there are seeds.
+    data: "official" or "synthetic". Several parts where one seed of a synthetic world has fewer tasks. Raises
+    ValueError for an unknown domain and for more tasks than there are seeds.
     """
     of, size = named(name), PART.get((name, data), tasks)
     most = size * PARTS
     if tasks > most:
-        raise ValueError(f"{name} has {most} made training tasks of a seed, and {tasks} are asked for; ask for fewer")
+        raise ValueError(
+            f"{name} has {most} synthetic training tasks of a seed, and {tasks} are asked for; ask for fewer"
+        )
     for number, start in enumerate(range(0, tasks, max(size, 1))):
         count = min(size, tasks - start)
         domain = replace(
@@ -78,7 +81,7 @@ def _load(name: str, tasks: int, data: str, seed: int) -> ListingWorld:
         options = {"blocks": (4, 5) if data == "official" else (3, 4, 5, 6), "count": 2 * tasks + 100}
     if name == "textworld":
         options = {"games": {"train": tasks + 5}}
-    return import_module(f"worlds.{name}").load("made", seed, list_actions=False, **options)
+    return import_module(f"worlds.{name}").load("synthetic", seed, list_actions=False, **options)
 
 
 def _choose(name: str, tasks: int, world: Any, data: str, seed: int) -> list[Any]:

@@ -5,8 +5,8 @@ What is read of a thing: `location` ("on desk 1", "in fridge 1", "in hand at des
 `door` ("open", "closed"); of "agent": `location` and `holding`. A held thing is where the agent is, and under a lamp
 that stands there (Shen et al. 2026, Table 17). What is out of sight stays as it was last seen.
 
-Written on games outside the benchmark: the official training split, and made scenes of seeds 7 to 9. Only the wordings
-of goals were counted over all released games.
+Written on games outside the benchmark: the official training split, and synthetic scenes of seeds 7 to 9. Only the
+wordings of goals were counted over all released games.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from statefactory.state import Entity
 
 Fact = tuple[str, str, str]  # identity, name of the attribute, value
-UNSEEN = 50_000  # added to the seed of made games: no development data was made from such seeds
+UNSEEN = 50_000  # added to the seed of synthetic games: no development data was made from such seeds
 NAMES = ("alfworld", "textworld", "blocksworld", "scienceworld", "webshop")
 
 

@@ -1,9 +1,9 @@
 """ALFWorld's facts as read against the simulator's, on games outside the training split.
 
-Games: ALFWorld's two validation splits in turn, or the unseen floor plans of a made seed; of each the expert's plan
-and a random walk. The truth is the engine's PDDL atoms that hold. They are put in words by the reader's own functions
-`placed` and `kind`, so that a preposition ("in cabinet 2" or "on cabinet 2") is never counted as wrong; what is where,
-and in what condition, is the engine's alone. Restricted so:
+Games: ALFWorld's two validation splits in turn, or the unseen floor plans of a synthetic seed; of each the expert's
+plan and a random walk. The truth is the engine's PDDL atoms that hold. They are put in words by the reader's own
+functions `placed` and `kind`, so that a preposition ("in cabinet 2" or "on cabinet 2") is never counted as wrong; what
+is where, and in what condition, is the engine's alone. Restricted so:
 
 - Things count from the observation on that first names them: by their names alone, no sentence is read for that.
 - Where furniture stands ("in the room") counts on neither side: the simulator knows coordinates and no room.
@@ -36,7 +36,7 @@ from worlds.alfworld.world import fast_game
 
 AGAINST = "the simulator's state"
 RANDOM_STEPS = 40
-SPLITS = {"official": ("valid_seen", "valid_unseen"), "made": ("valid_unseen",)}
+SPLITS = {"official": ("valid_seen", "valid_unseen"), "synthetic": ("valid_unseen",)}
 UNSAID = {("power", "off"), ("holding", NOTHING)}
 CONDITIONS = {
     "ishot": ("temperature", "hot"), "iscool": ("temperature", "cool"), "isclean": ("cleanliness", "clean"),

@@ -22,7 +22,7 @@ RANDOM_STEPS = 20
 
 def compared(games: int, seed: int = 0) -> Iterator[Compared]:
     """The steps of so many problems of 3 to 6 blocks, of a seed of their own."""
-    with load("made", UNSEEN + seed, count=games) as world:
+    with load("synthetic", UNSEEN + seed, count=games) as world:
         expert = Expert(world)
         for number, task in enumerate(world.tasks("test")):
             yield from played(task, expert.actions(task))
@@ -31,7 +31,7 @@ def compared(games: int, seed: int = 0) -> Iterator[Compared]:
 
 def played(task: BlocksTask, actions: Iterable[str]) -> Iterator[Compared]:
     """A problem's steps, the first observation among them; the world's text is read, its simulator followed beside."""
-    with load("made", count=1) as world:
+    with load("synthetic", count=1) as world:
         read, state = named("blocksworld").read, task.problem.start
         reading = read((), "", world.reset(task).text)
         yield Compared(facts(reading.known), true(state), reading.unparsed)
@@ -57,7 +57,7 @@ def _true(state: State) -> Iterator[Fact]:
 
 
 def _random(task: BlocksTask, random: Random) -> Iterator[str]:
-    with load("made", count=1) as world:
+    with load("synthetic", count=1) as world:
         step = world.reset(task)
         for _ in range(RANDOM_STEPS):
             action = random.choice((*step.actions, "open the box"))  # now and then one that is refused

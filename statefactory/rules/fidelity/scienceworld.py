@@ -1,6 +1,6 @@
 """ScienceWorld's fidelity: the reader against a sample of observations read by hand.
 
-The sample is `data/made/scienceworld_checked.jsonl`: observations of every kind, from play of tasks outside the
+The sample is `data/synthetic/scienceworld_checked.jsonl`: observations of every kind, from play of tasks outside the
 benchmark's 191. A line has the facts known before, the action, the observation, and the facts that a careful human
 takes to hold after it, written from the text alone, in the reader's names for attributes and places. Left out on both
 sides: the air, which is everywhere, and the options of a question back.
@@ -18,7 +18,7 @@ from statefactory.rules.scienceworld import read
 from statefactory.state import Attribute, from_facts
 
 AGAINST = "hand-checked observations"
-SAMPLE = ROOT / "data" / "made" / "scienceworld_checked.jsonl"
+SAMPLE = ROOT / "data" / "synthetic" / "scienceworld_checked.jsonl"
 
 
 def compared(games: int = 0, seed: int = 0, file: Path = SAMPLE) -> Iterator[Compared]:

@@ -40,7 +40,7 @@ Arguments = tuple[str, ...]
 
 def compared(games: int, seed: int = 0) -> Iterator[Compared]:
     """The steps of the quests of a seed of their own."""
-    with load("made", UNSEEN + seed, games={"test": games}) as world:
+    with load("synthetic", UNSEEN + seed, games={"test": games}) as world:
         for number, task in enumerate(world.tasks("test")):
             yield from played(task, expert_actions(task), 0)
             yield from played(task, (), RANDOM_STEPS, Random(f"fidelity {seed} {number}"))

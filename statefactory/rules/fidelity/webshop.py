@@ -1,9 +1,10 @@
 """The reader of the shop's pages against pages read by eye, and against the visits of the simulator.
 
-`compared` yields the hand-checked sample: 34 pages of 7 sessions in the made shop (`data/made/webshop_checked.jsonl`),
-long lists of results cut to two or three products. What is known after each page was written down from the text before
-the reader was run on it: where the agent is, what it searched for and how many results there were, the product
-looked at, and of every product seen its price, rating, options and status. It is in the attribute names and values of
+`compared` yields the hand-checked sample: 34 pages of 7 sessions in the synthetic shop
+(`data/synthetic/webshop_checked.jsonl`), long lists of results cut to two or three products. What is known after
+each page was written down from the text before the reader was run on it: where the agent is, what it searched for and
+how many results there were, the product looked at, and of every product seen its price, rating, options and status.
+It is in the attribute names and values of
 `statefactory.rules.webshop`, by the writer of those rules: it tests whether pages are read right, and is no
 independent opinion on what is worth noting. Of the phrases in products' texts only those that the session's wish asks
 for count, on both sides; that the reader notes many more is not scored.
@@ -31,7 +32,7 @@ from statefactory.rules.languages import Entities
 from statefactory.rules.webshop.words import name_of
 
 AGAINST = "hand-checked observations"
-CHECKED = ROOT / "data" / "made" / "webshop_checked.jsonl"
+CHECKED = ROOT / "data" / "synthetic" / "webshop_checked.jsonl"
 STEPS = 12  # of a random session
 PLACES = {"search": "search page", "item": "product page", "done": "order confirmation page"}
 
@@ -54,7 +55,7 @@ def compared(games: int = 0, seed: int = 0, path: Path = CHECKED) -> Iterator[Co
         yield Compared(facts(known) - talk, frozenset(true), unparsed)
 
 
-def visits(games: int, seed: int = 0, data: str = "made") -> Iterator[Compared]:
+def visits(games: int, seed: int = 0, data: str = "synthetic") -> Iterator[Compared]:
     """The steps of so many tasks of a shop, each played by the expert, where one is, and at random."""
     from worlds.base import NoSolution
     from worlds.webshop import load

@@ -8,9 +8,9 @@ attic    visited "yes", location "south of the hall" (how it was first entered),
 you      location "in the attic"
 recipe   ingredients, directions; and of a cookbook: status "read"
 
-Written on the package's own text grammars and sources, and on made games outside the benchmark's pairs: lock-and-key
-quests, treasure hunts and cooking of the training split. The pairs served one purpose: to see that no sentence of the
-game's was left unread.
+Written on the package's own text grammars and sources, and on synthetic games outside the benchmark's pairs:
+lock-and-key quests, treasure hunts and cooking of the training split. The pairs served one purpose: to see that no
+sentence of the game's was left unread.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ and no evidence: it is read, and not kept. A product is called by its title; its
 every option with the value chosen, the phrases of its texts (`words.phrases`), and its status: "in the search results",
 "being looked at", "looked at before" or "purchased".
 
-The rules were written on the made shop, seeds 7 and 11. The word table of `wishes` was written with official train
+The rules were written on the synthetic shop, seeds 7 and 11. The word table of `wishes` was written with official train
 goals at hand, and then cut to words that any shopper may use.
 """
 

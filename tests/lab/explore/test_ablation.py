@@ -67,7 +67,7 @@ def test_what_is_registered_is_there_with_a_control_for_each_mechanism(panel: Ab
     assert ("Walker on Roads", ("Walker", "Roads")) in panel.what.options
     assert list(panel.groups["care"].controls) == ["look", "tries"]
     assert panel.task.options == tuple(f"road {number}" for number in range(8))
-    assert panel.setup() == Crossing(engine="rules", limit=6, data="made")
+    assert panel.setup() == Crossing(engine="rules", limit=6, data="synthetic")
     with pytest.raises(UnknownPlayable, match="There is no Walker on Moon to play; there are: .*Walker on Roads"):
         playable.named("Walker", "Moon")
     with pytest.raises(UnknownTask, match="no task 'road 9'; it has road 0 to road 7"):
@@ -90,7 +90,7 @@ def test_a_benchmark_that_cannot_be_read_is_told_and_the_one_before_stays_as_it_
     panel.groups["care"].controls["tries"].value = 7
     panel.what.value = "Walker", "Rivers"
     assert "under water" in panel.play.said.value and panel.what.value == ("Walker", "Roads")
-    assert panel.setup() == Crossing(engine="rules", limit=6, data="made", care=Care(tries=7))
+    assert panel.setup() == Crossing(engine="rules", limit=6, data="synthetic", care=Care(tries=7))
 
 
 def test_an_episode_is_shown_as_it_goes(monkeypatch: pytest.MonkeyPatch) -> None:

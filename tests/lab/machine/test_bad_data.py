@@ -22,9 +22,9 @@ from lab.machine.download import DownloadFailed, NotTheFile, download
 from lab.machine.faults import DamagedData, MissingData
 from lab.machine.manifests import Manifest
 from worlds.blocksworld import load, official
-from worlds.blocksworld.made import made_problem
+from worlds.blocksworld.synthetic import synthetic_problem
 
-PROBLEMS = [made_problem(4, Random(seed)) for seed in range(8)]
+PROBLEMS = [synthetic_problem(4, Random(seed)) for seed in range(8)]
 FILE = f"blocksworld/{official.FILE}"
 SLOW = ("a bomb",)
 QUIET = print
@@ -62,11 +62,11 @@ def test_a_damaged_file_is_named_with_what_to_do_and_never_official(how: str, da
     whole = how == "missing"  # the only file of the manifest: nothing of the dataset is here then
     for asked in ("auto", "official"):
         if whole and asked == "auto":
-            assert load().data == "made"
+            assert load().data == "synthetic"
             continue
         with pytest.raises(MissingData, match="blocksworld.*python -m lab data fetch blocksworld"):
             load(asked)
-    assert load("made").data == "made"
+    assert load("synthetic").data == "synthetic"
 
 
 def test_a_part_of_a_dataset_is_none(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +97,7 @@ def test_a_folder_that_is_none_is_an_error_under_auto(what: str, below: str, dat
 def test_a_folder_without_the_dataset_is_made_data_under_auto(data: Path) -> None:
     shutil.rmtree(data / "blocksworld")
     (data / "blocksworld" / "raw").mkdir(parents=True)  # as an interrupted fetch leaves it
-    assert load().data == "made"
+    assert load().data == "synthetic"
 
 
 def test_a_whole_file_is_hashed_once(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +175,7 @@ def test_a_bad_mirror_is_named_and_the_next_fetch_succeeds(how: str, mirror: Mir
     mirror.how = how
     with pytest.raises((DownloadFailed, UnexpectedData), match="127.0.0.1|what was fetched of blocksworld"):
         datasets.fetch("blocksworld", QUIET)
-    assert load().data == "made"
+    assert load().data == "synthetic"
     mirror.how = ""
     datasets.fetch("blocksworld", QUIET)
     assert load().data == "official" and len(load().tasks("test")) == len(PROBLEMS)

@@ -40,7 +40,7 @@ from lab.runs.collecting import collect
 
 collect(Checking(engine=engine, engines=engines, count=limit), workers=1, show_progress=False)"""
 REPORT = """from lab.notebooks import expected
-report = expected.Report("book", "made", limit)
+report = expected.Report("book", "synthetic", limit)
 report("calls", limit)
 report("unknown", None)
 assert limit < 3, "too many"
@@ -271,7 +271,7 @@ def test_a_sweep_goes_on_after_sigkill_and_a_failing_cell_fails_alone(
         ("1", "0.5", "1"), ("3", "0.5", ""),
     ]  # fmt: skip
     told_of = ["unknown", "state", "evidence", "data", "n"]
-    assert [rows[0][name] for name in told_of] == ["", "ok", "measured", "made", "1"]
+    assert [rows[0][name] for name in told_of] == ["", "ok", "measured", "synthetic", "1"]
     assert (rows[1]["data"], rows[1]["n"]) == ("", "")
     assert rows[1]["state"] == "failed: cell 4: AssertionError: too many"
     assert "| limit | share |" in (out / "sweep.md").read_text().replace("---:", "")

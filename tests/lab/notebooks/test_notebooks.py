@@ -372,7 +372,7 @@ def committed_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def reporting(value: str, data: str = "'made'") -> str:
+def reporting(value: str, data: str = "'synthetic'") -> str:
     """A last cell that reports one figure."""
     return (
         f"from lab.notebooks import expected\nreport = expected.Report('a', {data}, 3)\n"
@@ -386,7 +386,7 @@ def test_a_notebook_is_refreshed_in_place_and_then_passes_the_check(
     path = notebook(tmp_path / "a.ipynb", "print(limit)", reporting("0.5"))
     assert main(["run", "--in-place", str(path)]) == 0
     assert outputs(path) == ["3\n"]
-    assert reported("a", committed_figures) == Reported("made", 3, (), {"f1": 0.5}, {})
+    assert reported("a", committed_figures) == Reported("synthetic", 3, (), {"f1": 0.5}, {})
     assert main(["check", str(path)]) == 0
     touched = read(path)
     touched.cells[2].outputs[0].text = "4\n"
@@ -402,11 +402,13 @@ def test_other_data_than_the_committed_is_not_put_in_place(
     assert main(["run", "--in-place", str(path)]) == 0
     before = path.read_bytes(), (committed_figures / "results" / "a.json").read_bytes()
     kept = read(path)
-    kept.cells[-1].source = reporting("0.9", "'made'")
+    kept.cells[-1].source = reporting("0.9", "'synthetic'")
     other = tmp_path / "other" / "a.ipynb"
     write(kept, other)
     assert main(["run", "--in-place", str(other)]) == 1
-    assert "it ran on made data, n = 3, and what is committed is of official data, n = 3" in capsys.readouterr().out
+    assert (
+        "it ran on synthetic data, n = 3, and what is committed is of official data, n = 3" in capsys.readouterr().out
+    )
     assert (path.read_bytes(), (committed_figures / "results" / "a.json").read_bytes()) == before
     assert read(other).cells[-1].outputs == kept.cells[-1].outputs
 
@@ -423,18 +425,18 @@ def test_whoever_runs_a_notebook_leaves_the_committed_figures_alone(tmp_path: Pa
     assert done.returncode == 0, done.stderr
     assert (runs / "figures" / "a.png").exists() and (runs / "figures" / "results" / "a.json").exists()
     said = read(tmp_path / "out.ipynb").cells[-1].outputs[0].data["text/plain"]
-    assert said == f"figures and tables: {runs / 'figures'} (made data, n = 3)"
+    assert said == f"figures and tables: {runs / 'figures'} (synthetic data, n = 3)"
 
 
 def test_the_last_cell_shows_what_was_expected_and_where_the_figures_are(
     tmp_path: Path, committed_figures: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    told = [Expectation("a", "f1", "made", 0.5, 0.01), Expectation("a", "f2", "official", 3)]
+    told = [Expectation("a", "f1", "synthetic", 0.5, 0.01), Expectation("a", "f2", "official", 3)]
     monkeypatch.setattr(expected, "expectations", lambda: told)
     monkeypatch.setenv("LAB_FIGURES", str(committed_figures))
     expected.Report("a", "official", 1200)("f1", 0.5)
     monkeypatch.setenv("LAB_FIGURES", str(tmp_path / "mine"))
-    report = expected.Report("a", "made", 30)
+    report = expected.Report("a", "synthetic", 30)
     report("f1", 0.52)
     report("f2", None)
     report("f3", True)
@@ -444,14 +446,14 @@ def test_the_last_cell_shows_what_was_expected_and_where_the_figures_are(
         ("f3", "", "True", "NOTE", "not in expected.yaml"),
     ]
     told = capsys.readouterr().err
-    assert f"{tmp_path / 'mine'} (made data, n = 30); those in {committed_figures}/ stay as they are" in told
+    assert f"{tmp_path / 'mine'} (synthetic data, n = 30); those in {committed_figures}/ stay as they are" in told
     assert "(official data, n = 1,200)" in told
 
 
 def test_a_reported_figure_that_is_off_or_missing_fails_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    (tmp_path / "expected.yaml").write_text("a: {made: {f1: [0.5, 0.01], em: [0.5, 0.01]}}\n")
+    (tmp_path / "expected.yaml").write_text("a: {synthetic: {f1: [0.5, 0.01], em: [0.5, 0.01]}}\n")
     path, out = notebook(tmp_path / "a.ipynb", reporting("share or 0.52")), tmp_path / "out"
     entries = expected.expectations(tmp_path / "expected.yaml")
     monkeypatch.setattr(expected, "expectations", lambda: entries)
@@ -464,7 +466,7 @@ def test_a_reported_figure_that_is_off_or_missing_fails_the_run(
 def test_a_run_with_other_parameters_is_not_judged_and_says_with_which(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    monkeypatch.setattr(expected, "expectations", lambda: [Expectation("0_tour", "f1", "made", 0.5)])
+    monkeypatch.setattr(expected, "expectations", lambda: [Expectation("0_tour", "f1", "synthetic", 0.5)])
     lines = 'noise: float = 0.6  # as the tour has it\ntask: str = "made-validation-035"  # too'
     code = reporting("noise").replace("'a'", "'0_tour'")
     path = notebook(tmp_path / "0_tour.ipynb", code, parameters=lines)
@@ -475,14 +477,14 @@ def test_a_run_with_other_parameters_is_not_judged_and_says_with_which(
 @pytest.mark.parametrize(
     ("entry", "came", "state", "reason"),
     [
-        (("made", 0.3, 0.1), (0.4, "made"), "OK", ""),
-        (("made", 0.3, 0.1), (0.401, "made"), "OFF", ""),
-        (("made", 12, 0), (12, "made"), "OK", ""),
-        (("official", 12, 0), (9, "made"), "SKIPPED", "needs official data"),
+        (("synthetic", 0.3, 0.1), (0.4, "synthetic"), "OK", ""),
+        (("synthetic", 0.3, 0.1), (0.401, "synthetic"), "OFF", ""),
+        (("synthetic", 12, 0), (12, "synthetic"), "OK", ""),
+        (("official", 12, 0), (9, "synthetic"), "SKIPPED", "needs official data"),
         (("official", 12, 0), (None, "official"), "OFF", "reported without a value"),
         (("official", 12, 0), None, "MISSING", "the notebook did not report it"),
-        (("made", True, 0), (True, "made"), "OK", ""),
-        (("made", "sdp", 0), ("react", "made"), "OFF", ""),
+        (("synthetic", True, 0), (True, "synthetic"), "OK", ""),
+        (("synthetic", "sdp", 0), ("react", "synthetic"), "OFF", ""),
     ],
 )
 def test_a_figure_is_judged_by_its_data_and_tolerance(
@@ -494,7 +496,9 @@ def test_a_figure_is_judged_by_its_data_and_tolerance(
 
 
 def test_a_figure_nobody_expects_is_a_note_and_other_notebooks_are_left_out() -> None:
-    verdicts = expected.judge([Expectation("other", "f", "made", 1)], {"n": Reported("made", 1, (), {"g": 2})})
+    verdicts = expected.judge(
+        [Expectation("other", "f", "synthetic", 1)], {"n": Reported("synthetic", 1, (), {"g": 2})}
+    )
     assert [(verdict.figure, verdict.state, verdict.bad) for verdict in verdicts] == [("g", "NOTE", False)]
 
 
@@ -502,14 +506,14 @@ def test_reports_of_one_notebook_add_up_and_take_numpy_numbers(tmp_path: Path, m
     import numpy as np
 
     monkeypatch.setenv("LAB_FIGURES", str(tmp_path))
-    report = expected.Report("1_sdp/t", "made", np.int64(30))
+    report = expected.Report("1_sdp/t", "synthetic", np.int64(30))
     report("f1", np.float64(0.25))
     report("n", np.int64(3))
     report("f1", 0.75)
-    assert reported("1_sdp/t") == Reported("made", 30, (), {"f1": 0.75, "n": 3}, {})
+    assert reported("1_sdp/t") == Reported("synthetic", 30, (), {"f1": 0.75, "n": 3}, {})
     with pytest.raises(ValueError, match="came out as nan"):
         report("f1", float("nan"))
-    with pytest.raises(ValueError, match="choose one of official, made"):
+    with pytest.raises(ValueError, match="choose one of official, synthetic"):
         expected.Report("1_sdp/t", "real", 1)
 
 
@@ -524,16 +528,16 @@ def test_a_notebook_that_costs_more_than_its_budget_is_off(
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
-        ("a: {real: {f: 1}}", "data='real' of a; choose one of official, made"),
-        ("b: {made: {f: 1}}", "b, made, 'f': there is no notebook 'b'"),
-        ("a: {made: {f: .inf}}", "value has to be a finite number"),
-        ("a: {made: {f: .nan}}", "value has to be a finite number"),
-        (f"a: {{made: {{f: 1{'0' * 400}}}}}", "f"),
-        ("a: {made: {f: [1, -1]}}", "tolerance has to be a finite number"),
-        ("a: {made: {f: [1, .inf]}}", "tolerance has to be a finite number"),
-        ("a: {made: {f: [one, 1]}}", "f"),
-        ("a: {made: {f: [1, 2, 3]}}", r"give a value, or \[value, tolerance\]"),
-        ("a: {made: {}}", "it states no number"),
+        ("a: {real: {f: 1}}", "data='real' of a; choose one of official, synthetic"),
+        ("b: {synthetic: {f: 1}}", "b, synthetic, 'f': there is no notebook 'b'"),
+        ("a: {synthetic: {f: .inf}}", "value has to be a finite number"),
+        ("a: {synthetic: {f: .nan}}", "value has to be a finite number"),
+        (f"a: {{synthetic: {{f: 1{'0' * 400}}}}}", "f"),
+        ("a: {synthetic: {f: [1, -1]}}", "tolerance has to be a finite number"),
+        ("a: {synthetic: {f: [1, .inf]}}", "tolerance has to be a finite number"),
+        ("a: {synthetic: {f: [one, 1]}}", "f"),
+        ("a: {synthetic: {f: [1, 2, 3]}}", r"give a value, or \[value, tolerance\]"),
+        ("a: {synthetic: {}}", "it states no number"),
     ],
 )
 def test_an_expectation_that_could_judge_nothing_is_named(tmp_path: Path, entry: str, said: str) -> None:
@@ -551,30 +555,31 @@ def test_numbers_of_a_run_are_accepted_in_place_of_those_of_the_same_data_and_ke
     path = tmp_path / "expected.yaml"
     (tmp_path / "a.ipynb").touch()
     path.write_text(
-        "a: {made: {gone: 1, wide: [0.5, 0.2], not here: 3}, official: {gone: 1, wide: [0.7, 0.2], of other data: 1}}\n"
+        "a: {synthetic: {gone: 1, wide: [0.5, 0.2], not here: 3},"
+        " official: {gone: 1, wide: [0.7, 0.2], of other data: 1}}\n"
     )
-    report = expected.Report("a", "made", 3)
+    report = expected.Report("a", "synthetic", 3)
     report("wide", 0.6)
     report("new", 70.5)
     report("of other data", 2, data="official")
     report("not here", None)
     assert expected.accept(["a"], tmp_path / "figures", path) == ["a: 3 numbers, -1"]
     assert expected.expectations(path) == [
-        Expectation("a", "new", "made", 70.5, 0.01),
-        Expectation("a", "not here", "made", 3),
-        Expectation("a", "wide", "made", 0.6, 0.2),
         Expectation("a", "of other data", "official", 2),
         Expectation("a", "wide", "official", 0.7, 0.2),
+        Expectation("a", "new", "synthetic", 70.5, 0.01),
+        Expectation("a", "not here", "synthetic", 3),
+        Expectation("a", "wide", "synthetic", 0.6, 0.2),
     ]
     with pytest.raises(NotebookError, match="b has reported nothing in .*; run it with its defaults"):
         expected.accept(["b"], tmp_path / "figures", path)
 
 
 def test_a_figure_of_other_data_than_the_notebook_is_judged_by_its_own() -> None:
-    came = {"n": Reported("official", 3, (), {"f": 1}, {"f": "made"})}
-    (verdict,) = expected.judge([Expectation("n", "f", "made", 1)], came)
+    came = {"n": Reported("official", 3, (), {"f": 1}, {"f": "synthetic"})}
+    (verdict,) = expected.judge([Expectation("n", "f", "synthetic", 1)], came)
     assert verdict.state == "OK"
-    without = {"n": Reported("made", 3, (), {"f": None}, {"f": "official"})}
+    without = {"n": Reported("synthetic", 3, (), {"f": None}, {"f": "official"})}
     (verdict,) = expected.judge([Expectation("n", "f", "official", 1)], without)
     assert (verdict.state, verdict.reason) == ("SKIPPED", "needs official data")
 
@@ -596,9 +601,9 @@ def test_without_a_list_that_can_be_read_no_notebook_is_run_and_the_command_fail
 
 def test_a_committed_notebook_or_value_that_no_line_states_is_unlisted() -> None:
     results = {
-        "0_tour": Reported("made", 1, (), {"f": 1, "g": 2, "h": None}),
-        "1_sdp/table2_travelplanner": Reported("made", 1, (), {}),
-        "1_sdp/table6_ablation": Reported("made", 1, ("limit=2",), {"f": 1}),
+        "0_tour": Reported("synthetic", 1, (), {"f": 1, "g": 2, "h": None}),
+        "1_sdp/table2_travelplanner": Reported("synthetic", 1, (), {}),
+        "1_sdp/table6_ablation": Reported("synthetic", 1, ("limit=2",), {"f": 1}),
         "0_scoreboard": None,
     }
     entries = [Expectation("0_tour", "f", "official", 1), Expectation("0_tour", "h", "official", 1)]
@@ -615,9 +620,9 @@ def test_a_committed_notebook_or_value_that_no_line_states_is_unlisted() -> None
 
 
 def test_a_figure_stated_for_both_kinds_of_data_is_judged_once_by_the_kind_that_ran() -> None:
-    stated = (("official", 99.0), ("made", 80.0))
+    stated = (("official", 99.0), ("synthetic", 80.0))
     entries = [expected.Expectation("book", "rate", data, value) for data, value in stated]
-    came = {"book": Reported("made", 1, (), {"rate": 80.0})}
+    came = {"book": Reported("synthetic", 1, (), {"rate": 80.0})}
     assert [(v.expected, v.state) for v in expected.judge(entries, came)] == [("80", "OK")]
     assert [v.state for v in expected.judge(entries[:1], came)] == ["SKIPPED"]
     assert [v.state for v in expected.judge(entries, {"book": None})] == ["MISSING", "MISSING"]

@@ -103,7 +103,7 @@ def test_a_default_of_another_type_than_declared_is_refused(tmp_path: Path, line
 
 def test_a_value_that_two_notebooks_read_as_two_types_is_refused(tmp_path: Path) -> None:
     a = notebook(tmp_path / "a.ipynb", parameters="questions: int = 50  # how many")
-    b = notebook(tmp_path / "b.ipynb", parameters='questions: str = "made"  # which')
+    b = notebook(tmp_path / "b.ipynb", parameters='questions: str = "synthetic"  # which')
     with pytest.raises(NotebookError, match="questions is of another type in each of a, b. Run them apart"):
         resolve([a, b], [("questions", "50")])
     assert resolve([a], [("questions", "050")]) == {"questions": 50}

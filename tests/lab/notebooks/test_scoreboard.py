@@ -116,7 +116,7 @@ def test_own_results_count_where_they_were_made_with_the_defaults_on_the_same_da
     from lab.notebooks.expected import Report
 
     monkeypatch.setattr(figures, "COMMITTED", tmp_path / "committed")
-    for place, data in (("committed", "official"), ("own", "made")):
+    for place, data in (("committed", "official"), ("own", "synthetic")):
         monkeypatch.setenv("LAB_FIGURES", str(tmp_path / place))
         Report("book", data, 3)("facts", 4)
     assert Stored("auto").folder("book") == tmp_path / "committed"

@@ -26,7 +26,7 @@ TASKS = [f"t{number}" for number in range(24)]
 
 def scores(condition: str, passed: int, role: str = "method", engine: str = MODEL, **about: str) -> pd.DataFrame:
     """Scores of 24 tasks, of which the first `passed` are solved."""
-    about = {"evidence": "measured", "data": "made", "run": "acting rules"} | about
+    about = {"evidence": "measured", "data": "synthetic", "run": "acting rules"} | about
     lines = [
         {"benchmark": "W", "condition": condition, "metric": "success", "role": role, "engine": engine, **about,
          "task": task, "value": float(place < passed)}

@@ -52,7 +52,7 @@ def test_a_finished_run_has_its_notebook_condition_score_and_state(monkeypatch: 
     found = entry()
     assert (found.notebook, found.condition, found.engine) == (
         "table9_boxes",
-        "made seed=3 count=40",
+        "synthetic seed=3 count=40",
         "rules@0.8?seed=3",
     )
     assert (found.state, found.done, found.planned, found.cost) == ("finished", 40, 40, "–")

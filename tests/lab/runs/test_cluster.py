@@ -82,7 +82,7 @@ def test_a_cluster_gives_the_same_episodes_as_one_process(
 def test_travelplanner_plays_on_it_too(tmp_path: Path, shared: DaskCluster) -> None:
     from sdp.experiments.travelplanner import Setup, collect
 
-    setup = Setup(data="made", limit=6, engine="rules@0.8")
+    setup = Setup(data="synthetic", limit=6, engine="rules@0.8")
     alone = collect(setup, run=str(tmp_path / "alone"), show_progress=False)
     there = collect(setup, run=str(tmp_path / "there"), show_progress=False, cluster=shared.address)
     assert lines(there.folder) == lines(alone.folder) and len(there.episodes) == 6
@@ -258,13 +258,13 @@ def test_ctrl_c_keeps_what_was_finished_and_cancels_the_rest(tmp_path: Path, sha
 def sdp_setup() -> Experiment:
     from sdp.experiments.travelplanner import Setup
 
-    return Setup(engine="rules@0.8", data="made", limit=4)
+    return Setup(engine="rules@0.8", data="synthetic", limit=4)
 
 
 def statefactory_setup() -> Experiment:
     from statefactory.experiments.predictions import Setup
 
-    return Setup(data="made", domains=("blocksworld",), limit=2)
+    return Setup(data="synthetic", domains=("blocksworld",), limit=2)
 
 
 def procllm_setup() -> Experiment:

@@ -90,7 +90,7 @@ def test_a_folder_says_notebook_engine_condition_and_count(monkeypatch: pytest.M
     monkeypatch.setenv("LAB_NOTEBOOK", "1_sdp/table6_ablation.ipynb")
     folder = collect(Asking(engine="rules@0.8", questions=1), show_progress=False).folder
     assert folder.parent == tmp_path / "runs" / "table6_ablation"
-    assert folder.name.startswith("rules@0.8 made questions=1 n=3 ") and len(folder.name.split()[-1]) == 6
+    assert folder.name.startswith("rules@0.8 synthetic questions=1 n=3 ") and len(folder.name.split()[-1]) == 6
 
 
 def test_a_second_notebook_shares_the_folder_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from lab.runs.forecast import Accounts, Planned, forecast, taken
 from lab.runs.manifest import Manifest
 from lab.runs.run import Episode, Run, folder_for
 
-PARAMETERS = {"data": "made", "seed": 0}
+PARAMETERS = {"data": "synthetic", "seed": 0}
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,7 @@ def took(calls: int, tokens_in: int, tokens_out: int, seconds: float = 0.0, cach
 
 def played(run: Manifest, *usages: dict[str, Any]) -> Path:
     """Its run folder, with as many episodes as there are usages."""
-    with Run(folder_for(run, "made"), run) as opened:
+    with Run(folder_for(run, "synthetic"), run) as opened:
         for task, usage in zip(run.tasks, usages, strict=False):
             opened.append(Episode(task, {}), usage)
         return opened.folder

@@ -93,7 +93,7 @@ def test_a_number_says_all_engines_and_one_noisy_one_makes_it_simulated() -> Non
     results = run("rules", {"Validate": "rules@0.6"}, seed=3)
     assert results.backbone == results.setup.engine == "rules, Validate: rules@0.6?seed=3"
     assert (results.evidence, results.by_rules) == ("simulated", True)
-    assert results.folder.name.startswith("rules, Validate- rules@0.6-seed=3 made seed=3 n=3 ")
+    assert results.folder.name.startswith("rules, Validate- rules@0.6-seed=3 synthetic seed=3 n=3 ")
 
 
 def test_two_routings_are_two_runs_and_none_is_the_run_that_it_was() -> None:

@@ -84,7 +84,7 @@ def test_the_newest_of_those_that_are_alike_are_kept() -> None:
 
 
 def test_a_running_run_stays_also_when_it_starts_in_between() -> None:
-    folder = folder_for(manifest(3), "made")
+    folder = folder_for(manifest(3), "synthetic")
     hold = (
         "import sys; from asking import manifest; from lab.runs.run import Run; from pathlib import Path; "
         f"run = Run(Path({str(folder)!r}), manifest(3)); print('open', flush=True); sys.stdin.read()"

@@ -45,7 +45,7 @@ def wanted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: ChatServer) 
 
 
 def run(folder: Path, name: str, engine: str, limit: int = 3) -> Results:
-    setup = Setup(engine=engine, data="made", limit=limit)
+    setup = Setup(engine=engine, data="synthetic", limit=limit)
     return collect(setup, workers=1, run=str(folder / name), show_progress=False)
 
 

@@ -40,7 +40,7 @@ class Sieve(Experiment):
     metric: ClassVar[str] = "pass"
 
     def decided(self) -> Sieve:
-        return replace(self, data="made")
+        return replace(self, data="synthetic")
 
     def tasks(self) -> Sequence[str]:
         return [f"{number:02}" for number in range(self.limit or self.top)]

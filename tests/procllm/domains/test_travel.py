@@ -80,7 +80,7 @@ def asked_in(instance: Instance) -> Trip:
 
 @functools.cache
 def made(count: int = 0, seed: int = 0) -> tuple[Instance, ...]:
-    return tuple(instances(count, seed, data="made"))
+    return tuple(instances(count, seed, data="synthetic"))
 
 
 # Instances
@@ -98,13 +98,13 @@ def test_another_seed_gives_other_requests() -> None:
 
 
 def test_the_made_split_itself_has_few_requests_that_can_be_solved() -> None:
-    found = [funnel(world.tasks("validation"), world.listings) for world in map(made_data, range(3))]
+    found = [funnel(world.tasks("validation"), world.listings) for world in map(synthetic_data, range(3))]
     assert {(row.single, row.known) for row in found} == {(15, 15)}
     assert [row.solvable for row in found] == [4, 1, 2]
 
 
-def made_data(seed: int) -> travelplanner.TravelPlanner:
-    return travelplanner.load("made", seed)
+def synthetic_data(seed: int) -> travelplanner.TravelPlanner:
+    return travelplanner.load("synthetic", seed)
 
 
 def test_no_request_rules_flying_out() -> None:

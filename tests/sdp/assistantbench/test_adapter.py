@@ -1,4 +1,4 @@
-"""SDP on AssistantBench: A.4's mechanisms one by one, over the made web with its faulty pages."""
+"""SDP on AssistantBench: A.4's mechanisms one by one, over the synthetic web with its faulty pages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from sdp.experiments.assistantbench import answer_of
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Trajectory
 from worlds.assistantbench import AssistantBench
-from worlds.assistantbench.made import made_questions, made_site
+from worlds.assistantbench.synthetic import synthetic_questions, synthetic_site
 from worlds.web.faults import UNREADABLE
 from worlds.web.fetching import Limits
 from worlds.web.local import LocalWeb
@@ -40,12 +40,12 @@ QUICK = Limits(seconds=0.3)
 
 @cache
 def site() -> Any:
-    return made_site(0, 2)
+    return synthetic_site(0, 2)
 
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[AssistantBench]:
-    with AssistantBench(made_questions(site(), 40), LocalWeb(site(), QUICK), list_actions=False) as made:
+    with AssistantBench(synthetic_questions(site(), 40), LocalWeb(site(), QUICK), list_actions=False) as made:
         yield made
 
 

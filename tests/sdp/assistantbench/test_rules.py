@@ -51,7 +51,7 @@ def judged(fields: prompts.FindingFields, items: list[str], tries: int = 0) -> J
 
 @cache
 def setup(**settings: Any) -> Setup:
-    return Setup(data="made", **settings).resolved()
+    return Setup(data="synthetic", **settings).resolved()
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -214,7 +214,7 @@ def test_a_result_says_whose_injected_text_an_answer_follows() -> None:
 
 
 def test_a_closed_book_knows_no_invented_name() -> None:
-    direct = agents.Setup(data="made", split="writing", limit=4).resolved()
+    direct = agents.Setup(data="synthetic", split="writing", limit=4).resolved()
     for task in direct.tasks():
         assert direct.play(task, Ledger(connect("rules")))["score"] == 0
 

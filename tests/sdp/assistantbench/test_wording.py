@@ -1,4 +1,4 @@
-"""The reader of questions over the made web, on questions in words of many kinds."""
+"""The reader of questions over the synthetic web, on questions in words of many kinds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PARAPHRASES = [template(*entry) for entry in read_yaml(Path(__file__).with_name(
 
 
 def filled(one: Template, rng: Random) -> tuple[str, dict[str, str]]:
-    """A question of a template about a list of the made web, and the values in it."""
+    """A question of a template about a list of the synthetic web, and the values in it."""
     page = rng.choice([page for page in PAGES if page.table.name == one.table_name])
     values = {each: value_of(SEED, facts(SEED, rng.choice(page.rows)), each) for each in one.where}
     shown = {relation: shown_as(relation, value) for relation, value in values.items()}

@@ -30,7 +30,7 @@ def played(setup: Setup, count: int = 20) -> Iterator[tuple[dict[str, Any], Traj
 
 @pytest.mark.parametrize("dataset", [HotpotQA, MuSiQue])
 def test_rules_answer_the_questions_that_they_were_written_on(dataset: type[Setup]) -> None:
-    for result, trajectory in played(dataset(data="made", split="writing")):
+    for result, trajectory in played(dataset(data="synthetic", split="writing")):
         assert result["em"] == result["gold_seen"] == 1 and not result["forced"]
         kinds = [predicate.kind for predicate in trajectory.plans[0].predicates]
         hops = len(trajectory.states[-1]["findings"])
@@ -38,7 +38,7 @@ def test_rules_answer_the_questions_that_they_were_written_on(dataset: type[Setu
 
 
 def test_what_is_searched_for_is_found_and_told() -> None:
-    results = list(played(HotpotQA(data="made", split="writing", setting="open")))
+    results = list(played(HotpotQA(data="synthetic", split="writing", setting="open")))
     assert sum(result["em"] for result, _ in results) >= 18
     for _, trajectory in results:
         view = trajectory.views[-1]
@@ -46,7 +46,7 @@ def test_what_is_searched_for_is_found_and_told() -> None:
 
 
 def test_without_cascade_the_goal_has_an_attempt_of_its_own() -> None:
-    setup = HotpotQA(data="made", split="writing", settings=Settings(cascade=False))
+    setup = HotpotQA(data="synthetic", split="writing", settings=Settings(cascade=False))
     for result, trajectory in played(setup, 5):
         assert result["em"] == 1 and [each.k for each in trajectory.attempts] == [1] * len(trajectory.attempts)
         assert trajectory.attempts[-1].kind == GOAL
@@ -54,7 +54,7 @@ def test_without_cascade_the_goal_has_an_attempt_of_its_own() -> None:
 
 def test_one_predicate_a_call_gives_the_same_plan() -> None:
     whole, single = (
-        [trajectory.plans[0].predicates for _, trajectory in played(HotpotQA(data="made", settings=settings), 5)]
+        [trajectory.plans[0].predicates for _, trajectory in played(HotpotQA(data="synthetic", settings=settings), 5)]
         for settings in (Settings(), Settings(propose="predicate"))
     )
     assert whole == single
@@ -62,7 +62,9 @@ def test_one_predicate_a_call_gives_the_same_plan() -> None:
 
 @pytest.mark.parametrize("setting", ["distractor", "open"])
 def test_replan_keeps_what_is_certified_and_the_cap_forces_an_answer(setting: Any) -> None:
-    setup = MuSiQue(data="made", split="writing", setting=setting, engine="rules@0.6", settings=Settings(1, step_cap=9))
+    setup = MuSiQue(
+        data="synthetic", split="writing", setting=setting, engine="rules@0.6", settings=Settings(1, step_cap=9)
+    )
     forced = replanned = 0
     for result, trajectory in played(setup, 25):
         findings = [state["findings"] for state in trajectory.states]
@@ -76,7 +78,7 @@ def test_replan_keeps_what_is_certified_and_the_cap_forces_an_answer(setting: An
 
 @pytest.fixture
 def world() -> Iterator[MultiHop]:
-    with load("hotpotqa", "distractor", "made") as made:
+    with load("hotpotqa", "distractor", "synthetic") as made:
         yield made
 
 
@@ -110,19 +112,21 @@ def test_a_finding_with_a_wrong_title_is_accepted_with_the_right_one(world: Mult
 
 def test_how_many_hops_there_are_is_told_read_from_the_id_or_guessed(world: MultiHop) -> None:
     assert [adapter_of(world, hops=hops).hops for hops in ("two", "guess")] == [2, 0]
-    task = load("musique", data="made").tasks("writing")[0]
+    task = load("musique", data="synthetic").tasks("writing")[0]
     adapter = MultiHopAdapter(task, world, connect("rules"), Policy(hops="id"))
     assert task.id.startswith(f"{adapter.hops}hop")
     with pytest.raises(ValueError, match="does not begin with a number of hops"):
         _ = MultiHopAdapter(type(task)("5ab", "?", "musique"), world, connect("rules"), Policy(hops="id")).hops
     with pytest.raises(ValueError, match="choose 'two', 'id' or 'guess'"):
         Policy(hops="three")  # type: ignore[arg-type]
-    guessed = MuSiQue(data="made", split="writing", policy=Policy(hops="guess", strict=True))
+    guessed = MuSiQue(data="synthetic", split="writing", policy=Policy(hops="guess", strict=True))
     assert all(result["em"] == 1 for result, _ in played(guessed, 8))
 
 
 def test_searches_that_fail_escalate_to_entities_and_to_a_guess() -> None:
-    setup = MuSiQue(data="made", split="writing", setting="open", settings=Settings(budget=9, step_cap=9)).resolved()
+    setup = MuSiQue(
+        data="synthetic", split="writing", setting="open", settings=Settings(budget=9, step_cap=9)
+    ).resolved()
     adapter = setup.adapter(setup.tasks()[0], Ledger(connect("rules")))
     state, _ = adapter.start()
     target = Predicate("The first hop is answered", HOP, {"question": "Who is the keeper of Nowhere Tower?"})

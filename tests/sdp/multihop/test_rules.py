@@ -41,5 +41,7 @@ def test_only_the_hops_that_are_missing_are_asked_for() -> None:
 
 @pytest.mark.parametrize("experiment", [HotpotQA, MuSiQue])
 def test_questions_of_the_writing_set_are_answered_from_their_paragraphs(experiment: type[HotpotQA | MuSiQue]) -> None:
-    played = collecting.collect(experiment(data="made", split="writing", limit=10), Results, 0, "").episodes.values()
+    played = collecting.collect(
+        experiment(data="synthetic", split="writing", limit=10), Results, 0, ""
+    ).episodes.values()
     assert [one.result["em"] for one in played] == [1.0] * 10

@@ -24,7 +24,7 @@ from sdp.trajectory import Trajectory
 from worlds.multihop import Question
 from worlds.multihop.trees import Tree, file_of
 
-SETUP = MuSiQue(data="made", split="writing", limit=6, engine="rules", policy=Policy(hops="guess", strict=True))
+SETUP = MuSiQue(data="synthetic", split="writing", limit=6, engine="rules", policy=Policy(hops="guess", strict=True))
 UNCHECKED = replace(SETUP, settings=replace(SETUP.settings, validate=False))
 WRONG = "Nowhere Atall"
 

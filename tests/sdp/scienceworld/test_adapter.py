@@ -139,7 +139,7 @@ def test_a_killed_simulator_costs_a_try_and_no_episode(monkeypatch: pytest.Monke
         return real(visit, action)
 
     monkeypatch.setattr(Visit, "act", act)
-    run = collect(Setup(data="made", lengths=("short",), limit=1), 1, show_progress=False)
+    run = collect(Setup(data="synthetic", lengths=("short",), limit=1), 1, show_progress=False)
     assert killed and list(run.scores.values()) == [1.0] and not run.not_measured
 
 

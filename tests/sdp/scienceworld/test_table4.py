@@ -37,7 +37,7 @@ def test_a_type_counts_the_same_however_many_episodes_it_has() -> None:
 
 
 def test_the_loop_is_taken_apart_by_length_and_by_mechanism() -> None:
-    setup = Setup(data="made", engine="oracle@0.8", lengths=("short",), limit=2, settings=Settings(4, step_cap=25))
+    setup = Setup(data="synthetic", engine="oracle@0.8", lengths=("short",), limit=2, settings=Settings(4, step_cap=25))
     parts = table4.ablated(setup, workers=1)
     (one,) = parts
     assert one.benchmark == "ScienceWorld, short" and set(one.without) == {"-Validate", "-Replan", "-Cascade"}

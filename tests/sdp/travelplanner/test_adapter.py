@@ -1,4 +1,4 @@
-"""SDP on TravelPlanner: plans, states, meals, odd choices; on made data, and on the official where it is there."""
+"""SDP on TravelPlanner: plans, states, meals, odd choices; on synthetic data, and on the official where it is there."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ from sdp.adapters.travelplanner.validators import REOPEN
 from travel_episodes import CATALOGUE, LISTINGS_0, TASKS, Picking, by_days, delivered, play, played, reopened
 from worlds.travelplanner.evaluator import evaluate
 from worlds.travelplanner.expert import solve
-from worlds.travelplanner.made import made_listings, made_tasks
 from worlds.travelplanner.strict import strict_faults
+from worlds.travelplanner.synthetic import synthetic_listings, synthetic_tasks
 
 
 def test_without_undoing_replan_gives_the_same_tail_again() -> None:
@@ -76,8 +76,8 @@ def test_a_slip_of_the_model_alone_undoes_nothing() -> None:
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_one_undoing_solves_every_made_query_however_badly_it_began(seed: int) -> None:
-    listings = made_listings(seed)
-    for task in (*made_tasks(seed, "validation"), *made_tasks(seed, "train")):
+    listings = synthetic_listings(seed)
+    for task in (*synthetic_tasks(seed, "validation"), *synthetic_tasks(seed, "train")):
         for engine in ("rules", Picking(seed, dearest=True)):
             trajectory = play(task, engine, Policy(undo=1), listings=listings)
             assert trajectory.reached_goal, (task.id, engine, trajectory.attempts[-1].reason)

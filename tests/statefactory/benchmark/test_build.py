@@ -23,12 +23,13 @@ import sys
 from pathlib import Path
 from hall_world import domain
 from statefactory.benchmark.build import build
-build(domain(halls=24, pause=0.05), "made", 0, workers=int(sys.argv[2]), folder=Path(sys.argv[1]), show_progress=False)
+folder, workers = Path(sys.argv[1]), int(sys.argv[2])
+build(domain(halls=24, pause=0.05), "synthetic", 0, workers=workers, folder=folder, show_progress=False)
 """
 
 
 def built(folder: Path, workers: int = 1, seed: int = 0, limit: int = 0, **options: object) -> Built:
-    return build(domain(**options), "made", seed, limit, workers, folder, show_progress=False)
+    return build(domain(**options), "synthetic", seed, limit, workers, folder, show_progress=False)
 
 
 def content(done: Built) -> tuple[bytes, bytes]:

@@ -43,8 +43,8 @@ TRAJECTORIES = st.lists(STEPS, min_size=1, max_size=4).map(tuple)
 def row(task: str = "a", kind: str = "positive", number: int = 0, steps: Any = (), **fields: Any) -> Row:
     name = f"{task}_positive" if kind == "positive" else f"{task}_negative_{number}"
     steps = steps or (StepRecord("go", "There.", Reward(0.0, 1.0, kind == "positive")),)
-    about = {"domain": "alfworld", "source": "walkthrough", "data": "made", "seed": 0, "initial_observation": "Here.",
-             "goal_description": "Be there."} | fields  # fmt: skip
+    about = {"domain": "alfworld", "source": "walkthrough", "data": "synthetic", "seed": 0,
+             "initial_observation": "Here.", "goal_description": "Be there."} | fields  # fmt: skip
     return Row(id=name, task=task, kind=kind, trajectory=tuple(steps), **about)
 
 

@@ -36,7 +36,7 @@ def contents(pairs: list[Pair]) -> Iterator[tuple[Any, ...]]:
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_no_held_out_pair_is_of_a_task_of_the_benchmark(domain: str) -> None:
     apart, benchmark = shipped(SHIPPED / "held_out", domain), shipped(SHIPPED, domain)
-    assert len(apart) == SIZES[domain]["made"]
+    assert len(apart) == SIZES[domain]["synthetic"]
     assert not set(contents(apart)) & set(contents(benchmark))
     if domain == "scienceworld":
         assert not {pair.task for pair in apart} & {pair.task for pair in benchmark}, "a variation is its id"
@@ -44,7 +44,7 @@ def test_no_held_out_pair_is_of_a_task_of_the_benchmark(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", ["webshop", "blocksworld"])
 def test_what_is_shipped_is_what_a_build_gives(domain: str, tmp_path: Path) -> None:
-    done = build(held_out(domain), "made", 0, folder=tmp_path, show_progress=False)
+    done = build(held_out(domain), "synthetic", 0, folder=tmp_path, show_progress=False)
     assert done.pairs() == shipped(SHIPPED / "held_out", domain)
 
 
@@ -53,14 +53,14 @@ def test_another_seed_gives_other_tasks(domain: str) -> None:
     goals = []
     for seed in (0, 1):
         of = held_out(domain)
-        with closing(of.load("made", seed)) as world:
-            goals.append([task.goal for task in of.choose(world, "made", seed)])
+        with closing(of.load("synthetic", seed)) as world:
+            goals.append([task.goal for task in of.choose(world, "synthetic", seed)])
     assert len(goals[0]) == len(goals[1]) and goals[0] != goals[1]
 
 
 def test_held_out_files_lie_apart_from_the_benchmark_s() -> None:
-    apart, benchmark = (build(domain, "made", 0) for domain in (held_out("webshop"), "webshop"))
-    assert apart.jsonl.parent.name == "made-held-out-seed0" and benchmark.jsonl.parent.name == "made-seed0"
+    apart, benchmark = (build(domain, "synthetic", 0) for domain in (held_out("webshop"), "webshop"))
+    assert apart.jsonl.parent.name == "synthetic-held-out-seed0" and benchmark.jsonl.parent.name == "synthetic-seed0"
     assert apart.pairs() != benchmark.pairs() and apart.about["identity"]["held_out"]
 
 
@@ -92,6 +92,6 @@ def test_no_official_task_is_in_both(domain: str, seed: int) -> None:
 
 def test_the_command_builds_and_shows_them(capsys: pytest.CaptureFixture[str]) -> None:
     for command in ("build", "show"):
-        assert main([command, "--held-out", "--domain", "webshop", "--data", "made"]) == 0
+        assert main([command, "--held-out", "--domain", "webshop", "--data", "synthetic"]) == 0
         said = capsys.readouterr().out
-        assert "webshop (made): 12 pairs" in said and "made-held-out-seed0" in said
+        assert "webshop (synthetic): 12 pairs" in said and "synthetic-held-out-seed0" in said

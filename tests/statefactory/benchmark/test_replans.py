@@ -17,8 +17,8 @@ from worlds.blocksworld.expert import Expert
 from worlds.webshop.expert import Expert as Shopper
 
 pytest.importorskip("clingo")
-BLOCKS = blocksworld.load("made", count=12, list_actions=False)
-SHOP = webshop.load("made", list_actions=False)
+BLOCKS = blocksworld.load("synthetic", count=12, list_actions=False)
+SHOP = webshop.load("synthetic", list_actions=False)
 TASKS = list(BLOCKS.tasks("test"))
 
 

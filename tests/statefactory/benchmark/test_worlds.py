@@ -48,7 +48,7 @@ def nothing_stays_open() -> Iterator[None]:
 
 
 def made(domain: str, folder: Path, limit: int, workers: int = 1, seed: int = 0) -> Built:
-    return build(domain, "made", seed, limit, workers, folder, show_progress=False)
+    return build(domain, "synthetic", seed, limit, workers, folder, show_progress=False)
 
 
 def content(done: Built) -> tuple[bytes, bytes]:
@@ -63,7 +63,9 @@ def test_pairs_of_made_data_follow_the_rule_of_their_domain(tmp_path: Path, doma
     pairs, rule = done.pairs(), named(domain).rule
     assert len(pairs) == 4 and done.about["skipped"] == {}
     shipped = {pair.task: pair for pair in read_pairs(SHIPPED / f"{domain}.parquet")}
-    assert pairs == [shipped[pair.task] for pair in pairs], "refresh data/made/rewardprediction; see build's docstring"
+    assert pairs == [shipped[pair.task] for pair in pairs], (
+        "refresh data/synthetic/rewardprediction; see build's docstring"
+    )
     for pair in pairs:
         positive, negative = pair.positive, pair.negative
         experts = [step.reward.is_expert for step in positive.trajectory]
@@ -81,17 +83,17 @@ def test_pairs_of_made_data_follow_the_rule_of_their_domain(tmp_path: Path, doma
 
 def test_all_made_pairs_of_seed_0_come_from_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["statefactory.benchmark.build"], "ROOT", tmp_path)
-    done = build("scienceworld", "made")
+    done = build("scienceworld", "synthetic")
     assert not done.fresh and tmp_path in done.jsonl.parents and len(done.pairs()) == done.about["pairs"] == 30
     assert done.parquet.read_bytes() == (SHIPPED / "scienceworld.parquet").read_bytes()
-    assert build("scienceworld", "made") == done  # kept from then on
+    assert build("scienceworld", "synthetic") == done  # kept from then on
 
 
 BUILD = """
 import sys
 from pathlib import Path
 from statefactory.benchmark.build import build
-build("blocksworld", "made", 0, 40, int(sys.argv[2]), Path(sys.argv[1]), show_progress=False)
+build("blocksworld", "synthetic", 0, 40, int(sys.argv[2]), Path(sys.argv[1]), show_progress=False)
 """
 
 

@@ -29,7 +29,7 @@ from statefactory.predictors import METHODS
 from statefactory.reward_models.adapters import SHIPPED
 from statefactory.reward_models.evaluation import Pairs, rewards
 
-MADE = attempts.Setup(world="blocksworld", data="made", limit=3, count=6)
+MADE = attempts.Setup(world="blocksworld", data="synthetic", limit=3, count=6)
 NAMES = ["statefactory", "raw", MONOTONIC, RANDOM, SHORTEST]
 
 
@@ -139,8 +139,8 @@ def test_the_scatter_has_each_predictor_at_its_distance_and_its_success(
     played: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
     monkeypatch.setenv("LAB_RUNS", str(played.attempts.folder.parent.parent))
-    setup = reward_against_policy.Setup(data="made", pairs=3)
-    far = reward_against_policy.distances(setup, "blocksworld", "made", NAMES, workers=1)
+    setup = reward_against_policy.Setup(data="synthetic", pairs=3)
+    far = reward_against_policy.distances(setup, "blocksworld", "synthetic", NAMES, workers=1)
     compared = [Compared(played, far)]
     points = reward_against_policy.points(compared)
     at_end = points[points["when"] == END].set_index("predictor")
@@ -168,7 +168,7 @@ def test_trained_predictors_have_the_distances_that_are_kept_with_the_suite() ->
 
 
 def test_a_predictor_that_cannot_be_had_is_left_out_and_said(capsys: pytest.CaptureFixture[str]) -> None:
-    names = rivals.names_for("blocksworld", "made", chosen=["judge_analytic", "raw"])
+    names = rivals.names_for("blocksworld", "synthetic", chosen=["judge_analytic", "raw"])
     assert names == ["raw"]
     assert "a judge is a model" in "".join(capsys.readouterr())
     with pytest.raises(ValueError, match="no predictor 'psychic'"):
@@ -176,15 +176,15 @@ def test_a_predictor_that_cannot_be_had_is_left_out_and_said(capsys: pytest.Capt
 
 
 def test_textworlds_quests_are_played_as_often_as_official_tasks_where_those_are() -> None:
-    quests = attempts.Setup(world="textworld", data="made")
-    assert extent([quests, MADE]) == "made"
+    quests = attempts.Setup(world="textworld", data="synthetic")
+    assert extent([quests, MADE]) == "synthetic"
     assert extent([quests, attempts.Setup(world="blocksworld", data="official")]) == "official"
-    assert {*SLICES["official"]} == {*DOMAINS} and "textworld" not in SLICES["made"]
+    assert {*SLICES["official"]} == {*DOMAINS} and "textworld" not in SLICES["synthetic"]
 
 
 def test_ridge_comes_fitted_with_the_suite_and_predicts_what_was_kept_of_it() -> None:
     rivals_of = rivals.names_for("blocksworld", "official")
-    assert "ridge" in rivals_of and "ridge" not in rivals.names_for("blocksworld", "made")
+    assert "ridge" in rivals_of and "ridge" not in rivals.names_for("blocksworld", "synthetic")
     for domain in DOMAINS:
         made = rivals.method_of("ridge", domain).make(None, None)  # type: ignore[arg-type]
         assert made.card["pairs"] in (80, 120)
@@ -194,7 +194,7 @@ def test_ridge_comes_fitted_with_the_suite_and_predicts_what_was_kept_of_it() ->
     kept = kept.query(
         "model == 'ridge' and shown == 'own goal' and trained_on == 'textworld' and domain == 'textworld'"
     )
-    (pair,) = Pairs(data="made", limit=1).of("textworld")
+    (pair,) = Pairs(data="synthetic", limit=1).of("textworld")
     found = rewards(rivals.method_of("ridge", "textworld").make(None, None), [pair])  # type: ignore[arg-type]
     assert kept[kept["task"] == pair.task]["reward"].tolist() == pytest.approx(sum(found[0], []), abs=1e-4)
     with pytest.raises(ValueError, match="no predictor 'ridge' to compare in chess"):

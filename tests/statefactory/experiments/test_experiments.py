@@ -1,4 +1,4 @@
-"""The experiments behind the notebooks of `2_statefactory/`, on made data and against a server on the loopback.
+"""The experiments behind the notebooks of `2_statefactory/`, on synthetic data and against a server on the loopback.
 
 A random direction for every text stands in for an embedding model, but for the one slow test at the end.
 """
@@ -43,7 +43,7 @@ from statefactory.routing import OFFICIAL, rewards
 from statefactory.rules import blocksworld
 from statefactory.state import entities
 
-MADE = Setup(data="made", domains=("blocksworld",), limit=3)
+MADE = Setup(data="synthetic", domains=("blocksworld",), limit=3)
 SHORT = replace(MADE, shortest=True, limit=2)  # two pairs of eight steps each
 HASHED = HashedEmbedder()
 
@@ -507,7 +507,7 @@ def test_replayed_rows_are_those_that_were_saved_and_name_their_recording(
     assert Setup.recorded() == ["first"]
     rows = table1.replayed(["first"])
     assert rows["value"].tolist() == scoring.frame(played)["value"].tolist()
-    assert rows["source"].tolist() == ["recording first, made data"]
+    assert rows["source"].tolist() == ["recording first, synthetic data"]
     (took,) = {
         tuple(line) for line in recordings.usage(Setup.method)[["recording", "episodes"]].itertuples(index=False)
     }
@@ -671,13 +671,15 @@ def test_rows_of_an_embedding_are_shown_where_its_files_are_not(
     results = run(SHORT, tmp_path)
     small, large = (tables.table(scoring.rows(results, "statefactory", name=name)) for name in
                     ("all-MiniLM-L6-v2", "all-mpnet-base-v2"))  # fmt: skip
-    assert ablations.with_kept(small, "made").equals(small), "nothing is kept yet"
-    assert ablations.keep(pd.concat([small, large]), results) == ["embedding-all-mpnet-base-v2-made"]
-    shown = ablations.with_kept(small, "made")
+    assert ablations.with_kept(small, "synthetic").equals(small), "nothing is kept yet"
+    assert ablations.keep(pd.concat([small, large]), results) == ["embedding-all-mpnet-base-v2-synthetic"]
+    shown = ablations.with_kept(small, "synthetic")
     assert shown["method"].tolist() == ["all-MiniLM-L6-v2", "all-mpnet-base-v2"]
     assert shown["value"].tolist()[1] == large["value"].item()
-    assert shown["source"].tolist()[1].startswith("recording embedding-all-mpnet-base-v2-made, sha256:")
-    assert ablations.with_kept(large, "made")["source"].tolist() == ["this run, made data"], "the own row goes first"
+    assert shown["source"].tolist()[1].startswith("recording embedding-all-mpnet-base-v2-synthetic, sha256:")
+    assert ablations.with_kept(large, "synthetic")["source"].tolist() == ["this run, synthetic data"], (
+        "the own row goes first"
+    )
     assert ablations.with_kept(small, "official").equals(small)
 
 
@@ -686,13 +688,13 @@ def test_a_pair_is_walked_through_step_by_step(hashed: HashedEmbedder) -> None:
     pair = replace(MADE, limit=0).pairs()["blocksworld"][0]
     assert walked.goal == pair.positive.goal_description
     assert len(walked.negative) == len(pair.negative.trajectory)
-    assert walked.note == f"measured · rules · made data · {pair.task}"
+    assert walked.note == f"measured · rules · synthetic data · {pair.task}"
     assert figure4.walked("blocksworld", 0, "rules@0.5", "any").note.startswith("simulated · rules@0.5")
 
 
 @pytest.mark.parametrize("number", [-1, 10**6])
 def test_a_pair_that_there_is_not_is_refused_with_those_there_are(number: int) -> None:
-    with pytest.raises(ValueError, match=r"blocksworld has no made pair .*; its pairs are 0 to \d+"):
+    with pytest.raises(ValueError, match=r"blocksworld has no synthetic pair .*; its pairs are 0 to \d+"):
         figure4.walked("blocksworld", number, "rules", "any")
 
 
@@ -712,11 +714,11 @@ def test_extracted_states_are_nearer_to_the_truth_than_a_rising_line(tmp_path: P
 
 def test_a_limit_left_open_is_a_slice_of_made_data_and_all_of_official(monkeypatch: pytest.MonkeyPatch) -> None:
     setup = Setup(domains=("blocksworld",), limit=-1)
-    made = replace(setup, data="made").resolved()
+    made = replace(setup, data="synthetic").resolved()
     assert made.limit == made.parameters()["limit"] == SLICE
     assert [len(pairs) for pairs in made.pairs().values()] == [SLICE]
     monkeypatch.setattr(predictions, "data_of", lambda built: "official")
-    assert replace(setup, data="made").resolved().limit == 0
+    assert replace(setup, data="synthetic").resolved().limit == 0
 
 
 def test_a_kept_episode_is_told_with_what_was_extracted_and_asked(server: ChatServer, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ from statefactory.planning.rewarded import K
 
 CONSTANT, ORACLE = "ReAct + constant", "ReAct + oracle"
 SMALL = Planning(
-    data="made", methods=(REACT, CONSTANT, ORACLE), limits={"AlfWorld": 2, "BlocksWorld": 3}, engine="oracle@0.6"
+    data="synthetic", methods=(REACT, CONSTANT, ORACLE), limits={"AlfWorld": 2, "BlocksWorld": 3}, engine="oracle@0.6"
 )
 
 
@@ -91,7 +91,9 @@ def test_by_default_a_slice_of_made_data_is_played_and_more_of_official_data() -
     with pytest.raises(BadSetting, match="no world 'AlfWrold'; did you mean 'AlfWorld'"):
         replace(SMALL, limits={"AlfWrold": 3}, limit=-1).resolved()
     setup = replace(SMALL, limits={"AlfWorld": 3}, limit=-1).resolved()
-    assert setup.limits == {"AlfWorld": 3, "BlocksWorld": planning.SLICES["made"]["BlocksWorld"]} and setup.limit == 0
+    assert (
+        setup.limits == {"AlfWorld": 3, "BlocksWorld": planning.SLICES["synthetic"]["BlocksWorld"]} and setup.limit == 0
+    )
     assert planning.SLICES["official"]["AlfWorld"] == 0
 
 
@@ -111,7 +113,7 @@ def test_each_world_has_the_papers_number_of_candidates() -> None:
 
 def test_scienceworld_is_played_with_candidates_from_its_list_and_without_points() -> None:
     setup = ScienceWorld(
-        engine="oracle@0.8", data="made", limit=1, guided=ORACLE, settings=Settings(steps=5)
+        engine="oracle@0.8", data="synthetic", limit=1, guided=ORACLE, settings=Settings(steps=5)
     ).resolved()
     (result,) = [setup.play(task, Ledger(connected(setup.engine))) for task in setup.tasks()]
     turns = result["history"]["turns"]

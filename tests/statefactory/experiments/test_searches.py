@@ -11,7 +11,7 @@ from statefactory.experiments import rivals
 from statefactory.experiments.rivals import MONOTONIC, ORACLE, RANDOM
 from statefactory.experiments.searches import Setup
 
-MADE = Setup(data="made", limit=3)
+MADE = Setup(data="synthetic", limit=3)
 
 
 def test_the_oracle_leads_straight_to_the_goal_and_luck_does_not() -> None:

@@ -111,9 +111,9 @@ def test_steps_after_success_count_as_the_rule_says(after: str, value: float) ->
 
 
 def test_the_command_builds_shows_and_exports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--domain", "hall", "--data", "made", "--workers", "1", "--folder", str(tmp_path)]
+    options = ["--domain", "hall", "--data", "synthetic", "--workers", "1", "--folder", str(tmp_path)]
     assert main(["show", *options]) == 0 and "hall: not built" in capsys.readouterr().out
-    assert main(["build", *options]) == 0 and "hall (made): 12 pairs" in capsys.readouterr().out
+    assert main(["build", *options]) == 0 and "hall (synthetic): 12 pairs" in capsys.readouterr().out
     assert main(["show", *options]) == 0 and "earlier" in capsys.readouterr().out
     assert main(["export", *options, "--to", str(tmp_path / "tree")]) == 0
     assert len(read_published("hall", tmp_path / "tree")) == 12

@@ -17,7 +17,7 @@ from worlds.base import NoTask
 official = pytest.mark.skipif("LAB_DATA" not in os.environ, reason="LAB_DATA names no folder of official data")
 
 
-@pytest.mark.parametrize("data", ["made", pytest.param("official", marks=[official, pytest.mark.official])])
+@pytest.mark.parametrize("data", ["synthetic", pytest.param("official", marks=[official, pytest.mark.official])])
 def test_the_disc_is_found_taken_and_held_under_the_lamp(data: str) -> None:
     of, guide = table17.case(data=data), Setup().predictor()
     found = table17.solve(of)
@@ -35,7 +35,7 @@ def test_the_disc_is_found_taken_and_held_under_the_lamp(data: str) -> None:
 
 
 def test_a_placebo_and_breadth_first_do_not_solve_it_with_the_same_budget() -> None:
-    told = table17.compared(table17.case(data="made"), Setup(), [table17.SETTINGS], 150, seeds=2)
+    told = table17.compared(table17.case(data="synthetic"), Setup(), [table17.SETTINGS], 150, seeds=2)
     assert dict(zip(told["search"], told["solved"], strict=True)) == {
         "StateFactory": 1, "random values": 0, "breadth-first": 0
     }  # fmt: skip
@@ -44,7 +44,7 @@ def test_a_placebo_and_breadth_first_do_not_solve_it_with_the_same_budget() -> N
 
 def test_a_tree_crosses_steps_that_gain_nothing_and_greed_does_not() -> None:
     """The thing lies in a closed drawer: to go there gains nothing, to open it does."""
-    of = table17.case("alfworld-made-train-006", "made")
+    of = table17.case("alfworld-made-train-006", "synthetic")
     solved = [table17.solve(of, settings=replace(table17.SETTINGS, simulations=n, steps=10)).solved for n in (12, 1)]
     assert solved == [True, False]
 
@@ -63,14 +63,14 @@ def test_models_propose_and_foresee_in_the_place_of_the_world(server: ChatServer
     server.behave(answer)
     model = dict.fromkeys(("propose", "predict"), "small?patience=5")
     setup = Setup(engines=model, proposer="model", world_model="model", calls=100)
-    found = table17.solve(table17.case(data="made"), setup, Settings(simulations=1, width=1, steps=6))
+    found = table17.solve(table17.case(data="synthetic"), setup, Settings(simulations=1, width=1, steps=6))
     assert found.solved and found.actions == way and found.episode is not None
     assert found.episode.surprises == len(way) - 1 and found.resets == 0
     assert 0 < found.episode.history.cost.calls <= 100
 
 
 def test_breadth_first_finds_the_shortest_way_if_it_may() -> None:
-    of = table17.case("alfworld-made-train-048", "made")  # go there, take it, and switch the lamp on
+    of = table17.case("alfworld-made-train-048", "synthetic")  # go there, take it, and switch the lamp on
     found = table17.breadth_first(of, 5000)
     assert found.solved and len(found.actions) == 3
     assert of.world().replay(of.task, found.actions)[-1].done
@@ -78,4 +78,4 @@ def test_breadth_first_finds_the_shortest_way_if_it_may() -> None:
 
 def test_a_game_that_there_is_not_is_named() -> None:
     with pytest.raises(NoTask, match="alfworld-made-valid_unseen-999"):
-        table17.case("alfworld-made-valid_unseen-999", "made")
+        table17.case("alfworld-made-valid_unseen-999", "synthetic")

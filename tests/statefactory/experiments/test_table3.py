@@ -1,4 +1,4 @@
-"""What the notebook of Table 3 shows, on a small build of made problems."""
+"""What the notebook of Table 3 shows, on a small build of synthetic problems."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from statefactory.plots import benchmark
 def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Built]:
     """Twelve made BlocksWorld pairs."""
     folder: Path = tmp_path_factory.mktemp("benchmark")
-    return {"blocksworld": build("blocksworld", "made", limit=12, folder=folder, show_progress=False)}
+    return {"blocksworld": build("blocksworld", "synthetic", limit=12, folder=folder, show_progress=False)}
 
 
 def test_the_row_stands_beside_the_published_one(built: dict[str, Built]) -> None:
@@ -53,8 +53,8 @@ def test_overall_is_there_once_all_domains_are() -> None:
 
 def test_the_build_is_described(built: dict[str, Built]) -> None:
     table = table3.build_table(built)
-    assert table.loc[0, "pairs"] == 12 and table.loc[0, "data"] == "made"
-    assert data_of(built) == "made"
+    assert table.loc[0, "pairs"] == 12 and table.loc[0, "data"] == "synthetic"
+    assert data_of(built) == "synthetic"
     with pytest.raises(ValueError, match="build them together"):
         data_of({})
     assert table3.printed(built) is None
@@ -109,7 +109,7 @@ def test_a_domain_that_another_process_builds_is_waited_for(monkeypatch: pytest.
     # By sys.modules, since the package's attribute `build` is the function.
     monkeypatch.setattr(sys.modules["statefactory.benchmark.build"], "build", build)
     monkeypatch.setattr(run, "BUSY_PAUSE", 0.0)
-    assert build_all("made", domains=("blocksworld",)) == {"blocksworld": "built"}
+    assert build_all("synthetic", domains=("blocksworld",)) == {"blocksworld": "built"}
 
 
 def test_where_the_tasks_stay_the_noise_of_seeds_is_taken_apart(

@@ -179,7 +179,7 @@ def test_no_triplets_have_no_hits() -> None:
 def extracted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Results:
     for module in ("triplets", "scoring"):
         monkeypatch.setattr(f"statefactory.experiments.{module}.embedder_of", lambda name: HASHED)
-    setup = Setup(data="made", domains=("blocksworld", "webshop"), limit=3)
+    setup = Setup(data="synthetic", domains=("blocksworld", "webshop"), limit=3)
     return predictions.collect(setup, workers=1, run=str(tmp_path / "extracted"), show_progress=False)
 
 

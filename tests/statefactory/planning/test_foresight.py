@@ -15,7 +15,7 @@ from statefactory.planning.paths import Path
 from statefactory.planning.world_models import Outcome, Prompted
 from statefactory.rules import alfworld
 
-BLOCKS, HOUSEHOLDS = (of(data="made", engine="oracle", limit=6).resolved() for of in (BlocksWorld, AlfWorld))
+BLOCKS, HOUSEHOLDS = (of(data="synthetic", engine="oracle", limit=6).resolved() for of in (BlocksWorld, AlfWorld))
 
 
 def foreseen(setup: Any, path: Path, action: str, engine: str = "rules") -> Outcome:

@@ -24,13 +24,13 @@ from worlds.blocksworld.expert import Expert, state_after
 from worlds.blocksworld.planner import shortest_plan
 from worlds.pool import Pool
 
-WORLD = load("made", 0)
+WORLD = load("synthetic", 0)
 TASK = WORLD.tasks("test")[5]
 
 
 def hacker(predictor: Predictor[Any], **effort: int) -> Hacker[Any]:
-    pool = Pool(lambda: load("made", 0, list_actions=False), TASK)
-    progress = progress_in(BlocksWorld(data="made"), TASK, pool, ())
+    pool = Pool(lambda: load("synthetic", 0, list_actions=False), TASK)
+    progress = progress_in(BlocksWorld(data="synthetic"), TASK, pool, ())
     return Hacker(Lookahead(predictor, Exact(pool)), pool, progress, TASK.goal, **effort)
 
 
@@ -115,7 +115,7 @@ def test_counting_down_is_counting_up_upside_down() -> None:
 
 
 def test_a_run_tells_the_best_of_each_way_and_the_frame_the_best_of_all(tmp_path: FilePath) -> None:
-    setup = Setup(data="made", limit=2, steps=4, walks=2, actions=4)
+    setup = Setup(data="synthetic", limit=2, steps=4, walks=2, actions=4)
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("LAB_RUNS", str(tmp_path))
         runs = [*rivals.collect(setup, ["monotonic", "random"], workers=1, show_progress=False).values()]

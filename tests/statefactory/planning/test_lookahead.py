@@ -14,7 +14,7 @@ from statefactory.predictors.monotonic import Monotonic
 from worlds import alfworld, blocksworld
 from worlds.pool import Pool
 
-BLOCKS = blocksworld.load("made")
+BLOCKS = blocksworld.load("synthetic")
 
 
 def looked_ahead(world: Any, task: Any, actions: tuple[str, ...]) -> None:
@@ -44,7 +44,7 @@ def test_the_exact_world_foresees_blocks() -> None:
 
 
 def test_the_exact_world_foresees_a_household() -> None:
-    world = alfworld.load("made")
+    world = alfworld.load("synthetic")
     task = world.tasks("valid_unseen")[0]
     first = world.reset(task).actions
     places = [each for each in first if each.startswith("go to")][:2]

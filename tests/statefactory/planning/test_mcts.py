@@ -36,7 +36,7 @@ from worlds import blocksworld
 from worlds.pool import Pool
 
 ROOMS = 3
-BLOCKS = blocksworld.load("made")
+BLOCKS = blocksworld.load("synthetic")
 TASK = BLOCKS.tasks("test")[3]
 HASHED = HashedEmbedder()
 
@@ -172,7 +172,7 @@ def test_no_call_more_is_made_than_allowed(most: int) -> None:
 
 
 def blocks(guide: Predictor[Any], meter: Meter | None = None, **about: Any) -> Planner:
-    pool = Pool(partial(blocksworld.load, "made"), TASK)
+    pool = Pool(partial(blocksworld.load, "synthetic"), TASK)
     return Planner(Lookahead(guide, Exact(pool)), Listed(pool), Settings(**{"width": 3} | about), meter)
 
 

@@ -27,8 +27,8 @@ from statefactory.planning.rewarded import LOOK_AHEAD
 from statefactory.planning.stand_in import obeying
 from worlds.pool import Pool
 
-BLOCKS = BlocksWorld(engine="oracle@0.6", data="made", limit=4)
-MADE: dict[str, Guided] = {"BlocksWorld": BLOCKS, "AlfWorld": AlfWorld(engine="oracle@0.6", data="made", limit=2)}
+BLOCKS = BlocksWorld(engine="oracle@0.6", data="synthetic", limit=4)
+MADE: dict[str, Guided] = {"BlocksWorld": BLOCKS, "AlfWorld": AlfWorld(engine="oracle@0.6", data="synthetic", limit=2)}
 CONSTANT, PENALTY, ORACLE, RANDOM = (
     f"{REACT} + {name}" for name in ("constant", "penalty alone", "oracle", "random")
 )  # fmt: skip

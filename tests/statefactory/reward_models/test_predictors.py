@@ -169,7 +169,7 @@ def test_adapters_are_scored_on_domains_with_controls_in_their_own_and_go_on_aft
     plan = recipe(base=str(base), layers=1)
     train("alfworld", rows, plan, tmp_path / "alfworld", show_progress=False)
     train("textworld", rows, replace(plan, seed=1), tmp_path / "textworld", show_progress=False)
-    folders, pairs = [tmp_path / "alfworld", tmp_path / "textworld"], evaluation.Pairs("made", limit=2)
+    folders, pairs = [tmp_path / "alfworld", tmp_path / "textworld"], evaluation.Pairs("synthetic", limit=2)
     domains = ("alfworld", "blocksworld")
     first, second = evaluation.score_all(folders, domains, pairs)
     both = first.groupby("domain", sort=False)["shown"].unique()

@@ -48,10 +48,10 @@ def trained_on(name: str, data: str, count: int, seed: int = 0) -> list[Any]:
 
 @pytest.mark.parametrize(("domain", "count"), [("alfworld", 130), ("webshop", 200), ("blocksworld", 300)])
 def test_no_made_training_task_is_the_benchmark_s_or_held_out(domain: str, count: int) -> None:
-    found = trained_on(domain, "made", count)
+    found = trained_on(domain, "synthetic", count)
     assert len(found) == len(set(found)) == count
     for other in (BY_NAME[domain], held_out(domain)):
-        assert not set(found) & set(contents(other, "made", 0))
+        assert not set(found) & set(contents(other, "synthetic", 0))
 
 
 @official
@@ -69,13 +69,13 @@ def test_no_official_training_task_is_the_benchmark_s_or_held_out(domain: str) -
 @pytest.mark.slow
 @pytest.mark.parametrize("domain", ["scienceworld", "textworld"])
 def test_training_variations_and_quests_are_of_the_training_split(domain: str) -> None:
-    found = trained_on(domain, "made", 4)
-    assert len(set(found)) == 4 and not set(found) & set(contents(BY_NAME[domain], "made", 0))
+    found = trained_on(domain, "synthetic", 4)
+    assert len(set(found)) == 4 and not set(found) & set(contents(BY_NAME[domain], "synthetic", 0))
 
 
 @pytest.mark.parametrize("domain", ["webshop", "blocksworld"])
 def test_no_training_pair_reads_as_one_of_the_benchmark(domain: str, tmp_path: Path) -> None:
-    rows = read_preferences(preferences(domain, "made", 12, 4, folder=tmp_path))
+    rows = read_preferences(preferences(domain, "synthetic", 12, 4, folder=tmp_path))
 
     def texts(found: Iterator[tuple[str, tuple[Any, ...]]]) -> set[str]:
         return {flattened(goal, steps) for goal, steps in found}
@@ -87,15 +87,15 @@ def test_no_training_pair_reads_as_one_of_the_benchmark(domain: str, tmp_path: P
 
 
 def test_a_file_has_both_sides_and_the_truth_and_is_kept(tmp_path: Path) -> None:
-    path = preferences("webshop", "made", 8, 3, folder=tmp_path)
+    path = preferences("webshop", "synthetic", 8, 3, folder=tmp_path)
     rows, written = read_preferences(path), path.stat().st_mtime_ns
     assert [row.side for row in rows].count("validation") == 3 and len(rows) == 11
     assert len({row.task for row in rows}) == 11
     for row in rows:
         assert row.chosen.goal == row.rejected.goal and max(row.chosen.progress) == 1.0 > max(row.rejected.progress)
-    assert preferences("webshop", "made", 8, 3, folder=tmp_path).stat().st_mtime_ns == written
+    assert preferences("webshop", "synthetic", 8, 3, folder=tmp_path).stat().st_mtime_ns == written
     path.write_bytes(path.read_bytes()[:-50])
-    assert read_preferences(preferences("webshop", "made", 8, 3, folder=tmp_path)) == rows
+    assert read_preferences(preferences("webshop", "synthetic", 8, 3, folder=tmp_path)) == rows
     assert len(mixed([path, path], 2)) == 4 and {row.side for row in mixed([path], 5)} == {"train"}
     assert [row.task for row in read_preferences(path, "train", 2)] == [row.task for row in mixed([path], 2)]
 
@@ -135,12 +135,12 @@ def test_a_file_with_a_wrong_field_names_the_row_and_the_field(tmp_path: Path) -
 
 
 def test_more_tasks_than_one_seed_has_come_from_several() -> None:
-    assert [(seed, count) for _, seed, count in parts("alfworld", "made", 130)] == [
+    assert [(seed, count) for _, seed, count in parts("alfworld", "synthetic", 130)] == [
         (FIRST, 60), (FIRST + 1, 60), (FIRST + 2, 10),
     ]  # fmt: skip
-    assert [(seed, count) for _, seed, count in parts("blocksworld", "made", 130, seed=1)] == [(FIRST + 100, 130)]
-    with pytest.raises(ValueError, match="webshop has 9000 made training tasks of a seed, and 9001 are asked for"):
-        list(parts("webshop", "made", 9001))
+    assert [(seed, count) for _, seed, count in parts("blocksworld", "synthetic", 130, seed=1)] == [(FIRST + 100, 130)]
+    with pytest.raises(ValueError, match="webshop has 9000 synthetic training tasks of a seed, and 9001 are asked for"):
+        list(parts("webshop", "synthetic", 9001))
 
 
 def test_a_task_that_its_expert_cannot_solve_gives_no_pair(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +153,7 @@ def test_a_task_that_its_expert_cannot_solve_gives_no_pair(monkeypatch: pytest.M
     real = training.BY_NAME["webshop"]
     monkeypatch.setitem(training.BY_NAME, "webshop", type("Of", (), {"expert": Helpless, "name": real.name}))
     with pytest.raises(NoNegative, match="no path was found"):
-        Skipping("webshop", None, "made").actions(None)  # type: ignore[arg-type]
+        Skipping("webshop", None, "synthetic").actions(None)  # type: ignore[arg-type]
 
 
 def test_the_command_says_what_is_missing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -163,6 +163,8 @@ def test_the_command_says_what_is_missing(capsys: pytest.CaptureFixture[str], tm
     assert "say which adapter" in capsys.readouterr().err
     assert main(["train", "--domain", "webshop", "--set", "rank=x"]) == 1
     assert "rank='x': Input should be a valid integer" in capsys.readouterr().err
-    assert main(["score", "--adapter", "webshop", "--data", "made", "--adapters", str(tmp_path), "--limit", "1"]) == 1
+    assert (
+        main(["score", "--adapter", "webshop", "--data", "synthetic", "--adapters", str(tmp_path), "--limit", "1"]) == 1
+    )
     said = capsys.readouterr().err
     assert "is no adapter: it has no adapter_model.safetensors" in said or "is not there" in said

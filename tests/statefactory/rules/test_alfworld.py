@@ -201,7 +201,7 @@ def test_other_words_are_no_goal_of_this_world(goal: str) -> None:
 
 
 def test_every_task_of_made_games_is_a_goal() -> None:
-    with load("made", seed=3) as world:
+    with load("synthetic", seed=3) as world:
         assert all(language.is_goal(task.goal) for split in world.splits for task in world.tasks(split))
 
 
@@ -277,7 +277,7 @@ def test_relevance_is_a_subset_and_the_same_twice(goal: str, texts: list[str]) -
 
 
 def test_reading_on_from_the_relevant_state_loses_nothing_relevant() -> None:
-    with load("made", seed=11) as world:
+    with load("synthetic", seed=11) as world:
         for task in unseen(world, 2, seed=1):
             texts, chance = [world.reset(task).text], Random(task.id)
             texts += [world.step(chance.choice(world.valid_actions())).text for _ in range(60)]
@@ -301,12 +301,12 @@ def _as_filtered(known: tuple[Entity, ...], goal: str) -> tuple[Entity, ...]:
 
 
 @pytest.fixture(scope="module")
-def made_steps() -> list[Compared]:
-    return list(compared(2, seed=21, data="made"))
+def synthetic_steps() -> list[Compared]:
+    return list(compared(2, seed=21, data="synthetic"))
 
 
-def test_the_reading_of_made_unseen_games_is_faithful(made_steps: list[Compared]) -> None:
-    score = fidelity(made_steps)
+def test_the_reading_of_made_unseen_games_is_faithful(synthetic_steps: list[Compared]) -> None:
+    score = fidelity(synthetic_steps)
     assert score.f1 >= ENOUGH
     assert score.unparsed == 0
     assert score.steps > 80
@@ -322,7 +322,7 @@ def test_the_reading_of_released_unseen_games_is_faithful(games: int) -> None:
 
 
 def test_the_comparison_notices_a_reader_that_misses_what_was_taken(
-    made_steps: list[Compared], monkeypatch: pytest.MonkeyPatch
+    synthetic_steps: list[Compared], monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
     read = language.read
 
@@ -330,20 +330,20 @@ def test_the_comparison_notices_a_reader_that_misses_what_was_taken(
         return read(known, action, "" if action.startswith("take") else observation)
 
     monkeypatch.setattr(language, "read", blind)
-    poor = list(compared(1, seed=21, data="made"))
+    poor = list(compared(1, seed=21, data="synthetic"))
     held = {fact for step in poor for fact in step.true - step.read}
     assert any(fact[:2] == ("agent", "holding") for fact in held)
-    assert fidelity(poor).f1 < fidelity(made_steps[: len(poor)]).f1
+    assert fidelity(poor).f1 < fidelity(synthetic_steps[: len(poor)]).f1
 
 
 def test_the_comparison_notices_a_reader_that_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
     read = language.read
     monkeypatch.setattr(language, "read", lambda known, action, observation: read((), action, observation))
-    assert fidelity(list(compared(1, seed=21, data="made"))).f1 < ENOUGH
+    assert fidelity(list(compared(1, seed=21, data="synthetic"))).f1 < ENOUGH
 
 
 def test_the_games_of_a_seed_are_the_same_and_of_both_splits_where_there_are_two() -> None:
-    with load("made", seed=2) as world:
+    with load("synthetic", seed=2) as world:
         assert unseen(world, 5, seed=2) == unseen(world, 5, seed=2) != unseen(world, 5, seed=3)
         assert {task.id.split("-")[2] for task in unseen(world, 5, seed=2)} == {"valid_unseen"}
 
@@ -355,7 +355,7 @@ def test_the_truth_is_the_planning_librarys_own_state() -> None:
     from worlds.alfworld import engine as engines
     from worlds.alfworld.world import fast_game
 
-    with load("made", seed=21) as world:
+    with load("synthetic", seed=21) as world:
         task, rules = unseen(world, 1, seed=21)[0], world.games.rules()
         engine, chance = engines.FastPddlEnv(), Random(4)
         engine.load(fast_game(rules, task))

@@ -103,7 +103,7 @@ def test_numbered_blocks_are_blocks_of_their_own() -> None:
 
 
 def test_the_goal_is_in_the_state_exactly_when_the_world_says_that_it_holds() -> None:
-    world = load("made", seed=77, count=8)
+    world = load("synthetic", seed=77, count=8)
     from worlds.blocksworld.expert import Expert
 
     for task in world.tasks("test"):

@@ -20,7 +20,7 @@ from statefactory.rules.scienceworld import anchored, blueprint, is_goal, read, 
 from statefactory.rules.scienceworld.descriptions import NoDescription, thing
 from statefactory.state import Entity, Level, at_level, entity, from_level
 from worlds.scienceworld import task_id
-from worlds.scienceworld.made import made_paths
+from worlds.scienceworld.synthetic import synthetic_paths
 
 BENCHMARK = Path(os.environ.get("LAB_DATA") or "nowhere") / "rewardprediction" / "scienceworld_191.json"
 
@@ -559,7 +559,7 @@ def _sampled() -> set[str]:
 
 def test_the_sample_is_small_and_of_no_made_pair() -> None:
     assert SAMPLE.stat().st_size < 80_000
-    assert not _sampled() & set(made_paths())
+    assert not _sampled() & set(synthetic_paths())
 
 
 @pytest.mark.official

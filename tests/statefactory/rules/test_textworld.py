@@ -212,7 +212,7 @@ def test_a_greeting_is_of_the_room_of_its_title(room: str) -> None:
 
 
 def test_every_sentence_of_made_pairs_is_understood() -> None:
-    for pair in build("textworld", "made", 0, show_progress=False).pairs()[::4]:
+    for pair in build("textworld", "synthetic", 0, show_progress=False).pairs()[::4]:
         for row in pair.rows:
             known: tuple[Entity, ...] = ()
             for step in row.trajectory:
@@ -347,7 +347,7 @@ def test_goals_of_other_worlds_are_not_claimed() -> None:
 
 
 def test_every_instruction_of_generated_quests_is_understood() -> None:
-    for task in load("made", seed=78, games={"test": 8}).tasks("test"):
+    for task in load("synthetic", seed=78, games={"test": 8}).tasks("test"):
         parts = list(milestones(task.goal))
         assert textworld.is_goal(task.goal)
         assert language_of(task.goal) is textworld
@@ -360,7 +360,7 @@ def test_every_instruction_of_generated_quests_is_understood() -> None:
 def test_the_goal_of_a_lock_and_key_quest_is_in_the_state_when_it_is_won() -> None:
     from worlds.textworld.expert import Expert
 
-    with load("made", seed=78, games={"test": 1}) as world:
+    with load("synthetic", seed=78, games={"test": 1}) as world:
         task = world.tasks("test")[0]
         step, known = world.reset(task), ()
         for action in Expert(world).actions(task):

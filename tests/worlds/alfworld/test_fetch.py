@@ -27,8 +27,8 @@ SIZES = {"train": 2, "valid_seen": 2}
 
 
 def games() -> dict[str, dict[str, Any]]:
-    """Six made games in the layout of the release, four of them playable; by their place in the archive."""
-    world = load("made")
+    """Six synthetic games in the layout of the release, four of them playable; by their place in the archive."""
+    world = load("synthetic")
     tasks = world.tasks("train")[:7]
     laid_out = {}
     for number, task in enumerate(tasks[:4]):
@@ -90,7 +90,7 @@ def test_fetched_games_are_played_and_solved_as_released(
                 world.reset(task)
                 assert [world.step(action).score for action in released["walkthrough"]][-1] == 1.0
         with pytest.raises(NoSolution, match="alfworld-made-train-000"):
-            Expert(world).actions(load("made").tasks("train")[0])
+            Expert(world).actions(load("synthetic").tasks("train")[0])
 
 
 def test_the_compact_file_is_the_same_each_time(address: str, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The ALFWorld world on made games: its protocol, the same words as the stock engine, and nothing left behind."""
+"""The ALFWorld world on synthetic games: its protocol, the same words as the stock engine, and nothing left behind."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ import sys
 from household_games import Record, play
 from worlds.alfworld import load
 from worlds.alfworld.expert import Expert
-with load("made", seed=3) as world:
+with load("synthetic", seed=3) as world:
     tasks = world.tasks("valid_unseen")
     if sys.argv[1] == "others first":
         for task in tasks[6:8]:
@@ -47,7 +47,7 @@ import random
 import numpy
 from worlds.alfworld import load
 before = random.getstate(), numpy.random.get_state()[1].tolist(), numpy.random.get_state()[2:]
-with load("made") as world:
+with load("synthetic") as world:
     world.step(world.reset(world.tasks("train")[0]).actions[0])
 assert before == (random.getstate(), numpy.random.get_state()[1].tolist(), numpy.random.get_state()[2:])
 """
@@ -55,7 +55,7 @@ assert before == (random.getstate(), numpy.random.get_state()[1].tolist(), numpy
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[AlfWorld]:
-    with load("made") as made:
+    with load("synthetic") as made:
         yield made
 
 
@@ -107,7 +107,7 @@ def test_valid_actions_are_sorted_and_every_one_does_something(world: AlfWorld, 
 
 
 def test_steps_list_no_actions_where_they_are_not_wanted(task: HouseholdTask) -> None:
-    with load("made", list_actions=False) as world:
+    with load("synthetic", list_actions=False) as world:
         assert world.reset(task).actions == () and world.step("look").actions == ()
         assert "look" in world.valid_actions()
 
@@ -124,7 +124,7 @@ def test_a_won_game_goes_on_and_stays_won(world: AlfWorld, task: HouseholdTask) 
 
 def test_the_stock_engine_takes_a_win_back(task: HouseholdTask) -> None:
     """Why the world keeps the win itself."""
-    with load("made", stock_engine=True) as stock:
+    with load("synthetic", stock_engine=True) as stock:
         stock.reset(task)
         actions = Expert(stock).actions(task)
         for action in actions:
@@ -134,7 +134,7 @@ def test_the_stock_engine_takes_a_win_back(task: HouseholdTask) -> None:
 
 
 def test_stepping_needs_a_game(task: HouseholdTask) -> None:
-    world = load("made")
+    world = load("synthetic")
     with pytest.raises(EpisodeOver, match="reset"):
         world.step("look")
     with pytest.raises(EpisodeOver, match="reset"):
@@ -148,7 +148,7 @@ def test_an_unknown_split_is_named_with_those_there_are(world: AlfWorld) -> None
 
 def test_official_games_that_are_absent_are_asked_for_by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("LAB_DATA", str(tmp_path))
-    assert load().data == "made"
+    assert load().data == "synthetic"
     with pytest.raises(MissingData, match="lab data fetch alfworld"):
         load("official")
 
@@ -162,7 +162,7 @@ def test_code_in_a_grammar_is_refused(text: str) -> None:
 
 
 def test_closing_twice_is_fine_and_a_reset_starts_again(task: HouseholdTask) -> None:
-    world = load("made")
+    world = load("synthetic")
     first = world.reset(task)
     world.close()
     world.close()
@@ -174,7 +174,7 @@ def test_closing_twice_is_fine_and_a_reset_starts_again(task: HouseholdTask) -> 
 
 def test_two_worlds_in_one_process_do_not_meet(world: AlfWorld, task: HouseholdTask) -> None:
     actions = Expert(world).actions(task)
-    with load("made") as other:
+    with load("synthetic") as other:
         world.reset(task)
         other.reset(other.tasks("train")[0])
         for action in actions:
@@ -184,7 +184,7 @@ def test_two_worlds_in_one_process_do_not_meet(world: AlfWorld, task: HouseholdT
 
 
 def test_a_task_and_what_loads_a_world_can_be_pickled(world: AlfWorld, task: HouseholdTask) -> None:
-    again = pickle.loads(pickle.dumps(partial(load, data="made", seed=0)))()
+    again = pickle.loads(pickle.dumps(partial(load, data="synthetic", seed=0)))()
     assert pickle.loads(pickle.dumps(task)) == again.tasks("valid_unseen")[1] == task
     assert "define" not in repr(task) and "(define" in task.problem
 
@@ -204,7 +204,7 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it() -> None:
 import sys
 sys.modules["textworld"] = None
 from worlds.alfworld import load
-world = load("made")
+world = load("synthetic")
 try:
     world.reset(world.tasks("train")[0])
 except ImportError as error:
@@ -214,7 +214,7 @@ except ImportError as error:
 
 
 def test_an_import_leaves_no_folder_in_the_home_of_the_user(tmp_path: Path) -> None:
-    python("from worlds.alfworld import load; load('made').tasks('train')", HOME=str(tmp_path))
+    python("from worlds.alfworld import load; load('synthetic').tasks('train')", HOME=str(tmp_path))
     assert not (tmp_path / ".cache" / "alfworld").exists()
 
 
@@ -222,7 +222,7 @@ def test_many_games_leave_no_file_descriptor_or_temporary_file(monkeypatch: pyte
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     descriptors = set()
     for _ in range(4):
-        with load("made", seed=5) as world:
+        with load("synthetic", seed=5) as world:
             for task in world.tasks("valid_unseen")[:2]:
                 Expert(world).actions(task)
                 play(world, task, (), 10, Record())
@@ -234,7 +234,7 @@ def test_many_games_leave_no_file_descriptor_or_temporary_file(monkeypatch: pyte
 @pytest.mark.slow
 def test_both_engines_say_the_same(world: AlfWorld) -> None:
     fast, slow = Record(), Record()
-    with load("made", stock_engine=True) as stock:
+    with load("synthetic", stock_engine=True) as stock:
         for task in one_of_each_type(world.tasks("valid_unseen"))[::2]:
             actions = Expert(world).actions(task)
             play(world, task, actions, 10, fast)

@@ -1,4 +1,4 @@
-"""AssistantBench as a world: made questions over the made web, official ones with a key."""
+"""AssistantBench as a world: synthetic questions over the synthetic web, official ones with a key."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ needs_data = pytest.mark.skipif(not official.present(DATA), reason="LAB_DATA nam
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[AssistantBench]:
-    with load("made", count=30) as made:
+    with load("synthetic", count=30) as made:
         yield made
 
 
@@ -103,7 +103,7 @@ def test_official_questions_are_answered_by_their_gold_answers_and_the_test_spli
 @needs_data
 @pytest.mark.official
 def test_official_questions_are_taken_where_they_can_be_searched_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert load(count=1).data == "made"
+    assert load(count=1).data == "synthetic"
     monkeypatch.setenv("SERPER_API_KEY", "a-key-that-nobody-has")
     assert load(count=1).data == "official"
 
@@ -112,6 +112,6 @@ def test_official_questions_that_are_not_there_are_asked_for_in_vain(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("LAB_DATA", str(tmp_path))
-    assert load(count=1).data == "made"
+    assert load(count=1).data == "synthetic"
     with pytest.raises(MissingData, match="LAB_DATA"):
         load("official")

@@ -41,7 +41,7 @@ def distances(start: State) -> dict[State, int]:
 
 
 def test_every_made_problem_is_solved() -> None:
-    world = load("made", seed=6, count=32)
+    world = load("synthetic", seed=6, count=32)
     expert = Expert(world)
     for split in world.splits:
         assert all(score(world, task, expert.actions(task)) == 1.0 for task in world.tasks(split))
@@ -77,11 +77,11 @@ def contradiction() -> BlocksTask:
 
 def test_a_problem_without_a_solution_is_named() -> None:
     with pytest.raises(NoSolution, match="blocksworld-contradiction has no plan"):
-        Expert(load("made")).actions(contradiction())
+        Expert(load("synthetic")).actions(contradiction())
 
 
 def test_a_plan_that_fails_or_falls_short_is_never_handed_out() -> None:
-    task = load("made").tasks("test")[0]
+    task = load("synthetic").tasks("test")[0]
     with pytest.raises(NoSolution, match="without its goal"):
         check(task, ())
     with pytest.raises(NoSolution, match="is not possible"):
@@ -99,7 +99,7 @@ def test_the_lower_bound_counts_blocks_that_must_move() -> None:
 PROGRAM = """
 from worlds.blocksworld import load
 from worlds.blocksworld.expert import Expert
-world = load("made", seed=1, count=24)
+world = load("synthetic", seed=1, count=24)
 for task in reversed(world.tasks("test")) if {backwards} else world.tasks("test"):
     print(task.id, *Expert(world).actions(task), sep="|")
 """
@@ -118,7 +118,7 @@ def test_plans_are_the_same_in_every_process_and_order() -> None:
 
 
 def test_a_missing_planner_is_named_with_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = load("made")
+    world = load("synthetic")
     task = world.tasks("test")[0]
     monkeypatch.setitem(sys.modules, "clingo", None)
     with pytest.raises(MissingPlanner, match=r"pip install -r requirements\.txt"):
@@ -130,14 +130,14 @@ def test_a_missing_planner_is_named_with_the_line_that_installs_it(monkeypatch: 
 
 def test_unknown_plans_and_planners_are_refused() -> None:
     with pytest.raises(ValueError, match="choose one of reference, planner"):
-        Expert(load("made"), plans="best")
+        Expert(load("synthetic"), plans="best")
     with pytest.raises(ValueError, match="choose one of clingo, pyperplan"):
-        Expert(load("made"), planner="lama")
+        Expert(load("synthetic"), planner="lama")
 
 
 @needs_pyperplan
 def test_the_optional_planner_finds_plans_of_the_same_length() -> None:
-    world = load("made", seed=9, count=4)
+    world = load("synthetic", seed=9, count=4)
     ours, theirs = Expert(world), Expert(world, planner="pyperplan")
     for task in world.tasks("train"):
         plan = theirs.actions(task)

@@ -108,7 +108,7 @@ def test_no_text_raises_or_moves_a_block_unless_it_is_valid(state: State, data: 
 def solved_world(state: State) -> tuple[BlocksWorld, BlocksTask]:
     """A world, and a task whose goal one block's place already fulfils."""
     problem = BlocksProblem(state, (sorted(state.facts())[0],))
-    return load("made"), BlocksTask("blocksworld-solved", problem.goal_text, problem)
+    return load("synthetic"), BlocksTask("blocksworld-solved", problem.goal_text, problem)
 
 
 @given(states(), st.data())
@@ -135,7 +135,7 @@ def sussman() -> BlocksTask:
 
 def test_states_and_goals_read_as_planbench_words_them(sussman: BlocksTask) -> None:
     assert sussman.goal == "the red block is on top of the blue block and the blue block is on top of the orange block"
-    with load("made") as world:
+    with load("synthetic") as world:
         assert world.reset(sussman).text == (
             "the blue block is clear, the orange block is clear, the hand is empty, the orange block is on top of the "
             "red block, the red block is on the table, the blue block is on the table"
@@ -156,7 +156,7 @@ def test_three_goals_are_joined_by_commas_and_one_and() -> None:
 
 
 def test_the_score_is_one_exactly_while_the_goal_holds_and_the_episode_goes_on(sussman: BlocksTask) -> None:
-    world = load("made")
+    world = load("synthetic")
     world.reset(sussman)
     plan = [
         "unstack the orange block from on top of the red block", "put down the orange block", "pick up the blue block",
@@ -173,13 +173,13 @@ def test_the_score_is_one_exactly_while_the_goal_holds_and_the_episode_goes_on(s
 
 
 def test_steps_list_the_valid_actions_unless_told_not_to(sussman: BlocksTask) -> None:
-    listing, silent = load("made"), load("made", list_actions=False)
+    listing, silent = load("synthetic"), load("synthetic", list_actions=False)
     assert listing.reset(sussman).actions == listing.valid_actions()
     assert silent.reset(sussman).actions == () and silent.valid_actions() == listing.valid_actions()
 
 
 def test_nothing_is_played_before_a_reset_or_after_a_close(sussman: BlocksTask) -> None:
-    world = load("made")
+    world = load("synthetic")
     for play in (lambda: world.step("put down the red block"), world.valid_actions):
         with pytest.raises(EpisodeOver, match="reset"):
             play()
@@ -192,8 +192,8 @@ def test_nothing_is_played_before_a_reset_or_after_a_close(sussman: BlocksTask) 
 
 
 def test_an_unknown_split_is_answered_with_those_there_are() -> None:
-    with pytest.raises(ValueError, match="'dev' in BlocksWorld's made problems; there are: train, test"):
-        load("made").tasks("dev")
+    with pytest.raises(ValueError, match="'dev' in BlocksWorld's synthetic problems; there are: train, test"):
+        load("synthetic").tasks("dev")
 
 
 def test_names_of_blocks_never_run_out_or_repeat() -> None:
@@ -205,7 +205,7 @@ def test_names_of_blocks_never_run_out_or_repeat() -> None:
 
 
 def test_a_hundred_blocks_are_played_as_four_are() -> None:
-    world = load("made", blocks=[100], count=1, list_actions=False)
+    world = load("synthetic", blocks=[100], count=1, list_actions=False)
     task = world.tasks("test")[0]
     world.reset(task)
     random = Random(0)
@@ -214,7 +214,7 @@ def test_a_hundred_blocks_are_played_as_four_are() -> None:
 
 
 def test_two_hundred_random_episodes_are_played_by_the_rules() -> None:
-    world, random = load("made", seed=5, count=200), Random(3)
+    world, random = load("synthetic", seed=5, count=200), Random(3)
     moved = 0
     for task in world.tasks("train"):
         step = world.reset(task)
@@ -232,7 +232,7 @@ def test_our_steps_are_those_of_an_independent_simulator() -> None:
 
     get_environment().credits_stream = None
     random = Random(11)
-    for task in load("made", seed=8, count=4).tasks("test"):
+    for task in load("synthetic", seed=8, count=4).tasks("test"):
         problem = PDDLReader().parse_problem_string(DOMAIN, task.problem.to_pddl())
         with SequentialSimulator(problem) as simulator:
             theirs, ours = simulator.get_initial_state(), task.problem.start
@@ -255,7 +255,8 @@ def test_tasks_can_be_sent_to_another_process_and_hold_no_plan(sussman: BlocksTa
 
 def test_what_an_agent_is_given_imports_no_expert_and_nothing_heavy() -> None:
     program = (
-        "import sys; from worlds.blocksworld import load; world = load('made'); world.reset(world.tasks('test')[0]); "
+        "import sys; from worlds.blocksworld import load; "
+        "world = load('synthetic'); world.reset(world.tasks('test')[0]); "
         "print([name for name in sys.modules if 'expert' in name or 'planner' in name or name == 'unified_planning'])"
     )
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "[]\n"

@@ -1,4 +1,4 @@
-"""The made encyclopedia's articles: repeatable, of any size, true to their facts and told apart by their titles."""
+"""The synthetic encyclopedia's articles: repeatable, of any size, true to their facts, with unique titles."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def held() -> int:
 
 def test_paragraphs_are_streamed_with_constant_memory() -> None:
     for kept in gc.get_objects():
-        if isinstance(kept, _lru_cache_wrapper) and kept.__module__.startswith("worlds."):
+        if type(kept) is _lru_cache_wrapper and kept.__module__.startswith("worlds."):
             kept.cache_clear()  # what is counted from here on would replace what was not
     stream = paragraphs(0, MOST)
     tracemalloc.start()

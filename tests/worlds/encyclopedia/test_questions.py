@@ -1,4 +1,4 @@
-"""Questions over the made encyclopedia: a reader of the paragraphs alone comes to one answer, hop by hop."""
+"""Questions over the synthetic encyclopedia: a reader of the paragraphs alone comes to one answer, hop by hop."""
 
 from __future__ import annotations
 

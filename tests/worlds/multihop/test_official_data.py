@@ -108,7 +108,7 @@ def test_questions_are_told_apart_by_their_evidence(small: Path) -> None:
 @pytest.mark.parametrize("part", official.PARTS)
 def test_a_file_that_lacks_is_named_and_how_to_go_on(small: Path, part: str) -> None:
     (small / f"hotpotqa_{part}.jsonl.gz").unlink()
-    with pytest.raises(MissingData, match="hotpotqa's official data is not in .*LAB_DATA.*data='made'"):
+    with pytest.raises(MissingData, match="hotpotqa's official data is not in .*LAB_DATA.*data='synthetic'"):
         load("hotpotqa", data="official")
     with pytest.raises(MissingData, match="hotpotqa"):
         list(official.rows(small / f"hotpotqa_{part}.jsonl.gz", set()))
@@ -127,4 +127,4 @@ def test_a_damaged_file_is_named_with_its_line(small: Path) -> None:
 def test_other_data_than_the_suite_was_made_for_is_refused(small: Path) -> None:
     with pytest.raises(DamagedData, match="3 rows, not 12,479"):
         load("hotpotqa", data="official")
-    assert load("hotpotqa", data="made").data == "made"
+    assert load("hotpotqa", data="synthetic").data == "synthetic"

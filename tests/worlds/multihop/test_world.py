@@ -29,7 +29,7 @@ def world() -> MultiHop:
 @pytest.mark.parametrize("dataset", DATASETS)
 @pytest.mark.parametrize("setting", ["open", "distractor"])
 def test_the_expert_answers_every_made_question_from_its_evidence(dataset: str, setting: str) -> None:
-    with load(dataset, setting, "made") as world:
+    with load(dataset, setting, "synthetic") as world:
         expert = Expert(world)
         for task in [task for split in world.splits for task in world.tasks(split)]:
             last = world.replay(task, expert.actions(task))[-1]
@@ -38,7 +38,7 @@ def test_the_expert_answers_every_made_question_from_its_evidence(dataset: str, 
 
 
 def test_made_questions_follow_their_seed_and_show_their_evidence_once() -> None:
-    world, same, other = (load("musique", "distractor", "made", seed=seed) for seed in (0, 0, 1))
+    world, same, other = (load("musique", "distractor", "synthetic", seed=seed) for seed in (0, 0, 1))
     assert world.splits == ("writing", "reporting")
     tasks = world.tasks("reporting")
     assert tasks == same.tasks("reporting") != other.tasks("reporting")

@@ -177,7 +177,11 @@ def test_data_is_official_when_asked_for_and_made_where_no_gold_paths_are_stored
     monkeypatch: pytest.MonkeyPatch, tmp_path: os.PathLike[str]
 ) -> None:
     monkeypatch.setenv("LAB_DATA", str(tmp_path))
-    assert [scienceworld.load(data).data for data in ("auto", "official", "made")] == ["made", "official", "made"]
+    assert [scienceworld.load(data).data for data in ("auto", "official", "synthetic")] == [
+        "synthetic",
+        "official",
+        "synthetic",
+    ]
     with pytest.raises(ValueError, match="auto"):
         scienceworld.load("offical")
 

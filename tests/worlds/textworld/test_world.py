@@ -24,7 +24,7 @@ from worlds.textworld.checks import checks, inform
 from worlds.textworld.compiled import SUMS, NoCompiler, build, cache_folder, intact
 from worlds.textworld.engine import UNKNOWN_VERB, allowed, game_words, plain
 from worlds.textworld.expert import Expert
-from worlds.textworld.made import KIND_OF_FIVE, unnamed_quest
+from worlds.textworld.synthetic import KIND_OF_FIVE, unnamed_quest
 
 GAMES = {"test": 4, "train": 2}
 LOCK, HUNT, COOKING = 0, 1, 3  # places in the test split
@@ -261,7 +261,7 @@ def test_an_unknown_split_and_official_data_are_refused(world: TextWorld) -> Non
         load(data="official")
     with pytest.raises(ValueError, match="choose one of"):
         load(data="real")
-    assert load().data == "made"
+    assert load().data == "synthetic"
 
 
 def test_a_dead_emulator_is_told_and_a_reset_starts_another(world: TextWorld) -> None:

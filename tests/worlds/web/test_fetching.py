@@ -1,4 +1,4 @@
-"""Pages over loopback: each fault is a value with words, nothing outside of the made web is reached, all is bounded."""
+"""Pages over loopback: each fault is a value with words, nothing outside the synthetic web is reached."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worlds.assistantbench.made import made_site
+from worlds.assistantbench.synthetic import synthetic_site
 from worlds.base import WorldDied
 from worlds.web.faults import FAULTS, UNREADABLE, Fault
 from worlds.web.fetching import Address, Limits, fetch
@@ -24,7 +24,7 @@ from worlds.web.local import LocalWeb
 from worlds.web.reading import LONGEST, read
 from worlds.web.site import FAULTY
 
-SITE = made_site(0, FAULTY)
+SITE = synthetic_site(0, FAULTY)
 LIMITS = Limits(seconds=0.5, size=200_000)
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 

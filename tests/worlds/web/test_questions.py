@@ -1,4 +1,4 @@
-"""Questions over the made web: their answers follow from the pages of their evidence, read as an agent reads them."""
+"""Questions over the synthetic web: their answers follow from the pages of their evidence, read by an agent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from worlds.assistantbench.made import made_site
+from worlds.assistantbench.synthetic import synthetic_site
 from worlds.encyclopedia.templates import SPLITS, Split
 from worlds.web.questions import MOST_PAGES, WebQuestion, question, questions
 from worlds.web.reading import read
@@ -17,7 +17,7 @@ from worlds.web.rows import MOST_NAMES, TESTS
 from worlds.web.site import FAULTY, Site
 from worlds.web.templates import Template, templates
 
-SITE = made_site(0, FAULTY)
+SITE = synthetic_site(0, FAULTY)
 # How articles write what tables leave out.
 WRITTEN = {
     "walk": r"([\d,]+) metres", "visitors": r"([\d,]+) visitors", "founded": r"\b(1\d{3}|20\d\d)\b",

@@ -1,4 +1,4 @@
-"""Serper's search and scrape: against the made web's endpoints of the same shape, and when the service fails."""
+"""Serper's search and scrape: against the synthetic web's endpoints of the same shape, and when the service fails."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lab.machine.faults import Unavailable
-from worlds.assistantbench.made import made_site
+from worlds.assistantbench.synthetic import synthetic_site
 from worlds.base import WorldDied
 from worlds.web.local import LocalWeb
 from worlds.web.protocol import Hit
 from worlds.web.serper import Serper, hits
 from worlds.web.site import FAULTY
 
-SITE = made_site(0, FAULTY)
+SITE = synthetic_site(0, FAULTY)
 KEY = "a-key-that-nobody-has"
 
 

@@ -1,4 +1,4 @@
-"""What the made web has, from its seed: sound pages, faulty ones beside them, and a search over both."""
+"""What the synthetic web has, from its seed: sound pages, faulty ones beside them, and a search over both."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worlds.assistantbench.made import made_site
+from worlds.assistantbench.synthetic import synthetic_site
 from worlds.encyclopedia.facts import facts
 from worlds.multihop.words import words
 from worlds.web.faults import CHANGING, FAULTS, HOSTS, INJECTED, OLD_YEAR
@@ -16,7 +16,7 @@ from worlds.web.reading import read
 from worlds.web.site import FAULTY, SNIPPET, Site, snippet
 from worlds.web.tables import TABLES
 
-SITE = made_site(0, FAULTY)
+SITE = synthetic_site(0, FAULTY)
 SOUND = {url: one for url, one in SITE.resources.items() if one.fault is None}
 
 

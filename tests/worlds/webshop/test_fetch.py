@@ -148,7 +148,7 @@ def test_without_data_the_made_shop_opens_and_official_data_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LAB_DATA", str(tmp_path))
-    assert load().data == "made"
+    assert load().data == "synthetic"
     with pytest.raises(MissingData, match="lab data fetch webshop"):
         load("official")
 

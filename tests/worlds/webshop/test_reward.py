@@ -16,12 +16,12 @@ from worlds.webshop import WebShop, load
 from worlds.webshop.catalogue import Catalogue, Instruction, Product, price_of
 from worlds.webshop.expert import Expert
 from worlds.webshop.goals import CAPS, NO_CAP, Goal, draw_goals, price_cap
-from worlds.webshop.made import made_catalogue
 from worlds.webshop.nouns import nouns
 from worlds.webshop.reward import alike, colour_or_all, name_overlap, same_option, score, type_score
 from worlds.webshop.search import K1, B, SearchEngine, stemmed
+from worlds.webshop.synthetic import synthetic_catalogue
 
-MADE = made_catalogue(0)
+MADE = synthetic_catalogue(0)
 SHOES = ("Clothing", "Women", "Shoes")
 SANDAL = Product(
     "B1",
@@ -163,7 +163,7 @@ def test_the_dearest_products_have_no_cap_and_no_words_about_one() -> None:
 
 
 def test_texts_name_the_options_and_the_cap_that_the_goal_has() -> None:
-    for task in (shop := load("made")).tasks("test"):
+    for task in (shop := load("synthetic")).tasks("test"):
         hidden = shop.hidden_goal(task)
         assert task.goal.endswith(f", and price lower than {hidden.price_cap:.2f} dollars")
         assert all(f": {value}" in task.goal for value in hidden.options)
@@ -182,7 +182,7 @@ def test_the_seed_draws_other_options_caps_and_prices() -> None:
 def test_a_goal_that_nothing_fulfils_is_named() -> None:
     catalogue = Catalogue([SANDAL])
     wish = {"test": [Instruction("B1", "find me gold sandals", ("gold plated",))], "train": []}
-    shop = WebShop(catalogue, draw_goals(wish, catalogue, 0), "made")
+    shop = WebShop(catalogue, draw_goals(wish, catalogue, 0), "synthetic")
     with pytest.raises(NoSolution, match="webshop-test-0000"):
         Expert(shop).actions(shop.tasks("test")[0])
 
@@ -194,7 +194,7 @@ def test_where_the_instruction_does_not_find_the_product_words_of_its_title_do()
     ]
     catalogue = Catalogue([*lamps, SANDAL])
     wish = {"test": [Instruction("B1", "lamps to dim", ("open toe", "ankle strap"), ())], "train": []}
-    shop = WebShop(catalogue, draw_goals(wish, catalogue, 0), "made")
+    shop = WebShop(catalogue, draw_goals(wish, catalogue, 0), "synthetic")
     first, *_ = Expert(shop).actions(shop.tasks("test")[0])
     assert first == "search[sandal leather]"
 

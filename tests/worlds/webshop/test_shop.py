@@ -1,4 +1,4 @@
-"""The text shop: its pages, its actions, and what it keeps from a shopper. Over the made catalogue."""
+"""The text shop: its pages, its actions, and what it keeps from a shopper. Over the synthetic catalogue."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ import hashlib, sys
 from random import Random
 from worlds.webshop import load
 from worlds.webshop.expert import Expert
-shop, rng, told = load("made", seed=3), Random(0), hashlib.sha256()
+shop, rng, told = load("synthetic", seed=3), Random(0), hashlib.sha256()
 for task in shop.tasks("test")[:12]:
     told.update(repr(Expert(shop).actions(task)).encode())
     step = shop.reset(task)
@@ -39,7 +39,7 @@ print(told.hexdigest())
 
 @pytest.fixture(scope="module")
 def shop() -> WebShop:
-    return load("made")
+    return load("synthetic")
 
 
 @pytest.fixture
@@ -206,7 +206,7 @@ def test_a_purchase_ends_the_episode_with_the_reward(shop: WebShop, task: ShopTa
 
 
 def test_a_step_or_a_listing_before_any_reset_is_an_error() -> None:
-    shop = load("made")
+    shop = load("synthetic")
     for call in (lambda: shop.step("click[search]"), shop.valid_actions):
         with pytest.raises(EpisodeOver, match="before reset"):
             call()
@@ -237,15 +237,15 @@ def test_the_search_page_offers_the_instruction_and_kinds_that_it_does_not_name(
 
 
 def test_actions_are_not_listed_when_not_wanted(task: ShopTask) -> None:
-    with load("made", list_actions=False) as quiet:
+    with load("synthetic", list_actions=False) as quiet:
         assert quiet.reset(task).actions == () and len(quiet.valid_actions()) == 6
 
 
 def test_attributes_have_a_page_only_where_asked_for(task: ShopTask) -> None:
-    open_shop = load("made", show_attributes=True)
+    open_shop = load("synthetic", show_attributes=True)
     step = play(open_shop, task, *to_own_product(open_shop, task), "click[attributes]")
     assert all(attribute in step.text for attribute in open_shop.hidden_goal(task).attributes)
-    closed = load("made")
+    closed = load("synthetic")
     assert play(closed, task, *to_own_product(closed, task), "click[attributes]").facts["page"] == "item"
 
 
@@ -265,11 +265,11 @@ def test_unknown_splits_and_tasks_of_another_shop_are_named(shop: WebShop, task:
     with pytest.raises(ValueError, match="choose one of train, test"):
         shop.tasks("validation")
     with pytest.raises(LookupError, match=f"{task.id}.*seed 1"):
-        load("made", seed=1).reset(task)
+        load("synthetic", seed=1).reset(task)
 
 
 def test_closing_twice_is_fine_and_a_closed_shop_opens_again(shop: WebShop, task: ShopTask) -> None:
-    own = load("made")
+    own = load("synthetic")
     own.reset(task)
     own.close()
     own.close()

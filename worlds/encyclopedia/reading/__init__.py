@@ -1,4 +1,4 @@
-"""Reader of the made encyclopedia: what the stand-ins of all agents know of it.
+"""Reader of the synthetic encyclopedia: what the stand-ins of all agents know of it.
 
 lexicon     words as regular expressions, and where a text has them
 questions   a question into the chain of relations that it follows

@@ -1,4 +1,4 @@
-"""Reader of the made encyclopedia: a question into its hops, a paragraph into what it says, findings into an answer.
+"""Reader of the synthetic encyclopedia: a question into hops, a paragraph into what it says, findings into an answer.
 
 What the stand-ins of all agents know of this world. They read the words that they are given, as a model does; nothing
 here sees the facts behind them, nor the templates that questions are reported on.

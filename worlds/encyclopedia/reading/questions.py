@@ -1,4 +1,4 @@
-"""Reader of questions on the made encyclopedia: which chain of relations a question follows, whatever its words.
+"""Reader of questions on the synthetic encyclopedia: which chain of relations a question follows, whatever its words.
 
 It finds the names in a question and, by the words of lexicon.yaml, what is said around them. Of all chains that the
 kinds of things allow, from the named one on, it takes the one that leaves least of what is said unexplained.

@@ -1,0 +1,178 @@
+"""Synthetic problems, and fetching PlanBench's: what comes of a seed and of files in the public shape."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import permutations
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from lab.machine.datasets import accept
+from lab.machine.download import DownloadFailed
+from lab.machine.faults import DamagedData, MissingData
+from worlds.blocksworld import load, official
+from worlds.blocksworld.state import State
+from worlds.blocksworld.synthetic import random_state, states_with, synthetic_problem
+
+QUIET = print
+
+
+def test_both_splits_have_their_own_problems_which_are_not_yet_solved() -> None:
+    world = load("synthetic", seed=2)
+    train, test = world.tasks("train"), world.tasks("test")
+    assert [len(train), len(test)] == [60, 60] and world.data == "synthetic"
+    assert [task.id for task in test] == sorted(f"blocksworld-made-test-{number:04}" for number in range(1, 61))
+    assert Counter(task.blocks for task in test) == {3: 15, 4: 15, 5: 15, 6: 15}
+    assert not any(task.problem.solved_by(task.problem.start) for task in (*train, *test))
+    assert len({task.problem for task in (*train, *test)}) > 110
+
+
+def test_a_seed_gives_the_same_problems_and_more_of_them_only_adds() -> None:
+    few, many = (load("synthetic", seed=4, count=count).tasks("test") for count in (5, 1000))
+    assert many[:5] == few and load("synthetic", seed=5, count=5).tasks("test") != few
+
+
+@pytest.mark.parametrize("options", [{"blocks": ()}, {"blocks": (1,)}, {"count": 0}, {"count": 10_000}])
+def test_impossible_sizes_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(options))):
+        load("synthetic", **options)
+
+
+def all_states(blocks: str) -> set[State]:
+    """Every state with an empty hand, by cutting every order of the blocks in every way."""
+    found = set()
+    for order in permutations(blocks):
+        for cuts in range(2 ** (len(order) - 1)):
+            towers: list[tuple[str, ...]] = [order[:1]]
+            for index, block in enumerate(order[1:]):
+                towers[-1:] = [towers[-1], (block,)] if cuts >> index & 1 else [(*towers[-1], block)]
+            found.add(State(tuple(sorted(towers))))
+    return found
+
+
+def test_random_states_are_uniform_over_all_states() -> None:
+    from scipy.stats import chisquare
+
+    states = all_states("abcd")
+    assert len(states) == sum(states_with(4, towers) for towers in range(1, 5)) == 73
+    random, draws = Random(1), 7300
+    counts = Counter(random_state("abcd", random) for _ in range(draws))
+    assert set(counts) == states
+    assert chisquare(list(counts.values())).pvalue > 0.001
+
+
+def test_goals_can_be_reached() -> None:
+    for seed in range(50):
+        goal = set(synthetic_problem(3, Random(seed)).goal)
+        assert any(state.facts() >= goal for state in all_states("abc"))
+
+
+PROGRAM = """
+from random import Random
+from worlds.blocksworld import load
+world, random = load("synthetic", seed=3), Random(1)
+for task in world.tasks("test"):
+    step = world.reset(task)
+    for _ in range(6):
+        print(task, step)
+        step = world.step(random.choice(step.actions))
+"""
+
+
+def test_transcripts_are_the_same_whatever_the_hash_seed() -> None:
+    outputs = {
+        hashlib.sha256(
+            subprocess.run(
+                [sys.executable, "-c", PROGRAM], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
+            ).stdout
+        ).hexdigest()
+        for seed in ("1", "2")
+    }
+    assert len(outputs) == 1
+
+
+class Files(SimpleHTTPRequestHandler):
+    """Serves a folder and remembers what was asked for."""
+
+    asked: list[str] = []
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        super().do_GET()
+
+    def log_message(self, *args: Any) -> None:
+        pass
+
+
+PROBLEMS = [synthetic_problem(4, Random(seed)) for seed in range(3)]
+
+
+@pytest.fixture
+def public(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A server with three problems, as PlanBench's repository has them, in place of that."""
+    folder = tmp_path / "public"
+    folder.mkdir()
+    for number, problem in enumerate(PROBLEMS, start=1):
+        (folder / f"instance-{number}.pddl").write_text(problem.to_pddl(f"BW-rand-{number}").replace(") (", ")\n("))
+    Files.asked = []
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Files, directory=str(folder))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setattr(official, "URL", f"http://127.0.0.1:{server.server_port}/instance-{{number}}.pddl")
+        monkeypatch.setattr(official, "COUNT", 3)
+        monkeypatch.setattr(official, "DIGEST", official.digest(PROBLEMS))
+        (tmp_path / "data").mkdir()
+        monkeypatch.setenv("LAB_DATA", str(tmp_path / "data"))
+        yield folder
+        server.shutdown()
+
+
+def test_fetched_problems_are_what_the_loader_reads(public: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "blocksworld"
+    with pytest.raises(MissingData, match="data fetch blocksworld"):
+        load("official")
+    assert load().data == "synthetic" and not official.present(folder)
+    official.fetch(folder, QUIET)
+    with pytest.raises(DamagedData, match="3 rows, not 501"):
+        load()
+    accept("blocksworld")
+    world = load()
+    assert world.data == "official" and world.splits == ("test",)
+    tasks = world.tasks("test")
+    assert [task.id for task in tasks] == ["blocksworld-001", "blocksworld-002", "blocksworld-003"]
+    assert [task.problem for task in tasks] == PROBLEMS
+    assert world.problems.plans() == {}
+    assert [path.name for path in folder.iterdir()] == [official.FILE]
+
+
+def test_fetching_goes_on_where_it_stopped(public: Path, tmp_path: Path) -> None:
+    last = public / "instance-3.pddl"
+    text = last.read_text()
+    last.unlink()
+    with pytest.raises(DownloadFailed, match="instance-3.pddl answers 404"):
+        official.fetch(tmp_path / "to", QUIET)
+    assert not official.present(tmp_path / "to")
+    last.write_text(text)
+    official.fetch(tmp_path / "to", QUIET)
+    assert official.present(tmp_path / "to")
+    assert Counter(Files.asked) == {"/instance-1.pddl": 1, "/instance-2.pddl": 1, "/instance-3.pddl": 2}
+
+
+def test_other_problems_than_the_known_ones_are_refused(public: Path, tmp_path: Path) -> None:
+    (public / "instance-2.pddl").write_text(synthetic_problem(4, Random(99)).to_pddl())
+    with pytest.raises(official.UnexpectedData, match="not those that this suite was made for"):
+        official.fetch(tmp_path / "to", QUIET)
+    assert not official.present(tmp_path / "to")
+
+
+def test_the_compact_file_is_the_same_for_the_same_problems(public: Path) -> None:
+    assert official.packed(official.converted(public)) == official.packed(official.converted(public))

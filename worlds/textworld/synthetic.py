@@ -1,0 +1,107 @@
+"""The generated quests of a split: which kinds, with which options, and the goals that their games print.
+
+The paper's trajectories are released, but neither its 150 game files nor the options that they were generated with. Of
+every five quests here three are lock-and-key, the sort that the paper shows (Tables 30-33), one is a treasure hunt and
+one is cooking, the sorts that it names (A.3).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+from random import Random
+from typing import Any
+
+from lab.machine import progress
+from lab.machine.files import write_atomically
+from lab.models.cache import key_of
+from worlds.textworld.compiled import cache_folder
+from worlds.textworld.games import generator_version, make_game
+from worlds.textworld.tasks import Options, QuestTask, quest_id
+
+GAMES = {"test": 150, "train": 60}  # quests a split; the paper has 150
+KIND_OF_FIVE = ("lock-and-key", "treasure-hunt", "lock-and-key", "cooking", "lock-and-key")
+HUNTS = {"easy": ((5, 5), (3, 5)), "medium": ((6, 8), (4, 7)), "hard": ((6, 8), (4, 7))}  # rooms, length: least, most
+WORTH_SHOWING = 10  # goals to make before a progress bar says so
+
+
+def synthetic_quests(split: str, count: int, seed: int) -> list[QuestTask]:
+    """The first `count` quests of a split. A quest is the same whatever the count."""
+    unnamed = [unnamed_quest(split, index, seed) for index in range(count)]
+    return [
+        QuestTask(quest.id, goal, quest.kind, quest.seed, quest.options)
+        for quest, goal in zip(unnamed, goals(unnamed), strict=True)
+    ]
+
+
+def unnamed_quest(split: str, index: int, seed: int) -> QuestTask:
+    """A quest whose goal is still to be made. Its seed names the split, so that no two splits share a game."""
+    rng = Random(f"textworld quest {split} {index} {seed}")
+    kind = KIND_OF_FIVE[index % len(KIND_OF_FIVE)]
+    return QuestTask(quest_id(split, index), "", kind, f"{split} {index} {seed}", OPTIONS[kind](rng, split))
+
+
+def lock_and_key_options(rng: Random, split: str) -> Options:
+    return (("objects", rng.randint(8, 12)),)
+
+
+def treasure_hunt_options(rng: Random, split: str) -> Options:
+    mode = rng.choice(sorted(HUNTS))
+    rooms, length = HUNTS[mode]
+    return (("mode", mode), ("rooms", rng.randint(*rooms)), ("length", rng.randint(*length)))
+
+
+def cooking_options(rng: Random, split: str) -> Options:
+    """One to three ingredients. The splits are TextWorld's own, which share neither foods nor ways to prepare them."""
+    recipe = rng.randint(1, 3)
+    skills = {skill: rng.random() < 0.5 for skill in ("open", "cook", "cut")}
+    return (
+        ("recipe", recipe),
+        ("take", rng.randint(1, recipe)),
+        ("go", rng.choice((1, 6))),
+        *skills.items(),
+        ("split", split),
+    )
+
+
+OPTIONS = {"lock-and-key": lock_and_key_options, "treasure-hunt": treasure_hunt_options, "cooking": cooking_options}
+
+
+def goals(quests: Sequence[QuestTask]) -> list[str]:
+    """The objectives of these games: from the cache, or by making the games and keeping what they say."""
+    key = key_of([generator_version(), [[quest.kind, quest.seed, quest.options] for quest in quests]])
+    path = cache_folder() / f"goals-{key}.json"
+    with suppress(OSError, ValueError):  # absent or torn: it is made again
+        found: Any = json.loads(path.read_bytes())
+        if isinstance(found, list) and len(found) == len(quests) and all(isinstance(goal, str) for goal in found):
+            return found
+    made = []
+    with progress.bar(len(quests), "TextWorld's goals", show=len(quests) > WORTH_SHOWING) as bar:
+        for quest in quests:
+            made.append(objective(quest))
+            bar.update()
+    try:
+        write_atomically(path, json.dumps(made).encode())
+    except OSError as error:  # they serve as well without being kept
+        progress.say(
+            f"cannot keep TextWorld's goals in {path.parent}: {error}; "
+            "set LAB_CACHE to a file in a folder you can write"
+        )
+    return made
+
+
+def objective(quest: QuestTask) -> str:
+    """What a game says that is to be done. Cooking games all say the same, and are slow to make."""
+    return cooking_objective() if quest.kind == "cooking" else game_of(quest).objective
+
+
+@cache
+def cooking_objective() -> str:
+    # Of any cooking game, and once: the text is the same, and making one takes 1.5 s.
+    return game_of(unnamed_quest("test", KIND_OF_FIVE.index("cooking"), seed=0)).objective
+
+
+def game_of(quest: QuestTask) -> Any:
+    return make_game(quest.kind, quest.seed, quest.options)

@@ -1,0 +1,82 @@
+"""A synthetic catalogue and its instructions: invented products in the shape of the official ones, from a seed."""
+
+from __future__ import annotations
+
+from random import Random
+
+from worlds.webshop.catalogue import NO_PRICE, Catalogue, Instruction, Product
+from worlds.webshop.synthetic_words import ENDINGS, KINDS, LINES, SYLLABLES, KindOfProduct
+
+PRODUCTS, BRANDS = 600, 60
+INSTRUCTIONS = {"train": 60, "test": 60}
+WITHOUT_PRICE, WITH_RANGE, WITHOUT_OPTIONS = 0.05, 0.12, 0.3  # shares of products, about as in the official catalogue
+OPENINGS = ("Find me", "i am looking for", "i want", "i need", "show me")
+ID_LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def synthetic_catalogue(seed: int) -> Catalogue:
+    """600 products of 15 kinds in 10 departments, the same for the same seed."""
+    rng = Random(f"webshop catalogue {seed}")
+    brands = sorted({brand(rng) for _ in range(BRANDS)})
+    products: dict[str, Product] = {}
+    names: set[str] = set()
+    while len(products) < PRODUCTS:
+        product = synthetic_product(rng, KINDS[len(products) % len(KINDS)], rng.choice(brands))
+        if product.asin not in products and product.name not in names:
+            products[product.asin] = product
+            names.add(product.name)
+    # Made kind after kind; equally good results of a search come in this order, which is to tell nothing.
+    mixed = list(products.values())
+    rng.shuffle(mixed)
+    return Catalogue(mixed)
+
+
+def synthetic_instructions(catalogue: Catalogue, seed: int) -> dict[str, list[Instruction]]:
+    """60 instructions for each split, each about another product."""
+    rng = Random(f"webshop instructions {seed}")
+    chosen = iter(rng.sample(catalogue.products, sum(INSTRUCTIONS.values())))
+    return {
+        split: [synthetic_instruction(rng, next(chosen)) for _ in range(number)]
+        for split, number in INSTRUCTIONS.items()
+    }
+
+
+def brand(rng: Random) -> str:
+    return (rng.choice(SYLLABLES) + rng.choice(ENDINGS)).capitalize()
+
+
+def synthetic_product(rng: Random, kind: KindOfProduct, maker: str) -> Product:
+    name, use = rng.choice(kind.names), rng.choice(kind.uses)
+    attributes = tuple(rng.sample(kind.attributes, rng.randint(2, 4)))
+    said = [phrase.title() for phrase in attributes[:2]]
+    plain = rng.random() < WITHOUT_OPTIONS
+    return Product(
+        asin="B0" + "".join(rng.choices(ID_LETTERS, k=8)),
+        name=f"{maker} {rng.choice(LINES)} {name}, {', '.join(said)}, for {use.title()}",
+        query=kind.query,
+        category=kind.category,
+        path=kind.path,
+        pricing=made_pricing(rng, kind.prices),
+        description=f"The {name.lower()} by {maker} is {' and '.join(attributes)}. Made for {use}.",
+        features=tuple(f"{phrase.upper()} - what you expect of {name.lower()} for {use}" for phrase in attributes),
+        options={} if plain else {option: some_of(rng, values) for option, values in kind.options.items()},
+        attributes=attributes,
+    )
+
+
+def some_of(rng: Random, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Two or more of the values, in their order."""
+    kept = rng.sample(values, rng.randint(2, len(values)))
+    return tuple(value for value in values if value in kept)
+
+
+def made_pricing(rng: Random, bounds: tuple[float, float]) -> tuple[float, ...]:
+    if rng.random() < WITHOUT_PRICE:
+        return (NO_PRICE,)
+    prices = sorted(round(rng.uniform(*bounds), 2) for _ in range(2))
+    return tuple(prices) if rng.random() < WITH_RANGE else (prices[0],)
+
+
+def synthetic_instruction(rng: Random, product: Product) -> Instruction:
+    asked = tuple(rng.sample(product.attributes, rng.randint(1, 2)))
+    return Instruction(product.asin, f"{rng.choice(OPENINGS)} {', '.join(asked)} {product.query}", asked)
