@@ -19,7 +19,7 @@ PLACES = {
     "Trajectory": "sdp.trajectory",
     "Transition": "sdp.trajectory",
     "Verdict": "sdp.operators",
-    "collect": "sdp.experiments.benchmark",
+    "collect": "lab.runs.collecting",
     "comparisons": "sdp.experiments.benchmark",
     "rejected": "sdp.placebo",
     "run_episode": "sdp.loop",

@@ -99,6 +99,10 @@ class Setup(Experiment):
     selection: ClassVar[tuple[str, ...]] = ("data", "limit", "world", "count")
     metric: ClassVar[str] = "success"
 
+    @property
+    def results(self) -> type[Results]:
+        return Results
+
     def __post_init__(self) -> None:
         """Raises BadSetting for a world that there is not, and for no attempts."""
         if self.world not in ACTORS:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from lab.machine import progress
 from lab.machine.faults import DamagedFile, Unavailable
@@ -31,7 +31,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 THREADS = 8  # at a time with an endpoint, which is waited for
-R = TypeVar("R", bound=Results[Any])
+R_co = TypeVar("R_co", bound=Results[Any], covariant=True)
+
+
+class Collectable(Protocol[R_co]):
+    """An experiment, by the class of its results."""
+
+    @property
+    def results(self) -> type[R_co]: ...
 
 
 class NothingMeasured(Unavailable):
@@ -39,16 +46,15 @@ class NothingMeasured(Unavailable):
 
 
 def collect(
-    setup: Experiment,
-    into: Callable[..., R] = Results,  # type: ignore[assignment]  # a default decides R, which mypy cannot express
+    experiment: Collectable[R_co],
     workers: int = 0,
     cluster: str = "",
     *,
     run: str = "",
     record: bool | None = None,
     show_progress: bool = True,
-) -> R:
-    """Play what the run does not have yet, and give the whole run as `into`: `Results`, or a paper's subclass of it.
+) -> R_co:
+    """Play what the run does not have yet, and return the whole run, as the experiment's own class of `Results`.
 
     workers: how many episodes at a time; 0 for 8 threads with an endpoint, one at a time with a local model, processes
     with rules where the run is long enough for them. cluster: the address of a Dask scheduler, "tcp://host:8786" (see
@@ -64,7 +70,8 @@ def collect(
         raise BadSetting(
             f"workers={workers}: state how many episodes to play at a time, or 0 for what suits the engine"
         )
-    setup = setup.resolved()
+    how: dict[str, Any] = {"record": record, "show_progress": show_progress}
+    setup = cast(Experiment, experiment).prepared(partial(collect, workers=workers, cluster=cluster, **how)).resolved()
     manifest = manifest_of(setup)
     folder = runs_folder() / run if run else folder_for(manifest, setup.condition)
     with when_free(lambda: Run(folder, manifest)) as opened:
@@ -79,7 +86,7 @@ def collect(
         if spent:
             progress.say(str(spent))
         label = connected(setup.engine).engine.label
-        results = into(setup, label, episodes, not_measured, opened.usage(), folder)
+        results = experiment.results(setup, label, episodes, not_measured, opened.usage(), folder)
     _report(results)
     return results
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -26,14 +26,14 @@ class Metric:
 
 @dataclass(frozen=True)
 class Condition:
-    """A method as it is played. plays: benchmark -> the class of its experiment there; on others it is left out.
+    """A method as it is played. plays: benchmark -> what makes its experiment there; on others it is left out.
 
     settings: field -> value, in which it differs. role: what it is besides a method. extra: played only where it is
     named. recorded: a real model plays it by default. matched: the setting of a placebo that `Study.matched` gives.
     """
 
     name: str
-    plays: Mapping[str, type[Any]]
+    plays: Mapping[str, Callable[..., Any]]
     settings: Settings = field(default_factory=dict)
     role: Literal["method", "placebo", "privileged"] = "method"
     extra: bool = False

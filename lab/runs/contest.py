@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 
 from lab.models import engines
 from lab.models.backbone import Ledger
@@ -46,6 +46,10 @@ class Contest(Experiment):
     datasets: tuple[str, ...]
     methods: tuple[str, ...]
 
+    @property
+    def results(self) -> type[Results[Self]]:
+        return Results
+
     @abstractmethod
     def part(self, dataset: str, method: str) -> Any:
         """The experiment of one method on one dataset. Raises BadSetting for one that there is not."""
@@ -70,7 +74,7 @@ class Contest(Experiment):
     def group(self, task: str) -> str:
         """A dataset's task: only those that every method has played are compared."""
         of = entry(task)
-        return f"{of.dataset}/{of.task}"
+        return f"{of.dataset}/{self._of(task).group(of.task)}"
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
         return self._of(task).play(entry(task).task, ledger)
@@ -108,9 +112,13 @@ class Results(experiment.Results[C], Generic[C]):
         found = ((entry(name), episode) for name, episode in self.episodes.items())
         return {each.task: episode for each, episode in found if each[:2] == (dataset, method)}
 
-    def scores(self, dataset: str, method: str) -> dict[str, float]:
+    def scores_of(self, dataset: str, method: str) -> dict[str, float]:
         """Task -> the score by the method's own experiment; 0 where the episode failed."""
         return {task: self._score(dataset, method, episode) for task, episode in self.of(dataset, method).items()}
+
+    def named_of(self, dataset: str, method: str, what: str) -> dict[str, float]:
+        """Task -> a number of its episode; of "score", `scores_of`."""
+        return self.scores_of(dataset, method) if what == "score" else self.values(dataset, method, what)
 
     def values(self, dataset: str, method: str, what: str) -> dict[str, float]:
         """Task -> what an episode came to: "calls", "steps" and so on; 0 where it failed."""
@@ -148,9 +156,9 @@ def comparisons(results: Results[Any], against: str) -> pd.DataFrame:
 
     lines: list[dict[str, Any]] = []
     for dataset in results.setup.datasets:
-        base = results.scores(dataset, against)
+        base = results.scores_of(dataset, against)
         others = [method for method in results.setup.methods_of(dataset) if method != against]
-        found = {method: compare(results.scores(dataset, method), base) for method in others}
+        found = {method: compare(results.scores_of(dataset, method), base) for method in others}
         adjusted = holm([c.p for c in found.values()])
         for (method, c), p in zip(found.items(), adjusted, strict=True):
             difference, low, high = (100 * end for end in c.difference)
@@ -175,7 +183,7 @@ def primary(runs: Iterable[Results[Any]], method: str, against: str) -> pd.DataF
     lines: list[dict[str, Any]] = []
     for run in (run for run in runs if {method, against} <= {*run.setup.methods}):
         for dataset in run.setup.datasets:
-            c = compare(run.scores(dataset, method), run.scores(dataset, against))
+            c = compare(run.scores_of(dataset, method), run.scores_of(dataset, against))
             difference, low, high = (100 * end for end in c.difference)
             lines.append(
                 {"backbone": run.backbone, "dataset": dataset, "n": c.n, method: 100 * c.mean_a,

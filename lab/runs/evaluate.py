@@ -16,7 +16,7 @@ from lab.results import floors
 from lab.results.statistics import compare, holm
 from lab.results.stored import METHOD, Scores, Side, Stored
 from lab.runs import study
-from lab.runs.collecting import manifest_of
+from lab.runs.collecting import collect, manifest_of
 from lab.runs.experiment import BadSetting, score_lines
 from lab.runs.forecast import Planned, forecast
 from lab.runs.study import Results, Study, Trial
@@ -87,10 +87,10 @@ def asks_a_server(plan: Plan) -> bool:
 
 
 def play(plan: Plan, workers: int = 0, cluster: str = "") -> Iterator[str]:
-    """Play the cells and give what they came to, a block of text each. Raises as `lab.runs.study.collect`."""
+    """Play the cells and give what they came to, a block of text each. Raises as `lab.collect`."""
     stored = Stored()
     for options, trials in plan.cells():
-        runs = [study.collect(trial, workers, cluster) for trial in trials]
+        runs = [collect(trial, workers, cluster) for trial in trials]
         title = ", ".join(f"{name}={value}" for name, value in options.items()) or "the study's own options"
         yield "\n".join([f"{plan.study.name}: {title}", *_rows(plan, options, runs, stored), *_contrasts(plan, runs)])
 
@@ -157,4 +157,4 @@ def _contrasts(plan: Plan, runs: Sequence[Results]) -> list[str]:
 
 
 def _pooled(runs: Sequence[Results], dataset: str, name: str) -> dict[str, float]:
-    return {f"{run.setup.seed}/{task}": value for run in runs for task, value in run.scores(dataset, name).items()}
+    return {f"{run.setup.seed}/{task}": value for run in runs for task, value in run.scores_of(dataset, name).items()}

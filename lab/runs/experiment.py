@@ -1,6 +1,6 @@
 """What is played: an experiment has settings, tasks, a way to play one of them, and words for what came of it.
 
-A paper subclasses `Experiment`; `lab.runs.collecting` plays it, and gives `Results`.
+A paper subclasses `Experiment`; `lab.collect` plays it, and gives `Results`.
 """
 
 from __future__ import annotations
@@ -77,6 +77,15 @@ class Experiment(ABC):
     @abstractmethod
     def play(self, task: str, ledger: Ledger) -> Any:
         """Play one episode; returns its result, JSON. Raises MalformedAnswer and its like where the agent fails."""
+
+    @property
+    def results(self) -> type[Results[Any]]:
+        """The class of what `lab.collect` returns: a paper's own has the readings of its tables."""
+        return Results
+
+    def prepared(self, collect: Callable[[Experiment], Results[Any]]) -> Self:
+        """With the settings that another run gives, such as a placebo's rate. collect: plays that run."""
+        return self
 
     def calls(self, task: str) -> Mapping[str, int]:
         """How often an episode asks each operator, where that is known before it is played; else nothing."""
@@ -230,6 +239,20 @@ class Results(Generic[S]):
         nobody.
         """
         return engines.parse(self.backbone).evidence
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Task -> score, 0 where the episode failed: what paired comparisons take."""
+        return {score.of: score.value for score in self.setup.scores(self.episodes)}
+
+    def named(self, name: str) -> dict[str, float]:
+        """Task -> a number of its episode's result, such as "f1", 0 where it failed; of "score", `scores`."""
+        results = {task: {} if episode.failed else episode.result for task, episode in self.episodes.items()}
+        return self.scores if name == "score" else {task: result.get(name, 0.0) for task, result in results.items()}
+
+    def total(self, name: str) -> int:
+        """Sum over episodes of a number of their results, such as "calls" or "steps"."""
+        return sum(episode.result[name] for episode in self.episodes.values() if not episode.failed)
 
     @property
     def by_rules(self) -> bool:

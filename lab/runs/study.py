@@ -24,7 +24,7 @@ from lab.results import tables
 from lab.runs import collecting, contest, recordings
 from lab.runs.conditions import Condition, Metric, Settings
 from lab.runs.contest import Contest, Entry, entry
-from lab.runs.experiment import NOT_KEPT, NOT_TOLD, BadSetting, ReplayMismatch
+from lab.runs.experiment import NOT_KEPT, NOT_TOLD, BadSetting, Experiment, ReplayMismatch
 from lab.runs.manifest import Manifest
 from lab.runs.settings import changed, has
 
@@ -65,7 +65,8 @@ class Study:
     against: the baseline condition of all comparisons. primary: the condition of the protocol's primary comparison.
     published: the paper's table, and the paper's file in `data/published`.
     options: default settings of all conditions that have them. synthetic: defaults that differ on synthetic data.
-    source: text of a row's column `source`. label: name of a condition in rows.
+    source: text of a row's column `source`. label: name of a condition in rows. rows: in place of `metrics`, for
+    scores that no mean over episodes gives: of results, benchmark and condition, with the arguments of `frame`.
     matched: computes from the baseline's results the setting that gives placebos as many rejections.
     check: raises BadSetting for a trial that cannot be played. scored: whether the tasks' answers are known.
     """
@@ -82,6 +83,7 @@ class Study:
     synthetic: Settings = field(default_factory=dict)
     source: Callable[[Trial, str], str] = data_in_words
     label: Callable[[Results, str], str] = name_itself
+    rows: Callable[..., Iterable[tables.Row]] | None = None
     matched: Callable[[Results], Any] | None = None
     check: Callable[[Trial], None] = no_check
     scored: Callable[[Trial], bool] = always
@@ -113,7 +115,7 @@ class Study:
 
     def run(self, *, workers: int = 0, cluster: str = "", **settings: Any) -> Results:
         """Play it, or what is missing of it. settings: those of `trial`. Raises as `lab.runs.collecting.collect`."""
-        return collect(self.trial(**settings), workers, cluster)
+        return collecting.collect(self.trial(**settings), workers, cluster)
 
     def replays(self, workers: int = 0) -> list[Results]:
         """Every recording of the study that can be replayed with the data at hand."""
@@ -194,6 +196,10 @@ class Trial(Contest):
         return self.declared
 
     @property
+    def results(self) -> type[Results]:
+        return Results
+
+    @property
     def method(self) -> str:  # type: ignore[override]  # one class plays all studies
         return self.study
 
@@ -238,6 +244,20 @@ class Trial(Contest):
         """Data, benchmarks, how many conditions, and options, for the run's folder."""
         options = [f"{name}={value}" for name, value in self.options.items() if value != self.of.options.get(name)]
         return " ".join([self.data, *self.datasets, f"{len(self.methods)} conditions", *options])
+
+    def prepared(self, collect: Callable[[Experiment], Any]) -> Self:
+        """With the settings of placebos that are not stated: the baseline is played, and its results give them."""
+        resolved = self.resolved()
+        stated = {name.rpartition(":")[0] for name in resolved.options}
+        conditions = (self.of.condition(name) for name in resolved.methods if name not in stated)
+        placebos = [condition for condition in conditions if condition.matched]
+        if not self.of.matched or not placebos:
+            return self
+        alone = replace(self, methods=(self.of.against,))
+        engines = {name: other for name, other in self.engines.items() if name in alone.operators()}
+        value = self.of.matched(collect(replace(alone, engines=engines)))
+        matched = {f"{placebo.name}:{placebo.matched}": value for placebo in placebos}
+        return replace(self, options={**self.options, **matched})
 
     def part(self, dataset: str, method: str) -> Any:
         """The experiment of one condition on one benchmark. Raises BadSetting for one that there is not."""
@@ -290,16 +310,16 @@ class Trial(Contest):
 class Results(contest.Results[Trial]):
     """The episodes of a run, by benchmark and condition."""
 
-    def frame(self) -> pd.DataFrame:
-        """A results table: a row a benchmark, condition and metric, in percent with its interval."""
+    def frame(self, **how: Any) -> pd.DataFrame:
+        """A results table: a row a benchmark, condition and metric with its interval. how: as `Study.rows` takes it."""
         if not self.of_study.scored(self.setup):
             return tables.table([])
-        rows = (row for part in self.parts for metric in self.of_study.metrics for row in self._rows(*part, metric))
-        return tables.table(row | {"data": self.setup.data} for row in rows)
+        rows = self.of_study.rows or by_metrics
+        return tables.table(row | {"data": self.setup.data} for part in self.parts for row in rows(self, *part, **how))
 
-    def beside_published(self) -> pd.DataFrame:
+    def beside_published(self, **how: Any) -> pd.DataFrame:
         """The rows, and those of recordings, behind those that the paper and its rivals report."""
-        return self.of_study.beside_published(self.frame())
+        return self.of_study.beside_published(self.frame(**how))
 
     def compare(self, against: str = "") -> pd.DataFrame:
         """Each condition less one of them on the same tasks, in points: see `lab.runs.contest.comparisons`."""
@@ -328,42 +348,31 @@ class Results(contest.Results[Trial]):
         episodes = (episode for dataset in self.setup.datasets for episode in self.of(dataset, method).values())
         return [episode.result for episode in episodes if not episode.failed]
 
-    def _rows(self, dataset: str, name: str, metric: Metric) -> Iterator[tables.Row]:
-        values = self.scores(dataset, name) if metric.of == "score" else self.values(dataset, name, metric.of)
-        outcomes = None if metric.given else self.outcomes(str(Entry(dataset, name, task)) for task in values)
-        if metric.given:
-            given = self.values(dataset, name, metric.given)
-            values = {task: value for task, value in values.items() if given[task]}
-        if not values:
-            return
-        title = metric.title.format(benchmark=dataset)
-        origin = (self.evidence, f"this run, {self.of_study.source(self.setup, dataset)}")
-        shown, numbers = self.of_study.label(self, name), [*values.values()]
-        if metric.kind == "rate" or (metric.kind == "auto" and {*numbers} <= {0.0, 1.0}):
-            passes = sum(value == 1 for value in numbers)
-            yield tables.rate_row(shown, self.backbone, title, passes, len(numbers), *origin, outcomes)
-        else:
-            percent = [100 * value for value in numbers]
-            top = 100.0 if outcomes else None
-            yield tables.mean_row(shown, self.backbone, title, percent, *origin, outcomes=outcomes, top=top)
+
+def by_metrics(results: Results, benchmark: str, condition: str) -> Iterator[tables.Row]:
+    """The rows of a study's metrics, in percent."""
+    for metric in results.of_study.metrics:
+        yield from _rows(results, benchmark, condition, metric)
 
 
-def collect(trial: Trial, workers: int = 0, cluster: str = "", **options: Any) -> Results:
-    """Play a trial and return its results; arguments as for `lab.runs.collecting.collect`.
-
-    Placebos without a stated setting are matched first: the baseline is played, and its results give their setting.
-    """
-    resolved = trial.resolved()
-    study, set_already = trial.of, {name.rpartition(":")[0] for name in resolved.options}
-    placebos = [study.condition(name) for name in resolved.methods if name not in set_already]
-    if study.matched and any(placebo.matched for placebo in placebos):
-        alone = replace(trial, methods=(study.against,))
-        engines = {name: other for name, other in trial.engines.items() if name in alone.operators()}
-        how = {**options, "run": ""}  # a run of its own, also where the whole one has a folder by name
-        like = study.matched(collecting.collect(replace(alone, engines=engines), Results, workers, cluster, **how))
-        matched = {f"{placebo.name}:{placebo.matched}": like for placebo in placebos if placebo.matched}
-        trial = replace(trial, options={**trial.options, **matched})
-    return collecting.collect(trial, Results, workers, cluster, **options)
+def _rows(results: Results, benchmark: str, condition: str, metric: Metric) -> Iterator[tables.Row]:
+    values = results.named_of(benchmark, condition, metric.of)
+    outcomes = None if metric.given else results.outcomes(str(Entry(benchmark, condition, task)) for task in values)
+    if metric.given:
+        given = results.values(benchmark, condition, metric.given)
+        values = {task: value for task, value in values.items() if given[task]}
+    if not values:
+        return
+    title, study = metric.title.format(benchmark=benchmark), results.of_study
+    origin = (results.evidence, f"this run, {study.source(results.setup, benchmark)}")
+    shown, numbers = study.label(results, condition), [*values.values()]
+    if metric.kind == "rate" or (metric.kind == "auto" and {*numbers} <= {0.0, 1.0}):
+        passes = sum(value == 1 for value in numbers)
+        yield tables.rate_row(shown, results.backbone, title, passes, len(numbers), *origin, outcomes)
+    else:
+        percent = [100 * value for value in numbers]
+        top = 100.0 if outcomes else None
+        yield tables.mean_row(shown, results.backbone, title, percent, *origin, outcomes=outcomes, top=top)
 
 
 def primary(runs: Sequence[Results]) -> pd.DataFrame:

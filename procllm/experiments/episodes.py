@@ -16,7 +16,7 @@ from lab.models.backbone import Ledger
 from lab.models.cache import key_of
 from lab.models.connect import connected
 from lab.results.outcomes import Judged, Score
-from lab.runs import collecting, experiment
+from lab.runs import experiment
 from lab.runs.experiment import NOT_KEPT, Experiment
 from lab.runs.run import Episode
 from lab.viewer.steps import Exchange
@@ -83,6 +83,10 @@ class Setup(Experiment):
     )  # fmt: skip
 
     metric: ClassVar[str] = "success"
+
+    @property
+    def results(self) -> type[Results]:
+        return Results
 
     def operators(self) -> tuple[str, ...]:
         """Who acts, and who verifies; LLM-TN's networks are the `maker`'s."""
@@ -243,14 +247,6 @@ def split(name: str) -> tuple[str, str]:
     """Condition and instance id of an episode's name."""
     condition, _, instance = name.partition("/")
     return condition, instance
-
-
-def collect(setup: Setup, workers: int = 0, cluster: str = "", **options: Any) -> Results:
-    """`lab.runs.collecting.collect` of ProcLLM's episodes, with its arguments.
-
-    Raises ValueError for a condition, domain or size that there is not, besides what that raises.
-    """
-    return collecting.collect(setup, Results, workers, cluster, **options)
 
 
 def _playable(condition: str, name: str, maker: str) -> bool:

@@ -40,6 +40,10 @@ class Setup(Experiment):
     processes: ClassVar[int] = 1
     metric: ClassVar[str] = "usable network"
 
+    @property
+    def results(self) -> type[Makings]:
+        return Makings
+
     def operators(self) -> tuple[str, ...]:
         """The one question."""
         return (PLANNING.operator,)
@@ -79,7 +83,7 @@ def collect(engine: str, names: Sequence[str] = NAMES, workers: int = 0, cluster
     The rest is as for `lab.runs.collecting.collect`. Raises RuntimeError where a domain's episode failed.
     """
     setup = Setup(engine=engine, domains=tuple(names))
-    makings = collecting.collect(setup, Makings, workers or 1, cluster, **options)
+    makings = collecting.collect(setup, workers or 1, cluster, **options)
     failed = [episode for episode in makings.episodes.values() if episode.failed]
     if failed:
         raise RuntimeError(f"{failed[0].task}: {failed[0].error}")

@@ -67,6 +67,10 @@ class Setup(Experiment):
     metric: ClassVar[str] = "agreement with people"
     private: ClassVar[bool] = True
 
+    @property
+    def results(self) -> type[Results]:
+        return Results
+
     def decided(self) -> Self:
         """Raises MissingData without the slice, BadSetting for synthetic data, which nobody labelled."""
         if self.data == "synthetic":
@@ -144,11 +148,6 @@ AMONG: dict[str, Callable[[Counted], np.ndarray]] = {
     WORTH: lambda of: of.certified & of.labelled,
     INFORMED: lambda of: of.labelled,
 }
-
-
-def collect(setup: Setup, workers: int = 0, cluster: str = "", **options: Any) -> Results:
-    """`lab.runs.collecting.collect` of the audit. Raises MissingData without the slice."""
-    return collecting.collect(setup, Results, workers, cluster, **options)
 
 
 def counted(said: Labels, reading: Reading = PUBLISHED) -> Counted:

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from random import Random
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from lab.models.backbone import Ledger
 from lab.models.engines import parse
 from lab.results import tables
 from lab.results.outcomes import Judged, Score
 from lab.results.statistics import compare, holm
-from lab.runs import collecting, experiment
+from lab.runs import experiment
 from lab.runs.experiment import NOT_TOLD
 from lab.runs.playable import Playable, Seen
 from lab.runs.run import Episode
@@ -48,6 +48,10 @@ class Benchmark(Playable):
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "sdp")
     processes: ClassVar[int] = 1
     metric: ClassVar[str] = "score"
+
+    @property
+    def results(self) -> type[Results[Self]]:
+        return Results
 
     @abstractmethod
     def adapter(self, task: str, ledger: Ledger) -> Adapter[Any, Any, Any]:
@@ -131,32 +135,13 @@ B = TypeVar("B", bound=Benchmark)
 
 @dataclass(frozen=True)
 class Results(experiment.Results[B]):
-    """The episodes of a run, with their trajectories and scores."""
+    """The episodes of a run, with their trajectories."""
 
     @cached_property
     def trajectories(self) -> list[Trajectory]:
         """The trajectories of the episodes that did not fail."""
         played = (episode for episode in self.episodes.values() if not episode.failed)
         return [Trajectory.from_json(episode.result["trajectory"]) for episode in played]
-
-    @property
-    def scores(self) -> dict[str, float]:
-        """Task id -> score, 0 where the episode failed; what paired comparisons take."""
-        return {score.of: score.value for score in self.setup.scores(self.episodes)}
-
-    def named(self, name: str) -> dict[str, float]:
-        """Task id -> a number of its episode's result, such as "f1", 0 where it failed; of "score", `scores`."""
-        results = {task: {} if episode.failed else episode.result for task, episode in self.episodes.items()}
-        return self.scores if name == "score" else {task: result.get(name, 0.0) for task, result in results.items()}
-
-    def total(self, name: str) -> int:
-        """Sum over episodes of "calls", "steps", "replans", "tokens_in" or "tokens_out"."""
-        return sum(episode.result[name] for episode in self.episodes.values() if not episode.failed)
-
-
-def collect(setup: B, workers: int = 0, cluster: str = "", **options: Any) -> Results[B]:
-    """`lab.runs.collecting.collect` of SDP on a benchmark, with its arguments."""
-    return collecting.collect(setup, Results[B], workers, cluster, **options)
 
 
 def scored(runs: Iterable[Results[Any]], metric: str) -> pd.DataFrame:

@@ -11,11 +11,11 @@ from lab.machine.spelling import hint
 from lab.models import engines
 from lab.models.connect import connected
 from lab.results.exports import readable
+from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
 from lab.viewer.steps import Exchange
 from lab.viewer.timeline import Timeline
 from lab.viewer.transcripts import Transcript
-from sdp.experiments.benchmark import collect
 from sdp.experiments.multihop import HotpotQA, MuSiQue, Setup
 from sdp.trajectory import Trajectory
 

@@ -18,7 +18,7 @@ from lab.models.judges import Errors, published
 from lab.models.noise import corrupted
 from lab.models.prompts import Prompt
 from lab.results.statistics import Interval, bootstrap_mean, wilson
-from lab.runs import collecting
+from lab.runs.collecting import collect
 from sdp.adapters.assistantbench.adapter import FORCED_AFTER
 from sdp.adapters.assistantbench.prompts import FINALIZE, FINDING, JUDGE
 from sdp.experiments import assistantbench
@@ -157,11 +157,6 @@ def followed(setup: Setup, engines: Sequence[str], workers: int = 0, cluster: st
                  "passed": sum(one["passed"] for one in taken), "forced": sum(one["forced"] for one in taken)}
             )  # fmt: skip
     return pd.DataFrame(lines).assign(data=setup.decided().data, evidence="simulated")
-
-
-def collect(setup: Setup, workers: int = 0, cluster: str = "", **options: Any) -> Results[Setup]:
-    """`lab.runs.collecting.collect` of these, with its arguments."""
-    return collecting.collect(setup, Results[Setup], workers, cluster, **options)
 
 
 def verdicts(run: Results[Setup], kind: str) -> list[dict[str, Any]]:

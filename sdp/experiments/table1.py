@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lab.models import engines
+from lab.runs.collecting import collect
 from sdp.adapters.corridor import Corridor, CorridorAdapter, rolls, streaks
-from sdp.experiments.travelplanner import Setup, collect
+from sdp.experiments.travelplanner import Setup
 from sdp.loop import Settings, run_episode
 from sdp.markov import markov_test, previous_state
 from sdp.mdp import MDP, credit, mdp

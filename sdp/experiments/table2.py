@@ -12,8 +12,9 @@ from lab.results.exports import readable
 from lab.results.statistics import compare, smallest_difference
 from lab.results.verdicts import FEWEST
 from lab.runs import collecting, recordings
+from lab.runs.collecting import collect
 from sdp.adapters.travelplanner.adapter import Policy
-from sdp.experiments.travelplanner import Results, Setup, collect
+from sdp.experiments.travelplanner import Results, Setup
 from worlds.travelplanner.rates import Denominators
 
 if TYPE_CHECKING:

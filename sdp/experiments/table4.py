@@ -20,10 +20,11 @@ from lab.results import tables
 from lab.results.exports import readable
 from lab.results.statistics import bootstrap_mean
 from lab.runs import collecting, recordings
+from lab.runs.collecting import collect
 from sdp.adapters.scienceworld.adapter import UNKNOWN
 from sdp.adapters.scienceworld.prompts import GRAINS
 from sdp.anatomy import score_by_replans
-from sdp.experiments import benchmark, table6
+from sdp.experiments import table6
 from sdp.experiments.benchmark import Results
 from sdp.experiments.scienceworld import Setup
 from sdp.experiments.table6 import Ablated
@@ -124,8 +125,7 @@ def keep(runs: Mapping[str, Results[Setup]], name: str) -> str:
 def grains(setup: Setup, workers: int = 0, cluster: str = "") -> dict[str, Results[Setup]]:
     """The same episodes with plans of each grain (§4.1)."""
     return {
-        grain: benchmark.collect(replace(setup, policy=replace(setup.policy, grain=grain)), workers, cluster)
-        for grain in GRAINS
+        grain: collect(replace(setup, policy=replace(setup.policy, grain=grain)), workers, cluster) for grain in GRAINS
     }
 
 
@@ -205,7 +205,7 @@ def ablated(setup: Setup, workers: int = 0, cluster: str = "") -> list[Ablated]:
 
 def placebo(full: Results[Setup], workers: int = 0, cluster: str = "") -> Results[Setup]:
     """SDP without content (`sdp.placebo`), with as many attempts rejected as by SDP's own Validate."""
-    return benchmark.collect(replace(full.setup, placebo=rejected(full.trajectories)), workers, cluster)
+    return collect(replace(full.setup, placebo=rejected(full.trajectories)), workers, cluster)
 
 
 def _of(run: Results[Any], length: str) -> Results[Any]:

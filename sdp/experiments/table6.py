@@ -13,10 +13,9 @@ from lab.models.judges import Errors, errors_of
 from lab.models.replay import Replay
 from lab.results import plots, tables
 from lab.results.statistics import compare, holm, wilson
-from lab.runs import study
+from lab.runs import collecting, study
 from lab.runs.manifest import Manifest
 from sdp.ablation import ABLATIONS, Ablation, replayed
-from sdp.experiments import benchmark, travelplanner
 from sdp.experiments.benchmark import Benchmark, Results
 from sdp.experiments.travelplanner import Setup
 from sdp.studies import table3, table5
@@ -103,8 +102,8 @@ def collect(
         elif recorded in ("", setup.method):
             tried = [] if recorded else ablations
             without = {a.name: replace(setup, settings=a.without(setup.settings)) for a in tried}
-            again = {mechanism: benchmark.collect(each, workers, cluster) for mechanism, each in without.items()}
-            found.append(Ablated(name, benchmark.collect(setup, workers, cluster), again))
+            again = {mechanism: collecting.collect(each, workers, cluster) for mechanism, each in without.items()}
+            found.append(Ablated(name, collecting.collect(setup, workers, cluster), again))
     if not found:
         asked = ", ".join(dict.fromkeys(setup.engine for setup in setups.values()))
         raise ValueError(f"{asked} was made on none of {', '.join(setups)}; name a recording of SDP on one of them")
@@ -325,7 +324,7 @@ def _contrasts(families: Iterable[Sequence[Ablated]], first: str, second: str) -
 
 def _rate(setup: Setup, workers: int, cluster: str) -> dict[str, float]:
     """The final pass rate of a run in percent with its Wilson interval, its mean calls a query, and n."""
-    run = travelplanner.collect(setup, workers, cluster, show_progress=False)
+    run = collecting.collect(setup, workers, cluster, show_progress=False)
     rate, n = wilson(sum(v.final for v in run.verdicts), len(run.tasks)), len(run.tasks)
     values = {"rate": 100 * rate.value, "low": 100 * rate.low, "high": 100 * rate.high}
     return values | {"calls": run.total("calls") / n, "n": n}

@@ -11,7 +11,6 @@ from agents.experiments.travelplanner import Queries, first_failure
 from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.results.outcomes import Judged
-from lab.runs import collecting
 from lab.runs.run import Episode
 from lab.viewer.steps import Exchange, Step
 from lab.viewer.timeline import Timeline
@@ -36,6 +35,10 @@ class Setup(Queries, Benchmark):
     method: ClassVar[str] = "sdp-travelplanner"
     benchmark: ClassVar[str] = "TravelPlanner"
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "sdp")
+
+    @property
+    def results(self) -> type[Results]:
+        return Results
 
     def operators(self) -> tuple[str, ...]:
         """On TravelPlanner, Validate and Replan are programs (A.2), and so is Propose where the cities are given."""
@@ -113,11 +116,6 @@ class Results(benchmark.Results[Setup]):
     def rates(self, denominators: Denominators = "stated") -> Rates:
         """The six rates over these tasks, or over the official fixed denominators."""
         return rates(self.verdicts, self.tasks, denominators)
-
-
-def collect(setup: Setup, workers: int = 0, cluster: str = "", **options: Any) -> Results:
-    """`lab.runs.collecting.collect` of SDP on TravelPlanner, with its arguments."""
-    return collecting.collect(setup, Results, workers, cluster, **options)
 
 
 def play(

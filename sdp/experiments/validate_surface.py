@@ -21,9 +21,11 @@ from lab.models.backbone import Answer, Backbone, Ledger
 from lab.models.judges import Errors
 from lab.models.prompts import Prompt
 from lab.results.statistics import wilson
+from lab.runs.collecting import collect
 from sdp.adapters.multihop.adapter import MultiHopAdapter
 from sdp.adapters.multihop.prompts import VERIFY
-from sdp.experiments import benchmark, multihop
+from sdp.experiments import multihop
+from sdp.experiments.benchmark import Results
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,15 +108,9 @@ def at(
     lines = []
     for dataset, verdicts, errors in product(DATASETS, VERDICTS, pairs):
         erring = f"{engine}?certify={errors.certify:.4f}&reject={errors.reject:.4f}"
-        asked: dict[str, Any] = {
-            "engine": erring,
-            "data": SIMULATED["data"],
-            "split": "reporting",
-            "limit": limit,
-            "seed": seed,
-        }
-        setup = DATASETS[dataset](**asked, redraw=verdicts == REDRAWN)
-        run = benchmark.collect(setup, workers, cluster, show_progress=False)
+        asked: dict[str, Any] = {"engine": erring, "data": SIMULATED["data"], "limit": limit, "seed": seed}
+        setup = DATASETS[dataset](**asked, split="reporting", redraw=verdicts == REDRAWN)
+        run: Results[Any] = collect(setup, workers, cluster, show_progress=False)
         n, right = len(run.scores), int(sum(run.scores.values()))
         score = [100 * end for end in wilson(right, n)]
         lines.append(dict(zip(COLUMNS, (dataset, verdicts, *errors, *score, run.total("calls") / n, n), strict=True)))

@@ -34,7 +34,8 @@ def placebos(results: Results) -> pd.DataFrame:
     for method, control in pairs:
         if {method, control} <= {*results.setup.methods}:
             c = compare(
-                results.scores(results.setup.datasets[0], method), results.scores(results.setup.datasets[0], control)
+                results.scores_of(results.setup.datasets[0], method),
+                results.scores_of(results.setup.datasets[0], control),
             )
             difference, low, high = (100 * end for end in c.difference)
             lines.append(
@@ -112,7 +113,7 @@ def footing(results: Results) -> pd.DataFrame:
         if not kept or any("steps" not in one for one in kept.values()):
             continue
         over = {task for task, one in kept.items() if one["steps"] > steps or one["calls"] > calls}
-        scores = results.scores(dataset, method)
+        scores = results.scores_of(dataset, method)
         within = sum(score for task, score in scores.items() if task not in over)
         most = {what: max(one[what] for one in kept.values()) for what in ("steps", "calls")}
         lines.append(

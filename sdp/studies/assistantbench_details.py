@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from lab.machine.paths import shown
 from lab.results import tables
 from lab.results.statistics import Interval, bootstrap_mean, compare
-from lab.runs.study import Results, Trial, collect
+from lab.runs.collecting import collect
+from lab.runs.study import Results, Trial
 from sdp import anatomy
 from sdp.experiments.planted import share, told
 from sdp.studies.conditions import SDP, loops, trajectories
@@ -81,8 +82,8 @@ def webs(trial: Trial, faults: Sequence[int], workers: int = 0, cluster: str = "
     runs = {count: collect(each, workers, cluster) for count, each in trials.items()}
     first, lines = next(iter(runs.values())), []
     for count, run in runs.items():
-        played, score = run.played(SDP.name), run.scores(BENCHMARK, SDP.name)
-        outcomes, c = run.outcomes(), compare(score, first.scores(BENCHMARK, SDP.name))
+        played, score = run.played(SDP.name), run.scores_of(BENCHMARK, SDP.name)
+        outcomes, c = run.outcomes(), compare(score, first.scores_of(BENCHMARK, SDP.name))
         accuracy = bootstrap_mean([100 * value for value in score.values()])
         lines.append(
             {"faulty pages a list": count, "n": outcomes.n, "ended": len(played), "failed": outcomes.failed,

@@ -52,7 +52,7 @@ def between(first: Results, second: Results, name: str = SDP.name) -> pd.DataFra
 
     lines: list[dict[str, Any]] = []
     for dataset in first.setup.datasets:
-        of = [run.scores(dataset, name) for run in (first, second)]
+        of = [run.scores_of(dataset, name) for run in (first, second)]
         shared = of[0].keys() & of[1].keys()  # the open setting also has questions that come without paragraphs
         one, other = ({question: values[question] for question in sorted(shared)} for values in of)
         c = compare(one, other)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from lab.results import statistics, tables
 from lab.runs import recordings
+from lab.runs.collecting import collect
 from statefactory.embeddings import known, weights
 from statefactory.experiments import scores, scoring, triplets
-from statefactory.experiments.predictions import Results, Setup, collect
+from statefactory.experiments.predictions import Results, Setup
 from statefactory.experiments.scoring import STANDARD, Goal, Scoring
 from statefactory.experiments.statistics import title
 from statefactory.routing import OFFICIAL

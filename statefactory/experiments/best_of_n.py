@@ -65,6 +65,10 @@ class Setup(ByPredictor):
     selection: ClassVar[tuple[str, ...]] = ("data", "limit", "of", "digest")
 
     @property
+    def results(self) -> type[Results]:
+        return Results
+
+    @property
     def domain(self) -> str:
         return self.of.world
 
@@ -170,14 +174,14 @@ def collect(
 
     engine, engines: of the predictors. Raises what `lab.runs.collecting.collect` raises.
     """
-    made = collecting.collect(of, attempts.Results, workers, cluster, **options)
+    made = collecting.collect(of, workers, cluster, **options)
     about: dict[str, Any] = {"of": made.setup, "digest": made.digest, "folder": str(made.folder),
                              "data": made.setup.data}  # fmt: skip
     scored = {}
     for name in predictors:
         answering = rivals.engines_for(name, of.world, engine, engines or {})
         setup = Setup(predictor=name, **answering, **about)
-        scored[name] = collecting.collect(setup, Results, workers, cluster, **options)
+        scored[name] = collecting.collect(setup, workers, cluster, **options)
     return World(made, scored)
 
 

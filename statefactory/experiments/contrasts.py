@@ -9,8 +9,9 @@ from lab.machine import progress
 from lab.machine.faults import MissingData
 from lab.models.replay import RecordingMiss
 from lab.results.statistics import Comparison, compare, holm
+from lab.runs.collecting import collect
 from statefactory.experiments import scoring
-from statefactory.experiments.predictions import Results, Setup, collect
+from statefactory.experiments.predictions import Results, Setup
 from statefactory.experiments.scores import Distances
 from statefactory.experiments.scoring import STANDARD, Scoring
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from lab.results import tables
+from lab.runs.collecting import collect
 from statefactory.experiments import ablations, scores, table1, triplets
-from statefactory.experiments.predictions import Results, Setup, collect
+from statefactory.experiments.predictions import Results, Setup
 
 if TYPE_CHECKING:
     import pandas as pd

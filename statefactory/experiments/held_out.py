@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lab.results import tables
-from statefactory.experiments import predictions, scores, scoring
+from lab.runs import collecting
+from statefactory.experiments import scores, scoring
 from statefactory.experiments.monotonic import distances
 from statefactory.experiments.predictions import Results, Setup
 from statefactory.experiments.scoring import STANDARD, Scoring
@@ -24,7 +25,7 @@ def collect(setup: Setup, workers: int = 0, cluster: str = "") -> dict[str, Resu
     if setup.limit < 0 and setup.resolved().data == "synthetic":
         setup = replace(setup, limit=SLICE)
     setups = {BENCHMARK: replace(setup, seed=0), HELD_OUT: replace(setup, held_out=True)}
-    return {name: predictions.collect(of, workers, cluster) for name, of in setups.items()}
+    return {name: collecting.collect(of, workers, cluster) for name, of in setups.items()}
 
 
 def frame(runs: Mapping[str, Results], score: Scoring = STANDARD) -> pd.DataFrame:

@@ -155,11 +155,6 @@ def no_reward_model() -> str:
 Results = contest.Results[Planning]
 
 
-def collect(setup: Planning, workers: int = 0, cluster: str = "", **options: Any) -> Results:
-    """`lab.runs.collecting.collect` of methods side by side, with its arguments."""
-    return collecting.collect(setup, contest.Results, workers, cluster, **options)
-
-
 def metric(dataset: str) -> str:
     """As `data/published/statefactory_tables.csv` has it."""
     return f"Success rate, {dataset}"
@@ -171,7 +166,7 @@ def frame(results: Results) -> pd.DataFrame:
 
 
 def _row(results: Results, dataset: str, method: str) -> tables.Row:
-    setup, scores = results.setup, results.scores(dataset, method)
+    setup, scores = results.setup, results.scores_of(dataset, method)
     # Whoever acts: the true progress is knowledge that no agent has.
     evidence = "simulated" if METHODS[method].predictor == "oracle" else results.evidence
     prompted = f"world model: {parse(results.backbone).of(PREDICT).label}"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from lab.models.backbone import Backbone, Ledger
 from lab.results.outcomes import Outcomes, Score
-from lab.runs import collecting, experiment
+from lab.runs import experiment
 from lab.runs.experiment import Experiment, spread
 from lab.runs.run import Episode
 from lab.viewer.steps import Exchange
@@ -98,6 +98,10 @@ class Setup(Experiment):
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "statefactory")
     selection: ClassVar[tuple[str, ...]] = ("data", "limit", "methods", "domains", "shortest", "held_out")
     headline: ClassVar[str] = "EPIC distance"
+
+    @property
+    def results(self) -> type[Results]:
+        return Results
 
     def operators(self) -> tuple[str, ...]:
         """Those of all methods."""
@@ -245,14 +249,6 @@ class Results(experiment.Results[Setup]):
             "malformed": sum(result["malformed"] for result in done),
             "unparsed": sum(len(result.get("trace", {}).get("unparsed", ())) for result in done),
         }
-
-
-def collect(setup: Setup, workers: int = 0, cluster: str = "", **options: Any) -> Results:
-    """`lab.runs.collecting.collect` of predictors on the benchmark, with its arguments.
-
-    Raises MissingData without the data, besides what that raises.
-    """
-    return collecting.collect(setup, Results, workers, cluster, **options)
 
 
 def task_id(method: str, domain: str, row: Row) -> str:

@@ -17,6 +17,7 @@ from agents.experiments import attempts
 from lab.results import tables
 from lab.results.ranks import rank_correlation
 from lab.results.statistics import Interval, bootstrap_mean, holm, wilson
+from lab.runs import collecting
 from statefactory.benchmark import DOMAINS
 from statefactory.experiments import best_of_n, monotonic, predictions, rivals, scoring, searches
 from statefactory.experiments.best_of_n import CHANCE, END, MIDWAY, Chosen, When, World
@@ -175,7 +176,7 @@ def distances(
             found[name] = kept
         elif method.operators:
             answering = rivals.engines_for(name, world, setup.engine, setup.engines or {})
-            run = predictions.collect(replace(base, methods=(name,), **answering), workers, cluster)
+            run = collecting.collect(replace(base, methods=(name,), **answering), workers, cluster)
             values = scoring.distances(run, name, score)[world]
             found[name] = {pair.task: float(v) for pair, v in zip(run.pairs[world], values, strict=True)}
         else:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 from lab.machine import progress
 from lab.models import engines
@@ -85,6 +85,10 @@ class OnTasks(ByPredictor):
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "statefactory")
     selection: ClassVar[tuple[str, ...]] = ("data", "limit", "world")
 
+    @property
+    def results(self) -> type[Results[Self]]:
+        return Results[Self]
+
     @abstractmethod
     def actor(self) -> Any:
         """The experiment whose tasks they are."""
@@ -101,18 +105,15 @@ class OnTasks(ByPredictor):
         return list(self.actor().decided().tasks())
 
 
-T = TypeVar("T", bound=OnTasks)
-
-
 def collect(
-    setup: T, predictors: Sequence[str], workers: int = 0, cluster: str = "", **options: Any
-) -> dict[str, Results[T]]:
+    setup: OnTasks, predictors: Sequence[str], workers: int = 0, cluster: str = "", **options: Any
+) -> dict[str, Results[Any]]:
     """A run for each of the predictors, in the world of the setup. Raises what `lab.runs.collecting.collect` does."""
     found = {}
     for name in predictors:
         answering = engines_for(name, setup.world, setup.engine, setup.engines)
         one = replace(setup, predictor=name, **answering)
-        found[name] = collecting.collect(one, Results[T], workers, cluster, **options)
+        found[name] = collecting.collect(one, workers, cluster, **options)
     return found
 
 

@@ -12,10 +12,11 @@ from lab.models import engines
 from lab.models.replay import RecordingMiss
 from lab.results import tables
 from lab.runs import collecting, recordings
+from lab.runs.collecting import collect
 from statefactory.experiments import scores, scoring
 from statefactory.experiments.monotonic import METHOD as MONOTONIC
 from statefactory.experiments.monotonic import distances
-from statefactory.experiments.predictions import EXTRACTIONS, JUDGES, Results, Setup, collect
+from statefactory.experiments.predictions import EXTRACTIONS, JUDGES, Results, Setup
 from statefactory.experiments.scoring import STANDARD, Scoring
 from statefactory.predictors import METHODS
 from statefactory.routing import OFFICIAL, PAPER

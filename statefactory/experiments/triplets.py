@@ -61,6 +61,10 @@ class Setup(Experiment):
     selection: ClassVar[tuple[str, ...]] = ("data", "limit", "extracted", "each", "predictor")
     processes: ClassVar[int] = 1
 
+    @property
+    def results(self) -> type[Paraphrased]:
+        return Paraphrased
+
     def operators(self) -> tuple[str, ...]:
         """The one question."""
         return (PARAPHRASE.operator,)
@@ -105,7 +109,7 @@ def collect(
         engine=engine, data=extracted.setup.data, seed=seed, extracted=extracted.folder.name, each=each,
         predictor=predictor, probes=probes,
     )  # fmt: skip
-    return collecting.collect(setup, Paraphrased, workers, cluster, **options)
+    return collecting.collect(setup, workers, cluster, **options)
 
 
 def record(made: Paraphrased, embedding: str) -> None:

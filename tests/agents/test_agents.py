@@ -19,7 +19,6 @@ from agents.prompts import CHAIN_OF_THOUGHT, DIRECT, QuestionFields
 from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.runs import collecting
-from lab.runs.experiment import Results
 from worlds.multihop.questions import Paragraph
 from worlds.multihop.world import as_text, from_text
 
@@ -27,7 +26,7 @@ EXPERIMENTS: tuple[type[Setup], ...] = (HotpotQA, MuSiQue)
 
 
 def played(setup: Setup) -> list[Any]:
-    return list(collecting.collect(setup, Results, 0, "").episodes.values())
+    return list(collecting.collect(setup, 0, "").episodes.values())
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)

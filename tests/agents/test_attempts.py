@@ -21,7 +21,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 
 def run(setup: Setup, folder: Path, name: str = "run") -> Results:
-    return collect(setup, Results, workers=1, run=str(folder / name), show_progress=False)
+    return collect(setup, workers=1, run=str(folder / name), show_progress=False)
 
 
 def test_a_world_that_there_is_not_and_no_attempts_are_refused() -> None:

@@ -22,6 +22,7 @@ from lab.models.rules import NoRule
 from lab.results import tables
 from lab.runs import recordings
 from lab.runs.budget import BudgetSpent
+from lab.runs.collecting import collect
 from lab.runs.run import Episode
 from lab.viewer.episodes import Kept
 from procllm.conditions import EXTENDED, HUMAN, LLM, NONE, PLACEBO
@@ -37,7 +38,7 @@ from procllm.experiments import (
     subtasks,
     table1,
 )  # fmt: skip
-from procllm.experiments.episodes import MADE_BY, Problems, Results, Setup, collect, network
+from procllm.experiments.episodes import MADE_BY, Problems, Results, Setup, network
 from procllm.files import NOTES
 from procllm.generation import make
 from procllm.loop import play

@@ -73,7 +73,7 @@ def test_what_a_method_did_beyond_the_agents_caps_counts_as_failed_within_them()
     capped = replace(run, setup=replace(run.setup, options={**run.setup.options, "settings.calls": most - 1}))
     line = agents_details.footing(capped).set_index("method").loc[SDP]
     beyond = [task for task, calls in run.values("MuSiQue", SDP, "calls").items() if calls == most]
-    lost = sum(run.scores("MuSiQue", SDP)[task] for task in beyond)
+    lost = sum(run.scores_of("MuSiQue", SDP)[task] for task in beyond)
     assert line["over"] == len(beyond) > 0 and line["score"] - line["within"] == pytest.approx(100 * lost / line["n"])
 
 

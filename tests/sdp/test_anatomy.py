@@ -9,6 +9,8 @@ from typing import Any
 
 import matplotlib
 
+from lab.runs.collecting import collect
+
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
@@ -23,7 +25,7 @@ from sdp import anatomy
 from sdp.ablation import action_fidelity
 from sdp.adapters.corridor import Corridor, CorridorAdapter, rolls
 from sdp.anatomy import ALL, CASCADE, CERTIFIED, FORCED, NEITHER, STALLED
-from sdp.experiments import benchmark, figure3
+from sdp.experiments import figure3
 from sdp.experiments.multihop import HotpotQA, MuSiQue
 from sdp.experiments.travelplanner import Setup
 from sdp.loop import Settings, run_episode
@@ -267,9 +269,7 @@ def test_retrieval_failures_are_counted_once_for_table_5_and_here(runs: figure3.
 
 
 def test_a_recording_gives_the_anatomy_of_what_it_was_made_on(tmp_path: Path) -> None:
-    played = benchmark.collect(
-        Setup(engine="rules@0.7", data="synthetic", limit=3), run=str(tmp_path / "run"), record=True
-    )
+    played = collect(Setup(engine="rules@0.7", data="synthetic", limit=3), run=str(tmp_path / "run"), record=True)
     engine = f"replay:{tmp_path / 'run'}"
     found = figure3.collect({"TravelPlanner": Setup(engine=engine), "MuSiQue": MuSiQue(engine=engine)})
     assert list(found) == ["TravelPlanner"] and found["TravelPlanner"].scores == played.scores

@@ -19,6 +19,7 @@ from chat_server import ChatServer
 from lab.machine import datasets
 from lab.models.cache import RECORDING
 from lab.models.judges import Errors, published
+from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
 from sdp.adapters.multihop import labelled
 from sdp.adapters.multihop.prompts import CONSISTENT, VERIFY
@@ -63,7 +64,7 @@ def test_a_text_that_the_answer_does_not_have_cannot_be_dropped() -> None:
 
 
 def test_the_floor_goes_by_words_in_common() -> None:
-    labels = audit.collect(Setup(), show_progress=False).labels
+    labels = collect(Setup(), show_progress=False).labels
     assert [labels[f"made:0:{turn}"] for turn in ("0/2", "0/4")] == [RIGHT, RIGHT]
     # Quiet Harbour is what was asked for, and stands there: words alone do not tell that it leads nowhere.
     assert [labels[f"made:0:{turn}"] for turn in ("1/2", "1/4", "2/2", "2/6")] == [RIGHT, RIGHT, WRONG, WRONG]
@@ -75,7 +76,7 @@ def test_a_recording_holds_hashes_and_verdicts_and_replays_them(
     server.behave(opinion)
     monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path / "recordings"))
     monkeypatch.setenv(RECORDING, "audit")
-    played = audit.collect(Setup(engine="model-a"), show_progress=False)
+    played = collect(Setup(engine="model-a"), show_progress=False)
     audit.record(played)
     folder = tmp_path / "recordings" / "audit"
     lines = [json.loads(line) for line in gzip.decompress((folder / "answers.jsonl.gz").read_bytes()).splitlines()]
@@ -85,7 +86,7 @@ def test_a_recording_holds_hashes_and_verdicts_and_replays_them(
     whole = "".join(path.read_text() for path in folder.glob("*.*[vn]")) + json.dumps(lines)
     assert not [word for word in ("Verrin", "valley", "Harbour", "Heron", "Lorn") if word in whole]
     asked = server.count
-    again = audit.collect(Setup(engine="replay:audit"), show_progress=False)
+    again = collect(Setup(engine="replay:audit"), show_progress=False)
     assert again.labels == played.labels and server.count == asked
     assert None in again.labels.values() and len(audit.with_recorded(audit.frame(again), audit.stated())) == 4 + 40
 

@@ -14,11 +14,12 @@ from lab.models.engines import UnknownOperator
 from lab.results import tables
 from lab.results.statistics import wilson
 from lab.runs import catalogue
+from lab.runs.collecting import collect
 from lab.runs.run import ManifestMismatch
 from lab.viewer.episodes import Kept
 from sdp.adapters.travelplanner.adapter import Policy
 from sdp.experiments import table1, table2
-from sdp.experiments.travelplanner import Results, Setup, collect, play
+from sdp.experiments.travelplanner import Results, Setup, play
 from sdp.mdp import mdp
 from sdp.trajectory import Trajectory
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
 from sdp.adapters.corridor import Corridor, CorridorAdapter
 from sdp.experiments import figure2
-from sdp.experiments.benchmark import collect
 from sdp.experiments.multihop import MuSiQue
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Trajectory

@@ -19,7 +19,7 @@ from sdp.adapters.facts import FactsAdapter
 from sdp.adapters.travelplanner.options import CAP
 from sdp.adapters.travelplanner.unplanned import SLOTS
 from sdp.experiments import assistantbench, scienceworld, travelplanner
-from sdp.experiments.benchmark import Results, scored
+from sdp.experiments.benchmark import scored
 from sdp.experiments.multihop import HotpotQA, MuSiQue
 from sdp.loop import Settings, plain, run_episode
 from sdp.operators import NOTHING
@@ -150,7 +150,7 @@ def test_the_other_control_keeps_what_a_target_is_about() -> None:
 
 def test_on_trips_the_placebo_is_asked_as_often_and_of_anything() -> None:
     setup = travelplanner.Setup(data="synthetic", limit=3)
-    own, blank = (collecting.collect(each, Results, 1, "") for each in (setup, replace(setup, placebo=0.0)))
+    own, blank = (collecting.collect(each, 1, "") for each in (setup, replace(setup, placebo=0.0)))
     calls = [[one.result["calls"] for one in run.episodes.values()] for run in (own, blank)]
     assert all(a <= b <= 1.3 * a for a, b in zip(*calls, strict=True)), "optional meals may have no option to ask about"
     _, given = seen("TravelPlanner")
@@ -159,22 +159,22 @@ def test_on_trips_the_placebo_is_asked_as_often_and_of_anything() -> None:
 
 
 def test_no_verdict_decides() -> None:
-    everything = collecting.collect(replace(SETUP, placebo=0.0), Results, 0, "").trajectories
+    everything = collecting.collect(replace(SETUP, placebo=0.0), 0, "").trajectories
     assert all(attempt.k for trajectory in everything for attempt in trajectory.attempts if attempt.observation)
-    some = collecting.collect(replace(SETUP, placebo=0.5), Results, 0, "").trajectories
+    some = collecting.collect(replace(SETUP, placebo=0.5), 0, "").trajectories
     assert 0.25 < rejected(some) < 0.75
 
 
 @pytest.mark.parametrize("experiment", [HotpotQA, MuSiQue])
 def test_without_noise_rules_still_find_their_way(experiment: type[Any]) -> None:
     setup = experiment(data="synthetic", split="writing", limit=5, placebo=0.0)
-    assert {one.result["em"] for one in collecting.collect(setup, Results, 0, "").episodes.values()} == {1.0}
+    assert {one.result["em"] for one in collecting.collect(setup, 0, "").episodes.values()} == {1.0}
 
 
 def test_beside_a_validate_that_certifies_nothing_it_ends_by_the_same_budgets() -> None:
-    own = collecting.collect(replace(SETUP, engine="rules@0.7?certify=0&reject=1"), Results, 0, "").trajectories
+    own = collecting.collect(replace(SETUP, engine="rules@0.7?certify=0&reject=1"), 0, "").trajectories
     assert rejected(own) == 1.0
-    blank = collecting.collect(replace(SETUP, placebo=rejected(own)), Results, 0, "").trajectories
+    blank = collecting.collect(replace(SETUP, placebo=rejected(own)), 0, "").trajectories
     assert len(blank) == len(own) and not any(attempt.k for one in blank for attempt in one.attempts)
     assert sum(len(one.attempts) for one in blank) == sum(len(one.attempts) for one in own)
 
@@ -193,7 +193,7 @@ def test_without_a_share_the_adapter_is_itself() -> None:
 
 def test_runs_stand_in_one_table_with_their_settings() -> None:
     setups = [replace(SETUP, limit=3, settings=replace(SETUP.settings, budget=b)) for b in (0, 2)]
-    runs = [collecting.collect(each, Results, 0, "") for each in setups]
+    runs = [collecting.collect(each, 0, "") for each in setups]
     table = scored(runs, "exact match")
     assert list(table["budget"]) == [0, 2] and set(table["evidence"]) == {"simulated"}
     assert list(table["value"]) == [sum(run.scores.values()) / 3 for run in runs]

@@ -18,7 +18,7 @@ from lab.machine.faults import MissingData
 from lab.models import judges
 from lab.models.backbone import Ledger
 from lab.models.connect import connect
-from lab.runs import study
+from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
 from lab.runs.study import Results
 from sdp.adapters.assistantbench.adapter import FORCED_AFTER
@@ -45,7 +45,7 @@ needs_data = pytest.mark.skipif(not published.present(), reason="LAB_DATA names 
 
 @cache
 def noisy() -> Results:
-    return study.collect(NOISY)
+    return collect(NOISY)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -153,7 +153,7 @@ def test_a_false_result_is_another_number_and_near_enough_to_pass_for_one(right:
 
 
 def test_verdicts_tell_what_was_planted_from_what_was_left_alone() -> None:
-    run = planted.collect(replace(BASE, false=0.5).answered_by("rules"))
+    run = collect(replace(BASE, false=0.5).answered_by("rules"))
     noted = [one for episode in run.episodes.values() for one in episode.result["verdicts"]]
     assert {one["kind"] for one in noted} == {FALSE, OWN} and not planted.verdicts(run, FOLLOWED)
     refused = [one for one in planted.verdicts(run, FALSE) if not one["passed"]]
@@ -177,7 +177,7 @@ def test_official_questions_say_which_key_searches_for_them(monkeypatch: pytest.
     official = STUDY.trial(data="official", limit=2)
     with pytest.raises(BadSetting, match=KEY):
         official.resolved()
-    run = study.collect(replace(official, methods=(DIRECT,)))
+    run = collect(replace(official, methods=(DIRECT,)))
     assert run.setup.options["split"] == "dev" and set(run.frame()["metric"]) >= {"Accuracy", "EM", "Answer rate"}
 
 
@@ -206,7 +206,7 @@ def test_an_unknown_method_is_refused_with_those_that_there_are(wrong: dict[str,
 
 def test_react_stands_beside_on_the_same_questions_and_what_it_read_is_counted() -> None:
     run = STUDY.run(engine="oracle", data="synthetic", limit=4, conditions=(REACT,))
-    assert run.scores(BENCHMARK, REACT) == dict.fromkeys(run.of(BENCHMARK, REACT), 1.0)
+    assert run.scores_of(BENCHMARK, REACT) == dict.fromkeys(run.of(BENCHMARK, REACT), 1.0)
     assert injections(run)["exposed"].tolist() == [0], "the expert reads the evidence alone"
     assert REACT not in METHODS and run.setup.part(BENCHMARK, REACT).split == "reporting"
 

@@ -9,6 +9,7 @@ import pytest
 from agents.experiments.acting import REACT
 from lab.results.statistics import holm
 from lab.runs import study
+from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
 from lab.runs.study import Results
 from sdp.studies import conditions, table5
@@ -25,12 +26,12 @@ NOISY = replace(SMALL, engine="rules@0.7?judge=GPT-5.2", limit=6, methods=(SDP, 
 
 @pytest.fixture(scope="module")
 def played() -> Results:
-    return study.collect(SMALL)
+    return collect(SMALL)
 
 
 @pytest.fixture(scope="module")
 def noisy() -> Results:
-    return study.collect(NOISY)
+    return collect(NOISY)
 
 
 def test_rules_play_made_questions_on_which_none_was_written(played: Results) -> None:
@@ -50,7 +51,7 @@ def test_a_question_counts_when_every_method_has_answered_it() -> None:
 
 
 def test_react_can_stand_beside_on_the_same_questions_and_what_is_recorded_stays() -> None:
-    run = study.collect(replace(SMALL, methods=(SDP, REACT)))
+    run = collect(replace(SMALL, methods=(SDP, REACT)))
     assert {len(run.of(*part)) for part in run.parts} == {3}
     assert (
         run.values("HotpotQA", REACT, "em")
@@ -63,7 +64,7 @@ def test_react_can_stand_beside_on_the_same_questions_and_what_is_recorded_stays
 
 def test_agents_that_plan_can_stand_beside_and_their_placebos_ask_as_often() -> None:
     names = ("Plan-and-Solve", "Plan-and-Solve, blank plans", "interleave")
-    run = study.collect(replace(SMALL, methods=(SDP, *names)))
+    run = collect(replace(SMALL, methods=(SDP, *names)))
     planned, blank, _ = (sum(run.values("MuSiQue", name, "calls").values()) for name in names)
     assert planned == blank > 0
     assert [run.setup.part("MuSiQue", name).settings.blank for name in names] == [False, True, False]
@@ -86,7 +87,7 @@ def test_so_few_questions_show_nothing(played: Results) -> None:
 
 
 def test_the_primary_comparison_is_corrected_over_both_datasets() -> None:
-    run = study.collect(replace(SMALL, engine="rules@0.6", limit=8, methods=(SDP, table5.ALL.name)))
+    run = collect(replace(SMALL, engine="rules@0.6", limit=8, methods=(SDP, table5.ALL.name)))
     alone = replace(run, setup=replace(run.setup, methods=(SDP,)))
     lines = study.primary([run, alone])
     every = run.compare()
@@ -112,7 +113,7 @@ def test_a_timeline_is_that_of_the_method(noisy: Results) -> None:
 
 def test_settings_are_compared_on_the_questions_of_both() -> None:
     trials = (replace(SMALL, options={"setting": setting}, methods=(SDP,)) for setting in ("distractor", "open"))
-    compared = between(*map(study.collect, trials))
+    compared = between(*map(collect, trials))
     assert list(compared["n"]) == [3, 3]
     assert {"distractor", "open"} <= set(compared.columns)
 

@@ -11,10 +11,10 @@ import pytest
 
 from lab.results import tables
 from lab.results.statistics import holm, wilson
-from lab.runs import study
+from lab.runs.collecting import collect
 from lab.runs.run import Episode
 from sdp.ablation import ABLATIONS
-from sdp.experiments import assistantbench, benchmark, table6
+from sdp.experiments import assistantbench, table6
 from sdp.experiments.multihop import HotpotQA, MuSiQue
 from sdp.experiments.table6 import ABOVE, AGAIN, BELOW, FULL, REPLAY, SAME, UNTOLD, Ablated
 from sdp.experiments.travelplanner import Setup
@@ -108,7 +108,7 @@ def test_findings_are_told_in_words() -> None:
 
 def test_a_recording_of_the_loop_is_replayed_without_running_again(tmp_path: Path) -> None:
     asked = replace(QUESTIONS["HotpotQA"], limit=3)
-    played = benchmark.collect(asked, run=str(tmp_path / "run"), record=True)
+    played = collect(asked, run=str(tmp_path / "run"), record=True)
     recorded = f"replay:{tmp_path / 'run'}"
     setups = {name: type(setup)(engine=recorded) for name, setup in QUESTIONS.items()}
     (only,) = table6.collect({"TravelPlanner": Setup(engine=recorded), **setups})
@@ -122,7 +122,7 @@ def test_a_recording_of_the_loop_is_replayed_without_running_again(tmp_path: Pat
 def test_a_recording_of_table_5_has_the_runs_without_a_mechanism_that_it_played(tmp_path: Path) -> None:
     conditions = ("SDP", "SDP without Validate")
     trial = table5.STUDY.trial(engine="rules@0.8", limit=3, conditions=conditions, benchmarks=("HotpotQA",))
-    study.collect(trial, run=str(tmp_path / "run"), record=True)
+    collect(trial, run=str(tmp_path / "run"), record=True)
     replayed = HotpotQA(engine=f"replay:{tmp_path / 'run'}")
     (found,) = table6.collect({"TravelPlanner": TRIPS.answered_by(replayed.engine), "HotpotQA": replayed})
     (played,) = table6.collect({"HotpotQA": replace(QUESTIONS["HotpotQA"], limit=3)}, ablations=[VALIDATE])
@@ -134,12 +134,12 @@ def test_a_recording_of_table_5_has_the_runs_without_a_mechanism_that_it_played(
 def test_a_recording_of_table_3_answers_the_column_of_assistantbench(tmp_path: Path) -> None:
     conditions = ("SDP", "SDP without Validate", table3.CLOSED.name)
     trial = table3.STUDY.trial(engine="rules@0.9", limit=4, conditions=conditions)
-    played = study.collect(trial, run=str(tmp_path / "run"), record=True)
+    played = collect(trial, run=str(tmp_path / "run"), record=True)
     replayed = assistantbench.Setup(engine=f"replay:{tmp_path / 'run'}")
     (found,) = table6.collect({table3.BENCHMARK: replayed, "TravelPlanner": TRIPS.answered_by(replayed.engine)})
     assert set(found.without) == {"-Validate"}
-    assert found.scores(FULL, VALIDATE) == played.scores(table3.BENCHMARK, "SDP")
-    assert found.scores(AGAIN, VALIDATE) == played.scores(table3.BENCHMARK, "SDP without Validate")
+    assert found.scores(FULL, VALIDATE) == played.scores_of(table3.BENCHMARK, "SDP")
+    assert found.scores(AGAIN, VALIDATE) == played.scores_of(table3.BENCHMARK, "SDP without Validate")
     played.setup.world().close()
 
 

@@ -22,12 +22,13 @@ from lab.notebooks.cells import module_of
 from lab.notebooks.check import MOST_YOURS, YOURS, lines_of
 from lab.notebooks.documents import NotebookError, read, tags
 from lab.runs import compare
+from lab.runs.collecting import collect
 from lab.runs.interrupted import interrupted
 from lab.runs.own_code import own_code
 from lab.runs.run import read_lines
 from lab.viewer.transcripts import Transcript
 from sdp.ablation import ABLATIONS
-from sdp.experiments.benchmark import Benchmark, Results, collect, comparisons
+from sdp.experiments.benchmark import Benchmark, Results, comparisons
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Trajectory
 

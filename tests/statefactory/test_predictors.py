@@ -17,11 +17,12 @@ from lab.models.engines import parse
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import Prompt
 from lab.models.usage import Call
+from lab.runs.collecting import collect
 from plain_routing import HashedEmbedder
 from statefactory.benchmark import Pair, Row, build
 from statefactory.epic import epic_distance
 from statefactory.experiments import table1
-from statefactory.experiments.predictions import Setup, collect
+from statefactory.experiments.predictions import Setup
 from statefactory.extraction import extract
 from statefactory.predictors import METHODS, Predictor, register
 from statefactory.predictors.factored import StateFactory, trace_rewards

@@ -80,7 +80,8 @@ def test_a_cluster_gives_the_same_episodes_as_one_process(
 
 
 def test_travelplanner_plays_on_it_too(tmp_path: Path, shared: DaskCluster) -> None:
-    from sdp.experiments.travelplanner import Setup, collect
+    from lab.runs.collecting import collect
+    from sdp.experiments.travelplanner import Setup
 
     setup = Setup(data="synthetic", limit=6, engine="rules@0.8")
     alone = collect(setup, run=str(tmp_path / "alone"), show_progress=False)

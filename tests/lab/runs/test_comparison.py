@@ -68,7 +68,7 @@ def test_only_shared_tasks_count_and_without_any_there_is_an_error() -> None:
 
 def test_conditions_are_compared_with_their_own_kind_or_as_named() -> None:
     setup = episodes.Setup(problems=(Problems("blocks", 6, (("b", 3), ("h", 2))),), engine="rules@0.6")
-    runs = [episodes.collect(replace(setup, seed=seed), run=f"seed {seed}", show_progress=False) for seed in (0, 1)]
+    runs = [collect(replace(setup, seed=seed), run=f"seed {seed}", show_progress=False) for seed in (0, 1)]
     played = runs[0].frame.set_index(["condition", "instance"])["success"].astype(float)
     found = compare("seed 0:Human-TN", "seed 0:No-TN")
     (part,) = found.parts

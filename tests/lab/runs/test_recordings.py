@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,15 +15,17 @@ import pytest
 from asking import ASK
 from chat_server import ChatServer, Request, Response, answer
 from lab.machine.faults import DamagedFile
+from lab.machine.paths import recordings_folder
 from lab.models.cache import RECORDING, AnswerCache
 from lab.models.connect import _connected, connected
 from lab.models.parsing import MalformedAnswer
 from lab.models.replay import MissingRun, RecordingMiss
 from lab.runs import budget, recordings
 from lab.runs.budget import Budget, BudgetSpent
+from lab.runs.collecting import collect
 from sdp.adapters.travelplanner.prompts import SELECT
 from sdp.experiments import table2
-from sdp.experiments.travelplanner import Results, Setup, collect
+from sdp.experiments.travelplanner import Results, Setup
 
 
 def first_option(request: Request) -> Response:
@@ -230,3 +233,10 @@ def test_a_run_that_lost_answers_is_not_recorded(wanted: Path, tmp_path: Path) -
     with pytest.raises(DamagedFile, match=rf"{path}\.damaged.*cannot be recorded. Delete {tmp_path / 'played'}"):
         table2.record(run(tmp_path, "played", "model-h"))  # opened again, the line is set aside
     assert not wanted.exists()
+
+
+def test_the_files_of_committed_recordings_are_those_of_their_manifests() -> None:
+    for name, about in recordings.manifests().items():
+        for file, digest in about.sha256.items():
+            content = (recordings_folder() / name / file).read_bytes()
+            assert hashlib.sha256(content).hexdigest() == digest, f"{name}/{file} was changed; write its checksum"

@@ -15,6 +15,7 @@ from lab.__main__ import main
 from lab.models.backbone import Ledger
 from lab.results.outcomes import Judged
 from lab.runs import study
+from lab.runs.collecting import collect
 from lab.runs.conditions import Condition, Metric
 from lab.runs.experiment import BadSetting, Experiment
 from lab.runs.run import Episode
@@ -55,7 +56,7 @@ class Sieve(Experiment):
 
 def share(results: Results) -> float:
     """Of passes by the main condition."""
-    scores = results.scores("numbers", "all")
+    scores = results.scores_of("numbers", "all")
     return sum(scores.values()) / len(scores)
 
 
@@ -105,7 +106,7 @@ def test_rows_are_rates_or_means_of_the_episodes_that_count(results: Results) ->
 
 def test_placebos_are_set_to_what_they_stand_beside_unless_it_is_stated(results: Results) -> None:
     assert results.setup.options["luck:lucky"] == 1.0
-    assert study.collect(STUDY.trial(), workers=1, run="mine").frame().equals(results.frame())
+    assert collect(STUDY.trial(), workers=1, run="mine").frame().equals(results.frame())
     stated = STUDY.run(options={"luck:lucky": 0.5}, workers=1)
     assert stated.mean("numbers", "luck", "score") == 0.5
 

@@ -7,7 +7,6 @@ import re
 import pytest
 
 from lab.runs import collecting
-from lab.runs.experiment import Results
 from sdp.adapters.multihop.prompts import DECOMPOSE, DecomposeFields, Told
 from sdp.adapters.multihop.rules import UNREADABLE, decompose
 from sdp.experiments.multihop import HotpotQA, MuSiQue
@@ -41,7 +40,5 @@ def test_only_the_hops_that_are_missing_are_asked_for() -> None:
 
 @pytest.mark.parametrize("experiment", [HotpotQA, MuSiQue])
 def test_questions_of_the_writing_set_are_answered_from_their_paragraphs(experiment: type[HotpotQA | MuSiQue]) -> None:
-    played = collecting.collect(
-        experiment(data="synthetic", split="writing", limit=10), Results, 0, ""
-    ).episodes.values()
+    played = collecting.collect(experiment(data="synthetic", split="writing", limit=10), 0, "").episodes.values()
     assert [one.result["em"] for one in played] == [1.0] * 10

@@ -16,11 +16,11 @@ from lab.models.backbone import Ledger
 from lab.models.connect import connect
 from lab.models.noise import corrupted, within_schema
 from lab.models.rules import NoRule
+from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
 from sdp.adapters.scienceworld import prompts
 from sdp.adapters.scienceworld.adapter import GOAL, TARGET, Event, ScienceWorldAdapter, Visit
 from sdp.adapters.scienceworld.oracle import DONE, GAINED, STAGE, Oracle, Played, actions, changes, judge, stages
-from sdp.experiments.benchmark import collect
 from sdp.experiments.scienceworld import Setup
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Predicate

@@ -25,6 +25,7 @@ from lab.models.replay import MissingRun, RecordingMiss
 from lab.results import tables
 from lab.runs import budget, catalogue, recordings
 from lab.runs.budget import Budget, BudgetSpent
+from lab.runs.collecting import collect
 from lab.runs.comparison import compare
 from lab.runs.execution import Interrupted
 from lab.runs.run import ManifestMismatch
@@ -33,7 +34,7 @@ from plain_routing import HashedEmbedder
 from statefactory.benchmark import Pair
 from statefactory.epic import epic_distance, overall
 from statefactory.experiments import ablations, contrasts, figure4, predictions, scores, scoring, table1
-from statefactory.experiments.predictions import EXTRACTING, JUDGES, METHODS, SLICE, Results, Setup, collect
+from statefactory.experiments.predictions import EXTRACTING, JUDGES, METHODS, SLICE, Results, Setup
 from statefactory.experiments.scoring import STANDARD, Scoring
 from statefactory.extraction import extract
 from statefactory.predictors import Predictor

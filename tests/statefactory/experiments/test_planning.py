@@ -14,6 +14,7 @@ from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.results import tables
 from lab.runs import recordings
+from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
 from lab.runs.manifest import Manifest
 from statefactory.experiments import planning
@@ -29,7 +30,7 @@ from statefactory.experiments.guided import (
     BlocksWorld,
     ScienceWorld,
 )
-from statefactory.experiments.planning import Planning, Results, by_rules, collect, left_out
+from statefactory.experiments.planning import Planning, Results, by_rules, left_out
 from statefactory.planning.rewarded import K
 
 CONSTANT, ORACLE = "ReAct + constant", "ReAct + oracle"

@@ -16,10 +16,10 @@ from chat_server import ChatServer, Request, Response
 from lab.models.cache import RECORDING
 from lab.models.connect import connected
 from lab.models.parsing import MalformedAnswer
-from lab.runs import budget
+from lab.runs import budget, collecting
 from lab.runs.budget import Budget, BudgetSpent
 from plain_routing import HashedEmbedder
-from statefactory.experiments import predictions, triplets
+from statefactory.experiments import triplets
 from statefactory.experiments.predictions import Results, Setup
 from statefactory.experiments.triplets import Paraphrased
 from statefactory.extraction import Trace
@@ -180,7 +180,7 @@ def extracted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Results:
     for module in ("triplets", "scoring"):
         monkeypatch.setattr(f"statefactory.experiments.{module}.embedder_of", lambda name: HASHED)
     setup = Setup(data="synthetic", domains=("blocksworld", "webshop"), limit=3)
-    return predictions.collect(setup, workers=1, run=str(tmp_path / "extracted"), show_progress=False)
+    return collecting.collect(setup, workers=1, run=str(tmp_path / "extracted"), show_progress=False)
 
 
 def collect(extracted: Results, engine: str, each: int = 3, seed: int = 0, name: str = "triplets") -> Paraphrased:
