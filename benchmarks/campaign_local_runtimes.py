@@ -107,10 +107,9 @@ def episodes(setup: Experiment, count: int = 0) -> Iterator[list[Question]]:
 
 
 def selecting(engine: str = "rules", data: str = "synthetic", cities: str = "reference") -> Experiment:
-    from sdp.adapters.travelplanner.adapter import Policy
-    from sdp.experiments.travelplanner import Setup
+    from sdp.studies.table2 import STUDY
 
-    return Setup(engine=engine, data=data, policy=Policy(cities=cities))  # type: ignore[arg-type]
+    return STUDY.trial(engine=engine, data=data, conditions=["SDP"], options={"policy.cities": cities})
 
 
 def extracting() -> Experiment:

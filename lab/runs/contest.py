@@ -112,6 +112,17 @@ class Results(experiment.Results[C], Generic[C]):
         found = ((entry(name), episode) for name, episode in self.episodes.items())
         return {each.task: episode for each, episode in found if each[:2] == (dataset, method)}
 
+    def part(self, dataset: str, method: str) -> Any:
+        """The results of one method on one dataset, as its own experiment has them: its class, its tasks' names."""
+        setup, prefix = self.setup.part(dataset, method), f"{dataset}/{method}/"
+
+        def own(named: Mapping[str, Any]) -> dict[str, Any]:
+            return {name[len(prefix) :]: value for name, value in named.items() if name.startswith(prefix)}
+
+        episodes = {task: replace(episode, task=task) for task, episode in own(self.episodes).items()}
+        backbone = self.backbone_of(dataset, method)
+        return setup.results(setup, backbone, episodes, own(self.not_measured), own(self.usage), self.folder)
+
     def scores_of(self, dataset: str, method: str) -> dict[str, float]:
         """Task -> the score by the method's own experiment; 0 where the episode failed."""
         return {task: self._score(dataset, method, episode) for task, episode in self.of(dataset, method).items()}

@@ -14,7 +14,7 @@ from sdp.adapters.multihop.adapter import HOP
 from sdp.experiments import multihop, table6, travelplanner
 from sdp.experiments.benchmark import Benchmark, Results
 from sdp.plots import draw_anatomy
-from sdp.studies import table5
+from sdp.studies import table2, table5
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,7 +90,7 @@ def recorded(names: Sequence[str] = (), workers: int = 0, cluster: str = "") -> 
     names: of recordings of SDP on TravelPlanner or of Table 5. Raises ValueError for a recording of something else.
     """
     found, missing = list[Runs](), dict[str, MissingData]()
-    for name in names or [*travelplanner.Setup.recorded(), *recordings.names(table5.STUDY.name)]:
+    for name in names or [*recordings.names(table2.STUDY.name), *recordings.names(table5.STUDY.name)]:
         engine = f"replay:{name}"
         setups: dict[str, Benchmark] = {
             "TravelPlanner": travelplanner.Setup(engine=engine),

@@ -18,7 +18,7 @@ from lab.runs.manifest import Manifest
 from sdp.ablation import ABLATIONS, Ablation, replayed
 from sdp.experiments.benchmark import Benchmark, Results
 from sdp.experiments.travelplanner import Setup
-from sdp.studies import table3, table5
+from sdp.studies import table2, table3, table5
 from sdp.studies.conditions import SDP
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ BENCHMARKS = {
     "MuSiQue": Column("MuSiQue F1", "f1"),
 }
 # Runs of several methods, by name.
-STUDIES = {study.name: study for study in (table3.STUDY, table5.STUDY)}
+STUDIES = {study.name: study for study in (table2.STUDY, table3.STUDY, table5.STUDY)}
 FULL, REPLAY, AGAIN = "full", "replay", "run again"
 # How a replay compares with the re-run, and the words for it.
 ABOVE, BELOW, UNTOLD, SAME = "above", "below", "not told apart", "the same"
@@ -88,8 +88,8 @@ def collect(
 ) -> list[Ablated]:
     """Run the full loop and each ablation on the same tasks. setups: by their column of Table 6.
 
-    A recording answers the columns that it was made on, and has the runs that are in it: that of Table 3 or 5 several,
-    any other that of its own loop alone, which is all that the replay needs.
+    A recording answers the columns that it was made on, and has the runs that are in it: those of Tables 2, 3 and 5
+    several, any other that of its own loop alone, which is all that the replay needs.
     Raises ValueError for recordings of none of these columns, and what `lab.runs.collecting.collect` raises.
     """
     found = []
@@ -290,17 +290,13 @@ def draw_validators(sweep: pd.DataFrame) -> Figure:
 
 
 def _of_study(results: study.Results) -> list[Ablated]:
-    """What Table 3 or 5 has of SDP, with and without a mechanism."""
-
-    def run(dataset: str, name: str) -> Results[Any]:
-        setup = results.setup.part(dataset, name)
-        return Results(setup, results.backbone, results.of(dataset, name), {}, {}, results.folder)
-
+    """What a run of Table 2, 3 or 5 has of SDP, with and without a mechanism."""
     names = {ablation.name: f"SDP without {ablation.name[1:]}" for ablation in ABLATIONS}
+    held = results.setup.methods
     return [
-        Ablated(dataset, run(dataset, SDP.name), {m: run(dataset, n) for m, n in names.items() if n in held})
-        for dataset in results.setup.datasets
-        if SDP.name in (held := results.setup.methods)
+        Ablated(of, results.part(of, SDP.name), {m: results.part(of, n) for m, n in names.items() if n in held})
+        for of in results.setup.datasets
+        if SDP.name in held
     ]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import matplotlib
 
+from lab.runs import recordings
 from lab.runs.collecting import collect
 
 matplotlib.use("Agg")
@@ -29,7 +30,7 @@ from sdp.experiments import figure3
 from sdp.experiments.multihop import HotpotQA, MuSiQue
 from sdp.experiments.travelplanner import Setup
 from sdp.loop import Settings, run_episode
-from sdp.studies import multihop_details, table5
+from sdp.studies import multihop_details, table2, table5
 from sdp.trajectory import Forced, Trajectory
 
 
@@ -252,7 +253,7 @@ def test_recordings_whose_data_is_not_here_are_left_out_and_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("LAB_DATA", str(tmp_path))
-    (name, *_) = Setup.recorded()
+    (name, *_) = recordings.names(table2.STUDY.name)
     assert figure3.recorded([name]) == []
     assert f"Left out: {name}. travelplanner's official data is not in {tmp_path}" in "".join(capsys.readouterr())
 

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,14 +14,15 @@ from chat_server import ChatServer, Request, Response, answer, in_prose, says, s
 from lab.models.engines import UnknownOperator
 from lab.results import tables
 from lab.results.statistics import wilson
-from lab.runs import catalogue
+from lab.runs import catalogue, collecting
 from lab.runs.collecting import collect
 from lab.runs.run import ManifestMismatch
 from lab.viewer.episodes import Kept
 from sdp.adapters.travelplanner.adapter import Policy
-from sdp.experiments import table1, table2
+from sdp.experiments import table1
 from sdp.experiments.travelplanner import Results, Setup, play
 from sdp.mdp import mdp
+from sdp.studies import table2, table2_details
 from sdp.trajectory import Trajectory
 
 MADE = Setup(data="synthetic", limit=4)
@@ -70,7 +72,7 @@ def test_on_travelplanner_only_choices_are_asked_for(tmp_path: Path) -> None:
 
 def test_propose_and_realize_have_engines_of_their_own(tmp_path: Path) -> None:
     setup = replace(MADE, engine="rules@0.3", policy=Policy(cities="propose"), engines={"Propose": "rules"})
-    costs = table2.costs({"four": run(setup, tmp_path)}).set_index("operator")
+    costs = collecting.costs(run(setup, tmp_path)).set_index("operator")
     assert costs["engine"].to_dict() == {"propose": "rules", "realize": "rules@0.3"}
     assert costs.loc["propose", "paths"] == "rules 4" and "corrupted" in costs.loc["realize", "paths"]
 
@@ -100,7 +102,7 @@ def test_a_model_at_an_address_plays_whole_episodes(tmp_path: Path, server: Chat
     assert results.backbone == "one-option"
     assert server.count == results.total("calls")
     assert results.total("tokens_in") == 7 * server.count
-    costs = table2.costs({"four": results}).iloc[0]
+    costs = collecting.costs(results).iloc[0]
     assert (costs["operator"], costs["calls"], costs["paths"]) == ("realize", server.count, f"schema {server.count}")
     assert costs["dollars"] is None, "a model without a price costs an unknown sum, not nothing"
 
@@ -140,14 +142,11 @@ def test_a_key_that_is_refused_stops_the_run_and_loses_nothing(tmp_path: Path, s
 
 
 def test_every_row_says_how_its_number_came_to_be(tmp_path: Path) -> None:
-    clean, noisy = (
-        run(MADE, tmp_path, "clean"),
-        run(Setup(engine="rules@0.7", data="synthetic", limit=4), tmp_path, "noisy"),
-    )
-    frame = table2.frame({"clean": clean, "noisy": noisy})
-    assert dict(zip(frame["method"], frame["evidence"], strict=True)) == {"clean": "measured", "noisy": "simulated"}
-    assert set(frame["data"]) == {"synthetic"}
-    whole = table2.with_published(frame)
+    asked: dict[str, Any] = {"conditions": ["SDP"], "data": "synthetic", "limit": 4}
+    clean, noisy = (table2.STUDY.run(engine=engine, **asked).frame() for engine in ("rules", "rules@0.7"))
+    assert {*clean["evidence"]} == {"measured"} and {*noisy["evidence"]} == {"simulated"}
+    assert {*clean["data"]} == {"synthetic"}
+    whole = table2.STUDY.beside_published(clean, noisy)
     assert set(whole["evidence"]) == {"published", "measured", "simulated"}
     shown = tables.side_by_side(whole, list(table2.METRICS.values()))
     assert shown.loc[shown["method"] == "TDP", "Final Pass Rate"].tolist() == ["–"], "nobody could recover this cell"
@@ -164,7 +163,7 @@ def test_the_published_hard_rates_of_sdp_are_the_papers() -> None:
 
 def test_failures_carry_the_diagnostic_of_the_filter_that_left_nothing(tmp_path: Path) -> None:
     results = run(Setup(data="synthetic", levels=("easy", "medium", "hard")), tmp_path)
-    failed = table2.failures({"synthetic": results})
+    failed = table2_details.failures({"synthetic": results})
     assert len(failed) == sum(not verdict.final for verdict in results.verdicts) > 0
     assert failed["diagnostic"].str.contains("local constraints|affordability|consistency|uniqueness|membership").all()
 
@@ -175,14 +174,23 @@ def test_proposition_1_stands_in_a_world_with_chance_and_falls_in_one_that_remem
     assert p[0] > 0.01 and p[1] > 0.01 and p[2] == 0.01
 
 
-def test_each_reading_of_a2_has_a_row_that_says_what_it_is(tmp_path: Path) -> None:
-    results = run(MADE, tmp_path)
-    by_reading = table2.collect_readings(results, table2.READINGS[:2])
-    assert list(by_reading) == [
+def test_each_reading_of_a2_has_a_row_that_says_what_it_is() -> None:
+    readings = [condition.name for condition in table2.READINGS[:2]]
+    run = table2.STUDY.run(conditions=readings, data="synthetic", limit=4)
+    assert [*run.frame()["method"].unique()] == [
         "SDP, all meals (A.2), reference cities",
         "SDP, meals as the evaluator asks, reference cities",
     ]
-    assert by_reading["SDP, meals as the evaluator asks, reference cities"] is results
+    policies = [run.part(table2.BENCHMARK, name).setup.policy for name in readings]
+    assert policies == [Policy(every_meal=True), Policy()]
+
+
+def test_a_sample_is_named_in_its_rows_and_rates_have_either_denominator() -> None:
+    asked: dict[str, Any] = {"conditions": ["SDP"], "data": "synthetic", "limit": 4}
+    easy = table2.STUDY.run(options=table2.SAMPLES["validation, easy"], **asked)
+    assert {*easy.frame()["source"]} == {"this run, validation, easy"} and {*easy.frame()["n"]} > {4}
+    with pytest.raises(ValueError, match="official"):
+        easy.frame(denominators="official")
 
 
 def test_the_counts_of_table_1_are_those_of_the_trajectories(tmp_path: Path) -> None:

@@ -23,9 +23,9 @@ from lab.models.replay import MissingRun, RecordingMiss
 from lab.runs import budget, recordings
 from lab.runs.budget import Budget, BudgetSpent
 from lab.runs.collecting import collect
+from lab.runs.study import Results
 from sdp.adapters.travelplanner.prompts import SELECT
-from sdp.experiments import table2
-from sdp.experiments.travelplanner import Results, Setup
+from sdp.studies.table2 import BENCHMARK, STUDY
 
 
 def first_option(request: Request) -> Response:
@@ -48,8 +48,8 @@ def wanted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: ChatServer) 
 
 
 def run(folder: Path, name: str, engine: str, limit: int = 3) -> Results:
-    setup = Setup(engine=engine, data="synthetic", limit=limit)
-    return collect(setup, workers=1, run=str(folder / name), show_progress=False)
+    trial = STUDY.trial(engine=engine, conditions=["SDP"], data="synthetic", limit=limit)
+    return collect(trial, workers=1, run=str(folder / name), show_progress=False)
 
 
 def written(played: Results) -> list[str]:
@@ -62,7 +62,7 @@ def allow(monkeypatch: pytest.MonkeyPatch, allowed: Budget) -> None:
 
 def test_a_recording_is_served_without_the_model(wanted: Path, tmp_path: Path, server: ChatServer) -> None:
     played = run(tmp_path, "played", "model-a")
-    table2.record(played)
+    played.record()
     asked = server.count
     served = run(tmp_path, "served", f"replay:{wanted}")
     assert server.count == asked > 0
@@ -91,8 +91,8 @@ def test_while_recording_a_request_has_one_answer_also_where_it_is_none(
 def test_replaying_plays_what_was_recorded_and_stops_at_a_request_that_was_not(
     wanted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table2.record(run(tmp_path, "played", "model-g"))
-    assert len(run(tmp_path, "all", f"replay:{wanted}", limit=0).tasks) == 3, "of 30 queries, the recorded ones"
+    run(tmp_path, "played", "model-g").record()
+    assert len(run(tmp_path, "all", f"replay:{wanted}", limit=0).episodes) == 3, "of 30 queries, the recorded ones"
     changed = replace(SELECT, template=SELECT.template.replace("To decide now", "Now decide"))
     monkeypatch.setattr("sdp.adapters.travelplanner.adapter.SELECT", changed)
     with pytest.raises(RecordingMiss, match=r"sdp.travelplanner.select .* its wording, schema or fields differ"):
@@ -101,39 +101,40 @@ def test_replaying_plays_what_was_recorded_and_stops_at_a_request_that_was_not(
 
 def test_a_recording_is_small_and_holds_no_text_of_the_benchmark(wanted: Path, tmp_path: Path) -> None:
     played = run(tmp_path, "played", "model-b")
-    table2.record(played)
+    played.record()
     files = {path.name: path.read_bytes() for path in wanted.iterdir()}
     packed = files.pop("answers.jsonl.gz")
     text = b"\n".join([*files.values(), gzip.decompress(packed)]).decode()
-    for task in played.tasks:
+    trips = played.part(BENCHMARK, "SDP")
+    for task in trips.tasks:
         assert task.goal not in text and task.org not in text
-    for plan in played.plans:
+    for plan in trips.plans:
         assert not [day["dinner"] for day in plan if day["dinner"] != "-" and day["dinner"] in text]
     assert len(packed) < 100 * played.total("calls")
 
 
 def test_recording_twice_gives_the_same_bytes(wanted: Path, tmp_path: Path) -> None:
     played = run(tmp_path, "played", "model-c")
-    table2.record(played)
+    played.record()
     first = {path.name: path.read_bytes() for path in wanted.iterdir()}
-    table2.record(played)
+    played.record()
     assert {path.name: path.read_bytes() for path in wanted.iterdir()} == first
 
 
 def test_a_notebook_shows_recorded_rows_beside_the_measured_ones(wanted: Path, tmp_path: Path) -> None:
-    table2.record(run(tmp_path, "played", "model-d"))
+    run(tmp_path, "played", "model-d").record()
     rules = run(tmp_path, "rules", "rules")
-    whole = table2.with_published(table2.frame({"SDP": rules}, table2.MAIN))
+    whole = rules.beside_published()
     row = whole.query("backbone == 'model-d' and metric == 'Final Pass Rate'").iloc[0]
     assert (row["evidence"], row["n"]) == ("measured", 3)
     assert row["source"].startswith("recording first, http://127.0.0.1")
-    took = recordings.usage(Setup.method).iloc[0]
+    took = recordings.usage(STUDY.name).iloc[0]
     assert (took["recording"], took["episodes"], took["operator"]) == ("first", "3 of 3", "realize")
 
 
 def test_outside_of_lab_record_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path / "recordings"))
-    table2.record(run(tmp_path, "rules", "rules"))
+    run(tmp_path, "rules", "rules").record()
     assert not (tmp_path / "recordings").exists()
 
 
@@ -142,11 +143,11 @@ def test_a_spent_budget_keeps_what_was_finished_and_the_run_goes_on_from_there(
 ) -> None:
     allow(monkeypatch, Budget(calls=1))
     part = run(tmp_path, "played", "model-e")
-    assert len(part.tasks) == len(part.episodes) == 1
-    table2.record(part)
-    assert recordings.usage(Setup.method).iloc[0]["episodes"] == "1 of 3"
+    assert len(part.episodes) == len(part.episodes) == 1
+    part.record()
+    assert recordings.usage(STUDY.name).iloc[0]["episodes"] == "1 of 3"
     allow(monkeypatch, Budget())
-    assert len(run(tmp_path, "played", "model-e").tasks) == 3
+    assert len(run(tmp_path, "played", "model-e").episodes) == 3
 
 
 def test_an_unfinished_recording_goes_on_in_another_clone_and_asks_nothing_twice(
@@ -154,9 +155,9 @@ def test_an_unfinished_recording_goes_on_in_another_clone_and_asks_nothing_twice
 ) -> None:
     allow(monkeypatch, Budget(calls=1))
     server.behave(rarely_malformed())
-    table2.record(run(tmp_path, "here", "model-h"))
-    assert "recording first, 1 of 3 tasks, " in recordings.rows(Setup.method)["source"].iloc[0]
-    assert recordings.names(Setup.method) == ["first"] and not recordings.names(Setup.method, whole=True)
+    run(tmp_path, "here", "model-h").record()
+    assert "recording first, 1 of 3 tasks, " in recordings.rows(STUDY.name)["source"].iloc[0]
+    assert recordings.names(STUDY.name) == ["first"] and not recordings.names(STUDY.name, whole=True)
     allow(monkeypatch, Budget())
     whole, asked = run(tmp_path, "here", "model-h"), server.count
     monkeypatch.setenv("LAB_CACHE", str(tmp_path / "another.sqlite"))
@@ -169,8 +170,8 @@ def test_an_unfinished_recording_goes_on_in_another_clone_and_asks_nothing_twice
     assert recorded > 0 and server.count - asked == asked - recorded - 1, "the first task's are not asked for again"
     # What was played now has tuples where what was read has lists.
     assert written(there) == written(whole)
-    table2.record(there)
-    assert recordings.names(Setup.method, whole=True) == ["first"]
+    there.record()
+    assert recordings.names(STUDY.name, whole=True) == ["first"]
     about = json.loads((wanted / "manifest.json").read_bytes())
     assert about["seconds"] > first and (len(about["tasks"]), about["planned"]) == (3, 3)
     assert (recordings.resume("first"), recordings.resume("never made")) == ("", "")
@@ -180,7 +181,7 @@ def test_another_run_reuses_what_was_recorded_and_asks_for_the_rest_alone(
     wanted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: ChatServer
 ) -> None:
     allow(monkeypatch, Budget(calls=1))
-    table2.record(run(tmp_path, "one", "model-r"))
+    run(tmp_path, "one", "model-r").record()
     allow(monkeypatch, Budget())
     monkeypatch.setenv("LAB_CACHE", str(tmp_path / "another.sqlite"))
     _connected.cache_clear()
@@ -201,7 +202,7 @@ def test_a_budget_that_allows_nothing_says_so(wanted: Path, tmp_path: Path, monk
     allow(monkeypatch, Budget(minutes=0.0))
     with pytest.raises(BudgetSpent, match="0 minutes is spent"):
         run(tmp_path, "played", "model-f")
-    assert len(run(tmp_path, "by rules", "rules").tasks) == 3, "what rules answer costs nothing of a budget"
+    assert len(run(tmp_path, "by rules", "rules").episodes) == 3, "what rules answer costs nothing of a budget"
 
 
 def test_one_damaged_recording_loses_its_own_rows_alone_and_is_named_once(
@@ -209,14 +210,14 @@ def test_one_damaged_recording_loses_its_own_rows_alone_and_is_named_once(
 ) -> None:
     for name in ("first", "second", "third"):
         monkeypatch.setenv(RECORDING, name)
-        table2.record(run(tmp_path, name, f"model-{name}"))
+        run(tmp_path, name, f"model-{name}").record()
     rows, manifest = wanted.parent / "first" / "rows.csv", wanted.parent / "second" / "manifest.json"
     rows.write_bytes(rows.read_bytes().replace(b"measured", b"simulated"))
     manifest.write_bytes(manifest.read_bytes()[:40])
     capsys.readouterr()
     for _ in range(2):
-        assert set(recordings.rows(Setup.method)["backbone"]) == {"model-third"}
-    assert set(recordings.usage(Setup.method)["recording"]) == {"first", "third"}
+        assert set(recordings.rows(STUDY.name)["backbone"]) == {"model-third"}
+    assert set(recordings.usage(STUDY.name)["recording"]) == {"first", "third"}
     told = capsys.readouterr().err.splitlines()
     assert len(told) == 2 and str(manifest) in told[0] and str(rows) in told[1]
     assert all("left out" in line and "Restore it" in line for line in told)
@@ -229,9 +230,9 @@ def test_a_run_that_lost_answers_is_not_recorded(wanted: Path, tmp_path: Path) -
     path = tmp_path / "played" / "answers.jsonl"
     path.write_bytes(path.read_bytes().replace(b"tokens_in", b"tokens_on", 1))
     with pytest.raises(DamagedFile, match=f"{path}, line 1 is damaged: its checksum"):
-        table2.record(played)
+        played.record()
     with pytest.raises(DamagedFile, match=rf"{path}\.damaged.*cannot be recorded. Delete {tmp_path / 'played'}"):
-        table2.record(run(tmp_path, "played", "model-h"))  # opened again, the line is set aside
+        run(tmp_path, "played", "model-h").record()  # opened again, the line is set aside
     assert not wanted.exists()
 
 

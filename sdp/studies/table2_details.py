@@ -1,0 +1,62 @@
+"""Beside Table 2: the larger model against the smaller one, plans that are not honest, and what each failure is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from agents.experiments.travelplanner import first_failure
+from lab.results.exports import readable
+from lab.results.statistics import compare
+from lab.runs.contest import smallest
+from sdp.experiments.travelplanner import Results
+from sdp.studies.conditions import SDP
+from sdp.studies.table2 import BENCHMARK, STUDY
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def between(first: str, second: str, workers: int = 0) -> pd.DataFrame:
+    """Two recordings on the queries of both: final passes in percent, their difference in points, exact McNemar.
+
+    smallest: the difference that so many queries would have shown. Raises MissingData without the official data.
+    """
+    import pandas as pd
+
+    runs = [STUDY.run(engine=f"replay:{name}", workers=workers) for name in (first, second)]
+    finals = [run.scores_of(BENCHMARK, SDP.name) for run in runs]
+    shared = sorted(finals[0].keys() & finals[1].keys())
+    one, other = ({task: final[task] for task in shared} for final in finals)
+    c = compare(one, other)
+    difference, low, high = (100 * end for end in c.difference)
+    line = {
+        "first": runs[0].backbone, "second": runs[1].backbone, "n": c.n, "of the first": 100 * c.mean_a,
+        "of the second": 100 * c.mean_b, "difference": difference, "low": low, "high": high, "gained": c.wins,
+        "lost": c.losses, "p (McNemar)": c.mcnemar, "smallest": smallest(c), "data": runs[0].setup.data,
+        "evidence": "measured",
+    }  # fmt: skip
+    return pd.DataFrame([line])
+
+
+def honesty(runs: Mapping[str, Results]) -> pd.DataFrame:
+    """Final passes of runs by name, and how many of them also stand up to the strict reading."""
+    import pandas as pd
+
+    lines = [(name, len(run.tasks), sum(v.final for v in run.verdicts), sum(run.honest)) for name, run in runs.items()]
+    table = pd.DataFrame(lines, columns=["sample", "n", "final passes", "of them honest"])
+    about = {"data": [run.setup.data for run in runs.values()], "evidence": [run.evidence for run in runs.values()]}
+    return table.assign(**about, backbone=[run.backbone for run in runs.values()])
+
+
+def failures(runs: Mapping[str, Results]) -> pd.DataFrame:
+    """Every query that does not pass: where the loop got stuck, what the diagnostic said, what the evaluator says."""
+    lines = [
+        (name, task.id, task.level, "episode failed", "", str(episode.error).strip().splitlines()[-1])
+        if episode.failed
+        else (name, task.id, task.level, *(episode.result[key] for key in ("end", "stuck")), first_failure(verdict))
+        for name, run in runs.items()
+        for task, episode, verdict in zip(run.tasks, run.episodes.values(), run.verdicts, strict=True)
+        if not verdict.final
+    ]
+    return readable(lines, columns=["sample", "task", "level", "ended by", "diagnostic", "evaluator"])
