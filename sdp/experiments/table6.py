@@ -18,7 +18,7 @@ from lab.runs.manifest import Manifest
 from sdp.ablation import ABLATIONS, Ablation, replayed
 from sdp.experiments.benchmark import Benchmark, Results
 from sdp.experiments.travelplanner import Setup
-from sdp.studies import table2, table3, table5
+from sdp.studies import table2, table3, table4, table5
 from sdp.studies.conditions import SDP
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ BENCHMARKS = {
     "MuSiQue": Column("MuSiQue F1", "f1"),
 }
 # Runs of several methods, by name.
-STUDIES = {study.name: study for study in (table2.STUDY, table3.STUDY, table5.STUDY)}
+STUDIES = {study.name: study for study in (table2.STUDY, table3.STUDY, table4.STUDY, table5.STUDY)}
 FULL, REPLAY, AGAIN = "full", "replay", "run again"
 # How a replay compares with the re-run, and the words for it.
 ABOVE, BELOW, UNTOLD, SAME = "above", "below", "not told apart", "the same"
@@ -88,7 +88,7 @@ def collect(
 ) -> list[Ablated]:
     """Run the full loop and each ablation on the same tasks. setups: by their column of Table 6.
 
-    A recording answers the columns that it was made on, and has the runs that are in it: those of Tables 2, 3 and 5
+    A recording answers the columns that it was made on, and has the runs that are in it: those of Tables 2 to 5
     several, any other that of its own loop alone, which is all that the replay needs.
     Raises ValueError for recordings of none of these columns, and what `lab.runs.collecting.collect` raises.
     """
@@ -97,7 +97,7 @@ def collect(
         backbone = connected(setup.engine)
         recorded = Manifest.read(backbone.folder).method if isinstance(backbone, Replay) else ""
         if recorded in STUDIES:
-            several = _of_study(STUDIES[recorded].run(engine=setup.engine, workers=workers, cluster=cluster))
+            several = ablated(STUDIES[recorded].run(engine=setup.engine, workers=workers, cluster=cluster))
             found += [one for one in several if one.benchmark == name]
         elif recorded in ("", setup.method):
             tried = [] if recorded else ablations
@@ -289,8 +289,8 @@ def draw_validators(sweep: pd.DataFrame) -> Figure:
     return figure
 
 
-def _of_study(results: study.Results) -> list[Ablated]:
-    """What a run of Table 2, 3 or 5 has of SDP, with and without a mechanism."""
+def ablated(results: study.Results) -> list[Ablated]:
+    """What a run of Tables 2 to 5 has of SDP, with and without a mechanism."""
     names = {ablation.name: f"SDP without {ablation.name[1:]}" for ablation in ABLATIONS}
     held = results.setup.methods
     return [

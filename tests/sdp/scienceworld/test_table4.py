@@ -8,12 +8,14 @@ import pytest
 
 from lab.machine.faults import MissingData
 from lab.machine.paths import official_data
+from lab.results import tables
 from lab.runs.run import Episode
-from sdp.experiments import table4, table6
+from sdp.experiments import table6
 from sdp.experiments.benchmark import Results
 from sdp.experiments.scienceworld import Setup
-from sdp.loop import Settings
 from sdp.operators import NOTHING
+from sdp.studies import table4, table4_details
+from sdp.studies.conditions import PLACEBO
 
 
 def results(scores: dict[str, float]) -> Results[Setup]:
@@ -26,36 +28,36 @@ def results(scores: dict[str, float]) -> Results[Setup]:
 
 def test_a_type_counts_the_same_however_many_episodes_it_has() -> None:
     played = results({"boil-0001": 1.0, "melt-0001": 0.0, "melt-0002": 0.2, "find-plant-0001": 0.5})
-    table = table4.frame({"SDP": played}).set_index("metric")
+    table = tables.table(table4.scores("SDP", played)).set_index("metric")
     assert table["value"].to_dict() == pytest.approx({"Short": 50, "Long": 55, "Overall": (100 + 10 + 50) / 3})
     assert table["n"].to_dict() == {"Short": 1, "Long": 2, "Overall": 3}
-    assert (
-        set(table["evidence"]) == {"simulated"}
-        and set(table["data"]) == {played.setup.data}
-        and "4 episodes" in table.loc["Overall", "source"]
-    )
+    assert set(table["evidence"]) == {"simulated"} and "4 episodes" in table.loc["Overall", "source"]
 
 
 def test_the_loop_is_taken_apart_by_length_and_by_mechanism() -> None:
-    setup = Setup(data="synthetic", engine="oracle@0.8", lengths=("short",), limit=2, settings=Settings(4, step_cap=25))
-    parts = table4.ablated(setup, workers=1)
+    run = table4.STUDY.run(
+        engine="oracle@0.8", data="synthetic", limit=2, workers=1,
+        options={"lengths": ("short",), "settings.budget": 4, "settings.step_cap": 25},
+    )  # fmt: skip
+    assert {*run.frame()["data"]} == {"synthetic"} and {*run.frame()["n"]} == {2}
+    parts = table4_details.ablated(run)
     (one,) = parts
     assert one.benchmark == "ScienceWorld, short" and set(one.without) == {"-Validate", "-Replan", "-Cascade"}
     compared = table6.comparisons(parts).set_index("condition")
     assert set(compared["n"]) == {2} and compared.loc["-Validate", "difference"] <= 0
-    line = table4.anatomy({"SDP": one.full}).iloc[0]
+    line = table4_details.anatomy({"SDP": one.full}).iloc[0]
     assert (line["length"], line["n"], line["evidence"]) == ("short", 2, "simulated")
     assert 1 <= line["predicates"] < line["actions"] and 0 <= line["rejected, %"] <= 100
-    assert table4.by_replans(one.full)["n"].sum() == 2
-    blank = table4.placebo(one.full, workers=1)
+    assert table4_details.by_replans(one.full)["n"].sum() == 2
+    blank = run.part(table4.BENCHMARK, PLACEBO.name)
     targets = {a.target for t in blank.trajectories for a in t.attempts if a.kind != "goal"}
     assert targets == {NOTHING}
 
 
 def test_swiftsages_means_come_out_of_its_table_by_task() -> None:
-    if not (official_data() / table4.PUBLISHED).exists():
+    if not (official_data() / table4_details.PUBLISHED).exists():
         pytest.skip("SwiftSage's scores by task are official data, and LAB_DATA has none")
-    table = table4.recomputed()
+    table = table4_details.recomputed()
     assert len(table) == 4 * 8 and set(table["types"]) == {10, 8, 12, 30}
     assert table["apart"].max() < 0.006, "published to two places"
 
@@ -63,4 +65,4 @@ def test_swiftsages_means_come_out_of_its_table_by_task() -> None:
 def test_without_the_official_data_it_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("LAB_DATA", str(tmp_path))
     with pytest.raises(MissingData, match="swiftsage_published_scores.csv; set LAB_DATA"):
-        table4.recomputed()
+        table4_details.recomputed()

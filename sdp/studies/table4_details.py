@@ -1,80 +1,33 @@
-"""Table 4: SDP on ScienceWorld by the length of tasks, with plans of three grains, and without each mechanism.
-
-Scores are as SwiftSage's protocol has them: percent, means over types of the means over their episodes.
-"""
+"""Beside Table 4: what the loop did, SwiftSage's means made again, an episode to read."""
 
 from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
-from agents.experiments.scienceworld import length_of
 from lab.machine.faults import MissingData
 from lab.machine.paths import official_data
-from lab.models.cache import key_of
-from lab.results import tables
 from lab.results.exports import readable
 from lab.results.statistics import bootstrap_mean
-from lab.runs import collecting, recordings
-from lab.runs.collecting import collect
+from lab.runs.study import Results
 from sdp.adapters.scienceworld.adapter import UNKNOWN
-from sdp.adapters.scienceworld.prompts import GRAINS
 from sdp.anatomy import score_by_replans
-from sdp.experiments import table6
-from sdp.experiments.benchmark import Results
+from sdp.experiments import benchmark, table6
 from sdp.experiments.scienceworld import Setup
 from sdp.experiments.table6 import Ablated
-from sdp.placebo import rejected
+from sdp.studies.table4 import by_type, length_of_task
 from sdp.trajectory import Attempt, Trajectory
-from worlds.scienceworld.tasks import LENGTHS, name_and_variation
+from worlds.scienceworld.tasks import LENGTHS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-GROUPS = {length.capitalize(): length for length in LENGTHS} | {"Overall": ""}
-KEPT = "sdp-scienceworld-oracle"  # whole-protocol rows of oracles, which take a quarter of an hour to play
+Run = benchmark.Results[Setup]
 PUBLISHED = "scienceworld/swiftsage_published_scores.csv"
-
-
-def frame(runs: Mapping[str, Results[Setup]]) -> pd.DataFrame:
-    """A results table: a method a run, scores in percent by GROUPS; n counts types, which the intervals resample."""
-    return tables.table(row for name, run in runs.items() for row in _rows(name, run))
-
-
-def _rows(name: str, run: Results[Setup]) -> Iterator[tables.Row]:
-    for group, length in GROUPS.items():
-        types = by_type(run, length)
-        if types:
-            played = sum(map(len, types.values()))
-            source = f"this run, {played} episodes, b = {run.setup.settings.budget}, cap {run.setup.settings.step_cap}"
-            of = [task for task in run.episodes if length in ("", _length(task))]
-            percent = [100 * mean(scores) for scores in types.values()]
-            row = tables.mean_row(name, run.backbone, group, percent, run.evidence, source, outcomes=run.outcomes(of))
-            yield row | {"data": run.setup.data}
-
-
-def by_type(run: Results[Setup], length: str = "") -> dict[str, list[float]]:
-    """Task type -> scores of its episodes in [0, 1]; of a group of LENGTHS, or of all."""
-    found: dict[str, list[float]] = {}
-    for task, score in run.scores.items():
-        if length in ("", _length(task)):
-            found.setdefault(name_and_variation(task)[0], []).append(score)
-    return found
-
-
-def with_published(measured: pd.DataFrame) -> pd.DataFrame:
-    """The measured rows, those of recordings and those kept of oracles, behind what the paper and its rivals report."""
-    import pandas as pd
-
-    known = recordings.rows_with_data(Setup.method)
-    if len(known):  # a recording that is being replayed is among the measured rows
-        known = known[~known["backbone"].isin(measured["backbone"])]
-    published = tables.published("Table 4 ScienceWorld", "sdp")
-    return pd.concat([published, measured, known, recordings.rows_with_data(KEPT)], ignore_index=True)
 
 
 def recomputed() -> pd.DataFrame:
@@ -103,33 +56,7 @@ def recomputed() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).assign(evidence="published")
 
 
-def record(run: Results[Setup]) -> None:
-    """Save the run as a recording, if `python -m lab record` runs the notebook."""
-    collecting.record(run, frame({"SDP": run}), collecting.costs(run))
-
-
-def keep(runs: Mapping[str, Results[Setup]], name: str) -> str:
-    """Keep an oracle's rows beside the recordings, as "table4_scienceworld-NAME"; where they lie.
-
-    runs: by condition, of one engine and the same tasks. Each row names its condition and its number of episodes.
-    """
-    run = next(iter(runs.values()))
-    digest = key_of({task: list(run.setup.path(task)) for task in run.episodes})
-    about = {"method": KEPT, "engine": run.setup.engine, "address": f"sha256:{digest}"}
-    rows = frame({f"{condition}, {len(one.episodes)} episodes": one for condition, one in runs.items()})
-    return recordings.save_rows(
-        f"table4_scienceworld-{name}", rows, about | {"parameters": run.setup.parameters()}
-    ).name
-
-
-def grains(setup: Setup, workers: int = 0, cluster: str = "") -> dict[str, Results[Setup]]:
-    """The same episodes with plans of each grain (§4.1)."""
-    return {
-        grain: collect(replace(setup, policy=replace(setup.policy, grain=grain)), workers, cluster) for grain in GRAINS
-    }
-
-
-def anatomy(runs: Mapping[str, Results[Setup]]) -> pd.DataFrame:
+def anatomy(runs: Mapping[str, Run]) -> pd.DataFrame:
     """What the loop did, a row a run and length: means an episode, and shares in percent.
 
     predicates: of the first plan, without the goal. actions a predicate: plan compression, of the episodes that got to
@@ -146,8 +73,8 @@ def anatomy(runs: Mapping[str, Results[Setup]]) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def _anatomy(run: Results[Setup], length: str) -> dict[str, Any]:
-    played = [one for one in run.trajectories if _length(one.task) == length]
+def _anatomy(run: Run, length: str) -> dict[str, Any]:
+    played = [one for one in run.trajectories if length_of_task(one.task) == length]
     attempts = [attempt for one in played for attempt in one.attempts]
     certified = [transition.k for one in played for transition in one.transitions]
     solved = [one for one in played if one.reached_goal]
@@ -164,7 +91,7 @@ def _anatomy(run: Results[Setup], length: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def by_replans(run: Results[Setup]) -> pd.DataFrame:
+def by_replans(run: Run) -> pd.DataFrame:
     """Figure 3b: the score in percent, and the share of episodes at 100, by the number of replans."""
     import pandas as pd
 
@@ -192,31 +119,21 @@ def _line(attempt: Attempt) -> tuple[str, ...]:
     return f"attempt {attempt.step + 1}", attempt.target, str(attempt.action or ""), first, verdict, str(seen["score"])
 
 
-def ablated(setup: Setup, workers: int = 0, cluster: str = "") -> list[Ablated]:
+def ablated(results: Results) -> list[Ablated]:
     """SDP with and without each mechanism, once for each length: what `table6.comparisons` and `bounds` take."""
-    (whole,) = table6.collect({"ScienceWorld": setup}, workers, cluster)
-    lengths = [length for length in setup.lengths if by_type(whole.full, length)]
+    (whole,) = table6.ablated(results)
     return [
         Ablated(f"{whole.benchmark}, {length}", _of(whole.full, length),
                 {name: _of(run, length) for name, run in whole.without.items()})
-        for length in lengths
+        for length in LENGTHS if by_type(whole.full, length)
     ]  # fmt: skip
 
 
-def placebo(full: Results[Setup], workers: int = 0, cluster: str = "") -> Results[Setup]:
-    """SDP without content (`sdp.placebo`), with as many attempts rejected as by SDP's own Validate."""
-    return collect(replace(full.setup, placebo=rejected(full.trajectories)), workers, cluster)
-
-
-def _of(run: Results[Any], length: str) -> Results[Any]:
+def _of(run: Run, length: str) -> Run:
     def kept(named: Mapping[str, Any]) -> dict[str, Any]:
-        return {task: value for task, value in named.items() if _length(task) == length}
+        return {task: value for task, value in named.items() if length_of_task(task) == length}
 
     return replace(run, episodes=kept(run.episodes), not_measured=kept(run.not_measured), usage=kept(run.usage))
-
-
-def _length(task: str) -> str:
-    return length_of(name_and_variation(task)[0])
 
 
 def _planned(trajectory: Trajectory) -> int:
