@@ -20,7 +20,7 @@
                                 this seed and the question (see lab/models/shuffling.py)
     rules@0.7, Verify: gpt-4o   the first one, but another for single operators (`Prompt.operator`; in any case)
 
-Options follow a question mark, joined by `&`; they are part of the cache key and of a run's manifest.
+Options follow a question mark, joined by `&`. All but `timeout` and `patience` are part of a run's identity.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from lab.machine.spelling import hint
 from lab.models import judges
 from lab.models.judges import Errors
 from lab.models.options import OF_THE_MACHINE as OF_THE_MACHINE
-from lab.models.options import RULES, SAMPLING, SHUFFLE, BadEngine, read_options, server_options
+from lab.models.options import RULES, SAMPLING, SHUFFLE, WAITING, BadEngine, read_options, server_options
 
 MODELS = ("endpoint", "local")  # kinds of engines behind which a model answers
 LOCAL_MODEL = "qwen2.5-coder-0.5b"
@@ -73,6 +73,14 @@ class Engine:
         """The whole string, from which `parse` makes the same engine."""
         return joined(self.text, {operator: other.text for operator, other in self.routes.items()})
 
+    @property
+    def identity(self) -> str:
+        """The string without what only says how long an answer is waited for."""
+        head, _, tail = self.text.partition("?")
+        kept = [option for option in tail.split("&") if option.partition("=")[0] not in WAITING]
+        own = f"{head}?{'&'.join(kept)}" if any(kept) else head
+        return joined(own, {operator: other.identity for operator, other in self.routes.items()})
+
     def of(self, operator: str) -> Engine:
         """The one that answers an operator."""
         return self.routes.get(operator.lower()) or replace(self, routes={})
@@ -103,7 +111,7 @@ class Engine:
         # llama.cpp, which was there first and alone, is not named.
         runtime = f", {OPENVINO}" if self.options.get("runtime") == OPENVINO else ""
         shuffled = f", {SHUFFLE}={self.options[SHUFFLE]}" if SHUFFLE in self.options else ""
-        own = f"{self.name} (local{runtime}{shuffled})" if self.kind == "local" else self.text
+        own = f"{self.name} (local{runtime}{shuffled})" if self.kind == "local" else replace(self, routes={}).identity
         return joined(own, {operator: other.label for operator, other in self.routes.items()})
 
     @property

@@ -155,7 +155,8 @@ def manifest_of(setup: Experiment) -> Manifest:
     backbone = connected(setup.engine)
     address, tasks = getattr(backbone, "address", "rules"), held_by(backbone, setup)
     read_by = f"{type(setup).__module__}:{type(setup).__qualname__}"
-    return Manifest.of(setup.method, setup.engine, address, setup.parameters(), tasks, setup.packages, read_by)
+    identity = engines.parse(setup.engine).identity
+    return Manifest.of(setup.method, identity, address, setup.parameters(), tasks, setup.packages, read_by)
 
 
 def _first_answers(run: Run) -> FirstAnswers:

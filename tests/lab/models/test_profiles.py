@@ -23,7 +23,6 @@ from lab.models.prompts import FreeText, Prompt
 from lab.models.retries import EndpointUnavailable
 from lab.models.usage import by_operator
 from lab.runs.collecting import collect
-from lab.runs.experiment import Results
 from lab.runs.manifest import Manifest
 from quirky_server import SHELF, redirects_to, rejects_parameters, right, takes, way
 
@@ -288,7 +287,7 @@ def test_answers_of_another_model_are_told_once_counted_and_kept(
 def test_a_run_notes_what_its_server_takes_and_resumes(server: ChatServer) -> None:
     server.behave(rejects_parameters(takes(partial(right, model="small-0613"), "tool"), "temperature"))
     for _ in range(2):
-        results = collect(Asking(engine="small", count=2), Results, workers=1)
+        results = collect(Asking(engine="small", count=2), workers=1)
     (noted,) = Manifest.read(results.folder).surroundings["servers"]
     assert set(noted["bindings"].values()) == {"tool"} and noted["without"] == ["temperature"]
     assert noted["models"] == ["small-0613"]

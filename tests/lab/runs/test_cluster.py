@@ -23,7 +23,7 @@ from lab.runs import cluster, supervisor
 from lab.runs.cluster import NoCluster
 from lab.runs.collecting import collect
 from lab.runs.execution import Played, play_all
-from lab.runs.experiment import Experiment, Results
+from lab.runs.experiment import Experiment
 from lab.runs.run import Run
 
 pytest.importorskip("distributed", reason=f"Dask is not installed: {cluster.INSTALL}")
@@ -279,7 +279,7 @@ def procllm_setup() -> Experiment:
 def test_an_experiment_of_each_paper_gives_the_same_file_on_a_cluster(
     tmp_path: Path, shared: DaskCluster, make: Callable[[], Experiment]
 ) -> None:
-    here = collect(make(), Results, workers=1, run=str(tmp_path / "here"), show_progress=False)
-    there = collect(make(), Results, cluster=shared.address, run=str(tmp_path / "there"), show_progress=False)
+    here = collect(make(), workers=1, run=str(tmp_path / "here"), show_progress=False)
+    there = collect(make(), cluster=shared.address, run=str(tmp_path / "there"), show_progress=False)
     assert sorted(lines(tmp_path / "here")) == sorted(lines(tmp_path / "there")) and len(here.episodes) >= 4
     assert there.episodes == here.episodes and not there.not_measured

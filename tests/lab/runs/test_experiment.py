@@ -65,6 +65,16 @@ def test_a_second_look_plays_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert collect(Asking(), workers=1, show_progress=False).episodes == first.episodes
 
 
+def test_a_run_goes_on_with_another_patience(server: ChatServer) -> None:
+    server.behave(lambda request: answer(SHELF))
+    first, again = (
+        collect(Asking(engine=f"model-p?{waiting}temperature=0"), workers=1, show_progress=False)
+        for waiting in ("patience=5&", "timeout=9&patience=8&")
+    )
+    assert again.folder == first.folder and again.backbone == "model-p?temperature=0"
+    assert server.count == 9, "the second look played nothing"
+
+
 def test_noise_is_simulated_and_seeded() -> None:
     runs = [collect(Asking(engine="rules@0.3", count=8, seed=seed), show_progress=False) for seed in (0, 1)]
     assert [run.evidence for run in runs] == ["simulated"] * 2
