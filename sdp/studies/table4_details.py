@@ -16,10 +16,10 @@ from lab.results.statistics import bootstrap_mean
 from lab.runs.study import Results
 from sdp.adapters.scienceworld.adapter import UNKNOWN
 from sdp.anatomy import score_by_replans
-from sdp.experiments import benchmark, table6
+from sdp.experiments import benchmark
 from sdp.experiments.scienceworld import Setup
-from sdp.experiments.table6 import Ablated
-from sdp.studies.table4 import by_type, length_of_task
+from sdp.studies import mechanisms
+from sdp.studies.table4 import BENCHMARK, by_type, length_of_task
 from sdp.trajectory import Attempt, Trajectory
 from worlds.scienceworld.tasks import LENGTHS
 
@@ -119,11 +119,11 @@ def _line(attempt: Attempt) -> tuple[str, ...]:
     return f"attempt {attempt.step + 1}", attempt.target, str(attempt.action or ""), first, verdict, str(seen["score"])
 
 
-def ablated(results: Results) -> list[Ablated]:
-    """SDP with and without each mechanism, once for each length: what `table6.comparisons` and `bounds` take."""
-    (whole,) = table6.ablated(results)
+def ablated(results: Results) -> list[mechanisms.Ablated]:
+    """SDP with and without each mechanism, once for each length: what `mechanisms.comparisons` and `bounds` take."""
+    (whole,) = mechanisms.ablated(results, BENCHMARK)
     return [
-        Ablated(f"{whole.benchmark}, {length}", _of(whole.full, length),
+        mechanisms.Ablated(f"{whole.benchmark}, {length}", _of(whole.full, length),
                 {name: _of(run, length) for name, run in whole.without.items()})
         for length in LENGTHS if by_type(whole.full, length)
     ]  # fmt: skip

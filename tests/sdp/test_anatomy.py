@@ -22,15 +22,14 @@ from hypothesis import strategies as st
 
 from lab.results import tables
 from lab.results.statistics import wilson
+from lab.runs.study import Trial
 from sdp import anatomy
 from sdp.ablation import action_fidelity
 from sdp.adapters.corridor import Corridor, CorridorAdapter, rolls
 from sdp.anatomy import ALL, CASCADE, CERTIFIED, FORCED, NEITHER, STALLED
-from sdp.experiments import figure3
-from sdp.experiments.multihop import HotpotQA, MuSiQue
-from sdp.experiments.travelplanner import Setup
 from sdp.loop import Settings, run_episode
-from sdp.studies import multihop_details, table2, table5
+from sdp.studies import figure3, multihop_details, table2, table5
+from sdp.studies.table6 import STUDY as TABLE6
 from sdp.trajectory import Forced, Trajectory
 
 
@@ -173,15 +172,13 @@ def test_shares_are_shares_with_their_interval_whatever_the_walks(
 
 @pytest.fixture(scope="module")
 def runs() -> figure3.Runs:
-    noise = {
-        "engine": "rules@0.8?judge=GPT-5.2",
-        "data": "synthetic",
-        "split": "reporting",
-        "setting": "open",
-        "limit": 12,
-    }
-    trips = Setup(engine="rules@0.7", data="synthetic", limit=6)
-    return figure3.collect({"TravelPlanner": trips, "HotpotQA": HotpotQA(**noise), "MuSiQue": MuSiQue(**noise)})
+    trips = TABLE6.trial("rules@0.7", ["TravelPlanner"], ["SDP"], data="synthetic", limit=6)
+    return figure3.collect([trips, questions("HotpotQA"), questions("MuSiQue")])
+
+
+def questions(benchmark: str) -> Trial:
+    options = {"split": "reporting", "setting": "open"}
+    return TABLE6.trial("rules@0.8?judge=GPT-5.2", [benchmark], ["SDP"], options, data="synthetic", limit=12)
 
 
 @pytest.fixture(scope="module")
@@ -240,13 +237,13 @@ def test_a_panel_without_runs_says_so(whole: pd.DataFrame) -> None:
     assert [text.get_text() for text in figure.axes[2].texts] == ["no such episodes"]
 
 
-def test_certified_goals_are_right_where_validate_makes_no_mistakes(runs: figure3.Runs) -> None:
+def test_certified_goals_are_right_where_validate_makes_no_mistakes() -> None:
     """MuSiQue's last check compares the answer with the findings, so that nothing else is left to go wrong."""
-    setups = {"MuSiQue": runs["MuSiQue"].setup}
-    judged = figure3.by_validator(setups, ["rules@0.8?certify=0&reject=0", "rules@0.8?certify=1&reject=0"])
+    trials = [questions("MuSiQue")]
+    judged = figure3.by_validator(trials, ["rules@0.8?certify=0&reject=0", "rules@0.8?certify=1&reject=0"])
     precision = judged[judged["method"] == figure3.PRECISION].set_index("backbone")["value"].tolist()
     assert precision[0] == 100 and precision[1] < 60
-    assert not len(figure3.by_validator(setups, []))
+    assert not len(figure3.by_validator(trials, []))
 
 
 def test_recordings_whose_data_is_not_here_are_left_out_and_named(
@@ -270,8 +267,8 @@ def test_retrieval_failures_are_counted_once_for_table_5_and_here(runs: figure3.
 
 
 def test_a_recording_gives_the_anatomy_of_what_it_was_made_on(tmp_path: Path) -> None:
-    played = collect(Setup(engine="rules@0.7", data="synthetic", limit=3), run=str(tmp_path / "run"), record=True)
-    engine = f"replay:{tmp_path / 'run'}"
-    found = figure3.collect({"TravelPlanner": Setup(engine=engine), "MuSiQue": MuSiQue(engine=engine)})
-    assert list(found) == ["TravelPlanner"] and found["TravelPlanner"].scores == played.scores
+    trial = TABLE6.trial("rules@0.7", ["TravelPlanner"], ["SDP"], data="synthetic", limit=3)
+    played = collect(trial, run=str(tmp_path / "run"), record=True)
+    found = figure3.collect([TABLE6.trial(f"replay:{tmp_path / 'run'}", figure3.READ)])
+    assert [*found] == ["TravelPlanner"] and found["TravelPlanner"].scores == played.part("TravelPlanner", "SDP").scores
     assert len(tables.shown(figure3.table(figure3.shares(found), figure3.CALIBRATION)).rows) >= 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -13,28 +14,33 @@ from lab.results import tables
 from lab.results.statistics import holm, wilson
 from lab.runs.collecting import collect
 from lab.runs.run import Episode
+from lab.runs.study import Trial
 from sdp.ablation import ABLATIONS
-from sdp.experiments import assistantbench, table6
-from sdp.experiments.multihop import HotpotQA, MuSiQue
-from sdp.experiments.table6 import ABOVE, AGAIN, BELOW, FULL, REPLAY, SAME, UNTOLD, Ablated
 from sdp.experiments.travelplanner import Setup
-from sdp.studies import table3, table5
+from sdp.studies import mechanisms, sweeps, table3, table5, table6
+from sdp.studies.mechanisms import ABOVE, AGAIN, BELOW, FULL, REPLAY, SAME, UNTOLD, Ablated
 
-TRIPS = Setup(engine="rules@0.7", data="synthetic", limit=6)
-QUESTIONS = {
-    "HotpotQA": HotpotQA(engine="rules@0.8", data="synthetic", split="reporting", limit=10),
-    "MuSiQue": MuSiQue(engine="rules@0.8?certify=0&reject=0", data="synthetic", split="reporting", limit=16),
+ASKED: dict[str, dict[str, Any]] = {
+    "TravelPlanner": {"engine": "rules@0.7", "limit": 6},
+    "HotpotQA": {"engine": "rules@0.8", "options": {"split": "reporting"}, "limit": 10},
+    "MuSiQue": {"engine": "rules@0.8?certify=0&reject=0", "options": {"split": "reporting"}, "limit": 16},
 }
+
+
+def trial(benchmark: str, **changed: Any) -> Trial:
+    return table6.STUDY.trial(benchmarks=[benchmark], data="synthetic", **ASKED[benchmark] | changed)
+
+
 VALIDATE, REPLAN, CASCADE = ABLATIONS
 
 
 @pytest.fixture(scope="module")
 def ablated() -> list[Ablated]:
-    return table6.collect({"TravelPlanner": TRIPS, **QUESTIONS})
+    return table6.played(map(trial, ASKED))
 
 
 def test_every_mechanism_has_both_ways_on_every_benchmark(ablated: list[Ablated]) -> None:
-    frame = tables.table(table6.rows(ablated))
+    frame = tables.table(line for one in ablated for line in mechanisms.rows(one))
     assert len(frame) == 3 * (1 + 2 * len(ABLATIONS)) and set(frame["evidence"]) == {"simulated"}
     trips = frame[frame["metric"] == "TravelPlanner"].set_index("method")
     assert trips["value"].filter(like="-Cascade").tolist() == [trips["value"][FULL]] * 2, "k is 1 on all steps there"
@@ -43,9 +49,9 @@ def test_every_mechanism_has_both_ways_on_every_benchmark(ablated: list[Ablated]
         [100 * end for end in wilson(passes, 6)[1:]]
     )
     layout = table6.layout(frame)
-    assert list(layout.columns[6:]) == list(table6.BENCHMARKS)
+    assert list(layout.columns[6:]) == list(mechanisms.BENCHMARKS)
     assert layout.query("method == 'full' and evidence == 'published'")["ScienceWorld"].tolist() == ["59.2"]
-    ours = layout.query("evidence == 'simulated'")[["TravelPlanner", *QUESTIONS]]
+    ours = layout.query("evidence == 'simulated'")[[*ASKED]]
     assert all(cell.endswith("], synthetic") for cell in ours.stack() if cell != "–"), "data is named"
 
 
@@ -63,10 +69,10 @@ def test_questions_are_scored_by_f1_and_trips_by_their_final_pass(ablated: list[
 
 
 def test_differences_are_those_of_the_scores_and_corrected_within_a_family(ablated: list[Ablated]) -> None:
-    apart, together = table6.comparisons(ablated[:1], ablated[1:]), table6.comparisons(ablated)
+    apart, together = mechanisms.comparisons(ablated[:1], ablated[1:]), mechanisms.comparisons(ablated)
     assert together["p (Holm)"].tolist() == holm(together["p"].tolist())
     assert apart["p (Holm)"].tolist() == [*holm(together["p"][:3].tolist()), *holm(together["p"][3:].tolist())]
-    bounds = table6.bounds(ablated)
+    bounds = mechanisms.bounds(ablated)
     for table, first, second in ((together, AGAIN, FULL), (bounds, REPLAY, AGAIN)):
         assert list(table["difference"]) == pytest.approx(list(table[first] - table[second]))
         assert (table["low"] <= table["difference"]).all() and (table["difference"] <= table["high"]).all()
@@ -77,7 +83,7 @@ def test_differences_are_those_of_the_scores_and_corrected_within_a_family(ablat
 def test_the_replay_bounds_a_flawless_validate_on_a_chain_of_hops(ablated: list[Ablated]) -> None:
     one = ablated[2]
     alone = one._replace(without={VALIDATE.name: one.without[VALIDATE.name]})
-    (line,) = table6.bounds([alone]).to_dict("records")
+    (line,) = mechanisms.bounds([alone]).to_dict("records")
     assert line["lower"] == 0 and line["difference"] > 20, "one wrong hop spoils an answer, and costs a replay a share"
     assert line["found"] == ABOVE and line["low"] > 0
 
@@ -98,45 +104,45 @@ def test_findings_are_told_in_words() -> None:
         ("MuSiQue", "-Replan", -2.7, UNTOLD),
         ("MuSiQue", "-Cascade", 0.0, SAME),
     ]
-    told = table6.in_words(pd.DataFrame(lines, columns=["benchmark", "condition", "difference", "found"])).splitlines()
+    told = mechanisms.in_words(
+        pd.DataFrame(lines, columns=["benchmark", "condition", "difference", "found"])
+    ).splitlines()
     assert [line.partition(": ")[2] for line in told] == [
         "-Validate on HotpotQA (+10.6), MuSiQue (+29.9).", "nowhere.", "-Replan on MuSiQue (-2.7).",
         "-Cascade on MuSiQue.",
     ]  # fmt: skip
-    assert list(table6.FOUND) == [ABOVE, BELOW, UNTOLD, SAME]
+    assert list(mechanisms.FOUND) == [ABOVE, BELOW, UNTOLD, SAME]
 
 
 def test_a_recording_of_the_loop_is_replayed_without_running_again(tmp_path: Path) -> None:
-    asked = replace(QUESTIONS["HotpotQA"], limit=3)
-    played = collect(asked, run=str(tmp_path / "run"), record=True)
+    played = collect(trial("HotpotQA", limit=3, conditions=["SDP"]), run=str(tmp_path / "run"), record=True)
     recorded = f"replay:{tmp_path / 'run'}"
-    setups = {name: type(setup)(engine=recorded) for name, setup in QUESTIONS.items()}
-    (only,) = table6.collect({"TravelPlanner": Setup(engine=recorded), **setups})
+    (only,) = table6.played(trial(benchmark, engine=recorded) for benchmark in ASKED)
     assert (only.benchmark, only.without) == ("HotpotQA", {})
-    assert only.full.scores == played.scores and only.full.backbone == asked.engine
-    assert len(table6.rows([only])) == 1 + len(ABLATIONS) and not len(table6.bounds([only]))
+    assert only.full.scores == played.scores_of("HotpotQA", "SDP") and only.full.backbone == ASKED["HotpotQA"]["engine"]
+    assert len([*mechanisms.rows(only)]) == 1 + len(ABLATIONS) and not len(mechanisms.bounds([only]))
     with pytest.raises(ValueError, match="was made on none of TravelPlanner; name a recording of SDP on one of them"):
-        table6.collect({"TravelPlanner": Setup(engine=recorded)})
+        table6.played([trial("TravelPlanner", engine=recorded)])
 
 
 def test_a_recording_of_table_5_has_the_runs_without_a_mechanism_that_it_played(tmp_path: Path) -> None:
     conditions = ("SDP", "SDP without Validate")
-    trial = table5.STUDY.trial(engine="rules@0.8", limit=3, conditions=conditions, benchmarks=("HotpotQA",))
-    collect(trial, run=str(tmp_path / "run"), record=True)
-    replayed = HotpotQA(engine=f"replay:{tmp_path / 'run'}")
-    (found,) = table6.collect({"TravelPlanner": TRIPS.answered_by(replayed.engine), "HotpotQA": replayed})
-    (played,) = table6.collect({"HotpotQA": replace(QUESTIONS["HotpotQA"], limit=3)}, ablations=[VALIDATE])
+    of_table = table5.STUDY.trial(engine="rules@0.8", limit=3, conditions=conditions, benchmarks=("HotpotQA",))
+    collect(of_table, run=str(tmp_path / "run"), record=True)
+    recorded = f"replay:{tmp_path / 'run'}"
+    (found,) = table6.played(trial(benchmark, engine=recorded) for benchmark in ("TravelPlanner", "HotpotQA"))
+    (played,) = table6.played([trial("HotpotQA", limit=3, conditions=conditions)])
     assert set(found.without) == {"-Validate"}
-    pd.testing.assert_frame_equal(table6.bounds([found]), table6.bounds([played]))
+    pd.testing.assert_frame_equal(mechanisms.bounds([found]), mechanisms.bounds([played]))
     assert found.full.setup.data == "synthetic"
 
 
 def test_a_recording_of_table_3_answers_the_column_of_assistantbench(tmp_path: Path) -> None:
     conditions = ("SDP", "SDP without Validate", table3.CLOSED.name)
-    trial = table3.STUDY.trial(engine="rules@0.9", limit=4, conditions=conditions)
-    played = collect(trial, run=str(tmp_path / "run"), record=True)
-    replayed = assistantbench.Setup(engine=f"replay:{tmp_path / 'run'}")
-    (found,) = table6.collect({table3.BENCHMARK: replayed, "TravelPlanner": TRIPS.answered_by(replayed.engine)})
+    of_table = table3.STUDY.trial(engine="rules@0.9", limit=4, conditions=conditions)
+    played = collect(of_table, run=str(tmp_path / "run"), record=True)
+    recorded = f"replay:{tmp_path / 'run'}"
+    (found,) = table6.played([table6.STUDY.trial(recorded, [table3.BENCHMARK, "TravelPlanner"])])
     assert set(found.without) == {"-Validate"}
     assert found.scores(FULL, VALIDATE) == played.scores_of(table3.BENCHMARK, "SDP")
     assert found.scores(AGAIN, VALIDATE) == played.scores_of(table3.BENCHMARK, "SDP without Validate")
@@ -144,7 +150,7 @@ def test_a_recording_of_table_3_answers_the_column_of_assistantbench(tmp_path: P
 
 
 def test_benchmarks_are_ordered_by_what_a_removal_costs(ablated: list[Ablated]) -> None:
-    ordered = table6.orders(ablated).set_index("condition")
+    ordered = mechanisms.orders(ablated).set_index("condition")
     for name in (VALIDATE, REPLAN):
         for way in (REPLAY, AGAIN):
             costs = {one.benchmark: fmean(one.scores(FULL, name).values()) - fmean(one.scores(way, name).values())
@@ -157,19 +163,19 @@ def test_benchmarks_are_ordered_by_what_a_removal_costs(ablated: list[Ablated]) 
 
 
 def test_the_noise_sweep_is_monotone_enough_and_labelled() -> None:
-    sweep = table6.noise_sweep(Setup(data="synthetic", limit=6), [1.0, 0.3])
+    sweep = sweeps.noise_sweep(Setup(data="synthetic", limit=6), [1.0, 0.3])
     rate = sweep.set_index(["condition", "keep"])["rate"]
     assert set(sweep["evidence"]) == {"simulated"} and set(sweep["data"]) == {"synthetic"}
-    assert rate["SDP", 0.3] < rate["SDP", 1.0] and rate[table6.UNDOING, 0.3] > rate["SDP", 0.3]
+    assert rate["SDP", 0.3] < rate["SDP", 1.0] and rate[sweeps.UNDOING, 0.3] > rate["SDP", 0.3]
 
 
 def test_a_validator_that_certifies_anything_is_none_and_one_that_rejects_costs_calls() -> None:
     base = Setup(data="synthetic", limit=6)
-    sweep = table6.validator_sweep(base, "rules@0.4", [0.0, 1.0], [0.5], ["GPT-5.2"]).set_index(
+    sweep = sweeps.validator_sweep(base, "rules@0.4", [0.0, 1.0], [0.5], ["GPT-5.2"]).set_index(
         ["condition", "validator"]
     )
-    without = table6.noise_sweep(base, [0.4]).set_index("condition")
-    for condition, same in (("SDP", "SDP"), (table6.UNDOING, table6.UNDOING)):
+    without = sweeps.noise_sweep(base, [0.4]).set_index("condition")
+    for condition, same in (("SDP", "SDP"), (sweeps.UNDOING, sweeps.UNDOING)):
         assert sweep.loc[(condition, "certify=0, reject=0"), "rate"] == without.loc[same, "rate"]
     assert sweep.loc[("SDP", "certify=1, reject=0"), "calls"] == without.loc["without Validate", "calls"]
     assert sweep.loc[("SDP", "certify=0, reject=0.5"), "calls"] > sweep.loc[("SDP", "certify=0, reject=0"), "calls"]

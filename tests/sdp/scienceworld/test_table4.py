@@ -10,11 +10,10 @@ from lab.machine.faults import MissingData
 from lab.machine.paths import official_data
 from lab.results import tables
 from lab.runs.run import Episode
-from sdp.experiments import table6
 from sdp.experiments.benchmark import Results
 from sdp.experiments.scienceworld import Setup
 from sdp.operators import NOTHING
-from sdp.studies import table4, table4_details
+from sdp.studies import mechanisms, table4, table4_details
 from sdp.studies.conditions import PLACEBO
 
 
@@ -43,7 +42,7 @@ def test_the_loop_is_taken_apart_by_length_and_by_mechanism() -> None:
     parts = table4_details.ablated(run)
     (one,) = parts
     assert one.benchmark == "ScienceWorld, short" and set(one.without) == {"-Validate", "-Replan", "-Cascade"}
-    compared = table6.comparisons(parts).set_index("condition")
+    compared = mechanisms.comparisons(parts).set_index("condition")
     assert set(compared["n"]) == {2} and compared.loc["-Validate", "difference"] <= 0
     line = table4_details.anatomy({"SDP": one.full}).iloc[0]
     assert (line["length"], line["n"], line["evidence"]) == ("short", 2, "simulated")

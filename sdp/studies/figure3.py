@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.machine import progress
 from lab.machine.faults import MissingData
 from lab.results import tables
 from lab.runs import recordings
+from lab.runs.study import Trial
 from sdp import anatomy
 from sdp.adapters.multihop.adapter import HOP
-from sdp.experiments import multihop, table6, travelplanner
-from sdp.experiments.benchmark import Benchmark, Results
+from sdp.experiments.benchmark import Results
 from sdp.plots import draw_anatomy
 from sdp.studies import table2, table5
+from sdp.studies.mechanisms import BENCHMARKS
+from sdp.studies.table6 import STUDY, played
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
 Runs = Mapping[str, Results[Any]]
+READ = ("TravelPlanner", "HotpotQA", "MuSiQue")  # the benchmarks with readings
 CASCADE, REPLANS, PROGRESS, CALIBRATION = "cascade depth", "score by replans", "progress of failures", "calibration"
 STALLS, COMPRESSION, REJECTIONS, EVIDENCE = "stalls", "compression", "rejections", "evidence"
 # The paper has progress as a share of the plan, and on questions of the hops.
@@ -76,29 +79,20 @@ READINGS = {
 }  # fmt: skip
 
 
-def collect(setups: Mapping[str, Benchmark], workers: int = 0, cluster: str = "") -> Runs:
-    """Run the full loop on each benchmark, by its name in the paper; a recording gives those that it was made on.
-
-    Raises what `sdp.experiments.table6.collect` raises.
-    """
-    return {one.benchmark: one.full for one in table6.collect(setups, workers, cluster, ablations=())}
+def collect(trials: Iterable[Trial], workers: int = 0, cluster: str = "") -> Runs:
+    """The full loop on each benchmark, by its name in the paper. Raises what `sdp.studies.table6.played` raises."""
+    return {one.benchmark: one.full for one in played(trials, workers, cluster)}
 
 
 def recorded(names: Sequence[str] = (), workers: int = 0, cluster: str = "") -> list[Runs]:
     """The runs of real models that were recorded, by default all; those whose official data is not here are left out.
 
-    names: of recordings of SDP on TravelPlanner or of Table 5. Raises ValueError for a recording of something else.
+    names: of recordings of SDP on TravelPlanner or of Table 5.
     """
     found, missing = list[Runs](), dict[str, MissingData]()
     for name in names or [*recordings.names(table2.STUDY.name), *recordings.names(table5.STUDY.name)]:
-        engine = f"replay:{name}"
-        setups: dict[str, Benchmark] = {
-            "TravelPlanner": travelplanner.Setup(engine=engine),
-            "HotpotQA": multihop.HotpotQA(engine=engine),
-            "MuSiQue": multihop.MuSiQue(engine=engine),
-        }
         try:
-            found.append(collect(setups, workers, cluster))
+            found.append(collect([STUDY.trial(f"replay:{name}", [*READ])], workers, cluster))
         except MissingData as error:
             missing[name] = error
     if missing:
@@ -106,15 +100,11 @@ def recorded(names: Sequence[str] = (), workers: int = 0, cluster: str = "") -> 
     return found
 
 
-def by_validator(
-    setups: Mapping[str, Benchmark], engines: Sequence[str], workers: int = 0, cluster: str = ""
-) -> pd.DataFrame:
+def by_validator(trials: Sequence[Trial], engines: Sequence[str], workers: int = 0, cluster: str = "") -> pd.DataFrame:
     """The readings of calibration on the same tasks, answered by each engine: a results table as that of `rows`."""
     import pandas as pd
 
-    several = [
-        collect({name: setup.answered_by(by) for name, setup in setups.items()}, workers, cluster) for by in engines
-    ]
+    several = [collect([trial.answered_by(by) for trial in trials], workers, cluster) for by in engines]
     found = [rows(shares(runs, [CALIBRATION]), runs) for runs in several]
     return pd.concat(found, ignore_index=True) if found else tables.table([])
 
@@ -185,7 +175,7 @@ def layout(measured: pd.DataFrame) -> pd.DataFrame:
     both = pd.concat([published(), measured], ignore_index=True)
     order = list(READINGS)
     both = both.sort_values("method", key=lambda names: names.map(order.index), kind="stable")
-    columns = [name for name in table6.BENCHMARKS if name in set(both["metric"])]
+    columns = [name for name in BENCHMARKS if name in set(both["metric"])]
     return tables.side_by_side(both, columns).rename(columns={"method": "reading"})
 
 
@@ -194,7 +184,7 @@ def draw(whole: pd.DataFrame) -> Figure:
     depth, replans, progress, calibration = (
         whole[whole["part"] == part] for part in (CASCADE, REPLANS, PROGRESS, CALIBRATION)
     )
-    return draw_anatomy(depth, replans, progress, calibration, published(), list(table6.BENCHMARKS))
+    return draw_anatomy(depth, replans, progress, calibration, published(), list(BENCHMARKS))
 
 
 def _expert_actions(run: Results[Any]) -> dict[str, int]:

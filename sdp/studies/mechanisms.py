@@ -1,0 +1,182 @@
+"""Mechanisms removed, by Appendix C's replay and by running again: scores, contrasts, and the replay as a bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lab.results import tables
+from lab.results.statistics import compare, holm
+from lab.runs import study
+from sdp.ablation import ABLATIONS, Ablation, replayed
+from sdp.experiments.benchmark import Results
+from sdp.studies.conditions import SDP
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Column(NamedTuple):
+    """A benchmark of Table 6. metric: what its published scores are kept under. of: see `benchmark.Results.named`."""
+
+    metric: str
+    of: str = "score"
+
+
+# In the paper's order.
+BENCHMARKS = {
+    "TravelPlanner": Column("Final Pass Rate"),
+    "AssistantBench": Column("Accuracy"),
+    "ScienceWorld": Column("ScienceWorld score"),
+    "HotpotQA": Column("HotpotQA F1", "f1"),
+    "MuSiQue": Column("MuSiQue F1", "f1"),
+}
+FULL, REPLAY, AGAIN = "full", "replay", "run again"
+# How a replay compares with the re-run, and the words for it.
+ABOVE, BELOW, UNTOLD, SAME = "above", "below", "not told apart", "the same"
+FOUND = {
+    ABOVE: "The replay is above the re-run, an optimistic bound",
+    BELOW: "It is below the re-run, no bound",
+    UNTOLD: "They are not told apart",
+    SAME: "They are the same on every task",
+}
+
+
+class Ablated(NamedTuple):
+    """A benchmark's runs: the full loop, and the loop without each mechanism, by its name.
+
+    benchmark: of BENCHMARKS; a part of its tasks is named behind a comma.
+    """
+
+    benchmark: str
+    full: Results[Any]
+    without: dict[str, Results[Any]]
+
+    def scores(self, way: str, ablation: Ablation) -> dict[str, float]:
+        """Task -> score in [0, 1]: of the full loop, of its replay without a mechanism, or of the run without it."""
+        run = self.without[ablation.name] if way == AGAIN else self.full
+        scores = run.named(BENCHMARKS[self.benchmark.partition(",")[0]].of)
+        if way != REPLAY:
+            return scores
+        trajectories = {trajectory.task: trajectory for trajectory in run.trajectories}
+        # A failed episode has no trajectory to replay; its score of 0 stays in the mean.
+        return {t: replayed(ablation, trajectories[t], s) if t in trajectories else 0.0 for t, s in scores.items()}
+
+
+def ablated(results: study.Results, benchmark: str) -> list[Ablated]:
+    """What a run has of SDP on a benchmark, with and without a mechanism; none where it has no SDP there."""
+    held = results.setup.methods
+    if SDP.name not in held or benchmark not in results.setup.datasets:
+        return []
+    names = {ablation.name: f"SDP without {ablation.name[1:]}" for ablation in ABLATIONS}
+    without = {name: results.part(benchmark, of) for name, of in names.items() if of in held}
+    return [Ablated(benchmark, results.part(benchmark, SDP.name), without)]
+
+
+def rows(one: Ablated) -> Iterator[tables.Row]:
+    """Full, replayed and re-run scores in percent."""
+    yield row(one, FULL, ABLATIONS[0])
+    for ablation in ABLATIONS:
+        yield row(one, REPLAY, ablation)
+        if ablation.name in one.without:
+            yield row(one, AGAIN, ablation)
+
+
+def comparisons(*families: Sequence[Ablated]) -> pd.DataFrame:
+    """Each run without a mechanism less the full loop; the paper's claim is that each removal costs.
+
+    A row a benchmark and mechanism: difference in points with its bootstrap interval, task by task. higher, lower:
+    tasks with a higher and a lower score. p: McNemar's where every score is 0 or 1, else the permutation test's.
+    p (Holm): for all rows of a family together.
+    """
+    return _contrasts(families, AGAIN, FULL)
+
+
+def bounds(*families: Sequence[Ablated]) -> pd.DataFrame:
+    """Each replay less the re-run, as `comparisons`; the paper's claim is an optimistic bound, so above 0.
+
+    found: which of the two is above, at a p (Holm) of .05.
+    """
+    table = _contrasts(families, REPLAY, AGAIN)
+    moved, told = table["higher"] + table["lower"] > 0, table["p (Holm)"] <= 0.05
+    found = table["difference"].gt(0).map({True: ABOVE, False: BELOW}).where(told, UNTOLD).where(moved, SAME)
+    return table.assign(found=found)
+
+
+def orders(ablated: Sequence[Ablated]) -> pd.DataFrame:
+    """The benchmarks in the order of what a removal costs, with the points, by both ways: a row a mechanism.
+
+    Appendix C says that the replay tells this order. tau: Kendall's, of both; NaN where one finds all of them alike.
+    """
+    import pandas as pd
+    from scipy.stats import kendalltau
+
+    lines = []
+    for ablation in ABLATIONS:
+        there = [one for one in ablated if ablation.name in one.without]
+        costs = {way: {one.benchmark: _cost(one, way, ablation) for one in there} for way in (REPLAY, AGAIN)}
+        told = {
+            way: ", ".join(f"{n} {c:.1f}" for n, c in sorted(of.items(), key=_falling)) for way, of in costs.items()
+        }
+        tau = kendalltau(*([*of.values()] for of in costs.values())).statistic
+        lines.append({"condition": ablation.name} | told | {"tau": float(tau)})
+    about = {"data": {one.full.setup.data for one in ablated}, "evidence": {one.full.evidence for one in ablated}}
+    return pd.DataFrame(lines).assign(**{name: " and ".join(sorted(words)) for name, words in about.items()})
+
+
+def _cost(one: Ablated, way: str, ablation: Ablation) -> float:
+    full, without = (one.scores(each, ablation).values() for each in (FULL, way))
+    return 100 * (fmean(full) - fmean(without))
+
+
+def _falling(cost: tuple[str, float]) -> float:
+    return -cost[1]
+
+
+def in_words(bounds: pd.DataFrame) -> str:
+    """For which mechanisms and benchmarks the replay is above or below the re-run, in points; a line each."""
+    lines = []
+    for found, words in FOUND.items():
+        places: dict[str, list[str]] = {}
+        for row in bounds[bounds["found"] == found].itertuples():
+            points = "" if found == SAME else f" ({row.difference:+.1f})"
+            places.setdefault(row.condition, []).append(row.benchmark + points)
+        told = "; ".join(f"{mechanism} on {', '.join(of)}" for mechanism, of in places.items())
+        lines.append(f"{words}: {told or 'nowhere'}.")
+    return "\n".join(lines)
+
+
+def _contrasts(families: Iterable[Sequence[Ablated]], first: str, second: str) -> pd.DataFrame:
+    """One way to score less another, in points. See `comparisons`."""
+    import pandas as pd
+
+    lines = []
+    for ablated in families:
+        pairs = [(one, ablation) for one in ablated for ablation in ABLATIONS if ablation.name in one.without]
+        compared = [compare(one.scores(first, ablation), one.scores(second, ablation)) for one, ablation in pairs]
+        adjusted = holm([c.p for c in compared])
+        for (one, ablation), c, p in zip(pairs, compared, adjusted, strict=True):
+            points = [100 * each for each in (c.mean_a, c.mean_b, *c.difference)]
+            about = (one.benchmark, one.full.setup.data, ablation.name, c.n)
+            evidence = (one.full.evidence, one.full.backbone)
+            lines.append((*about, *points, c.wins, c.losses, c.p, p, *evidence))
+    columns = ["benchmark", "data", "condition", "n", first, second, "difference", "low", "high", "higher", "lower"]
+    return pd.DataFrame(lines, columns=[*columns, "p", "p (Holm)", "evidence", "backbone"])
+
+
+def method_of(way: str, ablation: Ablation) -> str:
+    return FULL if way == FULL else f"{ablation.name}, {way}"
+
+
+def row(one: Ablated, way: str, ablation: Ablation) -> tables.Row:
+    run = one.without[ablation.name] if way == AGAIN else one.full
+    named = (method_of(way, ablation), run.backbone, one.benchmark)
+    about = (run.evidence, "this run, Appendix C" if way == REPLAY else "this run")
+    scores = [100 * score for score in one.scores(way, ablation).values()]
+    if set(scores) <= {0.0, 100.0}:  # a rate, which a bootstrap would call certain where all tasks agree
+        passes = sum(score > 0 for score in scores)
+        made = tables.rate_row(*named, passes, len(scores), *about, run.outcomes())
+    else:
+        made = tables.mean_row(*named, scores, *about, outcomes=run.outcomes(), top=100.0)
+    return made | {"data": run.setup.data}
