@@ -15,7 +15,7 @@ def add(commands: Commands) -> None:
     evaluate = command(commands, "eval", _eval)
     help_study = "a study, or module:STUDY of your own; none lists the studies"
     evaluate.add_argument("study", nargs="?", default="", metavar="STUDY", help=help_study)
-    evaluate.add_argument("--engine", default="rules", help="who answers (default: rules)")
+    evaluate.add_argument("--engine", default="", help="who answers (default: the study's own, mostly rules)")
     evaluate.add_argument("--data", choices=("auto", "official", "synthetic"), default="auto", help="default: auto")
     evaluate.add_argument("--limit", type=number, default=0, metavar="N", help="tasks of a benchmark; 0 for all")
     evaluate.add_argument("--benchmarks", default="", metavar="A,B", help="only these")

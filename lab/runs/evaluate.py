@@ -12,7 +12,7 @@ from typing import Any
 from lab.machine import progress, yaml12
 from lab.machine.printing import aligned
 from lab.models import engines
-from lab.results import floors
+from lab.results import floors, tables
 from lab.results.statistics import compare, holm
 from lab.results.stored import METHOD, Scores, Side, Stored
 from lab.runs import study
@@ -46,8 +46,9 @@ class Plan:
 
 def plan(options: Namespace) -> Plan:
     """The plan of the arguments of `python -m lab eval`. Raises UnknownStudy, BadSetting."""
+    declared = study.named(options.study)
     settings = {
-        "engine": options.engine, "data": options.data, "limit": options.limit,
+        "engine": options.engine or declared.engine, "data": options.data, "limit": options.limit,
         "benchmarks": tuple(filter(None, options.benchmarks.split(","))), "conditions": tuple(options.condition),
     }  # fmt: skip
     grid = {name: [_value(word) for word in text.split(",")] for name, text in map(_assigned, options.grid)}
@@ -55,7 +56,7 @@ def plan(options: Namespace) -> Plan:
     seeds = tuple(_value(text) for text in options.seeds.split(","))
     if not all(isinstance(seed, int) for seed in seeds):
         raise BadSetting(f"--seeds {options.seeds}: write whole numbers, such as 0,1,2")
-    return Plan(options.study, study.named(options.study), settings, own, grid, seeds)
+    return Plan(options.study, declared, settings, own, grid, seeds)
 
 
 def _assigned(text: str) -> tuple[str, str]:
@@ -114,7 +115,7 @@ def _rows(plan: Plan, options: Mapping[str, Any], runs: Sequence[Results], store
     for run in runs:
         standings = _standings(run, stored)
         for row in run.frame().to_dict("records"):
-            interval = f"{row['value']:.1f} [{row['ci_low']:.1f}, {row['ci_high']:.1f}]"
+            interval = tables.with_interval(row, 1)
             floor, headroom = standings.get((row["method"], row["metric"]), ("–", "–"))
             lines.append(
                 (row["method"], row["metric"], interval, f"{row['n']:.0f}", row["evidence"], floor, headroom,
@@ -135,7 +136,7 @@ def _standings(run: Results, stored: Stored) -> dict[tuple[str, str], tuple[str,
         scores = Scores(side, first["metric"], METHOD, first["evidence"], first["data"], first["run"], values)
         standing = floors.standing(scores, stored)
         if standing["floor agent"]:
-            metric = run.of_study.metrics[0].title.format(benchmark=benchmark)
+            metric = run.of_study.headline.format(benchmark=benchmark)
             words = f"{standing['best floor']:.1f} ({standing['floor agent']}, {standing['floor on']})"
             standings[run.of_study.label(run, name), metric] = words, f"{standing['headroom']:.2f}"
     return standings

@@ -67,6 +67,8 @@ class Study:
     options: default settings of all conditions that have them. synthetic: defaults that differ on synthetic data.
     source: text of a row's column `source`. label: name of a condition in rows. rows: in place of `metrics`, for
     scores that no mean over episodes gives: of results, benchmark and condition, with the arguments of `frame`.
+    headline: title of the metric that is the mean of the tasks' scores; by default the first of `metrics`. engine: who
+    answers by default.
     matched: computes from the baseline's results the setting that gives placebos as many rejections.
     check: raises BadSetting for a trial that cannot be played. scored: whether the tasks' answers are known.
     """
@@ -84,6 +86,8 @@ class Study:
     source: Callable[[Trial, str], str] = data_in_words
     label: Callable[[Results, str], str] = name_itself
     rows: Callable[..., Iterable[tables.Row]] | None = None
+    headline: str = ""
+    engine: str = "rules"
     matched: Callable[[Results], Any] | None = None
     check: Callable[[Trial], None] = no_check
     scored: Callable[[Trial], bool] = always
@@ -97,16 +101,21 @@ class Study:
         known = [condition.name for condition in self.conditions]
         raise BadSetting(f"No condition {name!r}; choose from {', '.join(known)}{hint(name, known)}")
 
+    def __post_init__(self) -> None:
+        if not self.headline and self.metrics:
+            object.__setattr__(self, "headline", self.metrics[0].title)
+
     def names(self, engine: str = "rules") -> tuple[str, ...]:
         """The conditions that are played by default: of a real model those that the protocol of recordings names."""
         by_rules = parse(engine).by_rules
         return tuple(c.name for c in self.conditions if not c.extra and (by_rules or c.recorded))
 
     def trial(
-        self, engine: str = "rules", benchmarks: Iterable[str] = (), conditions: Iterable[str] = (),
+        self, engine: str = "", benchmarks: Iterable[str] = (), conditions: Iterable[str] = (),
         options: Settings | None = None, **settings: Any,
     ) -> Trial:  # fmt: skip
         """What `run` plays. settings: `engines`, `data`, `limit` and `seed` of `Experiment`."""
+        engine = engine or self.engine
         return Trial(
             study=self.name, engine=engine, datasets=tuple(benchmarks) or self.benchmarks,
             methods=tuple(conditions) or self.names(engine), options=dict(options or {}), declared=self,

@@ -77,6 +77,7 @@ STUDIES = {
             source=asked,
             label=label,
             matched=rejections,
+            engine=ORACLE if benchmark == "ScienceWorld" else "rules",
         )
     )
     for benchmark, (table, metric, options) in TABLES.items()

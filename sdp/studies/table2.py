@@ -89,5 +89,6 @@ STUDY = register(
         source=sample,
         label=label,
         rows=rates,
+        headline=METRICS["final"],
     )
 )

@@ -1,0 +1,46 @@
+"""The tables as declared studies: each is played from the command line by its name."""
+
+from __future__ import annotations
+
+import pytest
+
+from lab.__main__ import main
+from lab.runs import study
+from lab.runs.evaluate import Plan
+from sdp.studies.conditions import SDP
+
+
+@pytest.mark.parametrize(
+    ("name", "benchmark", "row"),
+    [
+        ("sdp-table2", "TravelPlanner", "Final Pass Rate"),
+        ("sdp-table4", "ScienceWorld", "Overall"),
+        ("sdp-table6", "HotpotQA", "-Validate, replay"),
+    ],
+)
+def test_a_table_is_played_by_who_answers_its_benchmark(
+    name: str, benchmark: str, row: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [
+        "--benchmarks",
+        benchmark,
+        "--condition",
+        SDP.name,
+        "--limit",
+        "1",
+        "--data",
+        "synthetic",
+        "--workers",
+        "1",
+    ]
+    assert main(["eval", name, *words]) == 0
+    printed = capsys.readouterr().out
+    assert row in printed and f"lab eval {name} --engine {study.named(name).engine}" in printed
+
+
+def test_conditions_of_a_table_have_names_of_their_own_and_one_baseline() -> None:
+    for name in study.names():
+        declared = study.named(name)
+        names = [condition.name for condition in declared.conditions]
+        assert len({*names}) == len(names) and declared.against in names, name
+        assert [*Plan(name, declared, {}).cells()], "it can be planned with its own settings"
