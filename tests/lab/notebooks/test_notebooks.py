@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import base64
+import importlib.util
 import os
 import re
 import signal
@@ -117,6 +119,20 @@ def test_the_engines_of_the_committed_notebooks_are_known() -> None:
     assert all(offline(engine) for engine in by_default), (
         "no notebook needs a server, or takes another word for a model"
     )
+
+
+def test_what_a_committed_notebook_imports_of_the_suite_is_there() -> None:
+    packages = {"lab", "worlds", "agents", "sdp", "statefactory", "procllm"}
+    sources = {path.stem: "\n".join(cell.source for cell in read(path).cells if cell.cell_type == "code")
+               for path in committed()}  # fmt: skip
+    for stem, source in sources.items():
+        imports = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)]
+        for module, names in ((str(node.module), node.names) for node in imports):
+            if module.partition(".")[0] in packages:
+                package = importlib.import_module(module)
+                for name in (alias.name for alias in names):
+                    there = hasattr(package, name) or importlib.util.find_spec(f"{module}.{name}")
+                    assert there, f"{stem}: {module} has no {name}"
 
 
 def test_only_a_model_is_recorded(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
