@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 
 from lab.models import engines
 from lab.models.backbone import Ledger
-from lab.results.outcomes import Judged, Score
+from lab.results.outcomes import Judged, Outcomes, Score
 from lab.results.statistics import Comparison, compare, holm, smallest_difference
 from lab.results.verdicts import FEWEST
 from lab.runs import experiment, recordings
@@ -126,6 +126,11 @@ class Results(experiment.Results[C], Generic[C]):
     def scores_of(self, dataset: str, method: str) -> dict[str, float]:
         """Task -> the score by the method's own experiment; 0 where the episode failed."""
         return {task: self._score(dataset, method, episode) for task, episode in self.of(dataset, method).items()}
+
+    def outcomes_of(self, dataset: str, method: str) -> Outcomes:
+        """How the episodes of a method came out, with those that were not measured."""
+        prefix = f"{dataset}/{method}/"
+        return self.outcomes(task for task in (*self.episodes, *self.not_measured) if task.startswith(prefix))
 
     def named_of(self, dataset: str, method: str, what: str) -> dict[str, float]:
         """Task -> a number of its episode; of "score", `scores_of`."""

@@ -23,7 +23,7 @@ from lab.models.engines import parse
 from lab.results import tables
 from lab.runs import collecting, contest, recordings
 from lab.runs.conditions import Condition, Metric, Settings
-from lab.runs.contest import Contest, Entry, entry
+from lab.runs.contest import Contest, entry
 from lab.runs.experiment import NOT_KEPT, NOT_TOLD, BadSetting, Experiment, ReplayMismatch
 from lab.runs.manifest import Manifest
 from lab.runs.settings import changed, has
@@ -366,7 +366,7 @@ def by_metrics(results: Results, benchmark: str, condition: str) -> Iterator[tab
 
 def _rows(results: Results, benchmark: str, condition: str, metric: Metric) -> Iterator[tables.Row]:
     values = results.named_of(benchmark, condition, metric.of)
-    outcomes = None if metric.given else results.outcomes(str(Entry(benchmark, condition, task)) for task in values)
+    outcomes = None if metric.given else results.outcomes_of(benchmark, condition)
     if metric.given:
         given = results.values(benchmark, condition, metric.given)
         values = {task: value for task, value in values.items() if given[task]}

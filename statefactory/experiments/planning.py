@@ -16,7 +16,7 @@ from lab.machine.spelling import hint
 from lab.models.engines import ORACLE, parse
 from lab.results import tables
 from lab.runs import collecting, contest, recordings
-from lab.runs.contest import Contest, Entry, entry
+from lab.runs.contest import Contest, entry
 from lab.runs.experiment import BadSetting
 from statefactory.experiments.guided import (
     ADAPTER,
@@ -172,7 +172,7 @@ def _row(results: Results, dataset: str, method: str) -> tables.Row:
     prompted = f"world model: {parse(results.backbone).of(PREDICT).label}"
     told = "exact world model (privileged)" if setup.world_model == "exact" else prompted
     source = f"this run, {setup.data} data" + (f", {told}" if METHODS[method].predictor else "")
-    outcomes = results.outcomes(str(Entry(dataset, method, task)) for task in scores)
+    outcomes = results.outcomes_of(dataset, method)
     # No agent could look ahead so: what is measured is measured of the model together with it.
     foreseen = METHODS[method].predictor and setup.world_model == "exact" and results.by_a_model
     backbone = results.backbone_of(dataset, method) + (", exact world model" if foreseen else "")

@@ -193,3 +193,13 @@ def test_wrong_words_of_the_command_are_refused(
 ) -> None:
     assert main(["eval", NAME, *words]) == 2
     assert told in capsys.readouterr().err
+
+
+def test_rows_count_what_was_not_measured_and_bound_their_values() -> None:
+    whole = STUDY.run(benchmarks=("numbers",), conditions=("all", "half"), workers=1)
+    lost = {task: "the machine" for task in whole.episodes if task.endswith("/05")}
+    kept = {task: episode for task, episode in whole.episodes.items() if task not in lost}
+    rows = replace(whole, episodes=kept, not_measured=lost).frame().set_index(["method", "metric"])
+    row = rows.loc["half", "numbers pass"]
+    assert (row["n"], row["not_measured"]) == (5, 1) and row["value"] == pytest.approx(60)
+    assert (row["bound_low"], row["bound_high"]) == (pytest.approx(50), pytest.approx(100 * 4 / 6))
