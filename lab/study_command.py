@@ -17,7 +17,9 @@ def add(commands: Commands) -> None:
     evaluate.add_argument("study", nargs="?", default="", metavar="STUDY", help=help_study)
     evaluate.add_argument("--engine", default="", help="who answers (default: the study's own, mostly rules)")
     evaluate.add_argument("--data", choices=("auto", "official", "synthetic"), default="auto", help="default: auto")
-    evaluate.add_argument("--limit", type=number, default=0, metavar="N", help="tasks of a benchmark; 0 for all")
+    evaluate.add_argument(
+        "--limit", type=number, default=-1, metavar="N", help="tasks of a benchmark; 0 for all; -1 for the study's own"
+    )
     evaluate.add_argument("--benchmarks", default="", metavar="A,B", help="only these")
     help_condition = "only this one; can be given again (default: all, or those that are recorded, of a model)"
     evaluate.add_argument("--condition", action="append", default=[], metavar="NAME", help=help_condition)

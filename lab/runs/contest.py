@@ -12,9 +12,8 @@ from lab.models.backbone import Ledger
 from lab.results.outcomes import Judged, Outcomes, Score
 from lab.results.statistics import Comparison, compare, holm, smallest_difference
 from lab.results.verdicts import FEWEST
-from lab.runs import experiment, recordings
+from lab.runs import experiment
 from lab.runs.experiment import Experiment
-from lab.runs.manifest import Manifest
 from lab.runs.run import Episode
 from lab.viewer.steps import Exchange
 from lab.viewer.timeline import Timeline
@@ -210,26 +209,6 @@ def primary(runs: Iterable[Results[Any]], method: str, against: str) -> pd.DataF
     if len(found):
         found["p (Holm)"] = found.groupby("backbone")["p"].transform(holm)
     return found
-
-
-def keep(
-    results: Results[Any], rows: pd.DataFrame, name: str, method: str, paired: pd.DataFrame | None = None
-) -> str:  # fmt: skip
-    """Keep the rows of a run that takes too long for a notebook, as the recording `name`; its name.
-
-    For engines that no recording can replay, such as an expert with errors. method: under which
-    `lab.runs.recordings.rows` finds them. paired: comparisons of the run, task by task. Raises ValueError for a run
-    that is not played to its end.
-    """
-    held = Manifest.read(results.folder)
-    planned = len(held.tasks)
-    if missing := planned - len(results.episodes.keys() | results.not_measured.keys()):
-        raise ValueError(
-            f"{results.folder} is not kept: {missing} of its {planned} episodes are not played; collect the run again"
-        )
-    about = {"method": method, "run": held.digest, "tasks": list(results.episodes), "planned": planned}
-    same = {field: getattr(held, field) for field in ("engine", "address", "parameters", "code", "surroundings")}
-    return recordings.save_rows(name, rows, about | same, paired).name
 
 
 def smallest(c: Comparison) -> float:

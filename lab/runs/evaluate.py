@@ -100,7 +100,7 @@ def command(plan: Plan, options: Mapping[str, Any], condition: str = "") -> str:
     """The command that plays a cell, or one condition of it, again."""
     words = ["python", "-m", "lab", "eval", plan.name]
     for name, value in plan.settings.items():
-        if value not in ("", (), None) and name != "conditions":
+        if value not in ("", (), None, -1) and name != "conditions":
             words += [f"--{name}", ",".join(value) if isinstance(value, tuple) else str(value)]
     chosen = (condition,) if condition else plan.settings.get("conditions", ())
     words += [word for name in chosen for word in ("--condition", name)]

@@ -55,6 +55,10 @@ def name_itself(results: Results, condition: str) -> str:
 def no_check(trial: Trial) -> None: ...
 
 
+def nobody_else(trial: Trial) -> Mapping[str, str]:
+    return {}
+
+
 def always(trial: Trial) -> bool:
     return True
 
@@ -66,11 +70,13 @@ class Study:
     name: in manifests of runs and recordings. metric: name of the score that experiments give an episode.
     against: the baseline condition of all comparisons. primary: the condition of the protocol's primary comparison.
     published: the paper's table, and the paper's file in `data/published`.
-    options: default settings of all conditions that have them. synthetic: defaults that differ on synthetic data.
+    options: default settings, as `Trial.options` has them. synthetic: defaults that differ on synthetic data. limits:
+    data -> benchmark -> how many tasks by default, where these are not all.
     source: text of a row's column `source`. label: name of a condition in rows. rows: in place of `metrics`, for
     scores that no mean over episodes gives: of results, benchmark and condition, with the arguments of `frame`.
     headline: title of the metric that is the mean of the tasks' scores; by default the first of `metrics`. engine: who
-    answers by default.
+    answers by default. others: who answers single operators where `engines` names nobody else, such as rules beside an
+    expert that only acts.
     matched: computes from the baseline's results the setting that gives placebos as many rejections.
     check: raises BadSetting for a trial that cannot be played. scored: whether the tasks' answers are known.
     """
@@ -85,11 +91,13 @@ class Study:
     published: tuple[str, str] = ("", "")
     options: Settings = field(default_factory=dict)
     synthetic: Settings = field(default_factory=dict)
+    limits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     source: Callable[[Trial, str], str] = data_in_words
     label: Callable[[Results, str], str] = name_itself
     rows: Callable[..., Iterable[tables.Row]] | None = None
     headline: str = ""
     engine: str = "rules"
+    others: Callable[[Trial], Mapping[str, str]] = nobody_else
     matched: Callable[[Results], Any] | None = None
     check: Callable[[Trial], None] = no_check
     scored: Callable[[Trial], bool] = always
@@ -118,11 +126,12 @@ class Study:
     ) -> Trial:  # fmt: skip
         """What `run` plays. settings: `engines`, `data`, `limit` and `seed` of `Experiment`."""
         engine = engine or self.engine
-        return Trial(
+        trial = Trial(
             study=self.name, engine=engine, datasets=tuple(benchmarks) or self.benchmarks,
             methods=tuple(conditions) or self.names(engine), options=dict(options or {}), declared=self,
             **settings,
         )  # fmt: skip
+        return replace(trial, engines={**self.others(trial), **trial.engines})
 
     def run(self, *, workers: int = 0, cluster: str = "", **settings: Any) -> Results:
         """Play it, or what is missing of it. settings: those of `trial`. Raises as `lab.runs.collecting.collect`."""
@@ -139,6 +148,10 @@ class Study:
             except (MissingData, BadSetting) as error:
                 progress.say(f"{name}: {error}")
         return replayed
+
+    def kept(self) -> pd.DataFrame:
+        """The contrasts that `Results.keep` kept."""
+        return recordings.paired(f"{self.name}{KEPT}")
 
     def beside_published(self, *measured: pd.DataFrame) -> pd.DataFrame:
         """Rows of runs, and those of recordings, behind those that the paper and its rivals report."""
@@ -181,10 +194,12 @@ def named(name: str) -> Study:
 class Trial(Contest):
     """Some conditions of a study on some tasks of its benchmarks.
 
-    options: settings in place of the study's own, for all conditions that have them; with the name of a condition and a
-    colon, for that one alone.
+    limit: how many tasks of each benchmark, 0 for all; -1 for the study's own limits. options: settings in place of the
+    study's own, for all conditions that have them; behind the name of a condition or a benchmark and a colon, for that
+    one alone.
     """
 
+    limit: int = -1
     study: str = field(metadata=NOT_TOLD)
     datasets: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
@@ -254,16 +269,24 @@ class Trial(Contest):
             raise BadSetting(f"No condition plays {where}; choose from {known}{reasons}")
         for (dataset, name), reason in self.left_out.items():
             _say(f"{name} is left out of {dataset}: {reason}")
-        setup = replace(self, datasets=datasets, methods=methods)
+        setup = replace(self, datasets=datasets, methods=methods, limit=max(self.limit, 0))
         setup._check_options()
-        data = setup._first().decided().data
-        options = {**self.of.options, **(self.of.synthetic if data == "synthetic" else {}), **self.options}
+        data = setup._data()
+        own = {**self.of.options, **(self.of.synthetic if data == "synthetic" else {})}
+        few = self.of.limits.get(data, {}) if self.limit < 0 else {}
+        limits = {f"{dataset}:limit": few[dataset] for dataset in datasets if dataset in few}
+        options = {**own, **limits, **self.options}
         first = replace(setup, data=data, options=options)._first().decided()
         # What an experiment decides by itself, such as the first split, is part of what was played.
         options |= {name: getattr(first, name) for name in options if "." not in name and hasattr(first, name)}
         decided = replace(setup, data=data, options=options)
         self.of.check(decided)
         return decided
+
+    def _data(self) -> str:
+        """Of all benchmarks alike: official where each of them has it."""
+        found = {self.part(dataset, self.methods_of(dataset)[0]).decided().data for dataset in self.datasets}
+        return found.pop() if len(found) == 1 else "synthetic"
 
     @property
     def condition(self) -> str:
@@ -293,8 +316,9 @@ class Trial(Contest):
         experiment = condition.plays[dataset](**{name: getattr(self, name) for name in SHARED})
         options = {**self.of.options, **self.options}
         for name, value in options.items():
-            if ":" not in name and has(experiment, name):
-                experiment = changed(experiment, name, value)
+            whose, colon, setting = name.rpartition(":")
+            if whose == dataset or not colon and has(experiment, setting):
+                experiment = changed(experiment, setting, value)
         own = {name.rpartition(":")[2]: value for name, value in options.items() if name.startswith(f"{method}:")}
         for name, value in {**condition.settings, **own}.items():
             experiment = changed(experiment, name, value)
@@ -310,9 +334,12 @@ class Trial(Contest):
     def _check_options(self) -> None:
         """Raise BadSetting for an option that no condition has, or of another type."""
         for option in self.options:
-            condition, colon, name = option.rpartition(":")
+            whose, colon, name = option.rpartition(":")
+            named = (*self.of.benchmarks, *(condition.name for condition in self.of.conditions))
+            if colon and whose not in named:
+                raise BadSetting(f"options: {option}: no benchmark or condition {whose!r}{hint(whose, named)}")
             played = [(dataset, method) for dataset in self.datasets for method in self.methods_of(dataset)]
-            parts = [self.part(*pair) for pair in played if not colon or pair[1] == condition]
+            parts = [self.part(*pair) for pair in played if not colon or whose in pair]
             for part in (part for part in parts if has(part, name)):
                 changed(part, name, self.options[option])  # a value of another type is refused before anything runs
             if not any(has(part, name) for part in parts) and (parts or not colon):
@@ -369,6 +396,25 @@ class Results(contest.Results[Trial]):
     def record(self) -> None:
         """Save the run as a recording, if `python -m lab record` runs the notebook."""
         collecting.record(self, self.frame(), self.costs())
+
+    def keep(self, name: str, played: str) -> None:
+        """Keep the rows of a run that takes too long for a notebook, and its contrasts, as the recording `name`.
+
+        For engines that no recording can replay, such as an expert with errors. played: which run these are rows of, or
+        which tasks; it stands behind the conditions' names. Raises ValueError for a run that is not played to its end.
+        """
+        held = Manifest.read(self.folder)
+        planned = len(held.tasks)
+        if missing := planned - len(self.episodes.keys() | self.not_measured.keys()):
+            raise ValueError(
+                f"{self.folder} is not kept: {missing} of its {planned} episodes are not played; collect the run again"
+            )
+        rows = self.frame()
+        rows["method"] += f", {played}"
+        method = f"{self.of_study.name}{KEPT}"
+        about = {"method": method, "run": held.digest, "tasks": list(self.episodes), "planned": planned}
+        same = {field: getattr(held, field) for field in ("engine", "address", "parameters", "code", "surroundings")}
+        recordings.save_rows(name, rows, about | same, self.compare())
 
     @property
     def of_study(self) -> Study:

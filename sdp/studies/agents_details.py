@@ -9,9 +9,8 @@ from agents.experiments import acting
 from agents.history import MALFORMED
 from agents.worlds.travelplanner import delivered
 from lab.results.statistics import compare, holm
-from lab.runs import contest
 from lab.runs.contest import smallest
-from lab.runs.study import KEPT, Results
+from lab.runs.study import Results
 from sdp.studies.agents import REACT
 from sdp.studies.conditions import BLANK, BLANKED, PLACEBO, SDP
 
@@ -126,13 +125,3 @@ def footing(results: Results) -> pd.DataFrame:
 
 def _about(results: Results) -> dict[str, str]:
     return {"data": results.setup.data, "evidence": results.evidence, "backbone": results.backbone}
-
-
-def keep(results: Results, name: str, played: str) -> str:
-    """Keep a run's rows as "tables2to5_agents-NAME" (see `lab.runs.contest.keep`); the whole name.
-
-    played: description of the tasks, appended to the methods' names.
-    """
-    rows = results.frame()
-    rows["method"] += f", {played}"
-    return contest.keep(results, rows, f"tables2to5_agents-{name}", f"{results.of_study.name}{KEPT}")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.util import find_spec
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from agents.environment import Environment
@@ -53,7 +54,7 @@ class Method(NamedTuple):
 
 
 REACT, STATEFACTORY, LEARNED = "ReAct", "ReAct + StateFactory", "ReAct + learned reward"
-JUDGE, INTUITIVE = "ReAct + judge", "ReAct + intuitive judge"
+JUDGE, INTUITIVE, RANDOM = "ReAct + judge", "ReAct + intuitive judge", "ReAct + random"
 METHODS = {
     REACT: Method(),
     STATEFACTORY: Method("statefactory", EXTRACTING),
@@ -61,11 +62,24 @@ METHODS = {
     INTUITIVE: Method("judge_intuitive", JUDGING),  # a score without an analysis: a tenth of the tokens
     LEARNED: Method("learned"),
     "ReAct + oracle": Method("oracle"),  # the ceiling
-    "ReAct + random": Method("random"),  # placebos from here on: the agent is asked as much, and nothing is known
+    RANDOM: Method("random"),  # placebos from here on: the agent is asked as much, and nothing is known
     "ReAct + constant": Method("constant", penalised=False),
     "ReAct + penalty alone": Method("constant"),
 }
 ADAPTER = "all"  # the learned reward model: the one that was trained on all worlds
+
+
+def no_reward_model() -> str:
+    """Why the trained reward model cannot be played here; "" where it can."""
+    if lacking := [name for name in ("torch", "transformers", "peft") if not find_spec(name)]:
+        return f"a learned reward needs {', '.join(lacking)}; see the README"
+    from statefactory.reward_models import adapters, backbones
+
+    try:
+        backbones.located(adapters.read(adapters.SHIPPED / ADAPTER).recipe.base)
+    except (adapters.UnusableAdapter, backbones.MissingBackbone) as error:
+        return str(error)
+    return ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +121,12 @@ class Guided(Acting):
     def operators(self) -> tuple[str, ...]:
         foreseen = (PREDICT,) if self.world_model == "prompted" else ()
         return (CHOOSE, ACT, *self.by.operators, *foreseen) if self.by.predictor else (ACT,)
+
+    def unplayable(self) -> str:
+        """See `Experiment.unplayable`: a judge needs a model, a learned reward what it was trained on."""
+        if self.by.operators == JUDGING and parse(self.engine).of(JUDGING[0]).by_rules:
+            return f"no rule judges progress: name a model, as in engines={{{JUDGING[0]!r}: 'local'}}"
+        return no_reward_model() if self.guided == LEARNED else ""
 
     def capped(self) -> Settings:
         """The settings with the cap of calls: what twice as many turns as steps would take."""

@@ -15,7 +15,7 @@ from lab.models import engines
 from lab.models.backbone import Backbone
 from lab.runs import collecting
 from lab.runs.experiment import Experiment, Results
-from statefactory.experiments.planning import no_reward_model
+from statefactory.experiments.guided import no_reward_model
 from statefactory.experiments.predictions import EXTRACTIONS, INSTRUCTIONS, JUDGES
 from statefactory.planning.guides import AtRandom
 from statefactory.predictors import METHODS, Given, Method, Predictor

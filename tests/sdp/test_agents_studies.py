@@ -82,7 +82,7 @@ def test_kept_rows_stand_beside_the_papers_where_the_benchmark_is_not_played(
 ) -> None:
     run = played("MuSiQue")
     monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path))
-    assert agents_details.keep(run, "musique-noisy", "3 questions") == "tables2to5_agents-musique-noisy"
+    run.keep("tables2to5_agents-musique-noisy", "3 questions")
     rows = STUDIES["MuSiQue"].beside_published()
     assert {*rows["evidence"]} == {"published", "simulated"}
     own = rows[rows["evidence"] == "simulated"]

@@ -20,7 +20,6 @@ from lab.models.connect import connected
 from lab.models.parsing import MalformedAnswer
 from lab.viewer.transcripts import Transcript
 from statefactory.experiments.guided import METHODS, REACT, STATEFACTORY, AlfWorld, BlocksWorld, Guided
-from statefactory.experiments.planning import by_rules
 from statefactory.planning.guides import AtRandom, nearer
 from statefactory.planning.prompts import CHOOSE, MOST, Chosen, Rated, RatedFields
 from statefactory.planning.rewarded import LOOK_AHEAD
@@ -34,6 +33,10 @@ CONSTANT, PENALTY, ORACLE, RANDOM = (
 )  # fmt: skip
 
 
+def extracted_by_rules(method: str) -> dict[str, str]:
+    return dict.fromkeys(METHODS[method].operators, "rules")
+
+
 @pytest.fixture(params=MADE)
 def setup(request: pytest.FixtureRequest) -> Guided:
     return MADE[request.param]
@@ -41,7 +44,7 @@ def setup(request: pytest.FixtureRequest) -> Guided:
 
 def played(setup: Guided, method: str = "", **changed: Any) -> list[dict[str, Any]]:
     method = method or setup.guided
-    resolved = replace(setup, guided=method, engines=by_rules([method]), **changed).resolved()
+    resolved = replace(setup, guided=method, engines=extracted_by_rules(method), **changed).resolved()
     return [resolved.play(task, Ledger(connected(resolved.engine))) for task in resolved.tasks()]
 
 
@@ -77,7 +80,9 @@ def test_the_ceiling_is_above_and_random_rewards_are_below(setup: Guided) -> Non
 
 
 def test_states_that_rules_extract_rate_candidates_and_every_call_is_counted() -> None:
-    setup = replace(BLOCKS, guided=STATEFACTORY, limit=1, engines=by_rules([STATEFACTORY]), settings=Settings(steps=4))
+    setup = replace(
+        BLOCKS, guided=STATEFACTORY, limit=1, engines=extracted_by_rules(STATEFACTORY), settings=Settings(steps=4)
+    )
     resolved = setup.resolved()
     ledger = Ledger(connected(resolved.engine))
     result = resolved.play(resolved.tasks()[0], ledger)
@@ -104,7 +109,7 @@ def test_the_cap_of_steps_holds_and_leaves_room_for_all_questions(setup: Guided)
 
 
 def test_an_episode_is_shown_with_the_prompts_of_each_turn() -> None:
-    resolved = replace(BLOCKS, guided=STATEFACTORY, limit=1, engines=by_rules([STATEFACTORY])).resolved()
+    resolved = replace(BLOCKS, guided=STATEFACTORY, limit=1, engines=extracted_by_rules(STATEFACTORY)).resolved()
     seen: list[Any] = []
     shown = resolved.watch(resolved.tasks()[0], Transcript(connected(resolved.engine)), seen.append)
     asked = [exchange for step in shown.steps for exchange in step.exchanges]

@@ -1,0 +1,1 @@
+"""StateFactory's tables as studies: benchmarks × conditions, declared once (see `lab.runs.study`)."""
