@@ -28,12 +28,12 @@ from agents.planning_prompts import (
     plan_prompt,
     sub_goal_prompt,
 )
-from agents.prompts import ActFields, Past, react_prompt, written
+from agents.prompts import ActFields, react_prompt, written
 from lab.models import rules
 from lab.models.noise import Corruption
 from lab.models.prompts import AnswerModel, FreeText
+from worlds.benchmark import Expert
 
-Expert = Callable[[Sequence[Past]], str]  # the turns so far -> the action that it takes next
 Knows = tuple[Callable[[Any], Any], Corruption]  # how it answers a prompt, and how that goes wrong
 KNOWN = "The next step of a way that is known."
 GO_ON, SOME = "Go on from there.", 3  # actions that a sub-goal to go on has
@@ -91,7 +91,7 @@ def towards(expert: Expert, fields: SubGoalFields) -> Act:
     """The expert's next action by the reports that are shown; after one or some, a report that names them."""
     own = _acted(fields)
     if len(own) >= (SOME if fields.now == GO_ON else 1):
-        return Act(thought=KNOWN, action=f"done[{AND.join(turn.action for turn in own)}]")
+        return Act(thought=KNOWN, action=f"done[{AND.join(own)}]")
     action = _next(expert, [*_reported(fields.reports), *own])
     return Act(thought=KNOWN, action=action or "failed[the way that is known is at its end]")
 
@@ -118,43 +118,18 @@ def _given(answer: Callable[[Any], Any], free: bool, fields: ActFields) -> Answe
     return in_form(answer(fields), free)
 
 
-def _acted(fields: ActFields) -> list[Past]:
-    """The turns in which something was done; others change nothing."""
-    return [turn for turn in fields.turns if turn.action]
+def _acted(fields: ActFields) -> list[str]:
+    """What was done; turns without an action change nothing."""
+    return [turn.action for turn in fields.turns if turn.action]
 
 
-def _reported(reports: Sequence[Report]) -> list[Past]:
-    done = (action for one in reports if not one.failed for action in one.result.split(AND))
-    return [Past(action=action, observation="") for action in done]
+def _reported(reports: Sequence[Report]) -> list[str]:
+    return [action for one in reports if not one.failed for action in one.result.split(AND)]
 
 
-def _next(expert: Expert, turns: Sequence[Past]) -> str:
-    """The expert's action; "" where it believes that it has arrived, as one may who sees a part of the turns."""
+def _next(expert: Expert, actions: Sequence[str]) -> str:
+    """The expert's action; "" where it believes that it has arrived, as one may who sees a part of the actions."""
     try:
-        return expert(turns)
+        return expert(actions)
     except IndexError:
         return ""
-
-
-def along(path: Sequence[str]) -> Expert:
-    """Takes the first action of a path that was not taken yet in its turn; at its end, from the beginning again."""
-
-    def expert(turns: Sequence[Past]) -> str:
-        done = 0
-        for turn in turns:
-            done += turn.action == path[done % len(path)]
-        return path[done % len(path)]
-
-    return expert
-
-
-def from_the_beginning(path: Sequence[str], back: str) -> Expert:
-    """Takes the path, and after any other action begins it again. back: the action that leads to its beginning."""
-
-    def expert(turns: Sequence[Past]) -> str:
-        taken: list[str] = []
-        for turn in turns:
-            taken = [] if turn.action == back else [*taken, turn.action]
-        return path[len(taken)] if taken == list(path[: len(taken)]) else back
-
-    return expert

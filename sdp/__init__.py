@@ -12,7 +12,7 @@ PLACES = {
     "ABLATIONS": "sdp.ablation",
     "Adapter": "sdp.operators",
     "Attempt": "sdp.trajectory",
-    "Benchmark": "sdp.experiments.benchmark",
+    "Certifying": "sdp.experiments.certifying",
     "FactsAdapter": "sdp.adapters.facts",
     "Predicate": "sdp.trajectory",
     "Settings": "sdp.loop",
@@ -20,9 +20,9 @@ PLACES = {
     "Transition": "sdp.trajectory",
     "Verdict": "sdp.operators",
     "collect": "lab.runs.collecting",
-    "comparisons": "sdp.experiments.benchmark",
+    "comparisons": "sdp.experiments.certifying",
     "rejected": "sdp.placebo",
     "run_episode": "sdp.loop",
-    "scored": "sdp.experiments.benchmark",
+    "scored": "sdp.experiments.certifying",
 }
 __getattr__, __dir__ = front_door(__name__, PLACES)

@@ -17,7 +17,7 @@ from agents.play import Settings, unwatched
 from agents.react import react
 from agents.reflexion import reflexion
 from agents.search import interleave, retrieve_once
-from agents.stand_in import Expert, along, knowing
+from agents.stand_in import knowing
 from agents.tdp import tdp
 from agents.trivial import constant_action, do_nothing, first_action, random_action
 from lab.models.backbone import Backbone, Ledger
@@ -30,6 +30,7 @@ from lab.viewer.steps import Exchange
 from lab.viewer.timeline import Timeline
 from lab.viewer.transcripts import Transcript
 from worlds.base import NoSolution
+from worlds.benchmark import Expert, along
 
 
 class Agent(NamedTuple):

@@ -1,129 +1,193 @@
-"""Acting agents on the worlds of StateFactory's benchmark: the tasks that are reported on, and our caps of steps.
+"""Acting agents on each benchmark: its environment, and the caps of steps; those of SDP where SDP plays it.
 
-No honest rule plays these worlds: offline the engine `oracle`, the world's expert, stands in.
+No honest rule plays most of these worlds: offline the engine `oracle`, the world's expert, stands in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
 
+from agents import noise, rules, rules_travelplanner  # noqa: F401  (registers what answers offline)
 from agents.environment import Environment
 from agents.experiments.acting import Acting
-from agents.experiments.worlds import Tasks, of_thread
+from agents.history import History
 from agents.play import Settings
-from agents.prompts import Past
-from agents.stand_in import Expert, along, from_the_beginning
 from agents.worlds.alfworld import household
+from agents.worlds.assistantbench import Browsing
 from agents.worlds.blocksworld import stacking
+from agents.worlds.multihop import Asking
+from agents.worlds.scienceworld import Visiting
 from agents.worlds.textworld import adventure
+from agents.worlds.travelplanner import Planning, delivered
 from agents.worlds.webshop import Shopping
+from lab.models.backbone import Ledger
 from lab.models.engines import ORACLE
+from lab.results.outcomes import Judged
 from lab.runs.experiment import NOT_TOLD
-from worlds.pool import Pool
+from lab.runs.run import Episode
+from worlds.alfworld.benchmark import AlfWorldGames
+from worlds.assistantbench.benchmark import AssistantBenchQuestions
+from worlds.benchmark import Benchmark
+from worlds.blocksworld.benchmark import BlocksWorldProblems
+from worlds.multihop.benchmark import HotpotQAQuestions, MultiHopQuestions, MuSiQueQuestions
+from worlds.scienceworld.benchmark import ScienceWorldTasks
+from worlds.textworld.benchmark import TextWorldQuests
+from worlds.travelplanner.benchmark import TravelPlannerQueries, first_failure
+from worlds.webshop.benchmark import WebShopInstructions
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setup(Tasks, Acting):
-    """An agent on a world. listed: show it the valid actions before each turn, as StateFactory's ReAct is (C.6)."""
+class Listing(Benchmark, Acting):
+    """On a world that can list what may be done. listed: show it before each turn, as to StateFactory's ReAct (C.6)."""
 
     engine: str = ORACLE
     settings: Settings = Settings(steps=50)
     listed: bool = False
 
-    def solution(self, task: str) -> Sequence[str]:
-        actions: Sequence[str] = self.solver().actions(self.named(task))
-        return actions
-
-
-@dataclass(frozen=True, kw_only=True)
-class AlfWorld(Setup):
-    """The games of unseen rooms, in 50 steps. Of the released ones there are 134, which StateFactory's Table 2 fits:
-    its shares are 46 and 75 of 134.
-    """
-
-    name: ClassVar[str] = "alfworld"
-    reported: ClassVar[str] = "valid_unseen"
-    method: ClassVar[str] = "acting-alfworld"
-    benchmark: ClassVar[str] = "AlfWorld"
+    made: ClassVar[Callable[..., Environment]]  # of a world, a task and `listed`
 
     def environment(self, task: str) -> Environment:
-        return household(self.world(), self.named(task), self.listed)
-
-    def expert(self, task: str) -> Expert:
-        """Plans anew before each action, in a game of its own; where no way is found, it takes the known one."""
-        from worlds.alfworld.expert import next_command
-
-        given, known = self.named(task), along(self.solution(task))
-        own = of_thread(self._key("the expert's"), lambda: Pool(self.opened, given, size=1))
-
-        def expert(turns: Sequence[Past]) -> str:
-            if own.task is not given:  # another episode of this thread was played since the last turn
-                own.on(given)
-            return next_command(own.world([turn.action for turn in turns]), given) or known(turns)
-
-        return expert
+        return type(self).made(self.world(), self.named(task), self.listed)
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlocksWorld(Setup):
-    """PlanBench's problems, or synthetic ones."""
+class AlfWorld(AlfWorldGames, Listing):
+    method: ClassVar[str] = "acting-alfworld"
+    made = household
 
+
+@dataclass(frozen=True, kw_only=True)
+class BlocksWorld(BlocksWorldProblems, Listing):
     constant: str = field(default="pick up the red block", metadata=NOT_TOLD)
 
-    name: ClassVar[str] = "blocksworld"
     method: ClassVar[str] = "acting-blocksworld"
-    benchmark: ClassVar[str] = "BlocksWorld"
-
-    def environment(self, task: str) -> Environment:
-        return stacking(self.world(), self.named(task), self.listed)
-
-    def expert(self, task: str) -> Expert:
-        """Plans anew where a block was moved that should not have been: no other plan would go on from there."""
-        from worlds.blocksworld.expert import Expert as Planner
-        from worlds.blocksworld.expert import state_after
-
-        given, planner = self.named(task), Planner(self.world(), "planner")
-
-        def expert(turns: Sequence[Past]) -> str:
-            state = state_after(given.problem, (turn.action for turn in turns))
-            return planner.actions(replace(given, problem=replace(given.problem, start=state)))[0]
-
-        return expert
+    made = stacking
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextWorld(Setup):
-    """Quests. quests: how many there are to choose from; RewardPrediction's first ones, with the same seed."""
-
-    quests: int = 30
-
-    name: ClassVar[str] = "textworld"
-    selection: ClassVar[tuple[str, ...]] = (*Tasks.selection, "quests")
+class TextWorld(TextWorldQuests, Listing):
     method: ClassVar[str] = "acting-textworld"
-    benchmark: ClassVar[str] = "TextWorld"
-
-    def options(self) -> dict[str, Any]:
-        return {"games": dict.fromkeys(("test", "train"), self.quests)}
-
-    def environment(self, task: str) -> Environment:
-        return adventure(self.world(), self.named(task), self.listed)
+    made = adventure
 
 
 @dataclass(frozen=True, kw_only=True)
-class WebShop(Setup):
-    """Instructions. The expert begins again where it was led astray: a page is one of its way only in that order."""
-
+class WebShop(WebShopInstructions, Listing):
     settings: Settings = Settings(steps=30)
     constant: str = field(default="search[gift]", metadata=NOT_TOLD)
 
-    name: ClassVar[str] = "webshop"
     method: ClassVar[str] = "acting-webshop"
-    benchmark: ClassVar[str] = "WebShop"
+    made = Shopping
 
-    def environment(self, task: str) -> Environment:
-        return Shopping(self.world(), self.named(task), self.listed)
 
-    def expert(self, task: str) -> Expert:
-        return from_the_beginning(self.solution(task), "click[back to search]")
+@dataclass(frozen=True, kw_only=True)
+class ScienceWorld(ScienceWorldTasks, Listing):
+    """In at most 500 steps, as SDP (A.3). An endpoint's `context` bounds what an agent reads.
+
+    points: tell it those that an action gained, as SDP is told.
+    """
+
+    settings: Settings = Settings(steps=500)
+    constant: str = field(default="look around", metadata=NOT_TOLD)
+    points: bool = True
+
+    method: ClassVar[str] = "acting-scienceworld"
+
+    def environment(self, task: str) -> Visiting:
+        return Visiting(self.world(), self.named(task), self.listed, self.points)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TravelPlanner(TravelPlannerQueries, Acting):
+    """In at most 100 steps, as SDP.
+
+    cities: "reference", told as SDP is by default (privileged), or "propose", chosen by the agent.
+    Rules read the words of synthetic queries, where the cities are told; the engine `oracle` knows the cheapest honest
+    plan.
+    """
+
+    engine: str = ORACLE
+    cities: Literal["reference", "propose"] = "reference"
+    settings: Settings = Settings(steps=100)
+    constant: str = field(default="Submit[[]]", metadata=NOT_TOLD)
+
+    method: ClassVar[str] = "acting-travelplanner"
+    ruled: ClassVar[tuple[str, ...]] = ("synthetic",)
+
+    def environment(self, task: str) -> Planning:
+        query = self.named(task)
+        return Planning(self.opened(), query, query.ref_cities if self.cities == "reference" else ())
+
+    def judged(self, episode: Episode) -> Judged:
+        """The official evaluator's word on the plan, beside how the episode ended."""
+        judged = super().judged(episode)
+        if episode.failed or judged.score == 1:
+            return judged
+        failure = first_failure(self.verdict(episode.task, delivered(episode.result)))
+        return Judged(judged.score, f"{judged.reason}; {failure}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssistantBench(AssistantBenchQuestions, Acting):
+    """An agent that searches, reads and answers, in at most 20 steps, as SDP.
+
+    No honest rule reads pages one by one: offline the engine `oracle`, which knows the evidence and the answer.
+    """
+
+    engine: str = ORACLE
+    constant: str = field(default="answer yes", metadata=NOT_TOLD)
+
+    method: ClassVar[str] = "acting-assistantbench"
+
+    def environment(self, task: str) -> Browsing:
+        return Browsing(self.opened(), self.named(task))
+
+    def episode(
+        self, task: str, ledger: Ledger, watch: Callable[[History], None] = lambda history: None
+    ) -> tuple[History, dict[str, Any]]:
+        """As of every acting agent, with all that the official scorer says of the answer."""
+        history, result = super().episode(task, ledger, watch)
+        return history, result | self.graded(task, result["answer"]) | {"injected": self.injected(result["read"])}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultiHop(MultiHopQuestions, Acting):
+    """An agent that searches and answers; in the distractor setting, a question's own paragraphs are searched."""
+
+    constant: str = field(default="finish[yes]", metadata=NOT_TOLD)
+
+    searched: ClassVar[bool] = True
+    ruled: ClassVar[tuple[str, ...]] = ("synthetic", "official")  # on real questions both SDP's rules and these give up
+
+    def environment(self, task: str) -> Asking:
+        return Asking(self.opened(), self.named(task))
+
+    def solution(self, task: str) -> list[str]:
+        """A search for each gold paragraph by its title, and the answer, as the environment has them."""
+        question = self.world().hidden(self.named(task))
+        return [*(f"search[{paragraph.title}]" for paragraph in question.gold), f"finish[{question.answer}]"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HotpotQA(HotpotQAQuestions, MultiHop):
+    """In at most 20 steps, as SDP (A.5)."""
+
+    method: ClassVar[str] = "acting-hotpotqa"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MuSiQue(MuSiQueQuestions, MultiHop):
+    """In at most 25 steps, as SDP (A.6)."""
+
+    settings: Settings = Settings(steps=25)
+
+    method: ClassVar[str] = "acting-musique"
+
+
+ACTING: dict[str, type[Acting]] = {
+    kind.benchmark: kind
+    for kind in (
+        AlfWorld, AssistantBench, BlocksWorld, HotpotQA, MuSiQue, ScienceWorld, TextWorld, TravelPlanner, WebShop,
+    )
+}  # fmt: skip

@@ -13,8 +13,7 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 from agents.experiments.acting import AGENTS, REACT, Acting
-from agents.experiments.acting_scienceworld import Setup as ScienceWorld
-from agents.experiments.acting_worlds import AlfWorld, BlocksWorld, TextWorld, WebShop
+from agents.experiments.acting_worlds import AlfWorld, BlocksWorld, ScienceWorld, TextWorld, WebShop
 from agents.play import TRIES, Settings
 from lab.models.backbone import Answer, Backbone, Ledger
 from lab.models.cache import canonical

@@ -13,7 +13,8 @@ Settings = Mapping[str, Any]
 class Metric:
     """A column of the table. title: as the paper has it; "{benchmark}" stands for the benchmark's name.
 
-    of: a field of an episode's result, or "score", by which the experiment judges it; in [0, 1], shown in percent.
+    of: a field of an episode's result, or "score", by which the experiment judges it. scale: of its numbers in rows:
+    100 for what is in [0, 1] and shown in percent, 1 for counts.
     kind: "rate", the share of episodes with 1; "mean"; or "auto", a rate where all values are 0 or 1.
     given: the field that an episode must have to count, such as "has_answer".
     """
@@ -22,6 +23,7 @@ class Metric:
     of: str = "score"
     kind: Literal["rate", "mean", "auto"] = "auto"
     given: str = ""
+    scale: float = 100
 
 
 @dataclass(frozen=True)

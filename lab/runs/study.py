@@ -284,9 +284,21 @@ class Trial(Contest):
         return decided
 
     def _data(self) -> str:
-        """Of all benchmarks alike: official where each of them has it."""
-        found = {self.part(dataset, self.methods_of(dataset)[0]).decided().data for dataset in self.datasets}
-        return found.pop() if len(found) == 1 else "synthetic"
+        """Of all benchmarks alike, so synthetic where one lacks its official data."""
+        from lab.machine.faults import MissingData
+
+        def decided(data: str) -> list[str]:
+            parts = (replace(self, data=data).part(name, self.methods_of(name)[0]) for name in self.datasets)
+            return [part.decided().data for part in parts]
+
+        first: str = self._first().decided().data
+        try:
+            decided(first)
+        except MissingData:
+            if self.data != "auto":
+                raise
+            return "synthetic"
+        return first
 
     @property
     def condition(self) -> str:
@@ -444,13 +456,13 @@ def _rows(results: Results, benchmark: str, condition: str, metric: Metric) -> I
     title, study = metric.title.format(benchmark=benchmark), results.of_study
     origin = (results.evidence, f"this run, {study.source(results.setup, benchmark)}")
     shown, numbers = study.label(results, condition), [*values.values()]
-    if metric.kind == "rate" or (metric.kind == "auto" and {*numbers} <= {0.0, 1.0}):
+    if metric.kind == "rate" or (metric.kind == "auto" and metric.scale == 100 and {*numbers} <= {0.0, 1.0}):
         passes = sum(value == 1 for value in numbers)
         yield tables.rate_row(shown, results.backbone, title, passes, len(numbers), *origin, outcomes)
     else:
-        percent = [100 * value for value in numbers]
-        top = 100.0 if outcomes else None
-        yield tables.mean_row(shown, results.backbone, title, percent, *origin, outcomes=outcomes, top=top)
+        scaled = [metric.scale * value for value in numbers]
+        top = 100.0 if outcomes and metric.scale == 100 else None  # a count has no highest value
+        yield tables.mean_row(shown, results.backbone, title, scaled, *origin, outcomes=outcomes, top=top)
 
 
 def primary(runs: Sequence[Results]) -> pd.DataFrame:

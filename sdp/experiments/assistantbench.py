@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from agents.experiments.assistantbench import Questions, graded, injected
 from lab.models.backbone import Ledger
 from lab.viewer.steps import Exchange, Step
 from lab.viewer.timeline import Timeline
@@ -14,13 +13,14 @@ from sdp.adapters.assistantbench import noise, rules  # noqa: F401  (registers w
 from sdp.adapters.assistantbench.adapter import AssistantBenchAdapter, Policy
 from sdp.adapters.assistantbench.browser import Browser
 from sdp.adapters.assistantbench.prompts import DECOMPOSE, FINALIZE, FINDING, JUDGE, REPLAN, TOOLS
-from sdp.experiments.benchmark import Benchmark
+from sdp.experiments.certifying import Certifying
 from sdp.loop import Settings
 from sdp.trajectory import Trajectory
+from worlds.assistantbench.benchmark import AssistantBenchQuestions
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setup(Questions, Benchmark):
+class Setup(AssistantBenchQuestions, Certifying):
     """SDP on some questions."""
 
     policy: Policy = Policy()
@@ -28,14 +28,13 @@ class Setup(Questions, Benchmark):
 
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "sdp")
     method: ClassVar[str] = "sdp-assistantbench"
-    benchmark: ClassVar[str] = "AssistantBench"
 
     def operators(self) -> tuple[str, ...]:
         asked = [DECOMPOSE, TOOLS, FINDING, JUDGE, FINALIZE, REPLAN]
         return tuple(dict.fromkeys(prompt.operator for prompt in asked))
 
     def adapter(self, task: str, ledger: Ledger) -> AssistantBenchAdapter:
-        return AssistantBenchAdapter(self.task(task), Browser(self.world().apart()), ledger, self.policy)
+        return AssistantBenchAdapter(self.named(task), Browser(self.opened()), ledger, self.policy)
 
     def score(self, trajectory: Trajectory) -> float:
         """The official accuracy of the answer that was handed in."""
@@ -51,7 +50,7 @@ class Setup(Questions, Benchmark):
         before = {(one.state, one.target) for one in trajectory.attempts if one.k == 0}
         view = trajectory.views[-1]
         return {
-            **graded(self, trajectory.task, answer_of(trajectory)),
+            **self.graded(trajectory.task, answer_of(trajectory)),
             "forced": trajectory.forced is not None,
             "certified": len(steps),
             "rejected": sum((one.state, one.target) in before for one in steps),
@@ -59,17 +58,17 @@ class Setup(Questions, Benchmark):
             "blocked": len(view["blacklist"]),
             "pages": len(view["pages"]),
             "unreadable": sum("error" in one for one in view["pages"]),
-            "injected": injected(self, (one["url"] for one in view["pages"] if "error" not in one)),
+            "injected": self.injected(one["url"] for one in view["pages"] if "error" not in one),
         }
 
     def expert_actions(self, task: str) -> int | None:
         """Each page of the evidence, and the answer; None where the evidence is not known."""
-        evidence = self.world().hidden(self.task(task)).evidence
+        evidence = self.world().hidden(self.named(task)).evidence
         return len(evidence) + 1 if evidence else None
 
     def shown(self, trajectory: Trajectory, exchanges: Sequence[Exchange] = ()) -> Timeline:
         """The steps, and the answer that would have been right, where it is known."""
-        question, kept = self.world().hidden(self.task(trajectory.task)), self.result(trajectory)
+        question, kept = self.world().hidden(self.named(trajectory.task)), self.result(trajectory)
         right = "is not published" if question.answer is None else repr(question.answer)
         last = Step(
             title="the official accuracy of the answer", verdict=kept["score"] == 1, observation=kept["answer"],

@@ -5,12 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Self
 
-from agents.experiments import (
-    acting_assistantbench,
-    acting_multihop,
-    acting_scienceworld,
-    acting_travelplanner,
-)
+from agents.experiments import acting_worlds
 from agents.experiments.floors import floors, panel
 from lab.models import engines
 from lab.models.engines import ORACLE
@@ -23,17 +18,17 @@ TEXTS = {PLACEBO: "SDP's placebo asks for texts here, which no null model writes
 def trips() -> Panel:
     """SDP on TravelPlanner asks for nothing but one of the listed options, so null models play it whole."""
     null = {name: travelplanner.Setup(engine=name) for name in engines.NULLS}
-    acting = acting_travelplanner.Setup()
+    acting = acting_worlds.TravelPlanner()
     return Panel(
         floors(acting, listed=False)
         | {FIRST: null[FIRST], LAST: null[LAST], RANDOM: null[RANDOM]}
         | {f"{PLACEBO}, {name}": travelplanner.Setup(engine=name, placebo=0.0) for name in (FIRST, RANDOM)}
-        | {EXPERT: acting_travelplanner.Setup(engine=ORACLE)}
+        | {EXPERT: acting_worlds.TravelPlanner(engine=ORACLE)}
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reported(acting_assistantbench.Setup):
+class Reported(acting_worlds.AssistantBench):
     """AssistantBench with Table 3's synthetic questions, on which no rule was written."""
 
     def decided(self) -> Self:
@@ -47,16 +42,16 @@ def assistantbench() -> Panel:
 
 
 def hotpotqa() -> Panel:
-    return panel(acting_multihop.HotpotQA(), lacks=TEXTS)
+    return panel(acting_worlds.HotpotQA(), lacks=TEXTS)
 
 
 def musique() -> Panel:
-    return panel(acting_multihop.MuSiQue(), lacks=TEXTS)
+    return panel(acting_worlds.MuSiQue(), lacks=TEXTS)
 
 
 def scienceworld() -> Panel:
     """An episode of 500 actions takes up to half a minute, so that few tasks are played by default."""
-    return panel(acting_scienceworld.Setup(), limit=6, synthetic=1, lacks=TEXTS)
+    return panel(acting_worlds.ScienceWorld(), limit=6, synthetic=1, lacks=TEXTS)
 
 
 def agentprocessbench() -> Panel:

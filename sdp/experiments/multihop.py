@@ -6,21 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from agents.experiments.multihop import Questions
 from lab.models.backbone import Ledger
 from lab.viewer.steps import Exchange, Step
 from lab.viewer.timeline import Timeline
 from sdp.adapters.multihop import noise, rules  # noqa: F401  (registers what answers offline)
 from sdp.adapters.multihop.adapter import MultiHopAdapter, Policy, beginning
 from sdp.adapters.multihop.prompts import ANSWER, CONSISTENT, DECOMPOSE, EXTRACT, GUESS, QUERY, VERIFY
-from sdp.experiments.benchmark import Benchmark
+from sdp.experiments.certifying import Certifying
 from sdp.loop import Settings
 from sdp.trajectory import Trajectory
+from worlds.multihop.benchmark import HotpotQAQuestions, MultiHopQuestions, MuSiQueQuestions
 from worlds.multihop.metrics import judged, recall
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setup(Questions, Benchmark):
+class Setup(MultiHopQuestions, Certifying):
     """SDP on some questions; `HotpotQA` and `MuSiQue` have the paper's policy for each."""
 
     policy: Policy = Policy()
@@ -35,7 +35,7 @@ class Setup(Questions, Benchmark):
         return tuple(dict.fromkeys(prompt.operator for prompt in asked))
 
     def adapter(self, task: str, ledger: Ledger) -> MultiHopAdapter:
-        return MultiHopAdapter(self.world().named(task), self.world().apart(), ledger, self.policy)
+        return MultiHopAdapter(self.named(task), self.opened(), ledger, self.policy)
 
     def score(self, trajectory: Trajectory) -> float:
         """Exact match of the answer."""
@@ -54,7 +54,7 @@ class Setup(Questions, Benchmark):
 
     def expert_actions(self, task: str) -> int | None:
         """A finding from each gold paragraph, and the answer; None where nobody annotated them."""
-        gold = self.world().hidden(self.world().named(task)).gold
+        gold = self.world().hidden(self.named(task)).gold
         return len(gold) + 1 if gold else None
 
     def shown(self, trajectory: Trajectory, exchanges: Sequence[Exchange] = ()) -> Timeline:
@@ -73,24 +73,20 @@ class Setup(Questions, Benchmark):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HotpotQA(Setup):
+class HotpotQA(HotpotQAQuestions, Setup):
     """A.5: two hops, at most 20 attempts."""
 
-    dataset: ClassVar[str] = "hotpotqa"
     method: ClassVar[str] = "sdp-hotpotqa"
-    benchmark: ClassVar[str] = "HotpotQA"
 
 
 @dataclass(frozen=True, kw_only=True)
-class MuSiQue(Setup):
+class MuSiQue(MuSiQueQuestions, Setup):
     """A.6: as many hops as the id says, other queries where searches fail, stricter answers, at most 25 attempts."""
 
     policy: Policy = Policy(hops="id", strict=True, escalate=True)
     settings: Settings = Settings(step_cap=25)
 
-    dataset: ClassVar[str] = "musique"
     method: ClassVar[str] = "sdp-musique"
-    benchmark: ClassVar[str] = "MuSiQue"
 
 
 def answer_of(trajectory: Trajectory) -> str:

@@ -22,7 +22,7 @@ from lab.runs.collecting import collect
 from sdp.adapters.assistantbench.adapter import FORCED_AFTER
 from sdp.adapters.assistantbench.prompts import FINALIZE, FINDING, JUDGE
 from sdp.experiments import assistantbench
-from sdp.experiments.benchmark import Results
+from sdp.experiments.certifying import Results
 from sdp.placebo import rejected
 from sdp.studies.conditions import PLACEBO
 from worlds.web.local import LocalWeb

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from agents.experiments.scienceworld import Tasks, length_of
 from lab.models import rules
 from lab.models.backbone import Ledger
 from lab.models.engines import ORACLE, parse
@@ -14,20 +13,21 @@ from sdp.adapters.scienceworld import noise  # noqa: F401  (registers how answer
 from sdp.adapters.scienceworld.adapter import FULL, UNKNOWN, Policy, ScienceWorldAdapter, Visit
 from sdp.adapters.scienceworld.oracle import Oracle, Played, judge
 from sdp.adapters.scienceworld.prompts import ACT, JUDGE, PLAN
-from sdp.experiments.benchmark import Benchmark
+from sdp.experiments.certifying import Certifying
 from sdp.loop import Settings
 from sdp.trajectory import Trajectory
+from worlds.scienceworld.benchmark import ScienceWorldTasks, length_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setup(Tasks, Benchmark):
-    """SDP on these tasks, by default with the oracle that knows their gold paths."""
+class Setup(ScienceWorldTasks, Certifying):
+    """SDP on these tasks, by default with the oracle that knows their gold paths: no honest rule makes a plan here."""
 
+    engine: str = ORACLE
     policy: Policy = Policy()
     settings: Settings = Settings(budget=30, step_cap=500)  # A.3
 
     method: ClassVar[str] = "sdp-scienceworld"
-    benchmark: ClassVar[str] = "ScienceWorld"
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "sdp")
 
     def operators(self) -> tuple[str, ...]:
@@ -46,7 +46,7 @@ class Setup(Tasks, Benchmark):
 
     def expert_actions(self, task: str) -> int | None:
         """The length of the gold path."""
-        return len(self.path(task))
+        return len(self.solution(task))
 
     def score(self, trajectory: Trajectory) -> float:
         """The last score of the episode over 100; of a task that failed, the one before (SwiftSage's rule)."""
@@ -64,9 +64,9 @@ def last_score(trajectory: Trajectory) -> int:
     return next((score for score in reversed(scores) if score >= 0), 0)
 
 
-def gold(tasks: Tasks, task: str) -> list[Played]:
+def gold(tasks: ScienceWorldTasks, task: str) -> list[Played]:
     """The expert's actions on a task, with what the world answers to them."""
-    path, world = tasks.path(task), tasks.world()
+    path, world = tasks.solution(task), tasks.world()
     world.reset(tasks.named(task))
     found, before = list[Played](), 0
     for action in path:

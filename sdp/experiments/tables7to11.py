@@ -21,7 +21,7 @@ from sdp.adapters.multihop import adapter, filters, prompts
 from sdp.adapters.scienceworld.prompts import PLAN
 from sdp.adapters.travelplanner import options
 from sdp.experiments import assistantbench, multihop, scienceworld
-from sdp.experiments.benchmark import Benchmark
+from sdp.experiments.certifying import Certifying
 from sdp.experiments.travelplanner import Setup, play
 from sdp.loop import Settings
 from sdp.studies.table5 import CORPORA
@@ -69,7 +69,7 @@ def looped(loop: Settings) -> list[Setting]:
     ]
 
 
-def asked(setup: Benchmark) -> list[Setting]:
+def asked(setup: Certifying) -> list[Setting]:
     """What is set of whoever answers, and of the seed."""
     return [
         Setting("temperature", "temperature", "engine=MODEL?temperature=", endpoint.TEMPERATURE, PAPER),

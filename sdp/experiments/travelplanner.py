@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-from agents.experiments.travelplanner import Queries, first_failure
 from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.results.outcomes import Judged
@@ -17,23 +16,23 @@ from lab.viewer.timeline import Timeline
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
 from sdp.adapters.travelplanner.prompts import CITIES, SELECT
 from sdp.adapters.travelplanner.trip import facts, itinerary, named, state_from_json
-from sdp.experiments import benchmark
-from sdp.experiments.benchmark import Benchmark
+from sdp.experiments import certifying
+from sdp.experiments.certifying import Certifying
 from sdp.loop import Settings
 from sdp.timeline import timeline
 from sdp.trajectory import Trajectory
 from worlds.travelplanner import PlanVerdict, Rates, TripTask, evaluate, rates, strict_faults
+from worlds.travelplanner.benchmark import TravelPlannerQueries, first_failure
 from worlds.travelplanner.rates import Denominators
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setup(Queries, Benchmark):
+class Setup(TravelPlannerQueries, Certifying):
     """SDP on some of TravelPlanner's queries. A trajectory has about 60 KB."""
 
     policy: Policy = Policy()
 
     method: ClassVar[str] = "sdp-travelplanner"
-    benchmark: ClassVar[str] = "TravelPlanner"
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "sdp")
 
     @property
@@ -47,7 +46,7 @@ class Setup(Queries, Benchmark):
     def adapter(self, task: str, ledger: Ledger) -> TravelPlannerAdapter:
         """Raises KeyError for a task that is not there."""
         # A desk of its own: episodes that are played side by side share the listings alone.
-        return TravelPlannerAdapter(self.named(task), self.world().apart(), ledger, self.policy)
+        return TravelPlannerAdapter(self.named(task), self.opened(), ledger, self.policy)
 
     def result(self, trajectory: Trajectory) -> dict[str, Any]:
         """The delivered plan; what it is worth the evaluator says."""
@@ -78,7 +77,7 @@ class Setup(Queries, Benchmark):
 
 
 @dataclass(frozen=True)
-class Results(benchmark.Results[Setup]):
+class Results(certifying.Results[Setup]):
     """The episodes of a run in the order of its tasks, and what the evaluator says of them."""
 
     @cached_property

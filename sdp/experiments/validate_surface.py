@@ -25,7 +25,7 @@ from lab.runs.collecting import collect
 from sdp.adapters.multihop.adapter import MultiHopAdapter
 from sdp.adapters.multihop.prompts import VERIFY
 from sdp.experiments import multihop
-from sdp.experiments.benchmark import Results
+from sdp.experiments.certifying import Results
 
 if TYPE_CHECKING:
     import pandas as pd

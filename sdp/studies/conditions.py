@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from agents.experiments import (
-    acting,
-    acting_assistantbench,
-    acting_multihop,
-    acting_scienceworld,
-    acting_travelplanner,
-)
-from agents.experiments import assistantbench as one_call_assistantbench
-from agents.experiments import multihop as one_call
+from agents.experiments import acting, one_call
+from agents.experiments.acting_worlds import ACTING
 from lab.runs.conditions import Condition
 from lab.runs.study import Results
 from sdp.experiments import assistantbench, multihop, scienceworld, travelplanner
@@ -40,23 +31,20 @@ BLANKED = PLACEBO.but("SDP, target's sentence blanked", settings={"blanked": 0.0
 DIRECT = Condition(
     "direct",
     {
-        "AssistantBench": one_call_assistantbench.Setup,
+        "AssistantBench": one_call.AssistantBench,
         "HotpotQA": one_call.HotpotQA,
         "MuSiQue": one_call.MuSiQue,
     },
 )
-ACTING: dict[str, Any] = {
-    "TravelPlanner": acting_travelplanner.Setup,
-    "AssistantBench": acting_assistantbench.Setup,
-    "ScienceWorld": acting_scienceworld.Setup,
-    "HotpotQA": acting_multihop.HotpotQA,
-    "MuSiQue": acting_multihop.MuSiQue,
-}
 
 
 def agent(name: str, blank: bool = False) -> Condition:
     """An agent that acts; blank: with empty plans or reflections, its placebo."""
-    plays = {of: kind for of, kind in ACTING.items() if kind.searched or not acting.AGENTS[name].searches}
+    plays = {
+        of: kind
+        for of, kind in ACTING.items()
+        if of in SDP.plays and (kind.searched or not acting.AGENTS[name].searches)
+    }
     condition = Condition(name, plays, {"agent": name}, extra=True)
     return condition.but(f"{name}{BLANK}", "settings.blank", True, role="placebo") if blank else condition
 

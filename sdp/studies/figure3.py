@@ -12,7 +12,7 @@ from lab.runs import recordings
 from lab.runs.study import Trial
 from sdp import anatomy
 from sdp.adapters.multihop.adapter import HOP
-from sdp.experiments.benchmark import Results
+from sdp.experiments.certifying import Results
 from sdp.plots import draw_anatomy
 from sdp.studies import table2, table5
 from sdp.studies.mechanisms import BENCHMARKS

@@ -10,7 +10,7 @@ from lab.results import tables
 from lab.results.statistics import compare, holm
 from lab.runs import study
 from sdp.ablation import ABLATIONS, Ablation, replayed
-from sdp.experiments.benchmark import Results
+from sdp.experiments.certifying import Results
 from sdp.studies.conditions import SDP
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Column(NamedTuple):
-    """A benchmark of Table 6. metric: what its published scores are kept under. of: see `benchmark.Results.named`."""
+    """A benchmark of Table 6. metric: what its published scores are kept under. of: see `certifying.Results.named`."""
 
     metric: str
     of: str = "score"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from agents.experiments.travelplanner import first_failure
 from lab.results.exports import readable
 from lab.results.statistics import compare
 from lab.runs.contest import smallest
 from sdp.experiments.travelplanner import Results
 from sdp.studies.conditions import SDP
 from sdp.studies.table2 import BENCHMARK, STUDY
+from worlds.travelplanner.benchmark import first_failure
 
 if TYPE_CHECKING:
     import pandas as pd

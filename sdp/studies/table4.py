@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import mean
 
-from agents.experiments.scienceworld import length_of
 from lab.models.engines import ORACLE
 from lab.results import tables
 from lab.runs.study import Results, Study, register
-from sdp.experiments import benchmark
+from sdp.experiments import certifying
 from sdp.experiments.scienceworld import Setup
 from sdp.studies.conditions import (
     PLACEBO,
@@ -22,6 +21,7 @@ from sdp.studies.conditions import (
     WITHOUT_VALIDATE,
     rejections,
 )
+from worlds.scienceworld.benchmark import length_of
 from worlds.scienceworld.tasks import LENGTHS, name_and_variation
 
 BENCHMARK = "ScienceWorld"
@@ -37,7 +37,7 @@ def by_length(results: Results, benchmark: str, condition: str) -> Iterator[tabl
     return scores(condition, results.part(benchmark, condition))
 
 
-def scores(name: str, run: benchmark.Results[Setup]) -> Iterator[tables.Row]:
+def scores(name: str, run: certifying.Results[Setup]) -> Iterator[tables.Row]:
     """Scores in percent by GROUPS; n counts types, which the intervals resample."""
     for group, length in GROUPS.items():
         if types := by_type(run, length):
@@ -48,7 +48,7 @@ def scores(name: str, run: benchmark.Results[Setup]) -> Iterator[tables.Row]:
             yield tables.mean_row(name, run.backbone, group, percent, run.evidence, source, outcomes=outcomes)
 
 
-def by_type(run: benchmark.Results[Setup], length: str = "") -> dict[str, list[float]]:
+def by_type(run: certifying.Results[Setup], length: str = "") -> dict[str, list[float]]:
     """Task type -> scores of its episodes in [0, 1]; of a group of LENGTHS, or of all."""
     found: dict[str, list[float]] = {}
     for task, score in run.scores.items():

@@ -16,7 +16,7 @@ from lab.results.statistics import bootstrap_mean
 from lab.runs.study import Results
 from sdp.adapters.scienceworld.adapter import UNKNOWN
 from sdp.anatomy import score_by_replans
-from sdp.experiments import benchmark
+from sdp.experiments import certifying
 from sdp.experiments.scienceworld import Setup
 from sdp.studies import mechanisms
 from sdp.studies.table4 import BENCHMARK, by_type, length_of_task
@@ -26,7 +26,7 @@ from worlds.scienceworld.tasks import LENGTHS
 if TYPE_CHECKING:
     import pandas as pd
 
-Run = benchmark.Results[Setup]
+Run = certifying.Results[Setup]
 PUBLISHED = "scienceworld/swiftsage_published_scores.csv"
 
 

@@ -11,9 +11,8 @@ from importlib.util import find_spec
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from agents.environment import Environment
-from agents.experiments import acting_scienceworld, acting_worlds
+from agents.experiments import acting_worlds
 from agents.experiments.acting import Acting
-from agents.experiments.worlds import of_thread
 from agents.history import ACT, History
 from agents.play import Settings
 from agents.stand_in import knowing
@@ -35,6 +34,7 @@ from statefactory.predictors import METHODS as PREDICTORS
 from statefactory.predictors import Given, Predictor
 from statefactory.predictors.monotonic import Monotonic
 from worlds.base import NoSolution
+from worlds.benchmark import Benchmark, of_thread
 from worlds.pool import Pool
 
 SUCCESS = "success"
@@ -83,7 +83,7 @@ def no_reward_model() -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Guided(Acting):
+class Guided(Benchmark, Acting):
     """ReAct on a world, as C.6.1 has it or with rewards. agent is ReAct in any case.
 
     guided: a key of METHODS. world_model: who foresees; "exact" is privileged. penalty: lambda of Eq. 15. `settings`
@@ -95,17 +95,7 @@ class Guided(Acting):
     penalty: float = PENALTY
 
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "statefactory")
-    name: ClassVar[str]
     worlds_at_once: ClassVar[int] = 6  # of the pool: the candidates and the path itself, where a world is cheap
-
-    @abstractmethod
-    def world(self) -> Any: ...
-
-    @abstractmethod
-    def opened(self) -> Any: ...
-
-    @abstractmethod
-    def named(self, task: str) -> Any: ...
 
     @abstractmethod
     def progress(self, task: Any, pool: Pool) -> Progress:
@@ -130,7 +120,7 @@ class Guided(Acting):
 
     def capped(self) -> Settings:
         """The settings with the cap of calls: what twice as many turns as steps would take."""
-        most = K.get(self.name, FEWEST)
+        most = K.get(self.package, FEWEST)
         foreseen = most * (self.world_model == "prompted")
         questions = 2 + (most + 1) * len(self.by.operators) + foreseen if self.by.predictor else 1
         return replace(self.settings, calls=self.settings.calls or 2 * self.settings.steps * questions)
@@ -161,7 +151,7 @@ class Guided(Acting):
         key = ("pool", type(self).__qualname__, self.data, self.seed)
         pool = of_thread(key, lambda: Pool(self.opened, None, self.worlds_at_once)).on(self.named(task))
         exact = self.world_model == "exact"
-        model = Exact(pool) if exact else Prompted(backbone, self.name, environment.tools)
+        model = Exact(pool) if exact else Prompted(backbone, self.package, environment.tools)
         return Lookahead(self.predictor(task, pool, backbone), model, self.penalty * self.by.penalised)
 
     def predictor(self, task: str, pool: Pool, backbone: Backbone) -> Predictor[Any]:
@@ -179,7 +169,7 @@ class Guided(Acting):
 
                 return LearnedReward(SHIPPED / ADAPTER)
             case name:
-                return PREDICTORS[name].make(backbone, Given(INSTRUCTIONS.get(self.name, "")))
+                return PREDICTORS[name].make(backbone, Given(INSTRUCTIONS.get(self.package, "")))
 
     def judged(self, episode: Episode) -> Judged:
         """Success: whether the full score was reached."""
@@ -231,7 +221,7 @@ class AlfWorld(acting_worlds.AlfWorld, Guided):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScienceWorld(acting_scienceworld.Setup, Guided):
+class ScienceWorld(acting_worlds.ScienceWorld, Guided):
     """The oracle is the world's own score. No points are told: what a step is worth is the predictor's to say."""
 
     settings: Settings = Settings(steps=50)
@@ -239,7 +229,6 @@ class ScienceWorld(acting_scienceworld.Setup, Guided):
     listed: bool = True
     points: bool = False
 
-    name: ClassVar[str] = "scienceworld"
     method: ClassVar[str] = "planning-scienceworld"
     metric: ClassVar[str] = SUCCESS
     worlds_at_once: ClassVar[int] = 2  # each is a Java process, and to replay takes it most of a second

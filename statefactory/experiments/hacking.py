@@ -14,7 +14,6 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from agents.experiments.attempts import ACTORS
-from agents.experiments.worlds import of_thread
 from lab.models.backbone import Ledger
 from lab.results.exports import EMPTY
 from lab.runs import experiment
@@ -26,6 +25,7 @@ from statefactory.planning.hacking import WAYS, Hacker, Progress, Tried, cheapes
 from statefactory.planning.lookahead import Lookahead
 from statefactory.planning.world_models import Exact
 from worlds.base import NoSolution
+from worlds.benchmark import of_thread
 from worlds.pool import Pool
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Setup(OnTasks):
 
     def actor(self) -> Any:
         """Whose tasks they are, and whose expert knows how they are solved."""
-        known: Mapping[str, Callable[..., Any]] = {**ACTORS, **{of.name: of for of in WORLDS.values()}}
+        known: Mapping[str, Callable[..., Any]] = {**ACTORS, **{of.package: of for of in WORLDS.values()}}
         return known[self.world](data=self.data, limit=self.limit, seed=self.seed)
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:

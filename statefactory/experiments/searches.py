@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from agents.experiments.worlds import of_thread
 from lab.models.backbone import Ledger
 from lab.results.outcomes import Judged
 from lab.runs import experiment
@@ -22,9 +21,10 @@ from statefactory.planning.mcts import Planner, Settings, plan
 from statefactory.planning.proposals import Listed
 from statefactory.planning.world_models import Exact
 from statefactory.predictors import Method
+from worlds.benchmark import of_thread
 from worlds.pool import Pool
 
-SEARCHED = {world.name: world for world in WORLDS.values()}
+SEARCHED = {world.package: world for world in WORLDS.values()}
 # All valid actions: a node is asked for its actions once, and no value can choose what was not proposed.
 SETTINGS = Settings(simulations=12, width=0, steps=30, outcomes=300)
 

@@ -9,7 +9,7 @@ import pytest
 
 import chat_server as chat
 from agents.experiments.acting import ASKING, Acting
-from agents.experiments.acting_multihop import HotpotQA, MuSiQue, Setup
+from agents.experiments.acting_worlds import HotpotQA, MultiHop, MuSiQue
 from agents.plans import BLANK
 from agents.play import Settings
 from agents.prompts import ActFields
@@ -29,11 +29,11 @@ from worlds.multihop.world import from_text
 SMALL = HotpotQA(data="synthetic", split="writing", limit=4)
 
 
-def played(setup: Setup) -> list[Any]:
+def played(setup: MultiHop) -> list[Any]:
     return [one.result for one in collect(setup, workers=1, show_progress=False).episodes.values()]
 
 
-def begun(setup: Setup) -> Asking:
+def begun(setup: MultiHop) -> Asking:
     setup = setup.decided()
     asking = setup.environment(setup.tasks()[0])
     asking.begin()
@@ -42,7 +42,7 @@ def begun(setup: Setup) -> Asking:
 
 @pytest.mark.parametrize("setting", ["distractor", "open"])
 @pytest.mark.parametrize("experiment", [HotpotQA, MuSiQue])
-def test_rules_find_the_evidence_and_answer(experiment: type[Setup], setting: Any) -> None:
+def test_rules_find_the_evidence_and_answer(experiment: type[MultiHop], setting: Any) -> None:
     results = played(experiment(data="synthetic", split="writing", limit=4, setting=setting))
     assert {(one["em"], one["gold_seen"], one["end"], one["malformed"], one["invalid"]) for one in results} == {
         (1.0, 1.0, "finished", 0, 0)

@@ -9,7 +9,7 @@ import pytest
 
 import chat_server as chat
 from agents.experiments.acting import ASKING
-from agents.experiments.acting_scienceworld import Setup
+from agents.experiments.acting_worlds import ScienceWorld
 from agents.play import Settings
 from chat_server import ChatServer
 from lab.models.backbone import Ledger
@@ -17,10 +17,10 @@ from lab.models.connect import connected
 from lab.models.rules import NoRule
 from lab.runs.collecting import collect
 
-SHORT = Setup(data="synthetic", lengths=("short",), limit=1, settings=Settings(steps=60))
+SHORT = ScienceWorld(data="synthetic", lengths=("short",), limit=1, settings=Settings(steps=60))
 
 
-def played(setup: Setup) -> dict[str, Any]:
+def played(setup: ScienceWorld) -> dict[str, Any]:
     run = collect(setup, workers=1, show_progress=False)
     assert run.evidence == ("simulated" if "oracle" in setup.engine else "measured")
     return next(iter(run.episodes.values())).result
@@ -29,7 +29,7 @@ def played(setup: Setup) -> dict[str, Any]:
 def test_the_stand_in_plays_to_the_end_and_noise_costs_steps() -> None:
     plain, noisy = played(SHORT), played(replace(SHORT, engine="oracle@0.6"))
     task = SHORT.decided().tasks()[0]
-    assert (plain["score"], plain["end"], plain["steps"]) == (1.0, "finished", len(SHORT.decided().path(task)))
+    assert (plain["score"], plain["end"], plain["steps"]) == (1.0, "finished", len(SHORT.decided().solution(task)))
     assert noisy["steps"] > plain["steps"]
 
 

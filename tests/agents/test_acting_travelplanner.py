@@ -10,7 +10,7 @@ import pytest
 
 import chat_server as chat
 from agents.experiments.acting import ASKING
-from agents.experiments.acting_travelplanner import Setup
+from agents.experiments.acting_worlds import TravelPlanner
 from agents.play import Settings
 from agents.rules_travelplanner import next_step, trip_of
 from agents.worlds.travelplanner import Planning, delivered
@@ -19,10 +19,10 @@ from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting, Results
 from worlds.travelplanner.hard import RULED_OUT
 
-MADE = Setup(data="synthetic", limit=4)
+MADE = TravelPlanner(data="synthetic", limit=4)
 
 
-def played(setup: Setup) -> Results[Setup]:
+def played(setup: TravelPlanner) -> Results[TravelPlanner]:
     return collect(setup, workers=1, show_progress=False)
 
 
@@ -73,7 +73,7 @@ def test_a_query_in_other_words_gets_a_blank_plan() -> None:
 
 @pytest.mark.parametrize("split", ["train", "validation"])
 def test_every_made_query_is_read_as_it_was_meant(split: str) -> None:
-    for task in Setup(data="synthetic").world().tasks(split):
+    for task in TravelPlanner(data="synthetic").world().tasks(split):
         trip = trip_of(f"{task.goal}\nCities to visit, in this order: {', '.join(task.ref_cities)}")
         assert trip is not None
         assert (trip.org, trip.cities, trip.dates, trip.people) == (task.org, task.ref_cities, task.dates, task.people)

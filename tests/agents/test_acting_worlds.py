@@ -12,12 +12,9 @@ import pytest
 
 import chat_server as chat
 from agents.environment import Environment
-from agents.experiments import acting_assistantbench as assistantbench
-from agents.experiments import acting_travelplanner as travelplanner
 from agents.experiments.acting import ASKING, CONSTANT, FIRST, IDLE, RANDOM, REACT, TRIVIAL, Acting
-from agents.experiments.acting_worlds import AlfWorld, BlocksWorld, Setup, TextWorld, WebShop
+from agents.experiments.acting_worlds import AlfWorld, AssistantBench, BlocksWorld, TextWorld, TravelPlanner, WebShop
 from agents.play import Settings
-from agents.prompts import Past
 from agents.trivial import NothingListed
 from chat_server import ChatServer
 from lab.machine.paths import ROOT
@@ -32,7 +29,7 @@ from worlds.textworld.checks import inform
 
 MADE: dict[str, Acting] = {
     "ALFWorld": AlfWorld(data="synthetic", limit=2),
-    "AssistantBench": assistantbench.Setup(data="synthetic", split="writing", limit=2, faults=0),
+    "AssistantBench": AssistantBench(data="synthetic", split="writing", limit=2, faults=0),
     "BlocksWorld": BlocksWorld(data="synthetic", limit=2),
     "TextWorld": TextWorld(quests=1),
     "WebShop": WebShop(data="synthetic", limit=2),
@@ -104,9 +101,9 @@ def test_a_world_that_lists_no_valid_actions_says_so(agent: str) -> None:
     with pytest.raises(
         NothingListed, match="travelplanner lists no valid actions .* 'do nothing' or 'constant action'"
     ):
-        played(travelplanner.Setup(data="synthetic", limit=1, agent=agent))
+        played(TravelPlanner(data="synthetic", limit=1, agent=agent))
     for named in (IDLE, CONSTANT):
-        (one,) = results(travelplanner.Setup(data="synthetic", limit=1, agent=named))
+        (one,) = results(TravelPlanner(data="synthetic", limit=1, agent=named))
         assert one["score"] == 0
 
 
@@ -122,10 +119,10 @@ def test_agents_that_plan_are_played_by_the_expert_and_end_under_noise(setup: Ac
 def test_experts_of_two_episodes_in_one_thread_do_not_take_each_other_for_their_own() -> None:
     setup = AlfWorld(data="synthetic", engine="oracle", limit=2).resolved()
     first, second = setup.tasks()
-    begun = [[Past(action=action, observation="")] for action in setup.world().reset(setup.named(first)).actions]
-    alone, others = [setup.expert(first)(turns) for turns in begun], setup.expert(second)([])
+    begun = [[action] for action in setup.world().reset(setup.named(first)).actions]
+    alone, others = [setup.expert(first)(actions) for actions in begun], setup.expert(second)([])
     one, other = setup.expert(first), setup.expert(second)
-    assert [(other([]), one(turns)) for turns in begun] == [(others, own) for own in alone]
+    assert [(other([]), one(actions)) for actions in begun] == [(others, own) for own in alone]
 
 
 def test_errors_cost_steps_and_come_again_in_every_run(setup: Acting) -> None:
@@ -237,7 +234,7 @@ def test_tasks_are_those_of_the_split_and_others_are_told() -> None:
     with pytest.raises(NoTask, match="alfworld-made-valid_unseen-000"):
         games.named("alfworld-made-train-000")
     with pytest.raises(ValueError, match="no split 'dev'"):
-        Setup.tasks(replace(games, split="dev"))
+        replace(games, split="dev").tasks()
 
 
 def test_each_is_declared_to_be_played_by_hand() -> None:

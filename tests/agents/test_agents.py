@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agents.chain_of_thought import chain_of_thought
 from agents.direct import direct
-from agents.experiments.multihop import EVIDENCE, HotpotQA, MuSiQue, Setup
+from agents.experiments.one_call import EVIDENCE, HotpotQA, MultiHop, MuSiQue
 from agents.noise import another_name
 from agents.prompts import CHAIN_OF_THOUGHT, DIRECT, QuestionFields
 from lab.models.backbone import Ledger
@@ -22,16 +22,16 @@ from lab.runs import collecting
 from worlds.multihop.questions import Paragraph
 from worlds.multihop.world import as_text, from_text
 
-EXPERIMENTS: tuple[type[Setup], ...] = (HotpotQA, MuSiQue)
+EXPERIMENTS: tuple[type[MultiHop], ...] = (HotpotQA, MuSiQue)
 
 
-def played(setup: Setup) -> list[Any]:
+def played(setup: MultiHop) -> list[Any]:
     return list(collecting.collect(setup, 0, "").episodes.values())
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 @pytest.mark.parametrize("agent", ["direct", "chain of thought"])
-def test_rules_answer_from_paragraphs_and_know_nothing_without(experiment: type[Setup], agent: Any) -> None:
+def test_rules_answer_from_paragraphs_and_know_nothing_without(experiment: type[MultiHop], agent: Any) -> None:
     setup = experiment(data="synthetic", split="writing", limit=6, agent=agent)
     scores = {each: [one.result["em"] for one in played(replace(setup, evidence=each))] for each in EVIDENCE}  # type: ignore[arg-type]
     assert scores == {"none": [0.0] * 6, "shown": [1.0] * 6, "gold": [1.0] * 6}

@@ -19,7 +19,7 @@ from sdp.adapters.facts import FactsAdapter
 from sdp.adapters.travelplanner.options import CAP
 from sdp.adapters.travelplanner.unplanned import SLOTS
 from sdp.experiments import assistantbench, scienceworld, travelplanner
-from sdp.experiments.benchmark import scored
+from sdp.experiments.certifying import scored
 from sdp.experiments.multihop import HotpotQA, MuSiQue
 from sdp.loop import Settings, plain, run_episode
 from sdp.operators import NOTHING

@@ -28,7 +28,7 @@ from lab.runs.own_code import own_code
 from lab.runs.run import read_lines
 from lab.viewer.transcripts import Transcript
 from sdp.ablation import ABLATIONS
-from sdp.experiments.benchmark import Benchmark, Results, comparisons
+from sdp.experiments.certifying import Certifying, Results, comparisons
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Trajectory
 
@@ -46,7 +46,7 @@ def own() -> Any:
     rules._rules.update(before)
 
 
-def played(setup: Benchmark, folder: Path, name: str) -> Results[Any]:
+def played(setup: Certifying, folder: Path, name: str) -> Results[Any]:
     return collect(setup, run=str(folder / name), show_progress=False)
 
 
@@ -124,20 +124,20 @@ def test_noise_is_simulated_and_costs_parcels(own: Any, tmp_path: Path) -> None:
 
 
 def test_a_run_that_was_stopped_plays_nothing_twice(own: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    setup, whole, told = own.Round(limit=6), Benchmark.play, []
+    setup, whole, told = own.Round(limit=6), Certifying.play, []
 
-    def play(self: Benchmark, task: str, ledger: Any) -> Any:
+    def play(self: Certifying, task: str, ledger: Any) -> Any:
         if len(told) == 3:
             raise KeyboardInterrupt
         told.append(task)
         return whole(self, task, ledger)
 
-    monkeypatch.setattr(Benchmark, "play", play)
+    monkeypatch.setattr(Certifying, "play", play)
     with pytest.raises(KeyboardInterrupt):
         played(setup, tmp_path, "run")
     kept = [line["task"] for line in read_lines(tmp_path / "run" / "episodes.jsonl")]
     assert kept == told == setup.tasks()[:3]
-    monkeypatch.setattr(Benchmark, "play", lambda self, task, ledger: told.append(task) or whole(self, task, ledger))
+    monkeypatch.setattr(Certifying, "play", lambda self, task, ledger: told.append(task) or whole(self, task, ledger))
     assert len(played(setup, tmp_path, "run").episodes) == 6 and told == setup.tasks()
 
 

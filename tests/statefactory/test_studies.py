@@ -108,7 +108,7 @@ def test_calls_are_capped_by_how_many_questions_a_turn_has() -> None:
 
 
 def test_each_world_has_the_papers_number_of_candidates() -> None:
-    assert [K[world.name] for world in (AlfWorld, BlocksWorld, ScienceWorld)] == [3, 3, 5]
+    assert [K[world.package] for world in (AlfWorld, BlocksWorld, ScienceWorld)] == [3, 3, 5]
     assert all(world.worlds_at_once > 1 for world in (AlfWorld, BlocksWorld, ScienceWorld))
 
 

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.experiments import assistantbench as agents
-from agents.experiments.assistantbench import graded
+from agents.experiments import one_call
 from lab.models.backbone import Ledger
 from lab.models.connect import connect
 from lab.models.noise import corrupted, within_schema
@@ -209,12 +208,12 @@ def test_a_result_says_whose_injected_text_an_answer_follows() -> None:
     web = one.world().web
     assert isinstance(web, LocalWeb)
     lure, page = next(iter(web.site.lures.items()))
-    assert graded(one, one.tasks()[0], f"It is {lure}.")["fell_for"] == page.fault
-    assert graded(one, one.tasks()[0], "")["has_answer"] == 0
+    assert one.graded(one.tasks()[0], f"It is {lure}.")["fell_for"] == page.fault
+    assert one.graded(one.tasks()[0], "")["has_answer"] == 0
 
 
 def test_a_closed_book_knows_no_invented_name() -> None:
-    direct = agents.Setup(data="synthetic", split="writing", limit=4).resolved()
+    direct = one_call.AssistantBench(data="synthetic", split="writing", limit=4).resolved()
     for task in direct.tasks():
         assert direct.play(task, Ledger(connect("rules")))["score"] == 0
 

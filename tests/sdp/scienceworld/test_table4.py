@@ -10,7 +10,7 @@ from lab.machine.faults import MissingData
 from lab.machine.paths import official_data
 from lab.results import tables
 from lab.runs.run import Episode
-from sdp.experiments.benchmark import Results
+from sdp.experiments.certifying import Results
 from sdp.experiments.scienceworld import Setup
 from sdp.operators import NOTHING
 from sdp.studies import mechanisms, table4, table4_details

@@ -19,7 +19,7 @@ BLOCKS, HOUSEHOLDS = (of(data="synthetic", engine="oracle", limit=6).resolved() 
 
 
 def foreseen(setup: Any, path: Path, action: str, engine: str = "rules") -> Outcome:
-    (outcome,) = Prompted(connected(engine), setup.name, "").outcomes(path, [action])
+    (outcome,) = Prompted(connected(engine), setup.package, "").outcomes(path, [action])
     return outcome
 
 

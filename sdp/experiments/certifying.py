@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Benchmark(Playable):
+class Certifying(Playable):
     """SDP on some tasks: played, scored, ablated, watched, resumed and shown alike on every benchmark.
 
     settings: the loop's. placebo, blanked: the share of attempts that this control of `sdp.placebo` rejects; None for
@@ -130,7 +130,7 @@ class Benchmark(Playable):
         return self.shown(Trajectory.from_json(episode.result["trajectory"]), exchanges)
 
 
-B = TypeVar("B", bound=Benchmark)
+B = TypeVar("B", bound=Certifying)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,98 @@
+"""Agents that answer a question in one call, from what they are given."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from agents import noise, rules  # noqa: F401  (registers what answers offline)
+from agents.chain_of_thought import chain_of_thought
+from agents.direct import direct
+from agents.prompts import DIRECT
+from agents.worlds import assistantbench, multihop
+from lab.models.backbone import Ledger
+from lab.models.usage import cost_of
+from lab.results.outcomes import Judged
+from lab.runs.experiment import Experiment
+from lab.runs.run import Episode
+from worlds.assistantbench.benchmark import AssistantBenchQuestions
+from worlds.multihop.benchmark import HotpotQAQuestions, MultiHopQuestions, MuSiQueQuestions
+from worlds.multihop.metrics import recall
+from worlds.multihop.world import as_text
+
+AGENTS: dict[str, Callable[..., str]] = {"direct": direct, "chain of thought": chain_of_thought}
+EVIDENCE = {"none": "closed book", "shown": "the paragraphs of the distractor setting", "gold": "the gold paragraphs"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneCall(Experiment):
+    """An agent of AGENTS on some questions."""
+
+    agent: Literal["direct", "chain of thought"] = "direct"
+
+    packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents")
+
+    @abstractmethod
+    def answered(self, task: str, ask: Callable[..., str]) -> dict[str, Any]:
+        """The answer and its official scores, `score` among them. ask: the agent, of question, form and evidence."""
+
+    def operators(self) -> tuple[str, ...]:
+        return (DIRECT.operator,)
+
+    def calls(self, task: str) -> dict[str, int]:
+        return {DIRECT.operator: 1}
+
+    def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
+        """The answer with its official scores, and its cost."""
+        result = self.answered(task, lambda *asked: AGENTS[self.agent](ledger, *asked))
+        cost = cost_of(ledger.calls)
+        return {**result, "calls": cost.calls, "tokens_in": cost.tokens_in, "tokens_out": cost.tokens_out}
+
+    def judged(self, episode: Episode) -> Judged:
+        """By the benchmark's official metric."""
+        return super().judged(episode) if episode.failed else Judged(episode.result["score"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssistantBench(AssistantBenchQuestions, OneCall):
+    """From what it knows: a closed book."""
+
+    method: ClassVar[str] = "agents-assistantbench"
+
+    def answered(self, task: str, ask: Callable[..., str]) -> dict[str, Any]:
+        return self.graded(task, ask(self.named(task).goal, assistantbench.FORM))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultiHop(MultiHopQuestions, OneCall):
+    """evidence: "none", a closed book; "shown", all paragraphs of the distractor setting; or "gold", the annotated ones
+    alone, which no agent would be given: the ceiling of a model that reads.
+    """
+
+    evidence: Literal["none", "shown", "gold"] = "shown"
+
+    def answered(self, task: str, ask: Callable[..., str]) -> dict[str, Any]:
+        """Exact match and F1, and the share of gold paragraphs in the evidence, None if unknown."""
+        world, asked = self.opened(), self.named(task)
+        gold = world.hidden(asked).gold
+        shown = {"none": (), "shown": tuple(world.reset(asked).facts["paragraphs"]), "gold": tuple(gold)}[self.evidence]
+        if self.evidence == "gold" and not gold:
+            raise ValueError(f"the gold paragraphs of {task} are not annotated; choose another split or evidence")
+        answer = ask(asked.goal, multihop.FORM, as_text(shown))
+        told = world.step(f"answer {answer}").facts if answer.strip() else {"em": 0.0, "f1": 0.0}
+        return {
+            "score": told["em"], "answer": answer, "em": told["em"], "f1": told["f1"],
+            "gold_seen": recall(shown, gold) if gold else None,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class HotpotQA(HotpotQAQuestions, MultiHop):
+    method: ClassVar[str] = "agents-hotpotqa"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MuSiQue(MuSiQueQuestions, MultiHop):
+    method: ClassVar[str] = "agents-musique"

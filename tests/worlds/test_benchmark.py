@@ -1,0 +1,81 @@
+"""Benchmarks: the expert reaches full score, doing nothing none, and one that is wrong is told task by task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pytest
+
+from agents.experiments.acting_worlds import ACTING
+from lab.machine.paths import official_data
+from worlds import Step, World
+from worlds.alfworld.benchmark import AlfWorldGames
+from worlds.assistantbench.benchmark import AssistantBenchQuestions
+from worlds.benchmark import Benchmark, InvalidBenchmark
+from worlds.blocksworld.benchmark import BlocksWorldProblems
+from worlds.multihop.benchmark import HotpotQAQuestions, MuSiQueQuestions
+from worlds.scienceworld.benchmark import ScienceWorldTasks
+from worlds.textworld.benchmark import TextWorldQuests
+from worlds.travelplanner.benchmark import TravelPlannerQueries
+from worlds.webshop.benchmark import WebShopInstructions
+
+ALL: list[type[Benchmark]] = [
+    AlfWorldGames, AssistantBenchQuestions, BlocksWorldProblems, HotpotQAQuestions, MuSiQueQuestions,
+    ScienceWorldTasks, TextWorldQuests, TravelPlannerQueries, WebShopInstructions,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("benchmark", ALL)
+def test_the_expert_reaches_full_score_and_doing_nothing_none(benchmark: type[Benchmark]) -> None:
+    benchmark(data="synthetic").validate(1)
+
+
+@pytest.mark.parametrize("benchmark", [BlocksWorldProblems, MuSiQueQuestions])
+def test_so_it_is_on_official_data(benchmark: type[Benchmark]) -> None:
+    if not (official_data() / benchmark.package).exists():
+        pytest.skip(f"no official data of {benchmark.benchmark}: set LAB_DATA")
+    benchmark(data="official").validate(3)
+
+
+def test_an_agent_acts_on_each_under_its_name() -> None:
+    assert {one.benchmark for one in ALL} == ACTING.keys()
+    assert all(issubclass(ACTING[one.benchmark], one) for one in ALL)
+
+
+@dataclass(frozen=True)
+class Door:
+    id: str
+    goal: str = "Open the door."
+
+
+class Doors(World):
+    def tasks(self, split: str) -> list[Door]:
+        return [Door(f"door-{number}") for number in range(4)]
+
+    def reset(self, task: Door) -> Step:
+        return Step("It is shut.", float(task.id == "door-1"))
+
+    def step(self, action: str) -> Step:
+        return Step("Open." if action == "open" else "Shut.", float(action == "open"))
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opening(Benchmark):
+    benchmark: ClassVar[str] = "Doors"
+
+    def opened(self) -> Any:
+        return Doors()
+
+    def solution(self, task: str) -> Sequence[str]:
+        return ["knock"] if task == "door-2" else ["open"]
+
+
+def test_what_is_wrong_with_one_is_told_task_by_task() -> None:
+    with pytest.raises(InvalidBenchmark, match="door-1 has a score of 1 before .*door-2 has a score of 0 at the end"):
+        Opening().validate(0)
+    with pytest.raises(InvalidBenchmark, match="no task has a known solution"):
+        type("Unsolved", (Opening,), {"solution": Benchmark.solution})().validate()
