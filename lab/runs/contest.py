@@ -171,7 +171,7 @@ def comparisons(results: Results[Any], against: str) -> pd.DataFrame:
     import pandas as pd
 
     lines: list[dict[str, Any]] = []
-    for dataset in results.setup.datasets:
+    for dataset in (name for name in results.setup.datasets if against in results.setup.methods_of(name)):
         base = results.scores_of(dataset, against)
         others = [method for method in results.setup.methods_of(dataset) if method != against]
         found = {method: compare(results.scores_of(dataset, method), base) for method in others}

@@ -99,6 +99,13 @@ class Experiment(ABC):
         """The same with everything decided that depends on what is on this machine: data, domains."""
         return self
 
+    def unplayable(self) -> str:
+        """Why it cannot be played on this machine, such as a model that is not trained; "" where it can be.
+
+        A study leaves such a condition out of that benchmark.
+        """
+        return ""
+
     def group(self, task: str) -> str:
         """What a task is compared within: of a run that was stopped, only groups that are whole are shown."""
         return task

@@ -14,10 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cache, cached_property
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from lab.machine import progress
 from lab.machine.spelling import hint
 from lab.models.engines import parse
 from lab.results import tables
@@ -128,7 +130,6 @@ class Study:
 
     def replays(self, workers: int = 0) -> list[Results]:
         """Every recording of the study that can be replayed with the data at hand."""
-        from lab.machine import progress
         from lab.machine.faults import MissingData
 
         replayed = []
@@ -226,18 +227,34 @@ class Trial(Contest):
         return replace(setup, **setup._known(manifest.parameters))
 
     def methods_of(self, dataset: str) -> list[str]:
-        return [name for name in self.methods if dataset in self.of.condition(name).plays]
+        return [name for played, name in self._declared() if played == dataset and (played, name) not in self.left_out]
+
+    @cached_property
+    def left_out(self) -> dict[tuple[str, str], str]:
+        """(benchmark, condition) -> why it cannot be played here: see `Experiment.unplayable`."""
+        reasons = {pair: self.part(*pair).unplayable() for pair in self._declared()}
+        return {pair: reason for pair, reason in reasons.items() if reason}
+
+    def _declared(self) -> list[tuple[str, str]]:
+        """Benchmarks with the conditions that play them as declared."""
+        return [(dataset, name) for dataset in self.datasets for name in self.methods
+                if dataset in self.of.condition(name).plays]  # fmt: skip
 
     def decided(self) -> Self:
         """With data, conditions and options decided. Raises BadSetting where there is nothing to play."""
         if unknown := [name for name in self.datasets if name not in self.of.benchmarks]:
             raise BadSetting(f"No benchmark {unknown[0]!r}; choose from {', '.join(self.of.benchmarks)}")
-        playing = {name for dataset in self.datasets for name in self.methods_of(dataset)}
+        datasets = tuple(dataset for dataset in self.datasets if self.methods_of(dataset))
+        playing = {name for dataset in datasets for name in self.methods_of(dataset)}
         methods = tuple(name for name in self.methods if name in playing)
         if not methods:
             known = ", ".join(condition.name for condition in self.of.conditions)
-            raise BadSetting(f"No condition plays {', '.join(self.datasets) or 'no benchmark'}; choose from {known}")
-        setup = replace(self, methods=methods)
+            reasons = "".join(f". {reason}" for reason in dict.fromkeys(self.left_out.values()))
+            where = ", ".join(self.datasets) or "no benchmark"
+            raise BadSetting(f"No condition plays {where}; choose from {known}{reasons}")
+        for (dataset, name), reason in self.left_out.items():
+            _say(f"{name} is left out of {dataset}: {reason}")
+        setup = replace(self, datasets=datasets, methods=methods)
         setup._check_options()
         data = setup._first().decided().data
         options = {**self.of.options, **(self.of.synthetic if data == "synthetic" else {}), **self.options}
@@ -313,6 +330,12 @@ class Trial(Contest):
                     "that option, or record a run with it"
                 )
         return known
+
+
+@cache
+def _say(message: str) -> None:
+    """Once in a process, since the same holds for every run of a notebook."""
+    progress.say(message)
 
 
 @dataclass(frozen=True)

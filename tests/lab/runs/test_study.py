@@ -6,6 +6,7 @@ import pickle
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -35,6 +36,7 @@ class Sieve(Experiment):
     rule: Rule = Rule()
     lucky: float = 0.0
     top: int = 6
+    missing: str = ""
 
     method: ClassVar[str] = "sieve"
     packages: ClassVar[tuple[str, ...]] = ("lab",)
@@ -42,6 +44,9 @@ class Sieve(Experiment):
 
     def decided(self) -> Sieve:
         return replace(self, data="synthetic")
+
+    def unplayable(self) -> str:
+        return self.missing
 
     def tasks(self) -> Sequence[str]:
         return [f"{number:02}" for number in range(self.limit or self.top)]
@@ -115,6 +120,28 @@ def test_a_condition_plays_only_the_benchmarks_that_it_names() -> None:
     results = STUDY.run(conditions=("all", "numbers alone"), workers=1)
     assert list(results.parts) == [("numbers", "all"), ("numbers", "numbers alone"), ("letters", "all")]
     assert results.compare()["dataset"].tolist() == ["numbers"]
+
+
+def test_a_condition_that_cannot_be_played_here_is_left_out_and_the_reason_is_told_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    results = STUDY.run(options={"half:missing": "it has no sieve yet"}, workers=1)
+    assert STUDY.run(options={"half:missing": "it has no sieve yet"}, workers=1).parts
+    assert {method for _, method in results.parts} == {"all", "luck"} and len(results.episodes) == 2 * 2 * 6
+    assert set(results.compare()["method"]) == {"luck"}
+    assert capsys.readouterr().err.count("half is left out of numbers: it has no sieve yet") == 1
+    with pytest.raises(BadSetting, match="No condition plays numbers, letters.*half.* it has no sieve yet"):
+        STUDY.trial(conditions=("half",), options={"half:missing": "it has no sieve yet"}).resolved()
+
+
+def test_what_the_baseline_cannot_play_has_no_contrast_and_what_nobody_plays_is_no_benchmark() -> None:
+    broken = partial(Sieve, missing="it is broken")
+    whole = Condition("all", {"numbers": broken, "letters": Sieve, "signs": broken}, {"rule.every": 1})
+    half = Condition("half", {"numbers": Sieve, "letters": Sieve})
+    names = ("signs", "numbers", "letters")
+    results = Study("toy-broken", names, (whole, half), (Metric("pass"),), against="all", packages=("lab",)).run()
+    assert list(results.parts) == [("numbers", "half"), ("letters", "all"), ("letters", "half")]
+    assert results.compare()["dataset"].tolist() == ["letters"]
 
 
 def test_options_reach_every_condition_that_has_them_and_no_other(results: Results) -> None:
