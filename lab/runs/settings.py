@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, get_type_hints
+from functools import cache
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from lab.runs.experiment import BadSetting
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 
 def has(holder: Any, name: str) -> bool:
@@ -18,16 +22,24 @@ def has(holder: Any, name: str) -> bool:
 
 def changed(holder: Any, name: str, value: Any) -> Any:
     """A copy with one field changed. value: as JSON has it. Raises BadSetting for a wrong field or type."""
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
     first, _, rest = name.partition(".")
+    kind: Any = type(holder)
     known = [setting.name for setting in fields(holder)]
     if first not in known:
-        raise BadSetting(f"{type(holder).__name__} has no setting {first!r}; there are: {', '.join(known)}")
+        raise BadSetting(f"{kind.__name__} has no setting {first!r}; there are: {', '.join(known)}")
     if rest:
         return replace(holder, **{first: changed(getattr(holder, first), rest, value)})
     try:
-        typed = TypeAdapter(get_type_hints(type(holder))[first]).validate_json(json.dumps(value), strict=True)
+        typed = _type_of(kind, first).validate_json(json.dumps(value), strict=True)
     except ValidationError as error:
         raise BadSetting(f"{name}={value!r}: {error.errors()[0]['msg']}") from None
     return replace(holder, **{first: typed})
+
+
+@cache  # making one takes milliseconds, and every episode of a study changes some settings
+def _type_of(kind: type, name: str) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(get_type_hints(kind)[name])

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from lab.results import plots, tables
-from procllm.domains import domain
-from procllm.experiments.episodes import Results, split
-from procllm.experiments.scores import colors
+from lab.runs.study import Results
+from procllm.experiments.episodes import trajectories
+from procllm.studies.conditions import BLOCKS, EXTENDED, HUMAN, NONE, declared, source
+from procllm.studies.outcomes import colors
 from procllm.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -44,30 +45,30 @@ def reads_of(trajectory: Trajectory) -> Reads:
     )
 
 
-def rows(run: Results) -> list[tables.Row]:
-    """For each domain and condition of a run, in percent: reads that follow a read, episodes with many reads in a row,
-    and episodes that repeat a command. A failed episode is in the n of the latter two.
+def rows(results: Results, benchmark: str, condition: str) -> Iterator[tables.Row]:
+    """In percent: reads that follow a read, episodes with many reads in a row, and episodes that repeat a command.
+
+    A failed episode is in the n of the latter two.
     """
-    instances, found = run.setup.instances(), []
-    groups: dict[tuple[str, str], list[str]] = {}
-    for name in run.episodes:
-        condition, instance = split(name)
-        groups.setdefault((instances[instance][0].domain, condition), []).append(name)
-    for (place, condition), played in groups.items():
-        counts = [reads_of(run.trajectories[name]) for name in played if name in run.trajectories]
-        outcomes = run.outcomes(run.of(condition, place))
-        shares = (
-            (sum(count.again for count in counts), sum(count.reads for count in counts)),
-            (sum(count.longest >= LOOP for count in counts), len(played)),
-            (sum(count.same >= LOOP for count in counts), len(played)),
-        )
-        for metric, (passed, of) in zip(METRICS, shares, strict=True):
-            if of:
-                title = f"{metric}, {domain(place).title}"
-                found.append(
-                    tables.rate_row(condition, run.backbone, title, passed, of, run.evidence, outcomes=outcomes)
-                )
-    return found
+    run = results.part(benchmark, condition)
+    counts, n = [reads_of(trajectory) for trajectory in trajectories(run).values()], len(run.episodes)
+    shares = (
+        (sum(count.again for count in counts), sum(count.reads for count in counts)),
+        (sum(count.longest >= LOOP for count in counts), n),
+        (sum(count.same >= LOOP for count in counts), n),
+    )
+    about = (run.evidence, f"this run, {source(results.setup, benchmark)}", run.outcomes())
+    for metric, (passed, of) in zip(METRICS, shares, strict=True):
+        if of:
+            yield tables.rate_row(condition, run.backbone, f"{metric}, {benchmark}", passed, of, *about)
+
+
+STUDY = declared("procllm-read-loops", [BLOCKS], (HUMAN, NONE, EXTENDED), {"blocks": ((5, 3),)}, rows=rows)
+
+
+def frame(runs: Iterable[Results]) -> pd.DataFrame:
+    """The rows of runs of any study. The n of "reads after a read" counts reads, the others episodes."""
+    return tables.table(row for run in runs for part in run.parts for row in rows(run, *part))
 
 
 def commands(runs: Iterable[Results]) -> pd.DataFrame:
@@ -79,10 +80,10 @@ def commands(runs: Iterable[Results]) -> pd.DataFrame:
 
     found = []
     for run in runs:
-        steps = [step for trajectory in run.trajectories.values() for step in trajectory.steps]
+        steps = [step for trajectory in trajectories(run).values() for step in trajectory.steps]
         names = [step.command.split(" ")[0] for step in steps]
         row = {
-            "domain": ", ".join(dict.fromkeys(domain(problems.domain).title for problems in run.setup.problems)),
+            "domain": ", ".join(run.setup.datasets),
             "answers": len(names),
             "reads": names.count("Read"),
             "verifications": names.count("Verify"),
@@ -94,11 +95,6 @@ def commands(runs: Iterable[Results]) -> pd.DataFrame:
         }
         found.append(row)
     return pd.DataFrame(found)
-
-
-def frame(runs: Iterable[Results]) -> pd.DataFrame:
-    """The rows as a results table. The n of "reads after a read" counts reads, the others episodes."""
-    return tables.table(row for run in runs for row in rows(run))
 
 
 def layout(results: pd.DataFrame) -> pd.DataFrame:
