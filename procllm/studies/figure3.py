@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from lab.results import plots
 from procllm.studies.conditions import BLOCKS, HUMAN, NONE, PLACEBO, TITLES, UNITS, declared
-from procllm.studies.outcomes import by_size, colors
+from procllm.studies.outcomes import bars, by_size
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # The paper goes from b=3 to b=9; (9, 6), (10, 6) and (15, 9) are sizes that its text names, the others are ours.
@@ -37,23 +35,10 @@ def sized(blocks: Sequence[Any], units: Sequence[Any], **options: Any) -> dict[s
 
 def draw(results: pd.DataFrame) -> Figure:
     """Success against size: a row of panels a domain, a panel a backbone, bars by condition with Wilson intervals."""
-    import matplotlib.pyplot as plt
-
-    backbones = list(dict.fromkeys(results["backbone"]))
-    names = list(dict.fromkeys(results["metric"].str.split(", ").str[1]))
-    shape = (3.6 * len(backbones) + 0.6, 3.0 * len(names))
-    figure, panels = plt.subplots(len(names), len(backbones), figsize=shape, sharey=True, squeeze=False)
-    for row, name in zip(panels, names, strict=True):
-        for axes, backbone in zip(row, backbones, strict=True):
-            _panel(axes, results[results["backbone"] == backbone], name, backbone)
-    plots.one_legend(figure)
-    plots.label_evidence(figure, results)
-    return figure
-
-
-def _panel(axes: Axes, results: pd.DataFrame, title: str, backbone: str) -> None:
-    rows = results[results["metric"].str.contains(f", {title}, ", regex=False)]
-    sizes = rows["metric"].str.split(f", {title}, ", regex=False).str[1]
-    rows = rows.assign(size=sizes.str.replace(", ", "\n"))
-    plots.bars_with_intervals(rows, "size", "value", "ci_low", "ci_high", "method", axes, colors(), "n")
-    axes.set(title=f"{title}, {backbone}", xlabel="", ylabel="success (%)", ylim=(0, 105))
+    about = results["metric"].str.split(", ", n=2, expand=True)
+    results = results.assign(domain=about[1], size=about[2].str.replace(", ", "\n"))
+    panels = [
+        [(f"{name}, {backbone}", rows) for backbone, rows in of.groupby("backbone", sort=False)]
+        for name, of in results.groupby("domain", sort=False)
+    ]
+    return bars(panels, "size", (3.6 * len(panels[0]) + 0.6, 3.0 * len(panels)), "success (%)")

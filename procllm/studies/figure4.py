@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lab.results import plots, tables
+from lab.results import tables
 from lab.runs import collecting, experiment, recordings
 from lab.runs.contest import took
 from lab.runs.study import Results, named
 from procllm.experiments.episodes import Episodes
 from procllm.studies import figure3, recipes
 from procllm.studies.conditions import HUMAN, NONE, TITLES, declared, source
-from procllm.studies.outcomes import colors, titled
+from procllm.studies.outcomes import bars, titled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,24 +112,11 @@ def layout(results: pd.DataFrame) -> pd.DataFrame:
 
 def draw(results: pd.DataFrame) -> Figure:
     """Either figure: a panel for each statistic and backbone that has it, bars by condition over the benchmarks."""
-    import matplotlib.pyplot as plt
-
-    known = [(title, backbone) for title in COSTS for backbone in _backbones(results, title)]
-    down = -(-len(known) // ACROSS)
-    figure, panels = plt.subplots(down, ACROSS, figsize=(14, 3.3 * down + 0.6), squeeze=False)
-    for axes, (title, backbone) in zip(panels.flat, known, strict=False):
-        rows = results[(results["backbone"] == backbone) & results["metric"].str.startswith(f"{title}, ")]
-        benchmark = rows["metric"].str.removeprefix(f"{title}, ").replace(SHORT, regex=True)
-        rows = rows.assign(benchmark=benchmark.str.replace(", ", " "))
-        plots.bars_with_intervals(rows, "benchmark", "value", "ci_low", "ci_high", "method", axes, colors(), "n")
-        axes.set(title=f"{title}\n{backbone}", xlabel="", ylabel="")
-        axes.set_xticks(axes.get_xticks(), axes.get_xticklabels(), rotation=40, ha="right", rotation_mode="anchor")
-    for axes in panels.flat[len(known) :]:
-        axes.set_visible(False)
-    plots.one_legend(figure)
-    plots.label_evidence(figure, results)
-    return figure
-
-
-def _backbones(results: pd.DataFrame, title: str) -> list[str]:
-    return list(dict.fromkeys(results.loc[results["metric"].str.startswith(f"{title}, "), "backbone"]))
+    panels = []
+    for title in COSTS:
+        of = results[results["metric"].str.startswith(f"{title}, ")]
+        names = of["metric"].str.removeprefix(f"{title}, ").replace(SHORT, regex=True).str.replace(", ", " ")
+        shown = of.assign(benchmark=names).groupby("backbone", sort=False)
+        panels += [(f"{title}\n{backbone}", rows) for backbone, rows in shown]
+    lines = [panels[first : first + ACROSS] for first in range(0, len(panels), ACROSS)]
+    return bars(lines, "benchmark", (14, 3.3 * len(lines) + 0.6), tilt=40)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lab.results import plots, tables
@@ -15,16 +15,40 @@ from procllm.experiments.episodes import COUNTED, trajectories
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 SUCCESS = "success"
 
 
-def colors() -> dict[str, object]:
-    """Condition -> color, the same in all figures."""
+def bars(
+    panels: Sequence[Sequence[tuple[str, pd.DataFrame]]], x: str, shape: tuple[float, float], ylabel: str = "",
+    tilt: int = 0, n: str = "n",
+) -> Figure:  # fmt: skip
+    """Lines of panels, a title and rows each: bars by condition over a column, with intervals; the same colors in all.
+
+    ylabel: of percentages, which share an axis; without it each panel has its own. tilt: degrees, of the names on the
+    x axis. n: the column of counts.
+    """
+    import matplotlib.pyplot as plt
+    import pandas as pd
     import seaborn
 
     names = (*CONDITIONS, EXTENDED)
-    return dict(zip(names, seaborn.color_palette(plots.PALETTE, len(names)), strict=True))
+    colors = dict(zip(names, seaborn.color_palette(plots.PALETTE, len(names)), strict=True))
+    across = max(map(len, panels))
+    figure, grid = plt.subplots(len(panels), across, figsize=shape, sharey=bool(ylabel), squeeze=False)
+    for line, shown in zip(grid, panels, strict=True):
+        for axes, (title, rows) in zip(line, shown, strict=False):
+            plots.bars_with_intervals(rows, x, "value", "ci_low", "ci_high", "method", axes, colors, n)
+            axes.set(title=title, xlabel="", ylabel=ylabel, **({"ylim": (0, 105)} if ylabel else {}))
+            if tilt:
+                ticks = axes.get_xticks(), axes.get_xticklabels()
+                axes.set_xticks(*ticks, rotation=tilt, ha="right", rotation_mode="anchor")
+        for axes in line[len(shown) :]:
+            axes.set_visible(False)
+    plots.one_legend(figure)
+    plots.label_evidence(figure, pd.concat([rows for shown in panels for _, rows in shown]))
+    return figure
 
 
 def titled(what: str, benchmark: str, size: str) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from lab.results import plots, tables
+from lab.results import tables
 from lab.runs.study import Results
 from procllm.experiments.episodes import trajectories
 from procllm.studies.conditions import BLOCKS, EXTENDED, HUMAN, NONE, declared, source
-from procllm.studies.outcomes import colors
+from procllm.studies.outcomes import bars
 from procllm.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -114,24 +114,12 @@ def draw(results: pd.DataFrame) -> Figure:
 
     What a few episodes came to is drawn as such, however many reads they have.
     """
-    import matplotlib.pyplot as plt
-
-    titles = list(dict.fromkeys(results["metric"].str.rpartition(", ")[2]))
-    of = results[["metric", "backbone", "method", "n"]].rename(columns={"n": "episodes"})
-    shape = (14, 3.2 * len(titles) + 0.6)
-    figure, panels = plt.subplots(len(titles), len(METRICS), figsize=shape, sharey=True, squeeze=False)
-    for row, title in zip(panels, titles, strict=True):
-        for axes, metric in zip(row, METRICS, strict=True):
-            shown = results[results["metric"] == f"{metric}, {title}"]
-            shown = shown.merge(
-                of[of["metric"] == f"{LOOPS}, {title}"].drop(columns="metric"), on=["backbone", "method"]
-            )
-            shown = shown.assign(backbone=shown["backbone"].str.replace(" (local)", ""))
-            plots.bars_with_intervals(
-                shown, "backbone", "value", "ci_low", "ci_high", "method", axes, colors(), "episodes"
-            )
-            axes.set(title=f"{metric}\n{title}", xlabel="", ylabel="%", ylim=(0, 105))
-            axes.set_xticks(axes.get_xticks(), axes.get_xticklabels(), rotation=20, ha="right", rotation_mode="anchor")
-    plots.one_legend(figure)
-    plots.label_evidence(figure, results)
-    return figure
+    about = results["metric"].str.rpartition(", ")
+    results = results.assign(metric=about[0], domain=about[2], agent=results["backbone"].str.replace(" (local)", ""))
+    episodes = results.loc[results["metric"] == LOOPS, ["domain", "backbone", "method", "n"]]
+    results = results.merge(episodes.rename(columns={"n": "episodes"}), on=["domain", "backbone", "method"])
+    panels = [
+        [(f"{metric}\n{name}", of[of["metric"] == metric]) for metric in METRICS]
+        for name, of in results.groupby("domain", sort=False)
+    ]
+    return bars(panels, "agent", (14, 3.2 * len(panels) + 0.6), "%", tilt=20, n="episodes")

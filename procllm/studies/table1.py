@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lab.results import plots
 from lab.runs.conditions import Metric
 from lab.runs.study import Trial
 from procllm.studies.conditions import HUMAN, LLM, NONE, PLACEBO, TRAVEL, declared
-from procllm.studies.outcomes import colors
+from procllm.studies.outcomes import bars
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,14 +49,5 @@ def selection(trial: Trial) -> pd.DataFrame:
 
 def draw(results: pd.DataFrame, metrics: Sequence[str]) -> Figure:
     """Success by backbone, bars by condition, a panel a metric; a published value has no interval."""
-    import matplotlib.pyplot as plt
-
-    figure, panels = plt.subplots(1, len(metrics), figsize=(3.2 + 3.2 * len(metrics), 3.8), sharey=True, squeeze=False)
-    for axes, metric in zip(panels.flat, metrics, strict=True):
-        rows = results[results["metric"] == metric]
-        plots.bars_with_intervals(rows, "backbone", "value", "ci_low", "ci_high", "method", axes, colors(), "n")
-        axes.set(title=metric, xlabel="", ylabel="success (%)", ylim=(0, 105))
-        axes.set_xticks(axes.get_xticks(), axes.get_xticklabels(), rotation=30, ha="right", rotation_mode="anchor")
-    plots.one_legend(figure)
-    plots.label_evidence(figure, results)
-    return figure
+    panels = [(metric, results[results["metric"] == metric]) for metric in metrics]
+    return bars([panels], "backbone", (3.2 + 3.2 * len(metrics), 3.8), "success (%)", tilt=30)
