@@ -27,7 +27,8 @@ from procllm.trajectory import Trajectory
 OPERATORS = (ACTING.operator, VERIFYING.operator)
 MADE_BY = "replay:llm_networks-local-qwen2.5-coder-1.5b"  # the committed recording of LLM-TN's maker
 TRAVEL = "travel"  # the one domain with official data
-COUNT = {"": 20, TRAVEL: 6}  # synthetic instances of a size by default; of Travel Planner fewer, which take longer
+COUNT = 20  # instances of a size by default, where a domain makes as many as one likes
+SLICE = 6  # synthetic requests of Travel Planner, where the limit is -1
 SIZED = {"blocks": ("b", "h"), "units": ("n", "k")}  # domain -> what the numbers of a size are called
 COUNTED = ("verified", "rejected", "refused", "malformed")  # outcomes of steps that are counted
 Sizes = tuple[tuple[int, int], ...]
@@ -38,7 +39,8 @@ class Episodes(Experiment):
     """ProcLLM's loop on instances of a domain under one network.
 
     domain: of `procllm.domains.NAMES`. network: a condition of `procllm.conditions`. limit: instances of each size, the
-    first ones; 0 for all of official data and COUNT of synthetic. blocks: sizes (b, h) of Blocks World; units: (n, k)
+    first ones; 0 for all of Travel Planner's requests, and COUNT where there is no end of them; -1 for the same, but
+    for SLICE of the synthetic requests. blocks: sizes (b, h) of Blocks World; units: (n, k)
     of Unit Movement; () for one default size, which tables do not name. nudge: as for `procllm.loop.play`. maker: the
     engine of LLM-TN's networks.
     """
@@ -117,7 +119,7 @@ class Episodes(Experiment):
 
     def by_size(self) -> Mapping[str, Mapping[str, Instance]]:
         """Size for a table, "b=3, h=2" or "" -> id -> instance, in the order in which they are played."""
-        if self.limit < 0:
+        if self.limit < -1:
             raise BadSetting(f"limit={self.limit}: state how many of each size, or 0 for all")
         sizes: Sizes = getattr(self, self.domain) if self.domain in SIZED else ()
         return _by_size(self.domain, sizes, self.limit, self.data, self.seed)
@@ -151,9 +153,8 @@ def network(condition: str, name: str, maker: str = MADE_BY) -> Network:
 @cache
 def _by_size(name: str, sizes: Sizes, limit: int, data: str, seed: int) -> dict[str, dict[str, Instance]]:
     about: dict[str, Any] = {"seed": seed} | ({"data": data} if name == TRAVEL else {})
-    # Official requests are all there are, which the generator takes 0 for.
-    count = limit or (0 if data == "official" and name == TRAVEL else COUNT.get(name, COUNT[""]))
-    found = {}
+    default = COUNT if name != TRAVEL else SLICE if limit == -1 and data != "official" else 0  # 0: all that there are
+    count, found = limit if limit > 0 else default, {}
     for size in [dict(zip(SIZED[name], numbers, strict=True)) for numbers in sizes] or [{}]:
         label = ", ".join(f"{letter}={number}" for letter, number in size.items())
         found[label] = {instance.id: instance for instance in domain(name).instances(count, **about, **size)}

@@ -118,7 +118,7 @@ def test_noise_is_simulated_and_the_seed_changes_it(tmp_path: Path) -> None:
         (replace(SMALL, methods=("Best-TN",)), "Best-TN"),
         (replace(SMALL, methods=HUMAN), "methods='Human-TN'"),
         (replace(SMALL, datasets=("Chess",)), "Chess"),
-        (replace(SMALL, limit=-1), "limit=-1"),
+        (replace(SMALL, limit=-2), "limit=-2"),
         (blocks((4, 3), horizon=0), "horizon=0"),
         (blocks((4, 3, 2)), "blocks=.*should have at most 2 items"),
         (blocks((3, 9)), "h=9"),
@@ -164,7 +164,7 @@ def test_endings_add_up_to_all_episodes(tmp_path: Path) -> None:
 
 
 def test_travel_is_counted_by_column_and_each_column_needs_those_before(tmp_path: Path) -> None:
-    trial = table1.STUDY.trial("rules@0.7", conditions=[HUMAN], data="synthetic")
+    trial = table1.STUDY.trial("rules@0.7", conditions=[HUMAN], data="synthetic", limit=-1)
     rows = run(trial, tmp_path).beside_published()
     measured = rows[rows["evidence"] == "simulated"]["value"].tolist()
     assert len(measured) == 3 and measured == sorted(measured, reverse=True) and measured[0] > 0
@@ -175,6 +175,11 @@ def test_travel_is_counted_by_column_and_each_column_needs_those_before(tmp_path
 def test_official_requests_are_told_from_the_synthetic_problems_beside_them(tmp_path: Path) -> None:
     trial = replace(figure4.STUDY.trial(limit=1), data="official")
     assert [trial.data_of(name) for name in (BLOCKS, UNITS)] == ["synthetic", "synthetic"]
+
+
+def test_minus_one_is_a_slice_of_the_synthetic_requests_and_zero_all_of_them() -> None:
+    counts = [len(Episodes(domain="travel", data="synthetic", limit=limit).tasks()) for limit in (-1, 0, 3)]
+    assert counts == [6, 39, 3] and len(Episodes().tasks()) == len(Episodes(limit=-1).tasks()) == 20
 
 
 def test_a_guess_without_tools_is_hardly_ever_right() -> None:
