@@ -23,7 +23,7 @@ from lab.runs import recordings
 from lab.runs.budget import BudgetSpent
 from lab.runs.collecting import collect
 from lab.runs.contest import contrasts
-from lab.runs.experiment import Experiment
+from lab.runs.experiment import Experiment, ReplayMismatch
 from lab.runs.run import Episode
 from lab.runs.study import Results, Trial
 from lab.viewer.episodes import Kept
@@ -304,6 +304,8 @@ def test_a_recorded_model_is_replayed_without_its_server(recorded: Results, serv
     assert again.episodes == recorded.episodes and again.setup.options["horizon"] == 6
     assert again.evidence == "measured" and again.backbone == "small"
     assert set(outcomes.endings([again])["wrong at a timeout"]) == {2}
+    with pytest.raises(ReplayMismatch, match="recorded with horizon=6, not 7; drop that option"):
+        STUDY.trial("replay:small", options={"horizon": 7}).resolved()
     rows = read_loops.frame([again])
     assert set(rows[rows["metric"] == "4 or more reads in a row, Blocks World"]["value"]) == {100}
 
