@@ -119,10 +119,9 @@ def extracting() -> Experiment:
 
 
 def acting() -> Experiment:
-    from procllm.experiments import figure3
-    from procllm.experiments.episodes import Setup
+    from procllm.experiments.episodes import Episodes
 
-    return Setup(problems=figure3.problems(1, [(3, 2)], []), conditions=("Human-TN",))
+    return Episodes(limit=1)
 
 
 def hops(count: int) -> list[tuple[Question, str]]:

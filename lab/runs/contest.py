@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 
 from lab.models import engines
@@ -136,10 +137,14 @@ class Results(experiment.Results[C], Generic[C]):
         return self.scores_of(dataset, method) if what == "score" else self.values(dataset, method, what)
 
     def values(self, dataset: str, method: str, what: str) -> dict[str, float]:
-        """Task -> what an episode came to: "calls", "steps" and so on; 0 where it failed."""
+        """Task -> what an episode came to: "calls", "steps" and so on; 0 where it failed.
+
+        What its result does not have, such as "tokens_in", is read off its usage.
+        """
         return {
-            task: 0.0 if episode.failed else float(episode.result[what])
+            task: 0.0 if episode.failed else float(episode.result[what] if what in episode.result else took(of, what))
             for task, episode in self.of(dataset, method).items()
+            for of in [self.usage.get(episode.task)]
         }
 
     def mean(self, dataset: str, method: str, what: str) -> float:
@@ -159,6 +164,11 @@ class Results(experiment.Results[C], Generic[C]):
     def parts(self) -> Iterator[tuple[str, str]]:
         """Datasets with methods, in order."""
         return ((dataset, method) for dataset in self.setup.datasets for method in self.setup.methods_of(dataset))
+
+
+def took(usage: Mapping[str, Any] | None, what: str) -> float:
+    """Calls, tokens or seconds of an episode, over its operators."""
+    return sum(operator[what] for operator in (usage or {}).values())
 
 
 def comparisons(results: Results[Any], against: str) -> pd.DataFrame:
@@ -209,6 +219,27 @@ def primary(runs: Iterable[Results[Any]], method: str, against: str) -> pd.DataF
     if len(found):
         found["p (Holm)"] = found.groupby("backbone")["p"].transform(holm)
     return found
+
+
+def contrasts(runs: Iterable[Results[Any]], pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
+    """Pairs of methods on the same tasks, in points: a row a run, pair, and dataset on which both have played.
+
+    p as in `comparisons`; Holm's correction over all rows, since they are of one document.
+    """
+    import pandas as pd
+
+    lines: list[dict[str, Any]] = []
+    for run, pair in product(runs, pairs):
+        for dataset in (name for name in run.setup.datasets if {*pair} <= {*run.setup.methods_of(name)}):
+            c = compare(*(run.scores_of(dataset, method) for method in pair))
+            difference, low, high = (100 * end for end in c.difference)
+            lines.append(
+                {"dataset": dataset, "compared": " − ".join(pair), "difference": difference, "ci_low": low,
+                 "ci_high": high, "only the first": c.wins, "only the second": c.losses, "p": c.p, "p (Holm)": c.p,
+                 "n": c.n, "evidence": run.evidence, "backbone": run.backbone}
+            )  # fmt: skip
+    found = pd.DataFrame(lines)
+    return found.assign(**{"p (Holm)": holm(found["p"])}) if lines else found
 
 
 def smallest(c: Comparison) -> float:

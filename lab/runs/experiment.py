@@ -106,6 +106,10 @@ class Experiment(ABC):
         """
         return ""
 
+    def inputs(self) -> dict[str, str]:
+        """Name -> hash of what a run is made with besides code and tasks, such as a network that a model made."""
+        return {}
+
     def group(self, task: str) -> str:
         """What a task is compared within: of a run that was stopped, only groups that are whole are shown."""
         return task
@@ -152,8 +156,8 @@ class Experiment(ABC):
 
         kept = (each.name for each in fields(self) if each.metadata.get("kept", True))
         settings = {name: to_jsonable_python(getattr(self, name)) for name in kept if name != "engine"}
-        own = own_code(type(self))
-        return settings | ({"own_code": own} if own else {})
+        own, inputs = own_code(type(self)), self.inputs()
+        return settings | ({"own_code": own} if own else {}) | ({"inputs": inputs} if inputs else {})
 
     def resolved(self) -> Self:
         """The same as it is played: all engines in one string, noisy ones with their seed, a replay's settings.

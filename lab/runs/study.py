@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from lab.machine import progress
 from lab.machine.spelling import hint
+from lab.models.cache import canonical
 from lab.models.engines import parse
 from lab.results import tables
 from lab.runs import collecting, contest, recordings
@@ -45,7 +46,7 @@ class UnknownStudy(ValueError):
 
 # Defaults of a study; by name, so that it can be sent to other processes.
 def data_in_words(trial: Trial, benchmark: str) -> str:
-    return f"{trial.data} data"
+    return f"{trial.data_of(benchmark)} data"
 
 
 def name_itself(results: Results, condition: str) -> str:
@@ -250,6 +251,15 @@ class Trial(Contest):
         reasons = {pair: self.part(*pair).unplayable() for pair in self._declared()}
         return {pair: reason for pair, reason in reasons.items() if reason}
 
+    def inputs(self) -> dict[str, str]:
+        """Those of all conditions, by benchmark and condition."""
+        pairs = [(dataset, name) for dataset in self.datasets for name in self.methods_of(dataset)]
+        return {f"{'/'.join(pair)}/{name}": key for pair in pairs for name, key in self.part(*pair).inputs().items()}
+
+    def data_of(self, dataset: str) -> str:
+        """The data of a benchmark: one without official data has synthetic tasks beside another's official ones."""
+        return self.part(dataset, self.methods_of(dataset)[0]).decided().data
+
     def _declared(self) -> list[tuple[str, str]]:
         """Benchmarks with the conditions that play them as declared."""
         return [(dataset, name) for dataset in self.datasets for name in self.methods
@@ -259,6 +269,8 @@ class Trial(Contest):
         """With data, conditions and options decided. Raises BadSetting where there is nothing to play."""
         if unknown := [name for name in self.datasets if name not in self.of.benchmarks]:
             raise BadSetting(f"No benchmark {unknown[0]!r}; choose from {', '.join(self.of.benchmarks)}")
+        if self.limit < -1:
+            raise BadSetting(f"limit={self.limit}: state how many, 0 for all, or -1 for the study's own")
         datasets = tuple(dataset for dataset in self.datasets if self.methods_of(dataset))
         playing = {name for dataset in datasets for name in self.methods_of(dataset)}
         methods = tuple(name for name in self.methods if name in playing)
@@ -325,7 +337,8 @@ class Trial(Contest):
         condition = self.of.condition(method)
         if dataset not in condition.plays:
             raise BadSetting(f"{method} does not play {dataset}; it plays {', '.join(condition.plays)}")
-        experiment = condition.plays[dataset](**{name: getattr(self, name) for name in SHARED})
+        shared = {name: getattr(self, name) for name in SHARED}
+        experiment = condition.plays[dataset](**{**shared, "limit": max(self.limit, 0)})
         options = {**self.of.options, **self.options}
         for name, value in options.items():
             whose, colon, setting = name.rpartition(":")
@@ -361,7 +374,12 @@ class Trial(Contest):
     def _known(self, recorded: Mapping[str, Any]) -> dict[str, Any]:
         known = super()._known(recorded)
         if "options" in known:
-            asked = {name: value for name, value in self.options.items() if known["options"].get(name, value) != value}
+            agreed = [known["options"], self.of.options]
+            asked = {
+                name: value
+                for name, value in self.options.items()
+                if name in known["options"] and canonical(value) not in [canonical(of.get(name)) for of in agreed]
+            }
             if asked:
                 name = next(iter(asked))
                 raise ReplayMismatch(
@@ -386,7 +404,8 @@ class Results(contest.Results[Trial]):
         if not self.of_study.scored(self.setup):
             return tables.table([])
         rows = self.of_study.rows or by_metrics
-        return tables.table(row | {"data": self.setup.data} for part in self.parts for row in rows(self, *part, **how))
+        data = {dataset: self.setup.data_of(dataset) for dataset in self.setup.datasets}
+        return tables.table(row | {"data": data[part[0]]} for part in self.parts for row in rows(self, *part, **how))
 
     def beside_published(self, **how: Any) -> pd.DataFrame:
         """The rows, and those of recordings, behind those that the paper and its rivals report."""
@@ -399,7 +418,8 @@ class Results(contest.Results[Trial]):
         base = against or self.of_study.against
         if base not in self.setup.methods or not self.of_study.scored(self.setup):
             return pd.DataFrame()
-        return contest.comparisons(self, base).assign(data=self.setup.data)
+        found = contest.comparisons(self, base)
+        return found.assign(data=[self.setup.data_of(dataset) for dataset in found.get("dataset", ())])
 
     def costs(self) -> pd.DataFrame:
         """Calls, tokens and seconds by benchmark, condition and operator."""
@@ -473,5 +493,5 @@ def primary(runs: Sequence[Results]) -> pd.DataFrame:
         return pd.DataFrame()
     study = runs[0].of_study
     rows = contest.primary(runs, study.against, study.primary)
-    data = {(run.backbone, dataset): run.setup.data for run in runs for dataset in run.setup.datasets}
+    data = {(run.backbone, dataset): run.setup.data_of(dataset) for run in runs for dataset in run.setup.datasets}
     return rows.assign(data=[data[row.backbone, row.dataset] for row in rows.itertuples()])

@@ -1,1 +1,1 @@
-"""What the notebooks of `3_procllm/` run and show: one module a table or figure, over one that plays episodes."""
+"""What the notebooks of `3_procllm/` play, episodes and networks that a model makes; and Figure A.1."""

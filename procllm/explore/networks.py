@@ -18,7 +18,7 @@ from lab.viewer.transcripts import Transcript
 from procllm import domains
 from procllm.conditions import EXTENDED, HUMAN, NONE, PLACEBO, network_of
 from procllm.domains import Instance
-from procllm.experiments.episodes import OPERATORS, Problems, Setup
+from procllm.experiments.episodes import OPERATORS, Episodes
 from procllm.loop import play
 from procllm.network import BadNetwork, Network, read, write
 from procllm.plots import State, state_after, tree
@@ -41,9 +41,8 @@ class Played(NamedTuple):
 
 
 def problems(domain: str, data: str = "synthetic", seed: int = 0) -> list[Instance]:
-    """Some problems of a domain. Raises as `procllm.experiments.episodes`."""
-    setup = Setup(problems=(Problems(domain, PROBLEMS),), data=data, seed=seed).decided()
-    return [instance for _, instance in setup.instances().values()][:PROBLEMS]
+    """Some problems of a domain. Raises as `Episodes.instances`, and MissingData."""
+    return list(Episodes(domain=domain, limit=PROBLEMS, data=data, seed=seed).decided().instances().values())
 
 
 def played(
@@ -85,7 +84,7 @@ class Networks(Panel):
         seed: int = 0,
         horizon: int = HORIZON,
     ) -> None:
-        self.data, self.seed = Setup(problems=(Problems(domain, 1),), data=data, seed=seed).decided().data, seed
+        self.data, self.seed = Episodes(domain=domain, data=data).decided().data, seed
         self.played: Played | None = None
         wide = {"style": STYLE, "layout": Layout(width="24em")}
         self.domain = Dropdown(options=domains.NAMES, value=domain, description="domain", **wide)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,34 +22,42 @@ from lab.results import tables
 from lab.runs import recordings
 from lab.runs.budget import BudgetSpent
 from lab.runs.collecting import collect
+from lab.runs.contest import contrasts
+from lab.runs.experiment import Experiment, ReplayMismatch
 from lab.runs.run import Episode
+from lab.runs.study import Results, Trial
 from lab.viewer.episodes import Kept
 from procllm.conditions import EXTENDED, HUMAN, LLM, NONE, PLACEBO
 from procllm.domains import NAMES, domain
-from procllm.experiments import (
-    figure3,
-    figure4,
-    figure_a1,
-    llm_networks,
-    noise_kinds,
-    read_loops,
-    scores,
-    subtasks,
-    table1,
-)  # fmt: skip
-from procllm.experiments.episodes import MADE_BY, Problems, Results, Setup, network
+from procllm.experiments import figure_a1, llm_networks
+from procllm.experiments.episodes import MADE_BY, Episodes, network, trajectories
 from procllm.files import NOTES
 from procllm.generation import make
 from procllm.loop import play
 from procllm.network import TOP, Method, Network
+from procllm.studies import figure3, figure4, noise_kinds, outcomes, read_loops, recipes, subtasks, table1
+from procllm.studies.conditions import BLOCKS, TITLES, UNITS
+from procllm.studies.llm_networks import STUDY as EVERYWHERE
 from procllm.trajectory import Step
 
-BLOCKS = figure3.problems(6, [(4, 3)], [])
-SMALL = Setup(problems=BLOCKS)
+STUDY = figure3.STUDY
+PAIR = (HUMAN, NONE)
 
 
-def run(setup: Setup, folder: Path, name: str = "run", **about: object) -> Results:
+def blocks(*sizes: tuple[int, int], limit: int = 6, engine: str = "rules", **options: Any) -> Trial:
+    """Blocks World under Human-TN and No-TN."""
+    return STUDY.trial(engine, [BLOCKS], PAIR, {"blocks": sizes, **options}, limit=limit)
+
+
+SMALL = blocks((4, 3))
+
+
+def run(setup: Experiment, folder: Path, name: str = "run", **about: object) -> Any:
     return collect(setup, run=str(folder / name), show_progress=False, workers=1, **about)
+
+
+def solved(results: Results, condition: str) -> float:
+    return sum(results.values(BLOCKS, condition, "success").values())
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -58,151 +65,166 @@ def run(setup: Setup, folder: Path, name: str = "run", **about: object) -> Resul
 def test_rules_solve_every_domain_under_every_network_that_is_not_made(
     name: str, condition: str, tmp_path: Path
 ) -> None:
-    results = run(Setup(problems=(Problems(name, 4),), conditions=(condition,), data="synthetic"), tmp_path)
-    assert results.frame["success"].all() and len(results.frame) == 4
+    trial = EVERYWHERE.trial(benchmarks=[TITLES[name]], conditions=[condition], data="synthetic", limit=4)
+    results = run(trial, tmp_path)
+    assert list(results.scores_of(TITLES[name], condition).values()) == [1.0] * 4
     assert results.evidence == "measured" and results.backbone == "rules"
 
 
 def test_a_check_by_another_engine_than_the_one_that_acts(tmp_path: Path) -> None:
-    setup = replace(SMALL, engine="rules@0.5", conditions=(HUMAN,))
+    setup = replace(SMALL, engine="rules@0.5", methods=(HUMAN,))
     alone = run(setup, tmp_path, "alone")
     checked = run(replace(setup, engines={"Verify": "rules"}), tmp_path, "checked")
     assert (checked.backbone, checked.evidence) == ("rules@0.5, Verify: rules", "simulated")
-    paths = scores.usage(checked).set_index("operator")["paths"]
+    paths = checked.costs().set_index("operator")["paths"]
     assert "corrupted" in paths["act"] and "corrupted" not in paths["verify"]
     # A check that makes no mistakes lets nothing wrong pass.
-    right = [frame["right"][frame["ended"] == "done"].all() for frame in (alone.frame, checked.frame)]
-    assert right == [False, True]
+    wrong = outcomes.endings([alone, checked])["wrong, yet verified"]
+    assert wrong[0] > 0 == wrong[1]
 
 
 def test_the_maker_of_networks_is_no_operator_of_an_episode(tmp_path: Path) -> None:
-    with pytest.raises(UnknownOperator, match="'network' is no operator of procllm .* do: act, verify"):
+    with pytest.raises(UnknownOperator, match="'network' is no operator of procllm-figure3 .* do: act, verify"):
         run(replace(SMALL, engines={"network": "rules"}), tmp_path)
     with pytest.raises(UnknownOperator, match="'network' is no operator of the episode"):
         figure_a1.answering("rules", {"network": "rules"})
     assert figure_a1.answering("rules@0.9", {"verify": "rules"}).engine.label == "rules@0.9, Verify: rules"
 
 
-def test_conditions_are_compared_on_the_same_instances(tmp_path: Path) -> None:
-    frame = run(replace(SMALL, engine="rules@0.7"), tmp_path).frame
-    by = frame.groupby("condition")["instance"].apply(list)
-    assert by[HUMAN] == by[NONE] and len(by[HUMAN]) == 6
-
-
 def test_a_finished_run_is_read_again_and_not_played(tmp_path: Path) -> None:
     first = run(SMALL, tmp_path)
     before = (tmp_path / "run" / "episodes.jsonl").read_bytes()
-    assert run(SMALL, tmp_path).frame.equals(first.frame)
+    assert run(SMALL, tmp_path).frame().equals(first.frame())
     assert (tmp_path / "run" / "episodes.jsonl").read_bytes() == before
 
 
 def test_processes_give_the_results_of_one(tmp_path: Path) -> None:
     noisy = replace(SMALL, engine="rules@0.7")
-    one = run(noisy, tmp_path)
     two = collect(noisy, workers=2, run=str(tmp_path / "two"), show_progress=False)
-    assert two.frame.drop(columns="seconds").equals(one.frame.drop(columns="seconds"))
+    assert two.episodes == run(noisy, tmp_path).episodes
 
 
 def test_noise_is_simulated_and_the_seed_changes_it(tmp_path: Path) -> None:
     first = run(replace(SMALL, engine="rules@0.6"), tmp_path, "first")
     other = run(replace(SMALL, engine="rules@0.6", seed=1), tmp_path, "other")
     assert first.evidence == "simulated" and other.backbone == "rules@0.6?seed=1"
-    rows = tables.table(scores.success_rows([first]))
+    rows = first.frame()
     assert set(rows["evidence"]) == {"simulated"} and set(rows["n"]) == {6}
 
 
 @pytest.mark.parametrize(
     ("setup", "named"),
     [
-        (replace(SMALL, conditions=("Best-TN",)), "Best-TN"),
-        (replace(SMALL, conditions=HUMAN), "conditions='Human-TN'"),
-        (replace(SMALL, horizon=0), "horizon=0"),
-        (Setup(), "nothing to play"),
-        (Setup(problems=(Problems("recipes", 0),)), "nothing to play"),
-        (Setup(problems=(Problems("units", 1, (("b", 3),)),)), "no size 'b'"),
-        (Setup(problems=(Problems("chess", 1),)), "chess"),
-        (Setup(problems=figure3.problems(1, [(3, 9)], [])), "h=9"),
-        (Setup(problems=figure3.problems(1, [], [(3, 9)])), "k=9"),
+        (replace(SMALL, methods=("Best-TN",)), "Best-TN"),
+        (replace(SMALL, methods=HUMAN), "methods='Human-TN'"),
+        (replace(SMALL, datasets=("Chess",)), "Chess"),
+        (replace(SMALL, limit=-2), "limit=-2"),
+        (blocks((4, 3), horizon=0), "horizon=0"),
+        (blocks((4, 3, 2)), "blocks=.*should have at most 2 items"),
+        (blocks((3, 9)), "h=9"),
+        (STUDY.trial(benchmarks=[UNITS], options={"units": [(3, 9)]}), "k=9"),
     ],
 )
 def test_what_there_is_not_is_refused_by_name_before_anything_is_played(
-    setup: Setup, named: str, tmp_path: Path
+    setup: Trial, named: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ValueError, match=named):
         run(setup, tmp_path)
     assert not (tmp_path / "run").exists()
 
 
-def test_success_rows_have_wilson_intervals_and_paired_rows_an_exact_test(tmp_path: Path) -> None:
+def test_success_rows_have_wilson_intervals_and_contrasts_an_exact_test(tmp_path: Path) -> None:
     results = run(replace(SMALL, engine="rules@0.5"), tmp_path)
-    rows = tables.table(scores.success_rows([results])).set_index("method")
-    solved = results.frame.groupby("condition")["success"].sum()
-    for condition in (HUMAN, NONE):
+    rows, difference = results.frame().set_index("method"), solved(results, HUMAN) - solved(results, NONE)
+    for condition in PAIR:
         row = rows.loc[condition]
-        assert row["value"] == pytest.approx(100 * solved[condition] / 6)
+        assert row["value"] == pytest.approx(100 * solved(results, condition) / 6)
         assert row["ci_low"] <= row["value"] <= row["ci_high"]
-    (line,) = scores.paired([results], [(HUMAN, NONE)]).to_dict("records")
-    assert line["difference"] == pytest.approx(100 * (solved[HUMAN] - solved[NONE]) / 6)
-    assert line["only the first"] - line["only the second"] == solved[HUMAN] - solved[NONE]
-    assert 0 < line["McNemar p"] <= 1 and line["n"] == 6
-    both = scores.paired([results, results], [(HUMAN, NONE)])
-    assert both["p (Holm)"].tolist() == [min(1, 2 * line["McNemar p"])] * 2
+    (line,) = contrasts([results], [PAIR]).to_dict("records")
+    assert line["difference"] == pytest.approx(100 * difference / 6) and line["n"] == 6
+    assert line["only the first"] - line["only the second"] == difference
+    assert 0 < line["p"] <= 1
+    both = contrasts([results, results], [PAIR, (HUMAN, LLM)])
+    assert both["p (Holm)"].tolist() == [min(1, 2 * line["p"])] * 2, "nobody played LLM-TN"
+
+
+def test_a_comparison_counts_the_calls_that_usage_has(tmp_path: Path) -> None:
+    results = run(SMALL, tmp_path)
+    (line,) = results.compare().to_dict("records")
+    calls = results.costs().groupby("method")["calls"].sum()
+    assert line["method"] == HUMAN and line["calls"] == calls[HUMAN] / 6
 
 
 def test_endings_add_up_to_all_episodes(tmp_path: Path) -> None:
-    results = run(replace(SMALL, engine="rules@0.4", horizon=15), tmp_path)
-    for line in scores.endings([results]).to_dict("records"):
+    results = run(blocks((4, 3), engine="rules@0.4", horizon=15), tmp_path)
+    for line in outcomes.endings([results]).to_dict("records"):
         kinds = ("solved", "wrong, yet verified", "right at a timeout", "wrong at a timeout", "failed")
         assert sum(line[kind] for kind in kinds) == line["n"] == 6
-    assert len(scores.failures(results)) == 12 - results.frame["success"].sum()
+    assert len(outcomes.failures(results)) == 12 - solved(results, HUMAN) - solved(results, NONE)
 
 
 def test_travel_is_counted_by_column_and_each_column_needs_those_before(tmp_path: Path) -> None:
-    setup = Setup(
-        problems=(Problems("travel", 6),), conditions=(HUMAN,), engine="rules@0.5", data="synthetic", horizon=40
-    )
-    results = run(setup, tmp_path)
-    rows = table1.travel([results])
-    measured = rows[rows["source"] == "this run"]["value"].tolist()
-    assert len(measured) == 3 and measured == sorted(measured, reverse=True)
+    trial = table1.STUDY.trial("rules@0.7", conditions=[HUMAN], data="synthetic", limit=-1)
+    rows = run(trial, tmp_path).beside_published()
+    measured = rows[rows["evidence"] == "simulated"]["value"].tolist()
+    assert len(measured) == 3 and measured == sorted(measured, reverse=True) and measured[0] > 0
     published = rows[rows["evidence"] == "published"]
     assert len(published) == 12 and published["value"].max() == 81.4
 
 
+def test_official_requests_are_told_from_the_synthetic_problems_beside_them(tmp_path: Path) -> None:
+    trial = replace(figure4.STUDY.trial(limit=1), data="official")
+    assert [trial.data_of(name) for name in (BLOCKS, UNITS)] == ["synthetic", "synthetic"]
+
+
+def test_minus_one_is_a_slice_of_the_synthetic_requests_and_zero_all_of_them() -> None:
+    travel = {"benchmarks": [TITLES["travel"]], "conditions": [HUMAN], "data": "synthetic"}
+    counts = [len(EVERYWHERE.trial(**travel, limit=limit).resolved().tasks()) for limit in (-1, 0, 3)]
+    assert counts == [6, 39, 3] and len(Episodes().tasks()) == 20
+
+
 def test_a_guess_without_tools_is_hardly_ever_right() -> None:
-    chances = table1.chances(Setup(problems=(Problems("recipes", 20),))).set_index("fact")["value"]
+    chances = recipes.chances(recipes.STUDY.trial(limit=20)).set_index("fact")["value"]
     assert 0 < chances["a random dish of the book is right, %"] < 5
     assert chances["right dishes of a request, mean"] >= 1
 
 
+def test_a_domain_without_a_made_network_is_played_without_llm_tn_and_the_others_with_it() -> None:
+    trial = EVERYWHERE.trial(data="synthetic", limit=1).resolved()
+    usable = {name for name in NAMES if llm_networks.collect(MADE_BY).made[name].network is not None}
+    assert {name for name in NAMES if LLM in trial.methods_of(TITLES[name])} == usable != set(NAMES)
+    assert set(trial.parameters()["inputs"]) == {f"{TITLES[name]}/{LLM}/network" for name in usable}
+    assert "inputs" not in recipes.STUDY.trial().parameters(), "no made network is played"
+
+
 def test_a_failed_episode_is_no_success_and_stays_in_every_count(tmp_path: Path) -> None:
     results = run(SMALL, tmp_path)
-    name = next(name for name in results.episodes if name.startswith(HUMAN))
+    name = next(name for name in results.episodes if f"/{HUMAN}/" in name)
     failed = {name: Episode(name, None, "Error: it broke")}
     broken = replace(results, episodes={**results.episodes, **failed})
-    rows = tables.table(scores.success_rows([broken])).set_index("method")
+    rows = broken.frame().set_index("method")
     assert rows.loc[HUMAN, "n"] == 6 and rows.loc[HUMAN, "value"] == pytest.approx(500 / 6)
-    (sides, _) = subtasks.inequality([broken], ["blocks"]).to_dict("records")
+    (sides, _) = subtasks.inequality([broken]).to_dict("records")
     assert sides["product"] == pytest.approx(5 / 6) and sides["full"] == 1
-    (iterations, _) = scores.cost_rows([broken])
+    (iterations,) = figure4.costs(broken, BLOCKS, HUMAN)
     assert iterations["value"] == 10 and iterations["n"] == 5
-    assert scores.failures(broken).to_dict("records")[0]["checker"] == "Error: it broke"
+    assert outcomes.failures(broken).to_dict("records")[0]["checker"] == "Error: it broke"
 
 
 def test_a_run_that_was_stopped_shows_only_instances_that_all_conditions_finished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    played, right = [], Setup.play
+    played, right = [], Episodes.play
 
-    def until_spent(self: Setup, task: str, ledger: object) -> object:
+    def until_spent(self: Episodes, task: str, ledger: object) -> object:
         if len(played) == 3:
             raise BudgetSpent("the budget is spent")
         played.append(task)
         return right(self, task, ledger)
 
-    monkeypatch.setattr(Setup, "play", until_spent)
-    frame = run(SMALL, tmp_path).frame
-    assert len(played) == 3 and len(frame) == 2 and frame["instance"].nunique() == 1
+    monkeypatch.setattr(Episodes, "play", until_spent)
+    results = run(SMALL, tmp_path)
+    assert len(played) == 3 and [len(results.of(BLOCKS, condition)) for condition in PAIR] == [1, 1]
 
 
 # --- loops of reading, and the arithmetic of subtasks --------------------------------------------------------------
@@ -214,23 +236,21 @@ def steps(*commands: str) -> tuple[Step, ...]:
 
 def test_reads_are_counted_by_what_comes_before_them(tmp_path: Path) -> None:
     results = run(SMALL, tmp_path)
-    trajectory = next(iter(results.trajectories.values()))
+    trajectory = next(iter(trajectories(results).values()))
     loop = replace(trajectory, steps=steps("Read a", "Read b", "Read a", "Read b", "Append n", "Read a", "", "Read b"))
     assert read_loops.reads_of(loop) == (6, 3, 4, 1)
     assert read_loops.reads_of(replace(trajectory, steps=())) == (0, 0, 0, 0)
     assert read_loops.reads_of(replace(trajectory, steps=steps("Write a", "Write a", "", "Write a"))) == (0, 0, 0, 2)
 
 
-@pytest.mark.parametrize(
-    ("name", "counts"), [("figure3_complexity-local", (40, 4)), ("recipe_generator-local", (30, 3))]
-)
-def test_what_a_recorded_agent_did_is_counted_by_command(name: str, counts: tuple[int, int], tmp_path: Path) -> None:
-    results = run(Setup(engine=f"replay:{name}"), tmp_path)
-    (row,) = read_loops.commands([results]).to_dict("records")
-    assert (row["answers"], row["n"]) == counts
-    assert sum(row[kind] for kind in ("reads", "writes", "verifications", "malformed")) == row["answers"]
-    kinds = [step.command.split(" ")[0] for trajectory in results.trajectories.values() for step in trajectory.steps]
-    assert (kinds.count("Read"), kinds.count("Verify")) == (row["reads"], row["verifications"])
+def test_what_a_recorded_agent_did_is_counted_by_command() -> None:
+    for results, counts in zip(figure4.replays(), [(40, 4), (30, 3)], strict=True):
+        (row,) = read_loops.commands([results]).to_dict("records")
+        assert (row["answers"], row["n"]) == counts
+        assert sum(row[kind] for kind in ("reads", "writes", "verifications", "malformed")) == row["answers"]
+        steps = [step for trajectory in trajectories(results).values() for step in trajectory.steps]
+        kinds = [step.command.split(" ")[0] for step in steps]
+        assert (kinds.count("Read"), kinds.count("Verify")) == (row["reads"], row["verifications"])
 
 
 def test_an_idle_agent_solves_a_placebo_by_the_top_task_alone() -> None:
@@ -241,13 +261,12 @@ def test_an_idle_agent_solves_a_placebo_by_the_top_task_alone() -> None:
 
 
 def test_the_product_of_shares_within_the_horizon_is_the_success_of_the_whole(tmp_path: Path) -> None:
-    results = run(Setup(problems=figure3.problems(12, [(5, 4)], [(5, 3)]), engine="rules@0.6", horizon=40), tmp_path)
-    success = results.frame.groupby(["domain", "condition"])["success"].mean()
-    sides = subtasks.inequality([results], ["blocks", "units"])
+    options = {"blocks": [(5, 4)], "units": [(5, 3)], "horizon": 40}
+    results = run(STUDY.trial("rules@0.6", conditions=PAIR, options=options, limit=12), tmp_path)
+    sides = subtasks.inequality([results])
     for line in sides[sides["counted"] == "within the horizon"].to_dict("records"):
-        name = next(name for name in NAMES if domain(name).title == line["domain"])
-        assert line["full"] == pytest.approx(success[name, NONE])
-        assert line["product"] == pytest.approx(success[name, HUMAN])
+        assert line["full"] == pytest.approx(results.mean(line["domain"], NONE, "success"))
+        assert line["product"] == pytest.approx(results.mean(line["domain"], HUMAN, "success"))
     assert (sides["product low"] <= sides["product"]).all() and (sides["product"] <= sides["product high"]).all()
     first = sides[sides["counted"] == "at the first check"]
     assert (first["product"].to_numpy() <= sides[sides["counted"] != "at the first check"]["product"].to_numpy()).all()
@@ -268,23 +287,26 @@ def looping(request: Request) -> Response:
 
 
 @pytest.fixture
-def recorded(server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Results]:
+def recorded(server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Results:
     monkeypatch.setenv("OPENAI_BASE_URL", server.address)
     monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path / "recordings"))
     monkeypatch.setenv("LAB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv(RECORDING, "small")
     server.behave(looping)
-    results = run(replace(SMALL, problems=figure3.problems(2, [(3, 2)], []), engine="small", horizon=6), tmp_path)
-    scores.record(results)
+    results = run(blocks((3, 2), limit=2, engine="small", horizon=6), tmp_path)
+    figure4.record(results)
     return results
 
 
 def test_a_recorded_model_is_replayed_without_its_server(recorded: Results, server: ChatServer, tmp_path: Path) -> None:
     asked = len(server.requests)
-    again = run(Setup(engine="replay:small"), tmp_path, "again")
+    again = run(STUDY.trial("replay:small", options=STUDY.options), tmp_path, "again")
     assert len(server.requests) == asked > 0
-    assert again.frame.drop(columns="seconds").equals(recorded.frame.drop(columns="seconds"))
-    assert set(again.frame["ended"]) == {"horizon"} and again.evidence == "measured" and again.backbone == "small"
+    assert again.episodes == recorded.episodes and again.setup.options["horizon"] == 6
+    assert again.evidence == "measured" and again.backbone == "small"
+    assert set(outcomes.endings([again])["wrong at a timeout"]) == {2}
+    with pytest.raises(ReplayMismatch, match="recorded with horizon=6, not 7; drop that option"):
+        STUDY.trial("replay:small", options={"horizon": 7}).resolved()
     rows = read_loops.frame([again])
     assert set(rows[rows["metric"] == "4 or more reads in a row, Blocks World"]["value"]) == {100}
 
@@ -351,13 +373,13 @@ def test_the_recorded_networks_are_checked_ones_and_say_who_made_them() -> None:
         assert line["usable"] == (line["fault of the last"] == "")
 
 
-@pytest.mark.parametrize("name", Setup.recorded())
-def test_a_committed_recording_replays_to_the_rows_beside_it(name: str, tmp_path: Path) -> None:
-    results = run(Setup(engine=f"replay:{name}"), tmp_path)
-    again = tables.table(scores.success_rows([results]) + scores.cost_rows([results]))
-    kept = rows_of(recordings.rows(Setup.method), name)
-    timed = {key for key in kept if "seconds" in key[1]}  # nothing is timed again
-    assert values(again) == {key: value for key, value in kept.items() if key not in timed} != {}
+def test_a_committed_recording_replays_to_the_rows_beside_it() -> None:
+    for results in figure4.replays():
+        again = [results.frame(), tables.table(row for part in results.parts for row in figure4.costs(results, *part))]
+        name = results.setup.engine.removeprefix("replay:")
+        kept = rows_of(recordings.rows(results.setup.study), name)
+        timed = {key for key in kept if "seconds" in key[1]}  # nothing is timed again
+        assert values(pd.concat(again)) == {key: value for key, value in kept.items() if key not in timed} != {}
 
 
 @pytest.mark.parametrize("name", llm_networks.Setup.recorded())
@@ -381,7 +403,8 @@ def test_tasks_that_rules_cannot_check_are_counted() -> None:
 
 
 def test_costs_are_told_of_all_sizes_together_and_of_each(tmp_path: Path) -> None:
-    results = run(Setup(problems=figure3.problems(2, [(3, 2), (4, 3)], [])), tmp_path)
+    options = {"blocks": [(3, 2), (4, 3)]}
+    results = run(figure4.STUDY.trial(benchmarks=[BLOCKS], conditions=PAIR, options=options, limit=2), tmp_path)
     together, apart = figure4.frame([results]), figure4.details([results])
     ours = [rows[rows["backbone"] == "rules"] for rows in (together, apart)]
     assert [sorted(set(rows["metric"])) for rows in ours] == [
@@ -392,8 +415,7 @@ def test_costs_are_told_of_all_sizes_together_and_of_each(tmp_path: Path) -> Non
 
 
 def test_both_named_domains_are_recorded_under_both_conditions() -> None:
-    kept = recordings.rows(Setup.method)
-    kept = kept[kept["metric"].str.startswith("success")]
+    kept = figure4.recorded(["success"])
     for domain_title in ("Blocks World, b=3", "Recipe Generator"):
         of = kept[kept["metric"].str.contains(domain_title, regex=False)]
         assert {HUMAN, PLACEBO, NONE} <= set(of["method"])
@@ -407,7 +429,7 @@ def test_folders_removed_under_running_programs_leave_the_same_result_file(
     if reason := sandbox.verdict(backend):
         pytest.skip(f"{backend} is not used here: {reason}")
     monkeypatch.setenv(sandbox.VARIABLE, backend)
-    setup = Setup(problems=(Problems("recipes", 3),), engine="rules@0.8")
+    setup = recipes.STUDY.trial("rules@0.8", conditions=PAIR, limit=3)
     run(setup, tmp_path, "calm")
     made: list[str] = []
     mkdtemp = scratch.tempfile.mkdtemp
@@ -429,9 +451,9 @@ def test_folders_removed_under_running_programs_leave_the_same_result_file(
 
 
 def test_a_kept_episode_is_told_with_what_each_command_was_asked_for(tmp_path: Path) -> None:
-    results = run(replace(SMALL, problems=figure3.problems(1, [(3, 2)], []), engine="rules@0.8"), tmp_path)
+    results = run(blocks((3, 2), limit=1, engine="rules@0.8"), tmp_path)
     kept = Kept(results.folder)
-    for name, trajectory in results.trajectories.items():
+    for name, trajectory in trajectories(results).items():
         assert kept.judged(name).score == float(trajectory.success)
         shown = kept.timeline(name, prompts=True)
         count = len(trajectory.steps)

@@ -1,7 +1,7 @@
 """Recipe Generator: name a dish that can be made from what the user has, found with two tools (paper §5, C.2, D.2).
 
 The documents say what the paper's say, in other words. That only dishes known to the tools count stands, as there, in
-the tools specification alone; `procllm.experiments.table1.chances` counts how often a guess without the tools is right.
+the tools specification alone; `procllm.studies.recipes.chances` counts how often a guess without the tools is right.
 The network has the paper's structure, down to three methods that nothing decomposes into (`m-solve` and the two that
 note one document).
 """

@@ -269,10 +269,9 @@ def statefactory_setup() -> Experiment:
 
 
 def procllm_setup() -> Experiment:
-    from procllm.experiments.episodes import Setup
-    from procllm.experiments.figure3 import problems
+    from procllm.experiments.episodes import Episodes
 
-    return Setup(engine="rules@0.8", problems=problems(2, [(3, 2)], []))
+    return Episodes(engine="rules@0.8", limit=4)
 
 
 @pytest.mark.parametrize("make", [sdp_setup, statefactory_setup, procllm_setup])

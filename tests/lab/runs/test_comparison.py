@@ -17,8 +17,7 @@ from lab.runs.catalogue import NoScores
 from lab.runs.collecting import collect
 from lab.runs.comparison import NothingShared, compare
 from lab.runs.showing import show
-from procllm.experiments import episodes
-from procllm.experiments.episodes import Problems
+from procllm.studies.figure3 import STUDY
 
 TASKS = 24
 
@@ -67,18 +66,19 @@ def test_only_shared_tasks_count_and_without_any_there_is_an_error() -> None:
 
 
 def test_conditions_are_compared_with_their_own_kind_or_as_named() -> None:
-    setup = episodes.Setup(problems=(Problems("blocks", 6, (("b", 3), ("h", 2))),), engine="rules@0.6")
-    runs = [collect(replace(setup, seed=seed), run=f"seed {seed}", show_progress=False) for seed in (0, 1)]
-    played = runs[0].frame.set_index(["condition", "instance"])["success"].astype(float)
-    found = compare("seed 0:Human-TN", "seed 0:No-TN")
+    trial = STUDY.trial("rules@0.6", ["Blocks World"], ["Human-TN", "No-TN"], {"blocks": [(3, 2)]}, limit=6)
+    runs = [collect(replace(trial, seed=seed), run=f"seed {seed}", show_progress=False) for seed in (0, 1)]
+    human, none = ("Blocks World/Human-TN", "Blocks World/No-TN")
+    found = compare(f"seed 0:{human}", f"seed 0:{none}")
     (part,) = found.parts
-    assert part.name == "Human-TN − No-TN" and part.result.n == 6
-    assert part.result.mean_a == played["Human-TN"].mean() and part.result.mean_b == played["No-TN"].mean()
+    assert part.name == f"{human} − {none}" and part.result.n == 6
+    means = [runs[0].mean(*name.split("/"), "success") for name in (human, none)]
+    assert [part.result.mean_a, part.result.mean_b] == means
     with pytest.raises(NothingShared, match="no scored task"):
         compare("seed 0", "seed 1")  # other seeds are other instances
     both = compare("seed 0", "seed 0")
-    assert [part.name for part in both.parts] == ["Human-TN", "No-TN"] and not len(both.flipped)
-    with pytest.raises(ValueError, match="no part 'Alien-TN'; it has: Human-TN, No-TN"):
+    assert [part.name for part in both.parts] == [human, none] and not len(both.flipped)
+    with pytest.raises(ValueError, match=f"no part 'Alien-TN'; it has: {human}, {none}"):
         compare("seed 0:Alien-TN", "seed 0")
     task = part.pairs[0].first.of
     beside = found.side_by_side(task)

@@ -7,7 +7,7 @@ at once there, says how much of a placebo's gain is this work.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,10 +16,11 @@ from lab.models.engines import parse
 from lab.models.prompts import Prompt
 from lab.models.rules import Rules
 from lab.results.statistics import compare, holm, wilson
+from lab.runs.study import Trial
 from procllm.actions import Response, Verify, stated
 from procllm.conditions import HUMAN, NONE, PLACEBO, network_of
-from procllm.domains import domain
-from procllm.experiments.episodes import Problems
+from procllm.domains import Instance, domain
+from procllm.experiments.episodes import Episodes
 from procllm.loop import play
 from procllm.network import TOP
 from procllm.prompts import ACTING, VERIFYING, ActFields
@@ -76,46 +77,41 @@ class PartialNoise:
         return self._noisy.request(prompt, sample=sample, **fields)
 
 
-def taken_apart(level: float, problems: Sequence[Problems], seed: int = 0) -> pd.DataFrame:
+def taken_apart(level: float, trial: Trial) -> pd.DataFrame:
     """Success in percent with each kind of mistake left out, of each of BESIDE beside No-TN, paired.
 
-    problems: each is a row for each kind and network. A rate has its Wilson interval, the difference a bootstrap one
-    over instances; p is McNemar's, and p (Holm) the same for all rows together.
+    trial: a row for each of its domains and sizes, kind and network. A rate has its Wilson interval, the difference a
+    bootstrap one over instances; p is McNemar's, and p (Holm) the same for all rows together.
     """
     import pandas as pd
 
-    table = pd.DataFrame(
-        [line for each in problems for kind, kinds in NOISES.items() for line in _lines(level, kind, kinds, each, seed)]
-    )
-    adjusted = {"p (Holm)": holm(table["McNemar p"].to_numpy(float))}
-    return table.assign(**adjusted, evidence="simulated", backbone=f"rules@{level:g}")
+    experiments: list[Episodes] = [trial.part(benchmark, HUMAN) for benchmark in trial.datasets]
+    lines = [
+        {"domain": benchmark, "size": size, "mistakes": kind} | line
+        for benchmark, experiment in zip(trial.datasets, experiments, strict=True)
+        for size, instances in experiment.by_size().items()
+        for kind, kinds in NOISES.items()
+        for line in _lines(level, kinds, experiment.domain, [*instances.values()], trial.seed)
+    ]
+    adjusted = {"p (Holm)": holm([line["McNemar p"] for line in lines])}
+    return pd.DataFrame(lines).assign(**adjusted, evidence="simulated", backbone=f"rules@{level:g}")
 
 
-def _lines(level: float, kind: str, kinds: Kinds, problems: Problems, seed: int) -> list[dict[str, Any]]:
-    of_domain = domain(problems.domain)
-    instances = of_domain.instances(problems.count, seed=seed, **dict(problems.size))
-
+def _lines(level: float, kinds: Kinds, name: str, instances: Sequence[Instance], seed: int) -> Iterator[dict[str, Any]]:
     def solved(condition: str) -> dict[str, float]:
         backbone = PartialNoise(level, kinds, seed, agent_is_idle=condition == IDLE)
-        network = network_of(PLACEBO if condition == IDLE else condition, of_domain)
-        return {each.id: float(play(of_domain, each, network, backbone).success) for each in instances}
+        network = network_of(PLACEBO if condition == IDLE else condition, domain(name))
+        return {each.id: float(play(domain(name), each, network, backbone).success) for each in instances}
 
-    about, without = {"domain": of_domain.title, "size": problems.label, "mistakes": kind}, solved(NONE)
-    found = []
+    without = solved(NONE)
     for condition in BESIDE:
         scores = solved(condition)
         result = compare(scores, without)
-        rates = {"success": scores, NONE: without}
-        intervals = zip(("difference", "ci_low", "ci_high"), (100 * each for each in result.difference), strict=True)
-        row: dict[str, Any] = (
-            about
-            | {"condition": condition}
-            | {name: _rate(of) for name, of in rates.items()}
-            | dict(intervals)
-            | {"McNemar p": result.mcnemar, "n": result.n}
-        )
-        found.append(row)
-    return found
+        value, low, high = (100 * end for end in result.difference)
+        yield {
+            "condition": condition, "success": _rate(scores), NONE: _rate(without), "difference": value, "ci_low": low,
+            "ci_high": high, "McNemar p": result.mcnemar, "n": result.n,
+        }  # fmt: skip
 
 
 def _rate(scores: dict[str, float]) -> str:

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lab.results import plots
 from lab.results.statistics import wilson
+from lab.runs.study import Results
 from procllm.agenda import Agenda
 from procllm.conditions import HUMAN, NONE
-from procllm.domains import AnswerVerdict, domain
-from procllm.experiments.episodes import Results, network, split
+from procllm.domains import AnswerVerdict
+from procllm.experiments.episodes import network, trajectories
 from procllm.network import TOP
 from procllm.trajectory import Step, Trajectory
 
@@ -56,16 +57,16 @@ def _passed(trajectory: Trajectory, task: str, at_first_check: bool) -> bool:
     return passed and (task != TOP or trajectory.verdict.solved)
 
 
-def by_subtask(run: Results, name: str) -> pd.DataFrame:
+def by_subtask(run: Results, benchmark: str) -> pd.DataFrame:
     """Each subtask of Human-TN in a domain: how many episodes came to it, and which share passed, in both counts, with
     its Wilson interval.
     """
     import pandas as pd
 
-    trajectories = _of(run, HUMAN, name)
-    within, first = shares(trajectories), shares(trajectories, at_first_check=True)
+    played = _of(run, benchmark, HUMAN)
+    within, first = shares(played), shares(played, at_first_check=True)
     lines = [
-        {"domain": domain(name).title, "subtask": task, "counted": way}
+        {"domain": benchmark, "subtask": task, "counted": way}
         | dict(zip(("P", "ci_low", "ci_high"), wilson(*share) if share.of else (0.0, 0.0, 1.0), strict=True))
         | {"n": share.of}
         for task in within
@@ -74,7 +75,7 @@ def by_subtask(run: Results, name: str) -> pd.DataFrame:
     return pd.DataFrame(lines).assign(evidence=run.evidence, backbone=run.backbone)
 
 
-def inequality(runs: Iterable[Results], names: Sequence[str]) -> pd.DataFrame:
+def inequality(runs: Iterable[Results]) -> pd.DataFrame:
     """Both sides of the inequality for each run and domain, within the horizon and at the first check.
 
     full: the success of No-TN with its Wilson interval. product: of P(subtask) under Human-TN, with a bootstrap one
@@ -82,17 +83,18 @@ def inequality(runs: Iterable[Results], names: Sequence[str]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    return pd.DataFrame([_sides(run, name, first) for run in runs for name in names for first in (False, True)])
+    sides = [_sides(run, name, first) for run in runs for name in run.setup.datasets for first in (False, True)]
+    return pd.DataFrame(sides)
 
 
-def _sides(run: Results, name: str, first: bool) -> dict[str, object]:
-    alone, parted = _of(run, NONE, name), _of(run, HUMAN, name)
+def _sides(run: Results, benchmark: str, first: bool) -> dict[str, object]:
+    alone, parted = _of(run, benchmark, NONE), _of(run, benchmark, HUMAN)
     full = wilson(sum(_passed(t, TOP, first) for t in alone), len(alone))
     parts = shares(parted, first)
     product = prod(share.rate for share in parts.values())
     low, high, gain_low, gain_high = intervals(alone, parted, first)
     return {
-        "domain": domain(name).title,
+        "domain": benchmark,
         "counted": "at the first check" if first else "within the horizon",
         "full": full.value,
         "ci_low": full.low,
@@ -165,18 +167,10 @@ def _panel(axes: Axes, sides: pd.DataFrame, title: str) -> None:
     axes.set(title=title, xlabel="", ylabel="probability", ylim=(0, 1.05))
 
 
-def _of(run: Results, condition: str, name: str) -> list[Trajectory]:
+def _of(results: Results, benchmark: str, condition: str) -> list[Trajectory]:
     """The trajectories of a condition in a domain; a failed episode counts as one that got stuck at its first task."""
-    instances = run.setup.instances()
-    played = [(split(task), task) for task in run.episodes]
-    return [
-        run.trajectories.get(task) or _stuck(instance, condition, run, name)
-        for (of, instance), task in played
-        if of == condition and instances[instance][0].domain == name
-    ]
-
-
-def _stuck(instance: str, condition: str, run: Results, name: str) -> Trajectory:
-    first = Agenda(network(condition, name, run.setup.maker)).head
-    step = Step(first.name if first else TOP, "", "malformed")
-    return Trajectory(instance, (step,), "horizon", (), "", "", AnswerVerdict({"failed": False}))
+    run = results.part(benchmark, condition)
+    found, first = trajectories(run), Agenda(network(condition, run.setup.domain)).head
+    stuck = (Step(first.name if first else TOP, "", "malformed"),)
+    failed = AnswerVerdict({"failed": False})
+    return [found.get(task) or Trajectory(task, stuck, "horizon", (), "", "", failed) for task in run.episodes]

@@ -1,0 +1,1 @@
+"""ProcLLM's tables and figures as studies, and what else the notebooks read off their episodes."""

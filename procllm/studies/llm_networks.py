@@ -1,0 +1,7 @@
+"""§6 and appendix E: what the networks that a model makes are worth. `procllm.experiments.llm_networks` makes them."""
+
+from __future__ import annotations
+
+from procllm.studies.conditions import HUMAN, LLM, NONE, PLACEBO, TITLES, declared
+
+STUDY = declared("procllm-llm-networks", list(TITLES.values()), (HUMAN, LLM, PLACEBO, NONE))

@@ -1,0 +1,54 @@
+"""Recipe Generator, which the paper tells in the text of §5."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from lab.runs.study import Results, Trial
+from procllm.studies.conditions import HUMAN, LLM, NONE, PLACEBO, RECIPES, SUCCESS, declared
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TITLE = SUCCESS.title.format(benchmark=RECIPES)
+STUDY = declared(
+    "procllm-recipes",
+    [RECIPES],
+    (HUMAN, LLM, PLACEBO, NONE),
+    published=("Section 5 Recipe Generator", "procllm"),
+)
+
+
+def beside_published(runs: Iterable[Results]) -> pd.DataFrame:
+    """The paper's rows, these runs', and those of recordings of real models."""
+    rows = STUDY.beside_published(*(run.frame() for run in runs)).replace({"metric": {"success": TITLE}})
+    return rows[rows["metric"] == TITLE].reset_index(drop=True)
+
+
+def chances(trial: Trial) -> pd.DataFrame:
+    """Without a program: how often a guess would be right, over the requests of a trial.
+
+    A dish of the book at random; and a dish at random of those that share an ingredient with the request.
+    """
+    import pandas as pd
+
+    from procllm.domains.recipes.book import book
+
+    dishes = {dish: set(needed) for dish, needed in book().items()}
+    instances = trial.part(RECIPES, trial.methods[0]).instances().values()
+    owned = [set(instance.problem.ingredients) for instance in instances]
+    right = [sum(needed <= own for needed in dishes.values()) for own in owned]
+    near = [sum(bool(needed & own) for needed in dishes.values()) for own in owned]
+    n = len(owned)
+    facts = {
+        "dishes in the book": len(dishes),
+        "ingredients in a request, mean": sum(map(len, owned)) / n,
+        "right dishes of a request, mean": sum(right) / n,
+        "a random dish of the book is right, %": 100 * sum(right) / n / len(dishes),
+        "a random dish that shares an ingredient is right, %": 100
+        * sum(r / m for r, m in zip(right, near, strict=True))
+        / n,
+    }
+    lines = [{"fact": name, "value": round(value, 2)} for name, value in facts.items()]
+    return pd.DataFrame(lines).assign(n=n, evidence="measured", backbone="none, a count")
