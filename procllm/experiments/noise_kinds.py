@@ -110,7 +110,7 @@ def _lines(level: float, kind: str, kinds: Kinds, problems: Problems, seed: int)
         row: dict[str, Any] = (
             about
             | {"condition": condition}
-            | {name: _rate(of) for name, of in rates.items()}
+            | {column: end for name, of in rates.items() for column, end in _rate(name, of).items()}
             | dict(intervals)
             | {"McNemar p": result.mcnemar, "n": result.n}
         )
@@ -118,6 +118,6 @@ def _lines(level: float, kind: str, kinds: Kinds, problems: Problems, seed: int)
     return found
 
 
-def _rate(scores: dict[str, float]) -> str:
-    value, low, high = (100 * each for each in wilson(sum(scores.values()), len(scores)))
-    return f"{value:.0f} [{low:.0f}, {high:.0f}]"
+def _rate(name: str, scores: dict[str, float]) -> dict[str, float]:
+    ends = (100 * each for each in wilson(sum(scores.values()), len(scores)))
+    return dict(zip((name, f"{name} low", f"{name} high"), ends, strict=True))
