@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from lab.machine.faults import MissingData
-from lab.results import exports, tables
+from lab.results import exports, figures, tables
 from lab.results.exports import markdown
 from lab.results.outcomes import Outcomes, Readings
 
@@ -164,6 +165,19 @@ def test_what_is_no_results_table_is_written_as_it_is_with_typed_columns(folder:
     assert back["mixed"].tolist() == ["x", "3"] and back["rate"][0] == 1 / 3
     assert text.read_text().splitlines()[1:] == [f"a,x,3,{1 / 3},0.1,0.9", "b,3,,,,"]
     assert markdown.read_text().splitlines()[2] == "| a | x | 3 | 0.33 [0.10, 0.90] |"
+
+
+def test_nothing_that_is_committed_glues_a_value_to_its_interval_and_numbers_read_as_numbers() -> None:
+    paths = sorted(figures.COMMITTED.rglob("*.csv"))
+    assert len(paths) > 90
+    for path in paths:
+        with path.open(encoding="utf-8") as file:
+            glued = [cell for line in csv.reader(file) for cell in line if re.search(r"\d \[", cell)]
+        assert not glued, path
+        frame = pd.read_csv(path)
+        numbers = frame[[name for name in (*tables.NUMBERS, *tables.SHARES) if name in frame]]
+        assert frame.empty or all(kind.kind in "if" for kind in numbers.dtypes), path
+    assert not [*figures.COMMITTED.rglob("*.parquet")], "their bytes change with pyarrow"
 
 
 def test_a_name_that_leads_out_of_the_figures_is_refused(folder: Path) -> None:
