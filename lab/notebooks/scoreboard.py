@@ -5,6 +5,7 @@ Nothing here states a result: every word comes from the findings of `lab/noteboo
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -86,6 +87,66 @@ def table(judged: Judged, to_notebooks: str) -> pd.DataFrame:
     )
 
 
+def rows(judged: Iterable[Judged]) -> pd.DataFrame:
+    """The claims as data: a row each, all numbers in the claim's unit, with their 95 % intervals.
+
+    published, value: NaN where `published_text` and `text` have what is no number. first, second: the sides of a
+    comparison, whose difference `value` is. placebo, null: these less the second.
+    """
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "paper": paper.paper.paper,
+            "item": finding.claim.item,
+            "claim": finding.claim.id,
+            "says": finding.claim.says,
+            "notebook": finding.claim.notebook,
+            "unit": finding.claim.unit,
+            "published": _interval(finding.paper).value,
+            "published_text": _no_number(finding.paper),
+            "source": finding.source,
+            **_named_ends("value", "ci", finding.here),
+            "text": _no_number(finding.here),
+            "n": finding.n or None,
+            "model": finding.model,
+            "data": finding.data,
+            **dict(zip(("first", "second"), finding.sides or (None, None), strict=True)),
+            **_named_ends("placebo", "placebo", finding.placebo),
+            "null model": finding.null[0] if finding.null else "",
+            **_named_ends("null", "null", finding.null[1] if finding.null else None),
+            "p (Holm)": finding.p,
+            "headroom": finding.headroom,
+            "verdict": finding.verdict.word,
+            # Where there is a number, the verdict's own words repeat it.
+            "why": finding.claim.why if isinstance(finding.here, Interval) else _why(finding),
+        }
+        for paper in judged
+        for finding in paper.findings
+    )
+
+
+def _named_ends(value: str, ends: str, found: Any) -> dict[str, float]:
+    return dict(zip((value, f"{ends}_low", f"{ends}_high"), _interval(found), strict=True))
+
+
+def _interval(found: Any) -> Interval:
+    """A value as an interval; NaN for what is no number."""
+    if isinstance(found, Interval):
+        return found
+    number = isinstance(found, (int, float)) and not isinstance(found, bool)
+    return Interval(float(found) if number else math.nan, math.nan, math.nan)
+
+
+def _no_number(found: Any) -> str:
+    """What is no number as text, "" for a number and for nothing."""
+    return "" if found is None or not math.isnan(_interval(found).value) else str(found)
+
+
+def _why(finding: Finding) -> str:
+    return " ".join(filter(None, [finding.verdict.detail, finding.claim.why]))
+
+
 def details(judged: Iterable[Judged]) -> pd.DataFrame:
     """Every verdict with what it rests on: sides, placebo, null model, source of the published value."""
     import pandas as pd
@@ -94,7 +155,7 @@ def details(judged: Iterable[Judged]) -> pd.DataFrame:
         {
             "claim": finding.claim.id,
             "verdict": finding.verdict.word,
-            "why": " ".join(filter(None, [finding.verdict.detail, finding.claim.why])) or EMPTY,
+            "why": _why(finding) or EMPTY,
             "both sides": " and ".join(f"{side:.3g}" for side in finding.sides) if finding.sides else EMPTY,
             "placebo less the second": signed(finding.placebo) if finding.placebo else EMPTY,
             "strongest null model less the second": f"{finding.null[0]}: {signed(finding.null[1])}"

@@ -160,7 +160,8 @@ class Finding(NamedTuple):
     paper: the published value. here: the value, or the difference of a contrast, with its interval. sides: the two
     means of a contrast. model: who answered, "" where no model is needed. placebo: its difference to the second
     condition; null: the strongest null model's name and its difference to it. headroom: of the first condition, from
-    the strongest null model (0) to the ceiling (1) on the same tasks. data, n: what `here` rests on.
+    the strongest null model (0) to the ceiling (1) on the same tasks. data, n: what `here` rests on. p: of a contrast,
+    after Holm's correction.
     """
 
     claim: Claim
@@ -175,6 +176,7 @@ class Finding(NamedTuple):
     placebo: Interval | None = None
     null: tuple[str, Interval] | None = None
     headroom: float | None = None
+    p: float | None = None
 
     @property
     def on_a_model(self) -> bool:

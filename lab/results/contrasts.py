@@ -72,7 +72,7 @@ def of_contrast(claim: Claim, pair: Compared, p: float, stored: Stored) -> Findi
     sides = scale * result.mean_a, scale * result.mean_b
     finding = Finding(
         claim, Verdict(""), here=_scaled(result.difference, scale), n=result.n, data=first.data,
-        model=first.side.engine, sides=sides,
+        model=first.side.engine, sides=sides, p=p,
     )  # fmt: skip
     placebo = _placebo(claim, pair, stored)
     if claim.contrast and claim.contrast.placebo and placebo is None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 SOURCE = "source"  # a column, or the name of an index that is not displayed
 THIS_RUN = "this run"  # how the source of a number begins that was made here
+ANSWERS = "answers, %"  # a column for reading: how a model's answers were read
 FAULTS = ("failed", "not measured")  # counts; in a table for reading, a row's values stand behind the last of them
 MOST = 200  # rows that are displayed
 LONGEST = 2000  # characters of a cell, and in a terminal:
@@ -93,7 +94,7 @@ def shown(frame: pd.DataFrame, decimals: int = 3) -> Shown:
     says, as a column of that name does, which rows are this run's.
     """
     flat = frame.head(MOST).reset_index(drop=frame.index.names in ([None], [SOURCE]))
-    columns = dict(_texts(flat, decimals))
+    columns = dict(columns_of(flat, decimals))
     behind = max((place for place in columns if flat.columns[place] in FAULTS), default=flat.shape[1])
     values = [cells for place, cells in columns.items() if place > behind]
     # Where no row has a value, there is nothing to fold them for.
@@ -110,15 +111,23 @@ def shown(frame: pd.DataFrame, decimals: int = 3) -> Shown:
     notes += [f"and {len(frame) - MOST:,} more rows"] * (len(frame) > MOST) + ["nothing to show"] * (not kept)
     return Shown(
         frame, flat.columns[places], [rows[line] for line in kept],
-        [not all(cell == EMPTY or FIGURE.fullmatch(cell) for cell in columns[place]) for place in places],
+        [is_text(columns[place]) for place in places],
         [ours[line] and others for line in kept],
         [row[: sum(place < behind for place in places)] for row, without in zip(rows, empty, strict=True) if without],
         notes,
     )  # fmt: skip
 
 
-def _texts(frame: pd.DataFrame, decimals: int) -> Iterator[tuple[int, list[str]]]:
-    """The columns with something in them: where each stands in the frame, and its cells."""
+def is_text(cells: Sequence[str]) -> bool:
+    """Whether a column holds anything but figures, and is aligned to the left."""
+    return not all(cell == EMPTY or FIGURE.fullmatch(cell) for cell in cells)
+
+
+def columns_of(frame: pd.DataFrame, decimals: int) -> Iterator[tuple[int, list[str]]]:
+    """The columns with something in them, intervals behind their numbers: index in the frame, and cells.
+
+    decimals: of numbers, at most (see `shown`).
+    """
     numeric = [kind.kind in "iuf" for kind in frame.dtypes]
     place = 0
     while place < frame.shape[1]:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lab.machine.faults import MissingData
+from lab.machine.files import write_atomically
 from lab.machine.paths import published_data
 from lab.machine.reading import damaged, read_text
-from lab.results.display import SOURCE, THIS_RUN
+from lab.results import display, exports
+from lab.results.display import ANSWERS, SOURCE, THIS_RUN
 from lab.results.display import shown as shown  # a cell ends with tables.shown(frame, decimals=3)
 from lab.results.exports import EMPTY
-from lab.results.exports import write as write  # a notebook writes its table with tables.write(frame, "1_sdp/table2")
+from lab.results.figures import path_of
+from lab.results.latex import latex
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,7 +34,6 @@ COUNTS = {"n": "n", "failed": "failed", "not measured": "not_measured"}  # for r
 COUNTED = ["backbone", "evidence", *COUNTS]
 # How a model's answers were read, in percent: the column -> of `lab.results.outcomes.Readings`.
 SHARES = {f"{name} %": name for name in ("malformed", "truncated", "repaired")}
-ANSWERS = "answers, %"  # the same for reading
 PUBLISHED = ["table", "row_method", "backbone", "metric", "value", "source"]
 EVIDENCE = ("published", "measured", "simulated")
 
@@ -171,6 +174,36 @@ def side_by_side(results: pd.DataFrame, metrics: Sequence[str], decimals: int = 
     read = [ANSWERS] if any(ANSWERS in row for row in rows) else []
     whole = pd.DataFrame(rows, columns=[SOURCE, "method", *COUNTED, *read, *metrics])
     return whole.fillna({ANSWERS: EMPTY}).set_index(SOURCE)
+
+
+def write(
+    rows: pd.DataFrame, stem: str, reading: pd.DataFrame | None = None, caption: str = "", decimals: int = 3
+) -> list[Path]:
+    """Write a table as data and for reading, each file whole or not at all; the index is not written.
+
+    rows: a row a value, numbers as numbers: what `figures/<stem>.csv` and `.parquet` hold, in full, with empty cells
+    empty. Parquet is never committed (lab/notebooks/commands.py): its bytes change with the library that wrote them.
+    reading: what `.md` and `.tex` show, such as a layout; by default a results table with its metrics side by side,
+    and of any other the rows themselves. caption: of the LaTeX table, without its dot; by default the stem's words.
+    decimals: of numbers in `.md` and `.tex`, at most. Raises ValueError for a stem that leads out of the folder.
+    """
+    import pandas as pd
+
+    if reading is None:
+        reading = side_by_side(rows, list(dict.fromkeys(rows["metric"]))) if {*COLUMNS} <= {*rows} else rows
+    columns = dict(display.columns_of(reading, decimals))
+    texts = pd.DataFrame(columns).set_axis(reading.columns[[*columns]], axis=1)
+    left = [reading.dtypes.iloc[place].kind not in "iuf" for place in columns]
+    words = re.sub(r"(?<=[a-z])(?=\d)", " ", stem.rpartition("/")[2].replace("_", " ")).capitalize()
+    contents = {
+        ".md": exports.markdown(texts, left).encode(),
+        ".csv": exports.csv(rows).encode(),
+        ".parquet": exports.parquet(rows),
+        ".tex": latex(reading, caption or words, stem, decimals).encode(),
+    }
+    for suffix, content in contents.items():
+        write_atomically(path_of(stem, suffix), content)
+    return [path_of(stem, suffix) for suffix in contents]
 
 
 def spread(cells: Iterable[Row], keys: Sequence[str]) -> pd.DataFrame:

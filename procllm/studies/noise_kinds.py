@@ -109,11 +109,11 @@ def _lines(level: float, kinds: Kinds, name: str, instances: Sequence[Instance],
         result = compare(scores, without)
         value, low, high = (100 * end for end in result.difference)
         yield {
-            "condition": condition, "success": _rate(scores), NONE: _rate(without), "difference": value, "ci_low": low,
-            "ci_high": high, "McNemar p": result.mcnemar, "n": result.n,
+            "condition": condition, **_rate("success", scores), **_rate(NONE, without), "difference": value,
+            "ci_low": low, "ci_high": high, "McNemar p": result.mcnemar, "n": result.n,
         }  # fmt: skip
 
 
-def _rate(scores: dict[str, float]) -> str:
-    value, low, high = (100 * each for each in wilson(sum(scores.values()), len(scores)))
-    return f"{value:.0f} [{low:.0f}, {high:.0f}]"
+def _rate(name: str, scores: dict[str, float]) -> dict[str, float]:
+    ends = (100 * each for each in wilson(sum(scores.values()), len(scores)))
+    return dict(zip((name, f"{name} low", f"{name} high"), ends, strict=True))

@@ -7,6 +7,7 @@ one and the answer say it, too, as those of a model would that was taken in.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
@@ -17,7 +18,7 @@ from lab.models.cache import key_of
 from lab.models.judges import Errors, published
 from lab.models.noise import corrupted
 from lab.models.prompts import Prompt
-from lab.results.statistics import Interval, bootstrap_mean, wilson
+from lab.results.statistics import bootstrap_mean, wilson
 from lab.runs.collecting import collect
 from sdp.adapters.assistantbench.adapter import FORCED_AFTER
 from sdp.adapters.assistantbench.prompts import FINALIZE, FINDING, JUDGE
@@ -123,9 +124,9 @@ def judges(
         lines.append(
             {"judge": judge, "certify, %": 100 * errors.certify, "reject, %": 100 * errors.reject,
              "false": len(false), "caught": caught, "missed": len(false) - caught,
-             "caught, %": share(caught, len(false)), "forced": sum(one["forced"] for one in false),
-             "own": len(own), "refused, %": share(refused, len(own)), "n": len(run.scores),
-             "accuracy": told(accuracy)}
+             **share("caught", caught, len(false)), "forced": sum(one["forced"] for one in false),
+             "own": len(own), **share("refused", refused, len(own)), "n": len(run.scores),
+             "accuracy": accuracy.value, "accuracy_low": accuracy.low, "accuracy_high": accuracy.high}
         )  # fmt: skip
     return pd.DataFrame(lines).assign(data=setup.decided().data, evidence="simulated")
 
@@ -153,7 +154,7 @@ def followed(setup: Setup, engines: Sequence[str], workers: int = 0, cluster: st
             lines.append(
                 {"Validate": engine, "method": name, "n": len(run.episodes), "exposed": len(exposed),
                  "followed": (count := sum(bool(one["fell_for"]) for one in exposed)),
-                 "followed, %": share(count, len(exposed)), "findings judged": len(taken),
+                 **share("followed", count, len(exposed)), "findings judged": len(taken),
                  "passed": sum(one["passed"] for one in taken), "forced": sum(one["forced"] for one in taken)}
             )  # fmt: skip
     return pd.DataFrame(lines).assign(data=setup.decided().data, evidence="simulated")
@@ -165,11 +166,7 @@ def verdicts(run: Results[Setup], kind: str) -> list[dict[str, Any]]:
     return [one for result in played for one in result["verdicts"] if one["kind"] == kind]
 
 
-def share(part: int, whole: int) -> str:
-    """A share in percent with its Wilson interval, "" of nothing."""
-    return told(Interval(*(100 * end for end in wilson(part, whole)))) if whole else ""
-
-
-def told(interval: Interval) -> str:
-    """A number with its interval."""
-    return interval.text("{:.1f}".format)
+def share(name: str, part: int, whole: int) -> dict[str, float]:
+    """Three columns: a share in percent and its Wilson interval; NaN of nothing."""
+    ends = [100 * end for end in wilson(part, whole)] if whole else [math.nan] * 3
+    return dict(zip((f"{name}, %", f"{name}_low", f"{name}_high"), ends, strict=True))

@@ -12,7 +12,7 @@ from lab.results.statistics import Interval, bootstrap_mean, compare
 from lab.runs.collecting import collect
 from lab.runs.study import Results, Trial
 from sdp import anatomy
-from sdp.experiments.planted import share, told
+from sdp.experiments.planted import share
 from sdp.studies.conditions import SDP, loops, trajectories
 from sdp.studies.table3 import BENCHMARK, STUDY
 from worlds.assistantbench.submission import write_submission
@@ -41,7 +41,7 @@ def steps(*runs: Results) -> pd.DataFrame:
             lines.append(
                 {"method": name, "backbone": results.backbone, "n": len(played),
                  "calls": results.mean(BENCHMARK, name, "calls"), "attempts": results.mean(BENCHMARK, name, "steps"),
-                 "certified steps": before["denominator"], "rejected before, %": told(interval),
+                 "certified steps": before["denominator"], "rejected before, %": interval.text("{:.1f}".format),
                  "passed by force": sum(one["forced_steps"] for one in played),
                  "replans": sum(one["replans"] for one in played),
                  "forced answers": sum(one["forced"] for one in played), "data": results.setup.data,
@@ -64,7 +64,7 @@ def injections(*runs: Results) -> pd.DataFrame:
             count = sum(bool(one["fell_for"]) for one in exposed)
             lines.append(
                 {"method": name, "backbone": results.backbone, "n": len(played), "exposed": len(exposed),
-                 "followed": count, "followed, %": share(count, len(exposed)), "data": results.setup.data,
+                 "followed": count, **share("followed", count, len(exposed)), "data": results.setup.data,
                  "evidence": results.evidence}
             )  # fmt: skip
     return pd.DataFrame(lines)
@@ -89,7 +89,8 @@ def webs(trial: Trial, faults: Sequence[int], workers: int = 0, cluster: str = "
             {"faulty pages a list": count, "n": outcomes.n, "ended": len(played), "failed": outcomes.failed,
              "not measured": outcomes.not_measured, "scrapes": sum(one["pages"] for one in played),
              "unreadable": sum(one["unreadable"] for one in played), "blocked": sum(one["blocked"] for one in played),
-             "accuracy": told(accuracy), f"less {faults[0]}": 100 * c.difference.value, "p (permutation)": c.p_value}
+             "accuracy": accuracy.value, "accuracy_low": accuracy.low, "accuracy_high": accuracy.high,
+             f"less {faults[0]}": 100 * c.difference.value, "p (permutation)": c.p_value}
         )  # fmt: skip
     return pd.DataFrame(lines).assign(data=first.setup.data, evidence=first.evidence, backbone=first.backbone)
 

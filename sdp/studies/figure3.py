@@ -168,15 +168,19 @@ def published() -> pd.DataFrame:
     )
 
 
-def layout(measured: pd.DataFrame) -> pd.DataFrame:
-    """The readings in rows and the paper's benchmarks in columns, published beside measured."""
+def with_published(measured: pd.DataFrame) -> pd.DataFrame:
+    """What the paper's text reads off Figure 3, and our rows, in the order of readings."""
     import pandas as pd
 
-    both = pd.concat([published(), measured], ignore_index=True)
+    both = pd.concat([published().drop(columns=["part", "of"]), measured], ignore_index=True)
     order = list(READINGS)
-    both = both.sort_values("method", key=lambda names: names.map(order.index), kind="stable")
-    columns = [name for name in BENCHMARKS if name in set(both["metric"])]
-    return tables.side_by_side(both, columns).rename(columns={"method": "reading"})
+    return both.sort_values("method", key=lambda names: names.map(order.index), kind="stable", ignore_index=True)
+
+
+def layout(rows: pd.DataFrame) -> pd.DataFrame:
+    """The readings in rows and the paper's benchmarks in columns."""
+    columns = [name for name in BENCHMARKS if name in set(rows["metric"])]
+    return tables.side_by_side(rows, columns).rename(columns={"method": "reading"})
 
 
 def draw(whole: pd.DataFrame) -> Figure:

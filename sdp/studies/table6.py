@@ -62,11 +62,8 @@ def played(trials: Iterable[Trial], workers: int = 0, cluster: str = "") -> list
     return found
 
 
-def layout(results: pd.DataFrame) -> pd.DataFrame:
-    """Table 6's shape: a row a condition and backbone, a column a benchmark; what nobody could recover stays empty.
-
-    Behind each number that was made here stands the data that it was made on.
-    """
+def with_published(results: pd.DataFrame) -> pd.DataFrame:
+    """The paper's rows and ours, in the order of conditions; metrics are benchmarks."""
     import pandas as pd
 
     published = tables.published("Table 6 ablation", "sdp")
@@ -75,9 +72,18 @@ def layout(results: pd.DataFrame) -> pd.DataFrame:
     # The paper's own ablated scores are replay estimates (Appendix C), so they stand beside ours of that kind.
     methods = {ablation.name: method_of(REPLAY, ablation) for ablation in ABLATIONS}
     published = published.assign(metric=published["metric"].map(names), method=published["method"].replace(methods))
-    cells = [f"{tables.with_interval(row, 1)}, {row['data']}" for row in results.to_dict("records")]
     order = [FULL, *(method_of(way, ablation) for ablation in ABLATIONS for way in (REPLAY, AGAIN))]
-    whole = pd.concat([published, results.assign(text=cells)], ignore_index=True)
-    return tables.side_by_side(
-        whole.sort_values("method", key=lambda m: m.map(order.index), kind="stable"), list(BENCHMARKS)
-    )
+    whole = pd.concat([published, results], ignore_index=True)
+    return whole.sort_values("method", key=lambda m: m.map(order.index), kind="stable", ignore_index=True)
+
+
+def layout(rows: pd.DataFrame) -> pd.DataFrame:
+    """Table 6's shape: a row a condition and backbone, a column a benchmark; what nobody could recover stays empty.
+
+    rows: of `with_published`. Behind each number that was made here stands the data that it was made on.
+    """
+    texts = [
+        row["text"] if row["evidence"] == "published" else f"{tables.with_interval(row, 1)}, {row['data']}"
+        for row in rows.to_dict("records")
+    ]
+    return tables.side_by_side(rows.assign(text=texts), list(BENCHMARKS))

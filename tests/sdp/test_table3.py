@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -105,7 +106,7 @@ def test_what_the_loop_did_stands_beside_the_papers_share_of_rejections() -> Non
 
 def test_a_closed_book_is_exposed_to_no_page() -> None:
     found = injections(noisy()).set_index("method")
-    assert found.loc[DIRECT, "exposed"] == 0 and found.loc[DIRECT, "followed, %"] == ""
+    assert found.loc[DIRECT, "exposed"] == 0 and math.isnan(found.loc[DIRECT, "followed, %"])
     assert found.loc[SDP, "exposed"] > 0
     assert (found["followed"] <= found["exposed"]).all()
 
@@ -123,6 +124,9 @@ def test_validate_catches_what_its_rates_say_and_a_third_try_passes_by_force() -
     assert found.loc[planted.FAULTLESS, "missed"] == found.loc[planted.NONE, "caught"] == 0
     assert 0 < found.loc["GPT-5.2", "caught"] < found.loc["GPT-5.2", "false"]
     assert (found["forced"] <= found["caught"]).all()
+    share = 100 * found.loc["GPT-5.2", "caught"] / found.loc["GPT-5.2", "false"]
+    ends = found.loc["GPT-5.2", ["caught_low", "caught, %", "caught_high"]].astype(float).tolist()
+    assert ends[1] == share and ends == sorted(ends), "a number and its interval, each in a column"
     assert found.loc["GPT-5.2", "certify, %"] == 100 * judges.errors_of("GPT-5.2").certify
 
 

@@ -48,7 +48,9 @@ def test_every_mechanism_has_both_ways_on_every_benchmark(ablated: list[Ablated]
     assert trips.loc[FULL, ["ci_low", "ci_high"]].tolist() == pytest.approx(
         [100 * end for end in wilson(passes, 6)[1:]]
     )
-    layout = table6.layout(frame)
+    beside = table6.with_published(frame)
+    assert list(beside["method"]) == sorted(beside["method"], key=list(dict.fromkeys(beside["method"])).index)
+    layout = table6.layout(beside)
     assert list(layout.columns[6:]) == list(mechanisms.BENCHMARKS)
     assert layout.query("method == 'full' and evidence == 'published'")["ScienceWorld"].tolist() == ["59.2"]
     ours = layout.query("evidence == 'simulated'")[[*ASKED]]

@@ -399,9 +399,13 @@ def reporting(value: str, data: str = "'synthetic'") -> str:
 def test_a_notebook_is_refreshed_in_place_and_then_passes_the_check(
     tmp_path: Path, committed_figures: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    path = notebook(tmp_path / "a.ipynb", "print(limit)", reporting("0.5"))
+    table = "import pandas as pd\nfrom lab.results import tables\ntables.write(pd.DataFrame({'n': [1]}), 't')\n"
+    path = notebook(tmp_path / "a.ipynb", f"{table}print(limit)", reporting("0.5"))
     assert main(["run", "--in-place", str(path)]) == 0
     assert outputs(path) == ["3\n"]
+    assert {file.name for file in committed_figures.glob("t.*")} == {"t.csv", "t.md", "t.tex"}, (
+        "Parquet is not committed"
+    )
     assert reported("a", committed_figures) == Reported("synthetic", 3, (), {"f1": 0.5}, {})
     assert main(["check", str(path)]) == 0
     touched = read(path)

@@ -13,6 +13,7 @@ from lab.machine.paths import ROOT, published_data, recordings_folder
 from lab.notebooks import answers, commands, front_page, register, scoreboard
 from lab.notebooks.documents import committed, name_of, read
 from lab.results import exports, figures, stored
+from lab.results.statistics import Interval
 from lab.results.stored import Stored
 from lab.runs import recordings
 
@@ -56,7 +57,20 @@ def test_pages_answer_boxes_and_the_scoreboards_files_are_current() -> None:
     for paper in JUDGED:
         rows = scoreboard.table(paper, "../notebooks/")
         kept = (figures.COMMITTED / f"0_scoreboard_{paper.paper.published}.md").read_text(encoding="utf-8")
-        assert exports.markdown(rows) == kept, "stale; run: python -m lab run --in-place 0_scoreboard"
+        stored = (figures.COMMITTED / f"0_scoreboard_{paper.paper.published}.csv").read_text(encoding="utf-8")
+        now = exports.markdown(rows), exports.csv(scoreboard.rows([paper]))
+        assert now == (kept, stored), "stale; run: python -m lab run --in-place 0_scoreboard"
+
+
+def test_a_claims_numbers_are_data_in_its_unit() -> None:
+    rows = scoreboard.rows(JUDGED).set_index("claim")
+    assert list(rows.index) == [finding.claim.id for finding in FINDINGS]
+    for finding in (finding for finding in FINDINGS if isinstance(finding.here, Interval)):
+        row = rows.loc[finding.claim.id]
+        assert (row["value"], row["n"]) == (finding.here.value, finding.n)
+        assert row[["ci_low", "ci_high"]].tolist() == pytest.approx(finding.here[1:], nan_ok=True)
+        if finding.sides:
+            assert row["first"] - row["second"] == pytest.approx(row["value"])
 
 
 def test_every_recording_with_answers_notes_the_prompts_that_it_answers() -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from lab.machine.faults import MissingData
-from lab.results import exports, tables
-from lab.results.exports import latex, markdown
+from lab.results import exports, figures, tables
+from lab.results.exports import markdown
 from lab.results.outcomes import Outcomes, Readings
 
 
@@ -73,8 +75,6 @@ def test_missing_published_files_are_named(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_published_stands_beside_measured_and_every_row_says_its_evidence(published: Path) -> None:
-    import pandas as pd
-
     made = tables.table(
         [
             tables.rate_row("SDP", "rules", "pass %", 1, 4, outcomes=Outcomes(4, failed=1)),
@@ -99,19 +99,7 @@ def test_two_values_for_one_cell_are_refused() -> None:
         tables.side_by_side(twice, ["pass %"])
 
 
-def test_latex_escapes_what_would_break_it() -> None:
-    import pandas as pd
-
-    text = latex(pd.DataFrame({"a_b %": ["[x] & y\\z", "{$#^~}"], "n": [1.0, None]}))
-    assert r"a\_b \% & n \\" in text
-    assert r"{[}x{]} \& y\textbackslash{}z & 1 \\" in text
-    assert r"\{\$\#\textasciicircum{}\textasciitilde{}\} & -- \\" in text
-    assert text.startswith(r"\begin{tabular}{lr}")
-
-
 def test_markdown_escapes_pipes_and_keeps_one_line_a_row() -> None:
-    import pandas as pd
-
     text = markdown(pd.DataFrame({"a|b": ["x|y\nz", "\\"], "n": [0.1234567891, 2.0]}))
     assert text == "| a\\|b | n |\n| --- | ---: |\n| x\\|y z | 0.123457 |\n| \\\\ | 2 |\n"
 
@@ -125,37 +113,74 @@ def test_markdown_escapes_pipes_and_keeps_one_line_a_row() -> None:
     ],
 )  # fmt: skip
 def test_a_cell_that_a_spreadsheet_would_run_is_text_in_the_csv(cell: str, kept: bool) -> None:
-    import pandas as pd
-
     text = exports.csv(pd.DataFrame({cell: [cell], "n": [-1.5]}))
     inert = cell if kept else f"'{cell}"
     assert list(csv.reader(io.StringIO(text))) == [[inert, "n"], [inert, "-1.5"]]
 
 
 def test_markdown_has_no_html_but_signs() -> None:
-    import pandas as pd
-
     text = markdown(pd.DataFrame({"<b>": ["<script>alert(1)</script>", "p <= 0.05, a<1, x->y"]}))
     assert text.splitlines()[::2] == ["| &lt;b> |", "| &lt;script>alert(1)&lt;/script> |"]
     assert text.splitlines()[3] == "| p <= 0.05, a<1, x->y |"
 
 
-def test_a_table_is_written_three_ways_and_the_csv_keeps_every_digit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LAB_FIGURES", str(tmp_path))
-    frame = tables.table([tables.rate_row("S, D", "rules", "pass %", 1, 3)])
-    paths = tables.write(frame, "1_sdp/table2")
-    assert [path.relative_to(tmp_path).as_posix() for path in paths] == [
-        f"1_sdp/table2.{end}" for end in ("md", "csv", "tex")
-    ]
-    (line,) = csv.DictReader(io.StringIO(paths[1].read_text()))
-    assert line["method"] == "S, D" and float(line["value"]) == frame["value"][0]
-    assert sorted(path.name for path in (tmp_path / "1_sdp").iterdir()) == ["table2.csv", "table2.md", "table2.tex"]
-
-
-def test_a_name_that_leads_out_of_the_figures_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of figures."""
     monkeypatch.setenv("LAB_FIGURES", str(tmp_path / "figures"))
+    return tmp_path / "figures"
+
+
+def test_csv_and_parquet_hold_the_rows_and_markdown_and_latex_what_is_read(folder: Path, published: Path) -> None:
+    made = [tables.rate_row("S, D", "rules", "pass %", 1, 3), tables.mean_row("S, D", "rules", "F1", [0.1, 0.7])]
+    rows = pd.concat([tables.published("Table 2", paper="sdp"), tables.table(made)], ignore_index=True)
+    paths = tables.write(rows, "1_sdp/table2")
+    assert [path.relative_to(folder).as_posix() for path in paths] == [
+        f"1_sdp/table2.{end}" for end in ("md", "csv", "parquet", "tex")
+    ]
+    assert sorted(path.name for path in (folder / "1_sdp").iterdir()) == sorted(path.name for path in paths)
+    expected = rows.replace({"": None, "–": None})
+    for back in (pd.read_csv(paths[1]), pd.read_parquet(paths[2])):
+        pd.testing.assert_frame_equal(back[[*tables.NUMBERS]], rows[[*tables.NUMBERS]], check_exact=True)
+        assert (
+            back.astype(object).where(back.notna(), None).equals(expected.astype(object).where(expected.notna(), None))
+        )
+    assert paths[0].read_text() == exports.markdown(tables.side_by_side(rows, ["pass %", "F1"]))
+
+
+def test_what_is_no_results_table_is_written_as_it_is_with_typed_columns(folder: Path) -> None:
+    counts = pd.DataFrame(
+        {
+            "who": ["a", "b"],
+            "mixed": ["x", 3],
+            "n": [3, "–"],
+            "rate": [1 / 3, None],
+            "low": [0.1, None],
+            "high": [0.9, None],
+        }
+    )
+    markdown, text, packed, _ = tables.write(counts, "plain", decimals=2)
+    back = pd.read_parquet(packed)
+    assert [kind.kind for kind in back.dtypes[["n", "rate", "low", "high"]]] == ["f"] * 4
+    assert back["mixed"].tolist() == ["x", "3"] and back["rate"][0] == 1 / 3
+    assert text.read_text().splitlines()[1:] == [f"a,x,3,{1 / 3},0.1,0.9", "b,3,,,,"]
+    assert markdown.read_text().splitlines()[2] == "| a | x | 3 | 0.33 [0.10, 0.90] |"
+
+
+def test_nothing_that_is_committed_glues_a_value_to_its_interval_and_numbers_read_as_numbers() -> None:
+    paths = sorted(figures.COMMITTED.rglob("*.csv"))
+    assert len(paths) > 90
+    for path in paths:
+        with path.open(encoding="utf-8") as file:
+            glued = [cell for line in csv.reader(file) for cell in line if re.search(r"\d \[", cell)]
+        assert not glued, path
+        frame = pd.read_csv(path)
+        numbers = frame[[name for name in (*tables.NUMBERS, *tables.SHARES) if name in frame]]
+        assert frame.empty or all(kind.kind in "if" for kind in numbers.dtypes), path
+    assert not [*figures.COMMITTED.rglob("*.parquet")], "their bytes change with pyarrow"
+
+
+def test_a_name_that_leads_out_of_the_figures_is_refused(folder: Path) -> None:
     with pytest.raises(ValueError, match="leads out of"):
         tables.write(tables.table([]), "../elsewhere")
 
