@@ -55,6 +55,7 @@ class UnreachablePlan(RuntimeError):
     """Propose was called many times and never arrived at the goal."""
 
 
+UNCHECKED = Verdict(1, "not checked: Validate is switched off")
 LONGEST_PLAN = 1000  # predicates; a Propose that goes on for longer will never end
 
 
@@ -85,9 +86,16 @@ def run_episode(
             watch(log.trajectory())
         if log.steps >= settings.step_cap:
             return _stopped("step cap", adapter, state, goal, log)
-        tail = plan[cursor:]
+        tail, action, observation = plan[cursor:], None, None
         view = log.view()  # no part of Algorithm 1: A.3's "state snapshot", see sdp.operators
-        action, observation, verdict = _attempt(adapter, settings, state, tail, _at(tail[0], failures), view)  # L.6-8
+        failed = _at(tail[0], failures)
+        try:
+            action = adapter.realize(state, tail[0], failed, view)  # L.6
+            observation = adapter.act(action)  # L.7
+            verdict = adapter.validate(tail, observation, failed) if settings.validate else UNCHECKED  # L.8
+        except MalformedAnswer as error:
+            verdict = Verdict(0, f"malformed answer: {error}")
+        verdict = verdict._replace(k=max(0, min(verdict.k, len(tail) if settings.cascade else 1)))
         attempt = log.attempt(cursor, tail[0], action, observation, verdict)
         if verdict.k >= 1:  # L.9
             read = observation if verdict.read is None else verdict.read
@@ -159,27 +167,6 @@ def _up_to(goal: Predicate, predicates: Sequence[Predicate]) -> tuple[Predicate,
     """The goal ends a plan, so nothing stands after it."""
     plan = tuple(predicates)
     return plan[: plan.index(goal) + 1] if goal in plan else plan
-
-
-def _attempt(
-    adapter: Adapter[Any, Any, Any],
-    settings: Settings,
-    state: Any,
-    tail: Sequence[Predicate],
-    failures: Sequence[Attempt],
-    view: Any,
-) -> tuple[Any, Any, Verdict]:
-    action, observation = None, None
-    try:
-        action = adapter.realize(state, tail[0], failures, view)  # L.6
-        observation = adapter.act(action)  # L.7
-        if not settings.validate:
-            return action, observation, Verdict(1, "not checked: Validate is switched off")
-        verdict = adapter.validate(tail, observation, failures)  # L.8
-    except MalformedAnswer as error:
-        return action, observation, Verdict(0, f"malformed answer: {error}")
-    k = max(0, min(verdict.k, len(tail) if settings.cascade else 1))
-    return action, observation, verdict._replace(k=k)
 
 
 def _at(target: Predicate, failures: Sequence[Attempt]) -> tuple[Attempt, ...]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 from agents.environment import Environment
@@ -13,14 +14,14 @@ from agents.goalact import goalact
 from agents.history import ACT, INVALID, MALFORMED, History, timeline
 from agents.plan_and_act import plan_and_act
 from agents.plan_and_solve import plan_and_solve
-from agents.play import Settings, unwatched
+from agents.play import Settings
 from agents.react import react
 from agents.reflexion import reflexion
 from agents.search import interleave, retrieve_once
 from agents.stand_in import knowing
 from agents.tdp import tdp
 from agents.trivial import constant_action, do_nothing, first_action, random_action
-from lab.models.backbone import Backbone, Ledger
+from lab.models.backbone import Ledger
 from lab.models.engines import ORACLE, parse
 from lab.results.outcomes import Judged
 from lab.runs.experiment import NOT_TOLD, BadSetting
@@ -119,32 +120,30 @@ class Acting(Playable):
         judges = self.settings.success == "model"  # else the environment's score says what a judge would
         return tuple(name for name in operators if judges or name != "judge")
 
-    def episode(
-        self, task: str, ledger: Ledger, watch: Callable[[History], None] = lambda history: None
-    ) -> tuple[History, dict[str, Any]]:
-        """One episode of a resolved experiment, and what it came to. watch: see `agents.play`."""
-        return self.episode_in(self.environment(task), task, ledger, watch)
-
-    def episode_in(
-        self, environment: Environment, task: str, backbone: Backbone, watch: Callable[[History], None] = unwatched
-    ) -> tuple[History, dict[str, Any]]:
-        """The same in an environment of the task that somebody else listens to as well."""
+    def answering(self, task: str, environment: Environment) -> AbstractContextManager[None]:
+        """Within, the engine `oracle` knows the task."""
         known = any(part.name == ORACLE for part in parse(self.engine).parts)
-        # Before the episode begins, in the world that both may share.
-        expert = self.expert(task) if known else None
-        with knowing(environment, expert) if expert else nullcontext():
-            agent = AGENTS[self.agent]
-            told = {name: getattr(self, name) for name in agent.told}
-            history = agent.loop(environment, backbone, self.settings, watch, **told)
-        return history, environment.result()
+        return knowing(environment, self.expert(task)) if known else nullcontext()
+
+    def loop(self, task: str, environment: Environment) -> Callable[..., History]:
+        """The agent's loop over a task, of a `backbone` and a `watch` (see `agents.play`)."""
+        agent = AGENTS[self.agent]
+        told = {name: getattr(self, name) for name in agent.told}
+        return partial(agent.loop, environment, settings=self.settings, **told)
+
+    def came_to(self, task: str, environment: Environment) -> dict[str, Any]:
+        """What an episode came to, with `score`; JSON."""
+        return environment.result()
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
         """One episode: what it came to, how it ended, what could not be used, and what it took."""
-        history, result = self.episode(task, ledger)
+        environment = self.environment(task)
+        with self.answering(task, environment):  # what an expert knows first, in the world that both may share
+            history = self.loop(task, environment)(backbone=ledger)
         cost = history.cost
         return {
-            **result, "end": history.end, "steps": history.steps, "malformed": history.count(MALFORMED),
-            "invalid": history.count(INVALID), "cut": sum(turn.cut for turn in history.turns),
+            **self.came_to(task, environment), "end": history.end, "steps": history.steps,
+            "malformed": history.count(MALFORMED), "invalid": history.count(INVALID), "cut": sum(turn.cut for turn in history.turns),
             "calls": cost.calls, "tokens_in": cost.tokens_in, "tokens_out": cost.tokens_out,
         } | ({"history": history.to_json()} if self.histories else {})  # fmt: skip
 
@@ -154,8 +153,10 @@ class Acting(Playable):
         def so_far(history: History) -> None:
             seen(timeline(task, history, transcript.exchanges))
 
-        history, result = self.episode(task, transcript, so_far)
-        return timeline(task, history, transcript.exchanges, result["score"])
+        environment = self.environment(task)
+        with self.answering(task, environment):
+            history = self.loop(task, environment)(backbone=transcript, watch=so_far)
+        return timeline(task, history, transcript.exchanges, self.came_to(task, environment)["score"])
 
     def judged(self, episode: Episode) -> Judged:
         """The score that the run kept; short of the best one, with how the episode ended and what could not be used."""

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Literal
 from agents import noise, rules, rules_travelplanner  # noqa: F401  (registers what answers offline)
 from agents.environment import Environment
 from agents.experiments.acting import Acting
-from agents.history import History
 from agents.play import Settings
 from agents.worlds.alfworld import household
 from agents.worlds.assistantbench import Browsing
@@ -22,7 +21,6 @@ from agents.worlds.scienceworld import Visiting
 from agents.worlds.textworld import adventure
 from agents.worlds.travelplanner import Planning, delivered
 from agents.worlds.webshop import Shopping
-from lab.models.backbone import Ledger
 from lab.models.engines import ORACLE
 from lab.results.outcomes import Judged
 from lab.runs.experiment import NOT_TOLD
@@ -143,12 +141,10 @@ class AssistantBench(AssistantBenchQuestions, Acting):
     def environment(self, task: str) -> Browsing:
         return Browsing(self.opened(), self.named(task))
 
-    def episode(
-        self, task: str, ledger: Ledger, watch: Callable[[History], None] = lambda history: None
-    ) -> tuple[History, dict[str, Any]]:
-        """As of every acting agent, with all that the official scorer says of the answer."""
-        history, result = super().episode(task, ledger, watch)
-        return history, result | self.graded(task, result["answer"]) | {"injected": self.injected(result["read"])}
+    def came_to(self, task: str, environment: Environment) -> dict[str, Any]:
+        """With all that the official scorer says of the answer."""
+        result = environment.result()
+        return result | self.graded(task, result["answer"]) | {"injected": self.injected(result["read"])}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -140,9 +140,11 @@ class Setup(Experiment):
         actor = self.actor().decided()
         environment: Any = actor.environment(of)
         environment.world = heard = Heard(environment.world)
-        history, result = actor.episode_in(environment, of, Drawn(ledger, int(number) * TRIES))
+        with actor.answering(of, environment):
+            history = actor.loop(of, environment)(backbone=Drawn(ledger, int(number) * TRIES))
         return {
-            "goal": environment.task.goal, "first": heard.first, "steps": heard.steps, "score": result["score"],
+            "goal": environment.task.goal, "first": heard.first, "steps": heard.steps,
+            "score": environment.result()["score"],
             "end": history.end,
         }  # fmt: skip
 

@@ -7,8 +7,8 @@ and count what was scored, failed and not measured (see `lab.results.outcomes`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
@@ -74,8 +74,13 @@ def collect(
     setup = cast(Experiment, experiment).prepared(partial(collect, workers=workers, cluster=cluster, **how)).resolved()
     manifest = manifest_of(setup)
     folder = runs_folder() / run if run else folder_for(manifest, setup.condition)
-    with when_free(lambda: Run(folder, manifest)) as opened:
-        spent = _play_pending(setup, opened, workers, cluster, record, show_progress)
+    spent: budget.BudgetSpent | None = None
+    with when_free(lambda: Run(folder, manifest)) as opened, _noted(setup, opened):
+        _announce(setup, opened.pending())
+        try:
+            play_all(opened, **_playing(setup, opened, workers, cluster, record), show_progress=show_progress)
+        except budget.BudgetSpent as error:
+            spent = error
         episodes, not_measured = by_group(setup, manifest.tasks, opened.episodes, opened.not_measured)
         if spent and not episodes:
             raise spent
@@ -91,35 +96,40 @@ def collect(
     return results
 
 
-def _play_pending(
-    setup: Experiment, opened: Run, workers: int, cluster: str, record: bool | None, show_progress: bool
-) -> budget.BudgetSpent | None:
-    """Play the pending episodes of an open run; returns the error where the budget ran out before the end."""
+def _playing(setup: Experiment, opened: Run, workers: int, cluster: str, record: bool | None) -> dict[str, Any]:
+    """How the pending episodes of a run are played, for `play_all`; what answers and the machine are tried out."""
     backbone, kinds = connected(setup.engine), engines.parse(setup.engine).kinds
     by_models = not kinds.isdisjoint(engines.MODELS)
     backend = "threading" if by_models else "loky"
-    threads = 1 if "local" in kinds else THREADS if "endpoint" in kinds else setup.processes
-    crew = workers or (0 if cluster else threads)
+    crew = workers or (0 if cluster else _at_once(kinds, setup))
+    if (pending := len(opened.pending())) and not cluster:
+        if hasattr(backbone, "try_out"):
+            # A wrong address or key is reported before the first episode, not after its patience.
+            backbone.try_out()
+        machine_limits.check(min(crew, pending), backend == "loky" and workers > 1, opened.folder)
     first = _first_answers(opened) if by_models else None
-    # On a cluster each episode would count from a copy of its own; `play_all` counts what has ended.
     recorded = by_models if record is None else record
+    # On a cluster each episode would count from a copy of its own; `play_all` counts what has ended.
     episode = partial(play_booked, setup, recorded, None if cluster else first)
+    about = {"backend": backend, "cluster": cluster, "title": _title(setup), "sparing": not workers, "first": first}
+    return {"play": episode, "workers": crew, **about}
+
+
+def _at_once(kinds: Set[str], setup: Experiment) -> int:
+    """How many episodes, if nobody says."""
+    return 1 if "local" in kinds else THREADS if "endpoint" in kinds else setup.processes
+
+
+@contextmanager
+def _noted(setup: Experiment, opened: Run) -> Iterator[None]:
+    """Within, episodes are played; then it is noted how the answers came about, on which none depends."""
     try:
-        _announce(setup, opened.pending())
-        if (pending := len(opened.pending())) and not cluster:
-            if hasattr(backbone, "try_out"):
-                # A wrong address or key is reported before the first episode, not after its patience.
-                backbone.try_out()
-            machine_limits.check(min(crew, pending), backend == "loky" and workers > 1, opened.folder)
-        play_all(opened, episode, crew, backend, show_progress, cluster, _title(setup), not workers, first)
-    except budget.BudgetSpent as error:
-        return error
+        yield
     finally:
         tell_damaged()
-        with suppress(OSError, DamagedFile):  # it says how the answers came about, and none depends on it
-            if served := getattr(backbone, "served", []):
+        with suppress(OSError, DamagedFile):
+            if served := getattr(connected(setup.engine), "served", []):
                 opened.note(servers=served)
-    return None
 
 
 def _title(setup: Experiment) -> str:
@@ -178,7 +188,8 @@ def play_booked(setup: Experiment, record: bool, first: FirstAnswers | None, tas
         allowed.check()
     ledger = Ledger(connected(setup.engine), record, first.watch if first else None)
     try:
-        result = setup.play(task, ledger)
+        player, name = setup.player(task)
+        result = player.play(name, ledger)
     except Exception as error:
         # An exception takes any attribute; a class of our own around it would hide which error it was.
         setattr(error, ACCOUNTS, Played(None, by_operator(ledger.calls), ledger.recorded))

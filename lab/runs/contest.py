@@ -76,6 +76,9 @@ class Contest(Experiment):
         of = entry(task)
         return f"{of.dataset}/{self._of(task).group(of.task)}"
 
+    def player(self, task: str) -> tuple[Experiment, str]:
+        return self._of(task), entry(task).task
+
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
         return self._of(task).play(entry(task).task, ledger)
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Generator
+from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 from lab.machine import progress
 from lab.machine.faults import Unavailable
@@ -48,92 +47,96 @@ def play_all(
     if any(own := carried.taken()):
         play = partial(carried.played, own, play)
     pending = run.pending()
-    done = len(run.manifest.tasks) - len(pending)
-    with progress.bar(len(run.manifest.tasks), title or run.manifest.method, done, show_progress) as bar:
+    suspects = run.deaths.suspects(pending)
+    tasks = [task for task in pending if task not in suspects]
+    sparing = sparing and not cluster and backend == "loky" and workers > 1
+    here = sparing or (not cluster and workers in (0, 1) and time_limit() is None)
+    planned = len(run.manifest.tasks)
+    with progress.bar(planned, title or run.manifest.method, planned - len(pending), show_progress) as bar:
         for usage in run.usage().values():
             bar.book(usage)
+        kept = _Kept(run, bar, first, bool(cluster))
+        began, count = time.monotonic(), len(tasks)
         try:
-            with contextlib.closing(_stream(run, play, pending, workers, backend, cluster, sparing)) as episodes:
-                for ended, played in _readable(episodes, first):
-                    if cluster:  # else each call told its price when it was made
-                        bar.book(played.usage)
-                    if isinstance(ended, Episode):
-                        run.append(ended, played.usage, played.answers)
-                        bar.update()
-                    else:
-                        run.append_fault(ended.task, ended.why, played.usage)
+            while tasks and here:
+                run.deaths.under_way(tasks[:1])
+                kept.add(*play_one(play, tasks.pop(0)))
+                took = time.monotonic() - began
+                rest = took / (count - len(tasks)) * len(tasks)
+                here = not (sparing and took > HERE_FIRST and rest > WORTH_PROCESSES)
+            if tasks or suspects:
+                for ended in _elsewhere(run, play, tasks, suspects, workers, backend, cluster):
+                    kept.add(*ended)
+            kept.rest()
         except KeyboardInterrupt:
-            raise Interrupted(_kept(run)) from None
+            raise Interrupted(_so_far(run)) from None
         except Unavailable as error:
-            error.add_note(_kept(run))
+            error.add_note(_so_far(run))
             raise
     if run.not_measured:
         why = next(iter(run.not_measured.values())).strip().splitlines()[-1]
-        progress.say(
-            f"{len(run.not_measured)} of {len(run.manifest.tasks)} episodes were not measured ({why}); "
-            "run again to play them"
-        )
+        progress.say(f"{len(run.not_measured)} of {planned} episodes were not measured ({why}); run again to play them")
     return run.results()
 
 
-def _kept(run: Run) -> str:
+def _so_far(run: Run) -> str:
     return f"{len(run.episodes)} of {len(run.manifest.tasks)} episodes are in {run.folder}; run again to resume"
 
 
-def _readable(episodes: Generator[Ended], first: FirstAnswers | None) -> Generator[Ended]:
-    """The episodes of a model, those with malformed answers only once its first answers show that others can be read.
+class _Kept:
+    """What ended goes into the run: a model's episodes with malformed answers only once its first answers show that
+    others can be read. An episode of which hardly one can is not measured.
 
-    Raises Unreadable where they show that most cannot. An episode of which hardly one can is not measured.
+    booked: whether the bar is told what an episode took; here each call told its price when it was made.
     """
-    if first is None:
-        yield from episodes
-        return
-    held: list[Ended] = []
-    answers = FirstAnswers(first.paths)
-    for ended, played in episodes:
+
+    def __init__(self, run: Run, bar: progress.Bar, first: FirstAnswers | None, booked: bool) -> None:
+        self._run, self._bar, self._booked = run, bar, booked
+        self._answers = None if first is None else FirstAnswers(first.paths)
+        self._held: list[Ended] = []
+
+    def add(self, ended: Episode | Fault, played: Played) -> None:
+        """Raises Unreadable where a model's first answers show that most cannot be read."""
+        if (answers := self._answers) is None:
+            self._append(ended, played)
+            return
         answers.add_usage(played.usage)
         if answers.unreadable:
-            raise unreadable(
-                raw_reply([*(answer for _, earlier in held for answer in earlier.answers), *played.answers])
-            )
+            raise unreadable(raw_reply([*(one for _, held in self._held for one in held.answers), *played.answers]))
         if isinstance(ended, Episode) and (why := unread(played.usage)):
             ended = Fault(ended.task, why)
         if not answers.complete and malformed(played.usage):
-            held.append((ended, played))
-            continue
+            self._held.append((ended, played))
+            return
         if answers.complete:
-            yield from held
-            held.clear()
-        yield ended, played
-    yield from held  # a run of fewer answers cannot say
+            self.rest()
+        self._append(ended, played)
+
+    def rest(self) -> None:
+        """Keep what was held back: a run of fewer answers cannot say."""
+        for ended in self._held:
+            self._append(*ended)
+        self._held.clear()
+
+    def _append(self, ended: Episode | Fault, played: Played) -> None:
+        if self._booked:
+            self._bar.book(played.usage)
+        if isinstance(ended, Episode):
+            self._run.append(ended, played.usage, played.answers)
+            self._bar.update()
+        else:
+            self._run.append_fault(ended.task, ended.why, played.usage)
 
 
-def _stream(
-    run: Run, play: Play, tasks: list[str], workers: int, backend: str, cluster: str, sparing: bool
-) -> Generator[Ended]:
-    suspects = run.deaths.suspects(tasks)
-    tasks = [task for task in tasks if task not in suspects]
-    if sparing and not cluster and backend == "loky" and workers > 1:
-        tasks = yield from _here(run, play, tasks, sparing)
-    elif not cluster and workers in (0, 1) and time_limit() is None:
-        tasks = yield from _here(run, play, tasks)
-    if tasks and not cluster and backend == "threading":
+def _elsewhere(
+    run: Run, play: Play, tasks: list[str], suspects: list[str], workers: int, backend: str, cluster: str
+) -> Iterator[Ended]:
+    """What came of tasks on workers; suspects come last, where the death of a worker does not end this process."""
+    if backend == "threading" and not cluster:
         yield from _on(Threads(play, workers or 1), run, tasks, [], here=True)
         tasks = []
     if tasks or suspects:
         yield from _on(_apart(run, play, workers, cluster), run, tasks, suspects)
-
-
-def _here(run: Run, play: Play, tasks: list[str], sparing: bool = False) -> Generator[Ended, None, list[str]]:
-    """Play tasks in this process; returns those that are left where `sparing` is asked and the rest would take long."""
-    began = time.monotonic()
-    for count, task in enumerate(tasks, start=1):
-        run.deaths.under_way([task])
-        yield play_one(play, task)
-        took = time.monotonic() - began
-        if sparing and took > HERE_FIRST and took / count * (len(tasks) - count) > WORTH_PROCESSES:
-            return tasks[count:]
-    return []
 
 
 def _apart(run: Run, play: Play, workers: int, cluster: str) -> Crew:
@@ -147,6 +150,6 @@ def _apart(run: Run, play: Play, workers: int, cluster: str) -> Crew:
     return Cluster(play, cluster, max(workers, 0), Expected.of(run.manifest.address))
 
 
-def _on(crew: Crew, run: Run, tasks: list[str], suspects: list[str], here: bool = False) -> Generator[Any]:
+def _on(crew: Crew, run: Run, tasks: list[str], suspects: list[str], here: bool = False) -> Iterator[Ended]:
     with contextlib.closing(crew):
         yield from Supervisor(crew, run.deaths, here).play(tasks, suspects)

@@ -78,6 +78,10 @@ class Experiment(ABC):
     def play(self, task: str, ledger: Ledger) -> Any:
         """Play one episode; returns its result, JSON. Raises MalformedAnswer and its like where the agent fails."""
 
+    def player(self, task: str) -> tuple[Experiment, str]:
+        """Who plays a task, and what it is called there; of an experiment with parts, one of them."""
+        return self, task
+
     @property
     def results(self) -> type[Results[Any]]:
         """The class of what `lab.collect` returns: a paper's own has the readings of its tables."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from random import Random
@@ -81,20 +82,29 @@ class Certifying(Playable):
         """A whole trajectory to look at, with what the benchmark says of it at the end, if it does."""
         return self.steps(trajectory, exchanges)
 
-    def episode(self, task: str, ledger: Ledger, watch: Callable[[Trajectory], None] | None = None) -> Trajectory:
-        """One episode of a resolved experiment. watch: see `sdp.loop.run_episode`."""
+    def controlled(self, task: str, ledger: Ledger) -> Adapter[Any, Any, Any]:
+        """The adapter with the noise of a Validate that asks no prompt, and with a control in SDP's place."""
         engine = parse(self.engine)
         random = Random(f"validate {engine.options.get('seed', 0)} {task}")
         # A Validate that asks a prompt errs by the noise on that prompt.
         errors = None if "validate" in self.operators() else engine.errors
         adapter = misjudging(self.adapter(task, ledger), errors, random)
         adapter = placebo(adapter, self.placebo, Random(f"placebo {self.seed} {task}"))
-        adapter = blanked(adapter, self.blanked, Random(f"placebo {self.seed} {task}"))
-        return run_episode(task, adapter, self.settings, ledger, watch)
+        return blanked(adapter, self.blanked, Random(f"placebo {self.seed} {task}"))
+
+    def answering(self, task: str) -> AbstractContextManager[None]:
+        """Within, what answers knows of the task what it may; by default nothing."""
+        return nullcontext()
+
+    def episode(self, task: str, ledger: Ledger, watch: Callable[[Trajectory], None] | None = None) -> Trajectory:
+        """One episode of a resolved experiment. watch: see `sdp.loop.run_episode`."""
+        with self.answering(task):
+            return run_episode(task, self.controlled(task, ledger), self.settings, ledger, watch)
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
         """One episode: its result, how the loop ended, and what it took."""
-        trajectory = self.episode(task, ledger)
+        with self.answering(task):
+            trajectory = run_episode(task, self.controlled(task, ledger), self.settings, ledger)
         last = trajectory.attempts[-1].reason if trajectory.attempts else "Propose gave no usable plan"
         return {
             **self.result(trajectory),

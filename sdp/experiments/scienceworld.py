@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -36,13 +36,12 @@ class Setup(ScienceWorldTasks, Certifying):
     def adapter(self, task: str, ledger: Ledger) -> ScienceWorldAdapter:
         return ScienceWorldAdapter(self.named(task), Visit(self.world()), ledger, self.policy)
 
-    def episode(self, task: str, ledger: Ledger, watch: Callable[[Trajectory], None] | None = None) -> Trajectory:
-        """One episode; under `oracle`, of an oracle that has played the gold path before."""
+    def answering(self, task: str) -> AbstractContextManager[None]:
+        """Within, `oracle` has played the gold path before."""
         if not any(part.name == ORACLE for part in parse(self.engine).parts):
-            return super().episode(task, ledger, watch)
+            return super().answering(task)
         knows = Oracle(gold(self, task), self.settings.budget)
-        with rules.oracle({PLAN.name: knows.plan, ACT.name: knows.act, JUDGE.name: judge}):
-            return super().episode(task, ledger, watch)
+        return rules.oracle({PLAN.name: knows.plan, ACT.name: knows.act, JUDGE.name: judge})
 
     def expert_actions(self, task: str) -> int | None:
         """The length of the gold path."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
@@ -16,7 +16,7 @@ from agents.experiments.acting import Acting
 from agents.history import ACT, History
 from agents.play import Settings
 from agents.stand_in import knowing
-from lab.models.backbone import Backbone, Ledger
+from lab.models.backbone import Backbone
 from lab.models.connect import connected
 from lab.models.engines import ORACLE, parse
 from lab.results.outcomes import Judged
@@ -125,20 +125,19 @@ class Guided(Benchmark, Acting):
         questions = 2 + (most + 1) * len(self.by.operators) + foreseen if self.by.predictor else 1
         return replace(self.settings, calls=self.settings.calls or 2 * self.settings.steps * questions)
 
-    def episode(
-        self, task: str, ledger: Ledger, watch: Callable[[History], None] = lambda history: None
-    ) -> tuple[History, dict[str, Any]]:
-        """See `Acting.episode`; with rewards, the same stand-in answers, and `further` prompts."""
+    def answering(self, task: str, environment: Environment) -> AbstractContextManager[None]:
+        """See `Acting.answering`; with rewards, the same stand-in answers `further` prompts."""
+        if not self.by.predictor or parse(self.engine).of(ACT).name != ORACLE:
+            return super().answering(task, environment)
+        known = further(environment.name, connected(self.engine), self.capped().by_schema)
+        return knowing(environment, self.expert(task), known)
+
+    def loop(self, task: str, environment: Environment) -> Callable[..., History]:
+        """See `Acting.loop`."""
         if not self.by.predictor:
-            return super().episode(task, ledger, watch)
-        # Before the episode begins, in the world that all three may share.
-        expert = self.expert(task) if parse(self.engine).of(ACT).name == ORACLE else None
-        path, environment, settings = self.begun(task), self.environment(task), self.capped()
+            return super().loop(task, environment)
         looking = partial(self.looking, task, environment)
-        known = further(environment.name, connected(self.engine), settings.by_schema) if expert else {}
-        with knowing(environment, expert, known) if expert else nullcontext():
-            history = rewarded(environment, ledger, looking, path, settings=settings, watch=watch)
-        return history, environment.result()
+        return partial(rewarded, environment, looking=looking, path=self.begun(task), settings=self.capped())
 
     def begun(self, task: str) -> Path:
         """What a predictor is told before any action."""
