@@ -143,7 +143,8 @@ class Acting(Playable):
         cost = history.cost
         return {
             **self.came_to(task, environment), "end": history.end, "steps": history.steps,
-            "malformed": history.count(MALFORMED), "invalid": history.count(INVALID), "cut": sum(turn.cut for turn in history.turns),
+            "malformed": history.count(MALFORMED), "invalid": history.count(INVALID),
+            "cut": sum(turn.cut for turn in history.turns),
             "calls": cost.calls, "tokens_in": cost.tokens_in, "tokens_out": cost.tokens_out,
         } | ({"history": history.to_json()} if self.histories else {})  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Settings = Mapping[str, Any]
 
@@ -46,3 +46,19 @@ class Condition:
         """This condition with one setting changed, and other fields of `Condition`."""
         settings = {**self.settings, setting: value} if setting else self.settings
         return replace(self, **{"name": name, "settings": settings, **other})
+
+
+class Entry(NamedTuple):
+    """What a task of a study's run names."""
+
+    dataset: str
+    method: str
+    task: str
+
+    def __str__(self) -> str:
+        return "/".join(self)
+
+
+def entry(name: str) -> Entry:
+    """The entry of a task's name, as `str` writes it."""
+    return Entry(*name.split("/", 2))

@@ -19,7 +19,8 @@ from lab.runs import study
 from lab.runs.collecting import collect, manifest_of
 from lab.runs.experiment import BadSetting, score_lines
 from lab.runs.forecast import Planned, forecast
-from lab.runs.study import Results, Study, Trial
+from lab.runs.study import Study, Trial
+from lab.runs.study_results import Results
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ All conditions play the same tasks, and a run holds them all: it is resumed, rec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from importlib import import_module
@@ -21,21 +21,25 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from lab.machine import progress
 from lab.machine.spelling import hint
+from lab.models.backbone import Ledger
 from lab.models.cache import canonical
 from lab.models.engines import parse
 from lab.results import tables
-from lab.runs import collecting, contest, recordings
-from lab.runs.conditions import Condition, Metric, Settings
-from lab.runs.contest import Contest, entry
+from lab.results.outcomes import Judged, Score
+from lab.runs import collecting, paired, recordings
+from lab.runs.conditions import Condition, Entry, Metric, Settings, entry
 from lab.runs.experiment import NOT_KEPT, NOT_TOLD, BadSetting, Experiment, ReplayMismatch
 from lab.runs.manifest import Manifest
+from lab.runs.run import Episode
 from lab.runs.settings import changed, has
+from lab.runs.study_results import KEPT, Results
+from lab.viewer.steps import Exchange
+from lab.viewer.timeline import Timeline
 
 if TYPE_CHECKING:
     import pandas as pd
 
 GROUP = "lab.studies"
-KEPT = "-kept"  # behind a study's name: rows of runs that take too long to be played again
 SHARED = ("engine", "data", "limit", "seed")  # settings that all conditions share
 _registered: dict[str, Study] = {}
 
@@ -192,7 +196,7 @@ def named(name: str) -> Study:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trial(Contest):
+class Trial(Experiment):
     """Some conditions of a study on some tasks of its benchmarks.
 
     limit: how many tasks of each benchmark, 0 for all; -1 for the study's own limits. options: settings in place of the
@@ -264,6 +268,50 @@ class Trial(Contest):
         """Benchmarks with the conditions that play them as declared."""
         return [(dataset, name) for dataset in self.datasets for name in self.methods
                 if dataset in self.of.condition(name).plays]  # fmt: skip
+
+    def operators(self) -> tuple[str, ...]:
+        parts = (self.part(dataset, method) for dataset in self.datasets for method in self.methods_of(dataset))
+        return tuple(dict.fromkeys(operator for part in parts for operator in part.operators()))
+
+    def tasks(self) -> list[str]:
+        """A method beside the others on each task, so that a stopped run has some of all."""
+        return [
+            str(Entry(dataset, method, task))
+            for dataset in self.datasets
+            for task in self.part(dataset, self.methods_of(dataset)[0]).tasks()
+            for method in self.methods_of(dataset)
+        ]
+
+    def group(self, task: str) -> str:
+        """A dataset's task: only those that every method has played are compared."""
+        of = entry(task)
+        return f"{of.dataset}/{self._of(task).group(of.task)}"
+
+    def player(self, task: str) -> tuple[Experiment, str]:
+        return self._of(task), entry(task).task
+
+    def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
+        return self._of(task).play(entry(task).task, ledger)
+
+    def judged(self, episode: Episode) -> Judged:
+        """As the method's own experiment judges it."""
+        return self._of(episode.task).judged(replace(episode, task=entry(episode.task).task))
+
+    def scores(self, episodes: Mapping[str, Episode]) -> list[Score]:
+        """By dataset and method, so that methods stand beside each other on the same tasks."""
+        return [
+            score._replace(of=entry(score.of).task, part="/".join(entry(score.of)[:2]), episodes=(score.of,))
+            for score in super().scores(episodes)
+        ]
+
+    def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
+        """As the method's own experiment shows it."""
+        shown = self._of(episode.task).timeline(replace(episode, task=entry(episode.task).task), exchanges)
+        return replace(shown, title=episode.task)
+
+    def _of(self, task: str) -> Any:
+        of = entry(task)
+        return self.part(of.dataset, of.method)
 
     def decided(self) -> Self:
         """With data, conditions and options decided. Raises BadSetting where there is nothing to play."""
@@ -341,8 +389,8 @@ class Trial(Contest):
         experiment = condition.plays[dataset](**{**shared, "limit": max(self.limit, 0)})
         options = {**self.of.options, **self.options}
         for name, value in options.items():
-            whose, colon, setting = name.rpartition(":")
-            if whose == dataset or not colon and has(experiment, setting):
+            whose, _, setting = name.rpartition(":")
+            if whose in ("", dataset) and has(experiment, setting):
                 experiment = changed(experiment, setting, value)
         own = {name.rpartition(":")[2]: value for name, value in options.items() if name.startswith(f"{method}:")}
         for name, value in {**condition.settings, **own}.items():
@@ -395,103 +443,13 @@ def _say(message: str) -> None:
     progress.say(message)
 
 
-@dataclass(frozen=True)
-class Results(contest.Results[Trial]):
-    """The episodes of a run, by benchmark and condition."""
-
-    def frame(self, **how: Any) -> pd.DataFrame:
-        """A results table: a row a benchmark, condition and metric with its interval. how: as `Study.rows` takes it."""
-        if not self.of_study.scored(self.setup):
-            return tables.table([])
-        rows = self.of_study.rows or by_metrics
-        data = {dataset: self.setup.data_of(dataset) for dataset in self.setup.datasets}
-        return tables.table(row | {"data": data[part[0]]} for part in self.parts for row in rows(self, *part, **how))
-
-    def beside_published(self, **how: Any) -> pd.DataFrame:
-        """The rows, and those of recordings, behind those that the paper and its rivals report."""
-        return self.of_study.beside_published(self.frame(**how))
-
-    def compare(self, against: str = "") -> pd.DataFrame:
-        """Each condition less one of them on the same tasks, in points: see `lab.runs.contest.comparisons`."""
-        import pandas as pd
-
-        base = against or self.of_study.against
-        if base not in self.setup.methods or not self.of_study.scored(self.setup):
-            return pd.DataFrame()
-        found = contest.comparisons(self, base)
-        return found.assign(data=[self.setup.data_of(dataset) for dataset in found.get("dataset", ())])
-
-    def costs(self) -> pd.DataFrame:
-        """Calls, tokens and seconds by benchmark, condition and operator."""
-        return collecting.costs(self, lambda task: {"dataset": entry(task).dataset, "method": entry(task).method})
-
-    def record(self) -> None:
-        """Save the run as a recording, if `python -m lab record` runs the notebook."""
-        collecting.record(self, self.frame(), self.costs())
-
-    def keep(self, name: str, played: str) -> None:
-        """Keep the rows of a run that takes too long for a notebook, and its contrasts, as the recording `name`.
-
-        For engines that no recording can replay, such as an expert with errors. played: which run these are rows of, or
-        which tasks; it stands behind the conditions' names. Raises ValueError for a run that is not played to its end.
-        """
-        held = Manifest.read(self.folder)
-        planned = len(held.tasks)
-        if missing := planned - len(self.episodes.keys() | self.not_measured.keys()):
-            raise ValueError(
-                f"{self.folder} is not kept: {missing} of its {planned} episodes are not played; collect the run again"
-            )
-        rows = self.frame()
-        rows["method"] += f", {played}"
-        method = f"{self.of_study.name}{KEPT}"
-        about = {"method": method, "run": held.digest, "tasks": list(self.episodes), "planned": planned}
-        same = {field: getattr(held, field) for field in ("engine", "address", "parameters", "code", "surroundings")}
-        recordings.save_rows(name, rows, about | same, self.compare())
-
-    @property
-    def of_study(self) -> Study:
-        """The declaration."""
-        return self.setup.of
-
-    def played(self, method: str) -> list[dict[str, Any]]:
-        """What the episodes of a condition came to, on all benchmarks, but for those that failed."""
-        episodes = (episode for dataset in self.setup.datasets for episode in self.of(dataset, method).values())
-        return [episode.result for episode in episodes if not episode.failed]
-
-
-def by_metrics(results: Results, benchmark: str, condition: str) -> Iterator[tables.Row]:
-    """The rows of a study's metrics, in percent."""
-    for metric in results.of_study.metrics:
-        yield from _rows(results, benchmark, condition, metric)
-
-
-def _rows(results: Results, benchmark: str, condition: str, metric: Metric) -> Iterator[tables.Row]:
-    values = results.named_of(benchmark, condition, metric.of)
-    outcomes = None if metric.given else results.outcomes_of(benchmark, condition)
-    if metric.given:
-        given = results.values(benchmark, condition, metric.given)
-        values = {task: value for task, value in values.items() if given[task]}
-    if not values:
-        return
-    title, study = metric.title.format(benchmark=benchmark), results.of_study
-    origin = (results.evidence, f"this run, {study.source(results.setup, benchmark)}")
-    shown, numbers = study.label(results, condition), [*values.values()]
-    if metric.kind == "rate" or (metric.kind == "auto" and metric.scale == 100 and {*numbers} <= {0.0, 1.0}):
-        passes = sum(value == 1 for value in numbers)
-        yield tables.rate_row(shown, results.backbone, title, passes, len(numbers), *origin, outcomes)
-    else:
-        scaled = [metric.scale * value for value in numbers]
-        top = 100.0 if outcomes and metric.scale == 100 else None  # a count has no highest value
-        yield tables.mean_row(shown, results.backbone, title, scaled, *origin, outcomes=outcomes, top=top)
-
-
 def primary(runs: Sequence[Results]) -> pd.DataFrame:
-    """The protocol's comparison in each run: see `lab.runs.contest.primary`; nothing of no runs."""
+    """The protocol's comparison in each run: see `lab.runs.paired.primary`; nothing of no runs."""
     import pandas as pd
 
     if not runs:
         return pd.DataFrame()
     study = runs[0].of_study
-    rows = contest.primary(runs, study.against, study.primary)
+    rows = paired.primary(runs, study.against, study.primary)
     data = {(run.backbone, dataset): run.setup.data_of(dataset) for run in runs for dataset in run.setup.datasets}
     return rows.assign(data=[data[row.backbone, row.dataset] for row in rows.itertuples()])

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from lab.results import tables
 from lab.runs import collecting, experiment, recordings
-from lab.runs.contest import took
-from lab.runs.study import Results, named
+from lab.runs.study import named
+from lab.runs.study_results import Results, took
 from procllm.experiments.episodes import Episodes
 from procllm.studies import figure3, recipes
 from procllm.studies.conditions import HUMAN, NONE, TITLES, declared, source

@@ -7,7 +7,7 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from lab.results import tables
-from lab.runs.study import Results
+from lab.runs.study_results import Results
 from procllm.experiments.episodes import trajectories
 from procllm.studies.conditions import BLOCKS, EXTENDED, HUMAN, NONE, declared, source
 from procllm.studies.outcomes import bars

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lab.results import plots
 from lab.results.statistics import wilson
-from lab.runs.study import Results
+from lab.runs.study_results import Results
 from procllm.agenda import Agenda
 from procllm.conditions import HUMAN, NONE
 from procllm.domains import AnswerVerdict

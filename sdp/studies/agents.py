@@ -13,7 +13,8 @@ from typing import Any
 from agents.experiments import acting
 from lab.models.engines import ORACLE, parse
 from lab.runs.conditions import Metric
-from lab.runs.study import Results, Study, Trial, register
+from lab.runs.study import Study, Trial, register
+from lab.runs.study_results import Results
 from sdp.studies.conditions import ACTING, AGENTS, BLANKED, DIRECT, PLACEBO, SDP, rejections
 
 REACT = "ReAct"

@@ -9,8 +9,8 @@ from agents.experiments import acting
 from agents.history import MALFORMED
 from agents.worlds.travelplanner import delivered
 from lab.results.statistics import compare, holm
-from lab.runs.contest import smallest
-from lab.runs.study import Results
+from lab.runs.paired import smallest
+from lab.runs.study_results import Results
 from sdp.studies.agents import REACT
 from sdp.studies.conditions import BLANK, BLANKED, PLACEBO, SDP
 

@@ -10,7 +10,8 @@ from lab.machine.paths import shown
 from lab.results import tables
 from lab.results.statistics import Interval, bootstrap_mean, compare
 from lab.runs.collecting import collect
-from lab.runs.study import Results, Trial
+from lab.runs.study import Trial
+from lab.runs.study_results import Results
 from sdp import anatomy
 from sdp.experiments.planted import share
 from sdp.studies.conditions import SDP, loops, trajectories

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lab.results.statistics import compare, holm
-from lab.runs.study import Results
+from lab.runs.study_results import Results
 from sdp.anatomy import evidence_never_shown
 from sdp.studies.conditions import SDP, loops
 from sdp.studies.table5 import STUDY

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from lab.results import tables
-from lab.runs.study import Results, Study, Trial, register
+from lab.runs.study import Study, Trial, register
+from lab.runs.study_results import Results
 from sdp.adapters.travelplanner.adapter import Policy
 from sdp.studies.conditions import SDP
 from worlds.travelplanner.rates import Denominators

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lab.results.exports import readable
 from lab.results.statistics import compare
-from lab.runs.contest import smallest
+from lab.runs.paired import smallest
 from sdp.experiments.travelplanner import Results
 from sdp.studies.conditions import SDP
 from sdp.studies.table2 import BENCHMARK, STUDY

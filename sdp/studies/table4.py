@@ -10,7 +10,8 @@ from statistics import mean
 
 from lab.models.engines import ORACLE
 from lab.results import tables
-from lab.runs.study import Results, Study, register
+from lab.runs.study import Study, register
+from lab.runs.study_results import Results
 from sdp.experiments import certifying
 from sdp.experiments.scienceworld import Setup
 from sdp.studies.conditions import (

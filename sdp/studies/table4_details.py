@@ -13,7 +13,7 @@ from lab.machine.faults import MissingData
 from lab.machine.paths import official_data
 from lab.results.exports import readable
 from lab.results.statistics import bootstrap_mean
-from lab.runs.study import Results
+from lab.runs.study_results import Results
 from sdp.adapters.scienceworld.adapter import UNKNOWN
 from sdp.anatomy import score_by_replans
 from sdp.experiments import certifying

@@ -10,7 +10,8 @@ from lab.models.replay import Replay
 from lab.results import tables
 from lab.runs.collecting import collect
 from lab.runs.manifest import Manifest
-from lab.runs.study import Results, Study, Trial, named, register
+from lab.runs.study import Study, Trial, named, register
+from lab.runs.study_results import Results
 from sdp.ablation import ABLATIONS
 from sdp.studies.conditions import SDP
 from sdp.studies.mechanisms import AGAIN, BENCHMARKS, FULL, REPLAY, Ablated, ablated, method_of, rows

@@ -13,7 +13,8 @@ from lab.models.engines import ORACLE, parse
 from lab.results import tables
 from lab.runs.conditions import Condition
 from lab.runs.experiment import BadSetting
-from lab.runs.study import Results, Study, Trial, register
+from lab.runs.study import Study, Trial, register
+from lab.runs.study_results import Results
 from statefactory.experiments.guided import LEARNED, METHODS, PENALTY, RANDOM, REACT, STATEFACTORY, SUCCESS, WORLDS
 from statefactory.experiments.predictions import EXTRACTING, JUDGING
 from statefactory.planning import foresight

@@ -22,10 +22,11 @@ from lab.results import tables
 from lab.runs import recordings
 from lab.runs.budget import BudgetSpent
 from lab.runs.collecting import collect
-from lab.runs.contest import contrasts
 from lab.runs.experiment import Experiment, ReplayMismatch
+from lab.runs.paired import contrasts
 from lab.runs.run import Episode
-from lab.runs.study import Results, Trial
+from lab.runs.study import Trial
+from lab.runs.study_results import Results
 from lab.viewer.episodes import Kept
 from procllm.conditions import EXTENDED, HUMAN, LLM, NONE, PLACEBO
 from procllm.domains import NAMES, domain

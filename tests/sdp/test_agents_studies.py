@@ -12,7 +12,7 @@ from lab.results.statistics import holm
 from lab.runs import collecting, recordings, study
 from lab.runs.experiment import BadSetting, ReplayMismatch
 from lab.runs.settings import changed
-from lab.runs.study import Results
+from lab.runs.study_results import Results
 from sdp.studies import agents_details, conditions
 from sdp.studies.agents import ACTED, METHODS, REACT, STUDIES, even, stood_in
 from sdp.studies.conditions import BLANK

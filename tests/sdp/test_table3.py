@@ -21,7 +21,7 @@ from lab.models.backbone import Ledger
 from lab.models.connect import connect
 from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
-from lab.runs.study import Results
+from lab.runs.study_results import Results
 from sdp.adapters.assistantbench.adapter import FORCED_AFTER
 from sdp.adapters.assistantbench.noise import another_number
 from sdp.adapters.assistantbench.prompts import FINALIZE, FINDING, Shown

@@ -11,7 +11,7 @@ from lab.results.statistics import holm
 from lab.runs import study
 from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
-from lab.runs.study import Results
+from lab.runs.study_results import Results
 from sdp.studies import conditions, table5
 from sdp.studies.conditions import rejections
 from sdp.studies.multihop_details import anatomy, between, retrieval

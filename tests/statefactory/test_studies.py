@@ -18,7 +18,8 @@ from lab.runs import recordings
 from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
 from lab.runs.manifest import Manifest
-from lab.runs.study import Results, Trial
+from lab.runs.study import Trial
+from lab.runs.study_results import Results
 from statefactory.experiments.guided import (
     INTUITIVE,
     JUDGE,

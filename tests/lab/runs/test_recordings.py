@@ -23,7 +23,7 @@ from lab.models.replay import MissingRun, RecordingMiss
 from lab.runs import budget, recordings
 from lab.runs.budget import Budget, BudgetSpent
 from lab.runs.collecting import collect
-from lab.runs.study import Results
+from lab.runs.study_results import Results
 from sdp.adapters.travelplanner.prompts import SELECT
 from sdp.studies.table2 import BENCHMARK, STUDY
 

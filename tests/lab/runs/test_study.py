@@ -21,7 +21,8 @@ from lab.runs.conditions import Condition, Metric
 from lab.runs.experiment import BadSetting, Experiment
 from lab.runs.run import Episode
 from lab.runs.settings import changed, has
-from lab.runs.study import Results, Study, Trial, UnknownStudy, register
+from lab.runs.study import Study, Trial, UnknownStudy, register
+from lab.runs.study_results import Results
 
 
 @dataclass(frozen=True)

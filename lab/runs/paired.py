@@ -1,0 +1,92 @@
+"""Methods compared on the same tasks, in points: differences with their intervals, exact tests, Holm's correction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from lab.results.statistics import Comparison, compare, holm, smallest_difference
+from lab.results.verdicts import FEWEST
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lab.runs.study_results import Results
+
+
+def comparisons(results: Results, against: str) -> pd.DataFrame:
+    """Each method less one of them on the same tasks, in points: Holm's correction within each dataset.
+
+    p is exact McNemar's where every score is 0 or 1, else that of paired sign flips. smallest: the difference that so
+    many tasks would have shown, by the spread of these differences and by the fewest that have to differ.
+    """
+    import pandas as pd
+
+    lines: list[dict[str, Any]] = []
+    for dataset in (name for name in results.setup.datasets if against in results.setup.methods_of(name)):
+        base = results.scores_of(dataset, against)
+        others = [method for method in results.setup.methods_of(dataset) if method != against]
+        found = {method: compare(results.scores_of(dataset, method), base) for method in others}
+        adjusted = holm([c.p for c in found.values()])
+        for (method, c), p in zip(found.items(), adjusted, strict=True):
+            difference, low, high = (100 * end for end in c.difference)
+            lines.append(
+                {"dataset": dataset, "method": method, "n": c.n, f"less {against}": difference, "low": low,
+                 "high": high, "gained": c.wins, "lost": c.losses, "p": c.p, "p (Holm)": p, "smallest": smallest(c),
+                 "calls": results.mean(dataset, method, "calls"),
+                 "tokens in": results.mean(dataset, method, "tokens_in"),
+                 "evidence": results.evidence, "backbone": results.backbone_of(dataset, method, against)}
+            )  # fmt: skip
+    return pd.DataFrame(lines)
+
+
+def primary(runs: Iterable[Results], method: str, against: str) -> pd.DataFrame:
+    """One method less another on the same tasks, in points: a line for each dataset of each run that has both.
+
+    p as in `comparisons`; Holm's correction over the lines of a backbone, since they are the primary comparisons of one
+    document. smallest: as in `comparisons`.
+    """
+    import pandas as pd
+
+    lines: list[dict[str, Any]] = []
+    for run in (run for run in runs if {method, against} <= {*run.setup.methods}):
+        for dataset in run.setup.datasets:
+            c = compare(run.scores_of(dataset, method), run.scores_of(dataset, against))
+            difference, low, high = (100 * end for end in c.difference)
+            lines.append(
+                {"backbone": run.backbone, "dataset": dataset, "n": c.n, method: 100 * c.mean_a,
+                 against: 100 * c.mean_b, "difference": difference, "low": low, "high": high, "gained": c.wins,
+                 "lost": c.losses, "smallest": smallest(c), "p": c.p, "evidence": run.evidence}
+            )  # fmt: skip
+    found = pd.DataFrame(lines)
+    if len(found):
+        found["p (Holm)"] = found.groupby("backbone")["p"].transform(holm)
+    return found
+
+
+def contrasts(runs: Iterable[Results], pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
+    """Pairs of methods on the same tasks, in points: a row a run, pair, and dataset on which both have played.
+
+    p as in `comparisons`; Holm's correction over all rows, since they are of one document.
+    """
+    import pandas as pd
+
+    lines: list[dict[str, Any]] = []
+    for run, pair in product(runs, pairs):
+        for dataset in (name for name in run.setup.datasets if {*pair} <= {*run.setup.methods_of(name)}):
+            first, second = (run.scores_of(dataset, method) for method in pair)
+            c = compare(first, second)
+            difference, low, high = (100 * end for end in c.difference)
+            lines.append(
+                {"dataset": dataset, "compared": " − ".join(pair), "difference": difference, "ci_low": low,
+                 "ci_high": high, "only the first": c.wins, "only the second": c.losses, "p": c.p, "p (Holm)": c.p,
+                 "n": c.n, "evidence": run.evidence, "backbone": run.backbone}
+            )  # fmt: skip
+    found = pd.DataFrame(lines)
+    return found.assign(**{"p (Holm)": holm(found["p"])}) if lines else found
+
+
+def smallest(c: Comparison) -> float:
+    """The difference in points that a comparison would have shown."""
+    return 100 * max(smallest_difference(c.difference), FEWEST / c.n)

@@ -1,0 +1,173 @@
+"""What a study's run came to: rows, contrasts and costs, by benchmark and condition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from lab.models import engines
+from lab.results import tables
+from lab.results.outcomes import Outcomes
+from lab.runs import collecting, experiment, paired, recordings
+from lab.runs.conditions import Metric, entry
+from lab.runs.manifest import Manifest
+from lab.runs.run import Episode
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KEPT = "-kept"  # behind a study's name: rows of runs that take too long to be played again
+
+
+@dataclass(frozen=True)
+class Results(experiment.Results[Any]):
+    """The episodes of a run, by benchmark and condition."""
+
+    def frame(self, **how: Any) -> pd.DataFrame:
+        """A results table: a row a benchmark, condition and metric with its interval. how: as `Study.rows` takes it."""
+        if not self.of_study.scored(self.setup):
+            return tables.table([])
+        rows = self.of_study.rows or by_metrics
+        data = {dataset: self.setup.data_of(dataset) for dataset in self.setup.datasets}
+        return tables.table(row | {"data": data[part[0]]} for part in self.parts for row in rows(self, *part, **how))
+
+    def beside_published(self, **how: Any) -> pd.DataFrame:
+        """The rows, and those of recordings, behind those that the paper and its rivals report."""
+        return self.of_study.beside_published(self.frame(**how))
+
+    def compare(self, against: str = "") -> pd.DataFrame:
+        """Each condition less one of them on the same tasks, in points: see `lab.runs.paired.comparisons`."""
+        import pandas as pd
+
+        base = against or self.of_study.against
+        if base not in self.setup.methods or not self.of_study.scored(self.setup):
+            return pd.DataFrame()
+        found = paired.comparisons(self, base)
+        return found.assign(data=[self.setup.data_of(dataset) for dataset in found.get("dataset", ())])
+
+    def costs(self) -> pd.DataFrame:
+        """Calls, tokens and seconds by benchmark, condition and operator."""
+        return collecting.costs(self, lambda task: {"dataset": entry(task).dataset, "method": entry(task).method})
+
+    def record(self) -> None:
+        """Save the run as a recording, if `python -m lab record` runs the notebook."""
+        collecting.record(self, self.frame(), self.costs())
+
+    def keep(self, name: str, played: str) -> None:
+        """Keep the rows of a run that takes too long for a notebook, and its contrasts, as the recording `name`.
+
+        For engines that no recording can replay, such as an expert with errors. played: which run these are rows of, or
+        which tasks; it stands behind the conditions' names. Raises ValueError for a run that is not played to its end.
+        """
+        held = Manifest.read(self.folder)
+        planned = len(held.tasks)
+        if missing := planned - len(self.episodes.keys() | self.not_measured.keys()):
+            raise ValueError(
+                f"{self.folder} is not kept: {missing} of its {planned} episodes are not played; collect the run again"
+            )
+        rows = self.frame()
+        rows["method"] += f", {played}"
+        method = f"{self.of_study.name}{KEPT}"
+        about = {"method": method, "run": held.digest, "tasks": list(self.episodes), "planned": planned}
+        same = {field: getattr(held, field) for field in ("engine", "address", "parameters", "code", "surroundings")}
+        recordings.save_rows(name, rows, about | same, self.compare())
+
+    @property
+    def of_study(self) -> Any:
+        """The declaration, a `lab.runs.study.Study`."""
+        return self.setup.of
+
+    def played(self, method: str) -> list[dict[str, Any]]:
+        """What the episodes of a condition came to, on all benchmarks, but for those that failed."""
+        episodes = (episode for dataset in self.setup.datasets for episode in self.of(dataset, method).values())
+        return [episode.result for episode in episodes if not episode.failed]
+
+    def of(self, dataset: str, method: str) -> dict[str, Episode]:
+        """Task -> episode, of those that count."""
+        found = ((entry(name), episode) for name, episode in self.episodes.items())
+        return {each.task: episode for each, episode in found if each[:2] == (dataset, method)}
+
+    def part(self, dataset: str, method: str) -> Any:
+        """The results of one method on one dataset, as its own experiment has them: its class, its tasks' names."""
+        setup, prefix = self.setup.part(dataset, method), f"{dataset}/{method}/"
+
+        def own(named: Mapping[str, Any]) -> dict[str, Any]:
+            return {name[len(prefix) :]: value for name, value in named.items() if name.startswith(prefix)}
+
+        episodes = {task: replace(episode, task=task) for task, episode in own(self.episodes).items()}
+        backbone = self.backbone_of(dataset, method)
+        return setup.results(setup, backbone, episodes, own(self.not_measured), own(self.usage), self.folder)
+
+    def scores_of(self, dataset: str, method: str) -> dict[str, float]:
+        """Task -> the score by the method's own experiment; 0 where the episode failed."""
+        return {task: self._score(dataset, method, episode) for task, episode in self.of(dataset, method).items()}
+
+    def outcomes_of(self, dataset: str, method: str) -> Outcomes:
+        """How the episodes of a method came out, with those that were not measured."""
+        prefix = f"{dataset}/{method}/"
+        return self.outcomes(task for task in (*self.episodes, *self.not_measured) if task.startswith(prefix))
+
+    def named_of(self, dataset: str, method: str, what: str) -> dict[str, float]:
+        """Task -> a number of its episode; of "score", `scores_of`."""
+        return self.scores_of(dataset, method) if what == "score" else self.values(dataset, method, what)
+
+    def values(self, dataset: str, method: str, what: str) -> dict[str, float]:
+        """Task -> what an episode came to: "calls", "steps" and so on; 0 where it failed.
+
+        What its result does not have, such as "tokens_in", is read off its usage.
+        """
+        return {
+            task: 0.0 if episode.failed else float(episode.result[what] if what in episode.result else took(of, what))
+            for task, episode in self.of(dataset, method).items()
+            for of in [self.usage.get(episode.task)]
+        }
+
+    def mean(self, dataset: str, method: str, what: str) -> float:
+        """Of `values`; NaN of none."""
+        values = self.values(dataset, method, what).values()
+        return sum(values) / len(values) if values else float("nan")
+
+    def _score(self, dataset: str, method: str, episode: Episode) -> float:
+        return self.setup.part(dataset, method).judged(replace(episode, task=entry(episode.task).task)).score
+
+    def backbone_of(self, dataset: str, *methods: str) -> str:
+        """The backbone without those that answer only other methods' operators."""
+        asked = [name for method in methods for name in self.setup.part(dataset, method).operators()]
+        return engines.parse(self.backbone).among(asked).label
+
+    @property
+    def parts(self) -> Iterator[tuple[str, str]]:
+        """Datasets with methods, in order."""
+        return ((dataset, method) for dataset in self.setup.datasets for method in self.setup.methods_of(dataset))
+
+
+def took(usage: Mapping[str, Any] | None, what: str) -> float:
+    """Calls, tokens or seconds of an episode, over its operators."""
+    return sum(operator[what] for operator in (usage or {}).values())
+
+
+def by_metrics(results: Results, benchmark: str, condition: str) -> Iterator[tables.Row]:
+    """The rows of a study's metrics, in percent."""
+    for metric in results.of_study.metrics:
+        yield from _rows(results, benchmark, condition, metric)
+
+
+def _rows(results: Results, benchmark: str, condition: str, metric: Metric) -> Iterator[tables.Row]:
+    values = results.named_of(benchmark, condition, metric.of)
+    outcomes = None if metric.given else results.outcomes_of(benchmark, condition)
+    if metric.given:
+        given = results.values(benchmark, condition, metric.given)
+        values = {task: value for task, value in values.items() if given[task]}
+    if not values:
+        return
+    title, study = metric.title.format(benchmark=benchmark), results.of_study
+    origin = (results.evidence, f"this run, {study.source(results.setup, benchmark)}")
+    shown, numbers = study.label(results, condition), [*values.values()]
+    if metric.kind == "rate" or (metric.kind == "auto" and metric.scale == 100 and {*numbers} <= {0.0, 1.0}):
+        passes = sum(value == 1 for value in numbers)
+        yield tables.rate_row(shown, results.backbone, title, passes, len(numbers), *origin, outcomes)
+    else:
+        scaled = [metric.scale * value for value in numbers]
+        top = 100.0 if outcomes and metric.scale == 100 else None  # a count has no highest value
+        yield tables.mean_row(shown, results.backbone, title, scaled, *origin, outcomes=outcomes, top=top)
