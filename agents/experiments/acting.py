@@ -22,7 +22,7 @@ from agents.stand_in import knowing
 from agents.tdp import tdp
 from agents.trivial import constant_action, do_nothing, first_action, random_action
 from lab.models.backbone import Ledger
-from lab.models.engines import ORACLE, parse
+from lab.models.engines import ORACLE
 from lab.results.outcomes import Judged
 from lab.runs.experiment import NOT_TOLD, BadSetting
 from lab.runs.playable import Playable, Seen
@@ -122,7 +122,7 @@ class Acting(Playable):
 
     def answering(self, task: str, environment: Environment) -> AbstractContextManager[None]:
         """Within, the engine `oracle` knows the task."""
-        known = any(part.name == ORACLE for part in parse(self.engine).parts)
+        known = any(part.name == ORACLE for part in self.who.parts)
         return knowing(environment, self.expert(task)) if known else nullcontext()
 
     def loop(self, task: str, environment: Environment) -> Callable[..., History]:

@@ -98,7 +98,7 @@ def collect(
 
 def _playing(setup: Experiment, opened: Run, workers: int, cluster: str, record: bool | None) -> dict[str, Any]:
     """How the pending episodes of a run are played, for `play_all`; what answers and the machine are tried out."""
-    backbone, kinds = connected(setup.engine), engines.parse(setup.engine).kinds
+    backbone, kinds = connected(setup.engine), setup.who.kinds
     by_models = not kinds.isdisjoint(engines.MODELS)
     backend = "threading" if by_models else "loky"
     crew = workers or (0 if cluster else _at_once(kinds, setup))
@@ -165,7 +165,7 @@ def manifest_of(setup: Experiment) -> Manifest:
     backbone = connected(setup.engine)
     address, tasks = getattr(backbone, "address", "rules"), held_by(backbone, setup)
     read_by = f"{type(setup).__module__}:{type(setup).__qualname__}"
-    identity = engines.parse(setup.engine).identity
+    identity = setup.who.identity
     return Manifest.of(setup.method, identity, address, setup.parameters(), tasks, setup.packages, read_by)
 
 
@@ -184,7 +184,7 @@ def play_booked(setup: Experiment, record: bool, first: FirstAnswers | None, tas
     and what the work raises, with its accounts attached (see `lab.runs.playing`).
     """
     allowed = budget.of_environment()
-    if not engines.parse(setup.engine).kinds.isdisjoint(engines.MODELS):
+    if not setup.who.kinds.isdisjoint(engines.MODELS):
         allowed.check()
     ledger = Ledger(connected(setup.engine), record, first.watch if first else None)
     try:
@@ -201,7 +201,7 @@ def play_booked(setup: Experiment, record: bool, first: FirstAnswers | None, tas
 
 def _asked_of_models(setup: Experiment, tasks: Iterable[str]) -> int:
     """How many calls of these episodes go to a model, as far as the experiment knows them."""
-    answering = engines.parse(setup.engine)
+    answering = setup.who
     counted = (setup.calls(task).items() for task in tasks)
     return sum(n for calls in counted for name, n in calls if answering.of(name).kind in engines.MODELS)
 
@@ -222,7 +222,7 @@ def costs(
     """
     import pandas as pd
 
-    who = engines.parse(results.backbone)
+    who = results.who
     groups: dict[tuple[tuple[str, str], ...], list[Mapping[str, Any]]] = {}
     for task in results.episodes:
         groups.setdefault(tuple(by(task).items()), []).append(results.usage.get(task) or {})

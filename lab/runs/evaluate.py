@@ -11,7 +11,6 @@ from typing import Any
 
 from lab.machine import progress, yaml12
 from lab.machine.printing import aligned
-from lab.models import engines
 from lab.results import floors, tables
 from lab.results.statistics import compare, holm
 from lab.results.stored import METHOD, Scores, Side, Stored
@@ -85,7 +84,7 @@ def announce(plan: Plan) -> list[str]:
 
 def asks_a_server(plan: Plan) -> bool:
     """Whether a server is to be asked, which may cost money."""
-    return any("endpoint" in engines.parse(t.resolved().engine).kinds for _, trials in plan.cells() for t in trials)
+    return any("endpoint" in t.resolved().who.kinds for _, trials in plan.cells() for t in trials)
 
 
 def play(plan: Plan, workers: int = 0, cluster: str = "") -> Iterator[str]:
@@ -94,7 +93,9 @@ def play(plan: Plan, workers: int = 0, cluster: str = "") -> Iterator[str]:
     for options, trials in plan.cells():
         runs = [collect(trial, workers, cluster) for trial in trials]
         title = ", ".join(f"{name}={value}" for name, value in options.items()) or "the study's own options"
-        yield "\n".join([f"{plan.study.name}: {title}", *_rows(plan, options, runs, stored), *_contrasts(plan, runs)])
+        answers = [run.answer() for run in runs]
+        parts = [*_rows(plan, options, runs, stored), *_contrasts(plan, runs), *answers]
+        yield "\n".join([f"{plan.study.name}: {title}", *parts])
 
 
 def command(plan: Plan, options: Mapping[str, Any], condition: str = "") -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, get_type_hints
 
@@ -15,6 +16,7 @@ from lab.machine.reading import Mismatch, check_fields
 from lab.models import engines
 from lab.models.backbone import Backbone, Ledger
 from lab.models.connect import connected
+from lab.models.engines import Engine
 from lab.results.outcomes import Judged, Outcomes, Score
 from lab.results.stored import COLUMNS, METHOD
 from lab.runs import recordings
@@ -77,6 +79,11 @@ class Experiment(ABC):
     @abstractmethod
     def play(self, task: str, ledger: Ledger) -> Any:
         """Play one episode; returns its result, JSON. Raises MalformedAnswer and its like where the agent fails."""
+
+    @cached_property
+    def who(self) -> Engine:
+        """Who answers: the engine, read. Raises BadEngine."""
+        return engines.parse(self.engine)
 
     def player(self, task: str) -> tuple[Experiment, str]:
         """Who plays a task, and what it is called there; of an experiment with parts, one of them."""
@@ -248,12 +255,17 @@ class Results(Generic[S]):
     usage: Mapping[str, Any]
     folder: Path
 
+    @cached_property
+    def who(self) -> Engine:
+        """Who answered: of a replay, who was recorded."""
+        return engines.parse(self.backbone)
+
     @property
     def evidence(self) -> str:
         """ "simulated" where noise stood in for a model's skill, else "measured"; so of null models, which stand in for
         nobody.
         """
-        return engines.parse(self.backbone).evidence
+        return self.who.evidence
 
     @property
     def scores(self) -> dict[str, float]:
@@ -272,7 +284,7 @@ class Results(Generic[S]):
     @property
     def by_rules(self) -> bool:
         """Whether no model answered but rules or null models alone, also where what they answered is replayed."""
-        return engines.parse(self.backbone).by_rules
+        return self.who.by_rules
 
     @property
     def by_a_model(self) -> bool:
@@ -288,7 +300,7 @@ class Results(Generic[S]):
         counted = {unit(task) for task in wanted if task in self.episodes}
         failed = {unit(task) for task in wanted if task in self.episodes and self.episodes[task].failed}
         not_measured = {unit(task) for task in wanted if task in self.not_measured}
-        asked = not engines.parse(self.setup.engine).kinds.isdisjoint(engines.MODELS)  # now, and by no recording
+        asked = not self.setup.who.kinds.isdisjoint(engines.MODELS)  # now, and by no recording
         answers = readings(self.usage.get(task) for task in wanted) if asked else None
         return Outcomes(len(counted), len(failed), len(not_measured), answers)
 
@@ -301,7 +313,7 @@ def score_lines(results: Results[Any], benchmark: str = "", condition: str = "",
     import pandas as pd
 
     setup = results.setup
-    run = setup.engine if engines.parse(setup.engine).kind == "replay" else f"{setup.method} {setup.condition}"
+    run = setup.engine if setup.who.kind == "replay" else f"{setup.method} {setup.condition}"
     about = {"metric": setup.headline or setup.metric, "role": role, "engine": results.backbone}
     about |= {"evidence": results.evidence, "data": setup.data, "run": run}
     lines = []

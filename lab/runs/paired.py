@@ -1,4 +1,7 @@
-"""Methods compared on the same tasks, in points: differences with their intervals, exact tests, Holm's correction."""
+"""Methods compared on the same tasks, in points: differences with their intervals, exact tests, Holm's correction.
+
+Runs are `lab.runs.study_results.Results`, which this module does not import: they compare by it.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,8 @@ from lab.results.verdicts import FEWEST
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lab.runs.study_results import Results
 
-
-def comparisons(results: Results, against: str) -> pd.DataFrame:
+def comparisons(results: Any, against: str) -> pd.DataFrame:
     """Each method less one of them on the same tasks, in points: Holm's correction within each dataset.
 
     p is exact McNemar's where every score is 0 or 1, else that of paired sign flips. smallest: the difference that so
@@ -41,7 +42,7 @@ def comparisons(results: Results, against: str) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def primary(runs: Iterable[Results], method: str, against: str) -> pd.DataFrame:
+def primary(runs: Iterable[Any], method: str, against: str) -> pd.DataFrame:
     """One method less another on the same tasks, in points: a line for each dataset of each run that has both.
 
     p as in `comparisons`; Holm's correction over the lines of a backbone, since they are the primary comparisons of one
@@ -65,7 +66,7 @@ def primary(runs: Iterable[Results], method: str, against: str) -> pd.DataFrame:
     return found
 
 
-def contrasts(runs: Iterable[Results], pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
+def contrasts(runs: Iterable[Any], pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
     """Pairs of methods on the same tasks, in points: a row a run, pair, and dataset on which both have played.
 
     p as in `comparisons`; Holm's correction over all rows, since they are of one document.

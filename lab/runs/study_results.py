@@ -6,17 +6,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from lab.models import engines
 from lab.results import tables
 from lab.results.outcomes import Outcomes
 from lab.runs import collecting, experiment, paired, recordings
-from lab.runs.conditions import Metric, entry
+from lab.runs.conditions import Entry, Metric, entry
 from lab.runs.manifest import Manifest
 from lab.runs.run import Episode
+from lab.viewer.timeline import Timeline
 
 if TYPE_CHECKING:
     import pandas as pd
 
+CHANCE = 0.05  # p below it is no chance, after Holm's correction
 KEPT = "-kept"  # behind a study's name: rows of runs that take too long to be played again
 
 
@@ -45,6 +46,17 @@ class Results(experiment.Results[Any]):
             return pd.DataFrame()
         found = paired.comparisons(self, base)
         return found.assign(data=[self.setup.data_of(dataset) for dataset in found.get("dataset", ())])
+
+    def answer(self) -> str:
+        """What the run says, a sentence or two a benchmark: each condition's headline, and which differences are beyond
+        chance (p < .05 after Holm's correction). Computed, so that it follows whatever was changed.
+        """
+        rows, found = self.frame(), self.compare()
+        return "\n".join(_said(self, benchmark, rows, found) for benchmark in self.setup.datasets)
+
+    def shown(self, benchmark: str, condition: str, task: str) -> Timeline:
+        """An episode, step by step. Raises KeyError for one that was not measured."""
+        return self.setup.timeline(self.episodes[str(Entry(benchmark, condition, task))])
 
     def costs(self) -> pd.DataFrame:
         """Calls, tokens and seconds by benchmark, condition and operator."""
@@ -134,12 +146,30 @@ class Results(experiment.Results[Any]):
     def backbone_of(self, dataset: str, *methods: str) -> str:
         """The backbone without those that answer only other methods' operators."""
         asked = [name for method in methods for name in self.setup.part(dataset, method).operators()]
-        return engines.parse(self.backbone).among(asked).label
+        return self.who.among(asked).label
 
     @property
     def parts(self) -> Iterator[tuple[str, str]]:
         """Datasets with methods, in order."""
         return ((dataset, method) for dataset in self.setup.datasets for method in self.setup.methods_of(dataset))
+
+
+def _said(results: Results, benchmark: str, rows: pd.DataFrame, found: pd.DataFrame) -> str:
+    study = results.of_study
+    own = rows[rows["metric"] == study.headline.format(benchmark=benchmark)]
+    if own.empty:
+        return f"{benchmark}: no condition has a headline score."
+    values = "; ".join(f"{row['method']} {tables.with_interval(row, 1)}" for row in own.to_dict("records"))
+    metric = own.iloc[0]["metric"]
+    metric = metric if benchmark in metric else f"{benchmark}, {metric}"
+    said = f"{metric} ({own.iloc[0]['data']} data, n = {tables.span(own['n'])}): {values}."
+    contrasts = [line for line in found.to_dict("records") if line["dataset"] == benchmark]
+    beyond = [line for line in contrasts if line["p (Holm)"] < CHANCE]
+    less = f"less {study.against}"  # the column
+    differences = (f"{one['method']} {one[less]:+.1f} [{one['low']:+.1f}, {one['high']:+.1f}]" for one in beyond)
+    if contrasts:
+        said += f" Less {study.against}, beyond chance: {', '.join(differences) or 'none'}."
+    return said
 
 
 def took(usage: Mapping[str, Any] | None, what: str) -> float:

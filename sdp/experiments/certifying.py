@@ -11,7 +11,6 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from lab.models.backbone import Ledger
-from lab.models.engines import parse
 from lab.results import tables
 from lab.results.outcomes import Judged, Score
 from lab.results.statistics import compare, holm
@@ -84,7 +83,7 @@ class Certifying(Playable):
 
     def controlled(self, task: str, ledger: Ledger) -> Adapter[Any, Any, Any]:
         """The adapter with the noise of a Validate that asks no prompt, and with a control in SDP's place."""
-        engine = parse(self.engine)
+        engine = self.who
         random = Random(f"validate {engine.options.get('seed', 0)} {task}")
         # A Validate that asks a prompt errs by the noise on that prompt.
         errors = None if "validate" in self.operators() else engine.errors

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from lab.models import rules
 from lab.models.backbone import Ledger
-from lab.models.engines import ORACLE, parse
+from lab.models.engines import ORACLE
 from sdp.adapters.scienceworld import noise  # noqa: F401  (registers how answers go wrong)
 from sdp.adapters.scienceworld.adapter import FULL, UNKNOWN, Policy, ScienceWorldAdapter, Visit
 from sdp.adapters.scienceworld.oracle import Oracle, Played, judge
@@ -38,7 +38,7 @@ class Setup(ScienceWorldTasks, Certifying):
 
     def answering(self, task: str) -> AbstractContextManager[None]:
         """Within, `oracle` has played the gold path before."""
-        if not any(part.name == ORACLE for part in parse(self.engine).parts):
+        if not any(part.name == ORACLE for part in self.who.parts):
             return super().answering(task)
         knows = Oracle(gold(self, task), self.settings.budget)
         return rules.oracle({PLAN.name: knows.plan, ACT.name: knows.act, JUDGE.name: judge})

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agents.experiments import acting
-from lab.models.engines import ORACLE, parse
+from lab.models.engines import ORACLE
 from lab.runs.conditions import Metric
 from lab.runs.study import Study, Trial, register
 from lab.runs.study_results import Results
@@ -33,7 +33,7 @@ TABLES: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 def even(trial: Trial) -> bool:
     """Whether agents and SDP are answered for alike: not so where the agents follow an expert, and SDP rules."""
-    return len({part.name == ORACLE for part in parse(trial.engine).parts}) == 1
+    return len({part.name == ORACLE for part in trial.who.parts}) == 1
 
 
 def label(results: Results, name: str) -> str:

@@ -18,7 +18,7 @@ from agents.play import Settings
 from agents.stand_in import knowing
 from lab.models.backbone import Backbone
 from lab.models.connect import connected
-from lab.models.engines import ORACLE, parse
+from lab.models.engines import ORACLE
 from lab.results.outcomes import Judged
 from lab.runs.experiment import BadSetting
 from lab.runs.run import Episode
@@ -114,7 +114,7 @@ class Guided(Benchmark, Acting):
 
     def unplayable(self) -> str:
         """See `Experiment.unplayable`: a judge needs a model, a learned reward what it was trained on."""
-        if self.by.operators == JUDGING and parse(self.engine).of(JUDGING[0]).by_rules:
+        if self.by.operators == JUDGING and self.who.of(JUDGING[0]).by_rules:
             return f"no rule judges progress: name a model, as in engines={{{JUDGING[0]!r}: 'local'}}"
         return no_reward_model() if self.guided == LEARNED else ""
 
@@ -127,7 +127,7 @@ class Guided(Benchmark, Acting):
 
     def answering(self, task: str, environment: Environment) -> AbstractContextManager[None]:
         """See `Acting.answering`; with rewards, the same stand-in answers `further` prompts."""
-        if not self.by.predictor or parse(self.engine).of(ACT).name != ORACLE:
+        if not self.by.predictor or self.who.of(ACT).name != ORACLE:
             return super().answering(task, environment)
         known = further(environment.name, connected(self.engine), self.capped().by_schema)
         return knowing(environment, self.expert(task), known)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from lab.models.engines import ORACLE, parse
+from lab.models.engines import ORACLE
 from lab.results import tables
 from lab.runs.conditions import Condition
 from lab.runs.experiment import BadSetting
@@ -40,13 +40,13 @@ def guided(name: str) -> Condition:
 
 def rules_beside_an_expert(trial: Trial) -> Mapping[str, str]:
     """An expert acts; rules answer the predictors that they can answer, and what comes next."""
-    asked = trial.operators() if parse(trial.engine).name == ORACLE else ()
+    asked = trial.operators() if trial.who.name == ORACLE else ()
     return {operator: "rules" for operator in (*EXTRACTING, PREDICT) if operator in asked}
 
 
 def foreseen(trial: Trial) -> None:
     """Raises BadSetting where rules are asked what happens next and do not know."""
-    asked, exact = parse(trial.engine).of(PREDICT), trial.options["world_model"] == "exact"
+    asked, exact = trial.who.of(PREDICT), trial.options["world_model"] == "exact"
     if exact or not asked.by_rules or not any(METHODS[name].predictor for name in trial.methods):
         return
     if asked.name == ORACLE:
@@ -67,7 +67,7 @@ def successes(results: Results, world: str, condition: str) -> Iterator[tables.R
     exact = setup.options["world_model"] == "exact"
     # Whoever acts: the true progress is knowledge that no agent has.
     evidence = "simulated" if predicts == "oracle" else results.evidence
-    prompted = f"world model: {parse(results.backbone).of(PREDICT).label}"
+    prompted = f"world model: {results.who.of(PREDICT).label}"
     told = f", {'exact world model (privileged)' if exact else prompted}" if predicts else ""
     # No agent could look ahead so: what is measured is measured of the model together with it.
     with_world = ", exact world model" if predicts and exact and results.by_a_model else ""

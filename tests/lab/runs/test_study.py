@@ -231,3 +231,23 @@ def test_rows_count_what_was_not_measured_and_bound_their_values() -> None:
     row = rows.loc["half", "numbers pass"]
     assert (row["n"], row["not_measured"]) == (5, 1) and row["value"] == pytest.approx(60)
     assert (row["bound_low"], row["bound_high"]) == (pytest.approx(50), pytest.approx(100 * 4 / 6))
+
+
+def test_the_answer_follows_from_the_run(results: Results) -> None:
+    lines = results.answer().splitlines()
+    assert len(lines) == len(results.setup.datasets)
+    rows, found = results.frame(), results.compare()
+    for benchmark, line in zip(results.setup.datasets, lines, strict=True):
+        assert line.startswith(benchmark) and "n = 6" in line
+        for row in rows[rows["metric"] == STUDY.headline.format(benchmark=benchmark)].to_dict("records"):
+            assert f"{row['method']} {row['value']:.1f} [" in line
+        beyond = found[(found["dataset"] == benchmark) & (found["p (Holm)"] < 0.05)]
+        assert line.endswith("beyond chance: none.") == beyond.empty
+    few = STUDY.run(options={"top": 3}, workers=1).answer()
+    assert "n = 3" in few and few != results.answer()
+
+
+def test_an_episode_is_shown_by_its_names(results: Results) -> None:
+    assert results.shown("numbers", "all", "03").title == "numbers/all/03"
+    with pytest.raises(KeyError):
+        results.shown("numbers", "all", "99")
