@@ -22,7 +22,7 @@ def add(commands: Commands) -> None:
     )
     evaluate.add_argument("--benchmarks", default="", metavar="A,B", help="only these")
     help_condition = "only this one; can be given again (default: all, or those that are recorded, of a model)"
-    evaluate.add_argument("--condition", action="append", default=[], metavar="NAME", help=help_condition)
+    evaluate.add_argument("--conditions", action="append", default=[], metavar="NAME", help=help_condition)
     help_set = "an option of the study, such as settings.budget=1; can be given again"
     evaluate.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=help_set)
     evaluate.add_argument("--grid", action="append", default=[], metavar="NAME=V,V", help=HELP_GRID)

@@ -49,7 +49,7 @@ def plan(options: Namespace) -> Plan:
     declared = study.named(options.study)
     settings = {
         "engine": options.engine or declared.engine, "data": options.data, "limit": options.limit,
-        "benchmarks": tuple(filter(None, options.benchmarks.split(","))), "conditions": tuple(options.condition),
+        "benchmarks": tuple(filter(None, options.benchmarks.split(","))), "conditions": tuple(options.conditions),
     }  # fmt: skip
     grid = {name: [_value(word) for word in text.split(",")] for name, text in map(_assigned, options.grid)}
     own = {name: _value(text) for name, text in map(_assigned, options.set)}
@@ -105,7 +105,7 @@ def command(plan: Plan, options: Mapping[str, Any], condition: str = "") -> str:
         if value not in ("", (), None, -1) and name != "conditions":
             words += [f"--{name}", ",".join(value) if isinstance(value, tuple) else str(value)]
     chosen = (condition,) if condition else plan.settings.get("conditions", ())
-    words += [word for name in chosen for word in ("--condition", name)]
+    words += [word for name in chosen for word in ("--conditions", name)]
     words += [word for name, value in options.items() for word in ("--set", f"{name}={value}")]
     words += ["--seeds", ",".join(map(str, plan.seeds))] if plan.seeds != (0,) else []
     return shlex.join(words)

@@ -11,7 +11,7 @@ from sdp.studies.conditions import SDP
 
 
 @pytest.mark.parametrize(
-    ("name", "benchmark", "row"),
+    ("name", "played", "row"),
     [
         ("sdp-table2", "TravelPlanner", "Final Pass Rate"),
         ("sdp-table4", "ScienceWorld", "Overall"),
@@ -19,12 +19,12 @@ from sdp.studies.conditions import SDP
     ],
 )
 def test_a_table_is_played_by_who_answers_its_benchmark(
-    name: str, benchmark: str, row: str, capsys: pytest.CaptureFixture[str]
+    name: str, played: str, row: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = [
         "--benchmarks",
-        benchmark,
-        "--condition",
+        played,
+        "--conditions",
         SDP.name,
         "--limit",
         "1",

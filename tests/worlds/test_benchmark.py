@@ -27,16 +27,16 @@ ALL: list[type[Benchmark]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("benchmark", ALL)
-def test_the_expert_reaches_full_score_and_doing_nothing_none(benchmark: type[Benchmark]) -> None:
-    benchmark(data="synthetic").validate(1)
+@pytest.mark.parametrize("kind", ALL)
+def test_the_expert_reaches_full_score_and_doing_nothing_none(kind: type[Benchmark]) -> None:
+    kind(data="synthetic").validate(1)
 
 
-@pytest.mark.parametrize("benchmark", [BlocksWorldProblems, MuSiQueQuestions])
-def test_so_it_is_on_official_data(benchmark: type[Benchmark]) -> None:
-    if not (official_data() / benchmark.package).exists():
-        pytest.skip(f"no official data of {benchmark.benchmark}: set LAB_DATA")
-    benchmark(data="official").validate(3)
+@pytest.mark.parametrize("kind", [BlocksWorldProblems, MuSiQueQuestions])
+def test_so_it_is_on_official_data(kind: type[Benchmark]) -> None:
+    if not (official_data() / kind.package).exists():
+        pytest.skip(f"no official data of {kind.benchmark}: set LAB_DATA")
+    kind(data="official").validate(3)
 
 
 def test_an_agent_acts_on_each_under_its_name() -> None:

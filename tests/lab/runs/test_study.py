@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import pytest
 
 from lab.__main__ import main
+from lab.machine.faults import MissingData
 from lab.models.backbone import Ledger
 from lab.results.outcomes import Judged
 from lab.runs import study
@@ -195,14 +196,14 @@ def test_a_run_is_read_back_as_the_study_that_it_was(results: Results) -> None:
 def test_the_command_ends_with_rows_contrasts_and_the_commands_that_play_them_again(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    words = ["eval", NAME, "--benchmarks", "numbers", "--condition", "all", "--condition", "half", "--seeds", "0,1"]
+    words = ["eval", NAME, "--benchmarks", "numbers", "--conditions", "all", "--conditions", "half", "--seeds", "0,1"]
     assert main([*words, "--grid", "top=4,6"]) == 0
     text = capsys.readouterr().out
     assert "toy-sieve: top=4" in text and "toy-sieve: top=6" in text
     contrasts = [line.split() for line in text.splitlines() if line.startswith("half") and "numbers  " in line]
     assert [line[2] for line in contrasts if line[1] == "numbers" and line[2].startswith("-")] == ["-50.0", "-50.0"]
     assert [line[-2] for line in contrasts if line[2].startswith("-")] == ["8", "12"], "two seeds are pooled"
-    again = next(line.strip() for line in text.splitlines() if "--condition half --set top=4" in line)
+    again = next(line.strip() for line in text.splitlines() if "--conditions half --set top=4" in line)
     assert main(shlex.split(again)[3:]) == 0
     rows = [line.split() for line in text.splitlines()]
     assert next(line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("half")) in rows
@@ -251,3 +252,51 @@ def test_an_episode_is_shown_by_its_names(results: Results) -> None:
     assert results.shown("numbers", "all", "03").title == "numbers/all/03"
     with pytest.raises(KeyError):
         results.shown("numbers", "all", "99")
+
+
+def test_a_study_has_limits_of_its_own_and_stated_ones_come_first() -> None:
+    limited = replace(STUDY, name="toy-limited", limits={"synthetic": {"numbers": 2}})
+
+    def counts(**settings: Any) -> list[int]:
+        trial = limited.trial(conditions=("all",), **settings).resolved()
+        return [len(trial.part(name, "all").tasks()) for name in limited.benchmarks]
+
+    assert counts() == [2, 6] and counts(limit=4) == [4, 4] and counts(limit=0) == [6, 6]
+    assert counts(limit=4, options={"letters:limit": 3}) == [4, 3]
+    with pytest.raises(BadSetting, match="limit=-2"):
+        counts(limit=-2)
+    with pytest.raises(BadSetting, match="no benchmark or condition 'leters'; did you mean 'letters'"):
+        counts(options={"leters:limit": 3})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Released(Sieve):
+    """Of data that is there or not."""
+
+    there: bool = True
+
+    def decided(self) -> Released:
+        if self.data == "official" and not self.there:
+            raise MissingData("no official letters")
+        return replace(self, data="synthetic" if self.data == "synthetic" or not self.there else "official")
+
+
+@pytest.mark.parametrize(("letters", "data"), [(True, "official"), (False, "synthetic")])
+def test_data_is_official_where_all_benchmarks_have_it(letters: bool, data: str) -> None:
+    whole = Condition("all", {"numbers": Released, "letters": partial(Released, there=letters)})
+    released = Study(f"toy-released-{letters}", ("numbers", "letters"), (whole,), (Metric("pass"),), packages=("lab",))
+    assert released.trial().resolved().data == data
+    if not letters:
+        with pytest.raises(MissingData):
+            released.trial(data="official").resolved()
+
+
+def test_others_answer_where_nobody_else_is_named() -> None:
+    asking = replace(STUDY, name="toy-asking", others=lambda trial: {"act": trial.engine, "judge": "rules"})
+    assert asking.trial("first").engines == {"act": "first", "judge": "rules"}
+    assert asking.trial("first", engines={"judge": "last"}).engines == {"act": "first", "judge": "last"}
+
+
+def test_a_count_is_shown_in_its_own_unit() -> None:
+    counting = replace(STUDY, name="toy-counting", metrics=(Metric("calls", "calls", "mean", scale=1),), headline="")
+    assert set(counting.run(conditions=("all",), workers=1).frame()["value"]) == {1.0}
