@@ -17,16 +17,16 @@ Start with a module's `load()`; it needs no download, and takes the benchmark's 
     step = world.reset(world.tasks("test")[0])
     step = world.step(step.actions[0])   # step.text, step.score, step.done
 
-Each folder has its agents' side in `world.py` and the solutions, which no agent may see, in `expert.py`. `Isolated`
-runs any world in a process of its own. `dir(worlds)` is what a world of your own is written with.
+Each folder has its agents' side in `world.py`, the solutions, which no agent may see, in `expert.py`, and both with the
+tasks in `benchmark.py`. `dir(worlds)` is what a world of your own is written with.
 """
 
 from lab.lazy import front_door
 
 PLACES = {
+    "Benchmark": "worlds.benchmark",
     "EpisodeOver": "worlds.base",
     "Expert": "worlds.base",
-    "Isolated": "worlds.isolated",
     "ListingWorld": "worlds.base",
     "NoSolution": "worlds.base",
     "Step": "worlds.base",

@@ -24,16 +24,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from lab.results.statistics import Interval
 from lab.results.stored import Side
-from lab.results.verdicts import (
-    Verdict,
-)
-
-if TYPE_CHECKING:
-    pass
+from lab.results.verdicts import Verdict
 
 FITTED, BY_CONSTRUCTION = "FITTED", "BY CONSTRUCTION"
 BY_PLACEBO, BY_NULL = "AGREES, but so does the placebo", "AGREES, but so does a null model"

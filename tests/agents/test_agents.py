@@ -74,7 +74,7 @@ def test_a_name_is_found_only_where_there_is_one() -> None:
 line = st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters="[]"), min_size=1)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(line, line), max_size=4))
 def test_paragraphs_are_read_back_from_their_text(pairs: list[tuple[str, str]]) -> None:
     paragraphs = [Paragraph(*pair) for pair in pairs]

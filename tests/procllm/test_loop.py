@@ -291,7 +291,7 @@ def test_effects_that_cannot_be_checked_are_judged_alike_whatever_their_words(
     assert verdict.analysis.startswith(agent.UNREADABLE) and effect in verdict.analysis
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.sampled_from(["blocks", "units"]), st.lists(SENTENCE, min_size=9, max_size=9))
 def test_a_placebo_in_any_other_words_is_solved_as_well(name: str, sentences: list[str]) -> None:
     of_domain = domain(name)
@@ -302,7 +302,7 @@ def test_a_placebo_in_any_other_words_is_solved_as_well(name: str, sentences: li
     assert trajectory.success and len(trajectory.verified) == len(reworded.methods)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.sampled_from(["blocks", "units"]), st.lists(SENTENCE, min_size=16, max_size=16))
 def test_a_made_network_whose_uncheckable_effects_are_reworded_is_solved_as_well(
     name: str, sentences: list[str]
@@ -329,7 +329,7 @@ def test_conditions_differ_in_the_network_alone() -> None:
     assert read(write(extended)) == extended
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.sampled_from(["rules@0.3", "rules@0.6", "rules@0"]), st.integers(0, 10**6))
 def test_noise_of_any_strength_ends_in_a_verdict_and_never_in_an_error(engine: str, seed: int) -> None:
     blocks = domain("blocks")

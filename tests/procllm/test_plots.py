@@ -106,7 +106,7 @@ def drawn_boxes(figure: Figure) -> list[FancyBboxPatch]:
     return [box for box in figure.findobj(FancyBboxPatch) if box.get_width() > 0.4]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(networks())
 @example(network_of(DEEP))
 @example(network_of(WIDE))
@@ -122,7 +122,7 @@ def test_boxes_keep_apart_and_each_task_lies_beyond_its_parent(network: Network)
     assert all(box.top >= -1e-6 and box.bottom <= layout.height + 1e-6 for box in boxes)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(networks())
 @example(network_of(SHARED))
 def test_every_task_is_laid_out_as_often_as_the_tree_lists_it(network: Network) -> None:
@@ -154,7 +154,7 @@ def test_deep_wide_and_odd_networks_are_legible(made: str) -> None:
         assert not faults(tree(network, ODD[:3], ODD[4], title="$odd_title$ \x00 " + "long " * 60))
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(networks(), st.text())
 def test_no_name_stops_a_plot(network: Network, title: str) -> None:
     names = [name for _, name in network.tree()]

@@ -129,7 +129,7 @@ def test_a_setting_that_means_nothing_is_refused() -> None:
         Setup(data="synthetic").resolved()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.sampled_from([RIGHT, WRONG]), min_size=28, max_size=28))
 def test_informedness_is_what_the_two_errors_leave(said: list[int]) -> None:
     labels = dict(zip(steps(), said, strict=True))

@@ -104,7 +104,7 @@ def test_each_attempt_has_a_mark_and_each_cascade_its_k(run: str) -> None:
     assert not overlaps(figure)
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(
     dice=st.lists(st.sampled_from((0, 0, 1, 2, 5)), max_size=30),
     length=st.integers(1, 20),

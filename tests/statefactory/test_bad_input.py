@@ -418,7 +418,7 @@ class Says:
         return ""
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(text=SAID, observations=st.lists(WORDS, min_size=1, max_size=3))
 def test_whatever_is_said_every_step_has_a_reward_between_0_and_1_and_every_answer_an_account(
     text: str, observations: list[str]

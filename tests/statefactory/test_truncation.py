@@ -122,7 +122,7 @@ def test_ten_thousand_objects_are_cut_in_a_moment(module: str) -> None:
     assert time.process_time() - started < 3
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(text=st.text(max_size=200), over=st.integers(1, 300), least=st.integers(0, 100))
 def test_a_cut_text_is_shorter_keeps_what_it_must_and_is_marked_once(text: str, over: int, least: int) -> None:
     short = without_end(text, over, least)

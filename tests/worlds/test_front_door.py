@@ -12,7 +12,7 @@ import pytest
 import worlds
 from lab.machine.paths import ROOT
 
-NAMES = {"EpisodeOver", "Expert", "Isolated", "ListingWorld", "NoSolution", "Step", "Task", "World", "WorldDied"}
+NAMES = {"Benchmark", "EpisodeOver", "Expert", "ListingWorld", "NoSolution", "Step", "Task", "World", "WorldDied"}
 
 
 def test_the_package_lists_the_protocol_and_what_belongs_to_it() -> None:
@@ -27,7 +27,7 @@ def test_a_name_is_the_class_of_its_module(name: str) -> None:
 
 
 def test_an_unknown_name_is_rejected_with_the_names_there_are() -> None:
-    with pytest.raises(AttributeError, match="'Wolrd'; it has EpisodeOver, .*WorldDied"):
+    with pytest.raises(AttributeError, match="'Wolrd'; it has Benchmark, EpisodeOver, .*WorldDied"):
         _ = worlds.Wolrd
 
 

@@ -136,7 +136,7 @@ def test_the_default_file_is_the_one_that_the_environment_names(
     assert (tmp_path / "mine.sqlite").is_file()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.dictionaries(st.text(), values, max_size=5))
 def test_a_key_does_not_depend_on_the_order_of_names(request: dict[str, object]) -> None:
     turned = dict(reversed(request.items()))

@@ -148,7 +148,7 @@ def test_ten_thousand_days_are_cut_in_a_moment() -> None:
     assert time.process_time() - started < 1
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     days=st.lists(st.text(st.characters(codec="utf-8"), max_size=300), min_size=1, max_size=30),
     context=st.integers(200, 2000),

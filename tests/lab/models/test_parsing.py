@@ -56,7 +56,7 @@ def check(text: str) -> None:
             assert model.model_validate_json(value.model_dump_json()) == value  # fit for caches and recordings
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(st.text() | binary | surrogates | brackets | documents | torn | wrapped)
 @example("")
 @example("null")
@@ -79,7 +79,7 @@ def test_any_text_is_an_answer_or_malformed(text: str) -> None:
     check(text)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.integers(), st.text(), st.booleans(), st.sampled_from([None, 2]))
 def test_every_answer_that_json_can_hold_is_read_strictly(shelf: int, why: str, ascii_only: bool, indent: int) -> None:
     text = json.dumps({"shelf": shelf, "why": why}, ensure_ascii=ascii_only, indent=indent)
@@ -139,7 +139,7 @@ LAYOUTS = {
 }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(), st.text() | st.text("{}[]\"'\\,: a\n"), st.sampled_from(list(LAYOUTS)))
 @example(50, "it's {the} [one]}", "as Python writes it")
 def test_an_answer_cut_at_any_point_is_malformed_or_the_whole_answer(shelf: int, why: str, layout: str) -> None:
@@ -176,7 +176,7 @@ def parts_of(value: Any) -> Iterator[Any]:
         yield value
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(written, st.lists(st.tuples(st.floats(0, 1), st.sampled_from(FRAGMENTS)), max_size=3))
 def test_every_text_and_number_of_an_answer_is_whole_in_what_was_written(
     text: str, spoilt: list[tuple[float, str]]
@@ -193,7 +193,7 @@ def test_every_text_and_number_of_an_answer_is_whole_in_what_was_written(
         assert leaf in text if isinstance(leaf, str) else str(leaf) in words or json.dumps(leaf) in words
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     small,
     st.sampled_from([json.dumps, repr, lambda value: json.dumps(value, indent=1, ensure_ascii=False)]),

@@ -16,7 +16,7 @@ from lab.results.ranks import least_rho, permutation_p, rank_correlation
 few = st.lists(st.integers(0, 5), min_size=3, max_size=6)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(few, st.randoms(use_true_random=False))
 def test_rho_is_that_of_scipy_ties_included(x: list[int], random: Random) -> None:
     y = random.sample(x, len(x))

@@ -37,7 +37,7 @@ def test_wilson_agrees_with_statsmodels(passes: int, n: int) -> None:
 
 
 @given(st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_wilson_interval_holds_its_rate_and_mirrors_its_complement(case: tuple[int, int]) -> None:
     passes, n = case
     interval, mirrored = wilson(passes, n), wilson(n - passes, n)
@@ -61,7 +61,7 @@ def test_the_bootstrap_agrees_with_scipy() -> None:
 
 
 @given(st.lists(scores, min_size=2, max_size=40), st.integers(0, 2**32))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_bootstrap_interval_holds_its_mean_and_repeats_with_its_seed(values: list[float], seed: int) -> None:
     interval = bootstrap_mean(values, seed, resamples=500)
     assert min(values) - 1e-9 <= interval.low <= interval.value <= interval.high <= max(values) + 1e-9
@@ -105,7 +105,7 @@ def test_a_sampled_p_value_is_never_zero() -> None:
 
 
 @given(st.lists(scores, min_size=1, max_size=10))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_sign_flip_p_value_is_a_chance_and_ignores_which_run_is_first(differences: list[float]) -> None:
     p_value, exact = sign_flip(differences)
     assert exact and 0 < p_value <= 1
@@ -161,7 +161,7 @@ def test_holms_own_steps() -> None:
 
 @pytest.mark.slow
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_holm_agrees_with_statsmodels(p_values: list[float]) -> None:
     from statsmodels.stats.multitest import multipletests
 
@@ -183,7 +183,7 @@ def test_one_sample_a_task_is_the_plain_bootstrap() -> None:
 
 
 @given(st.lists(scores, min_size=2, max_size=25), st.integers(2, 4), st.integers(0, 2**32))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_sample_that_repeats_makes_no_interval_narrower(values: list[float], times: int, seed: int) -> None:
     tasks = list(range(len(values)))
     once = cluster_bootstrap(values, tasks, seed, resamples=300)
@@ -238,7 +238,7 @@ def test_noise_agrees_with_a_mixed_model() -> None:
 
 
 @given(st.lists(st.lists(scores, min_size=3, max_size=3), min_size=2, max_size=12))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_running_again_never_moves_a_mean_more_than_other_tasks_would(matrix: list[list[float]]) -> None:
     noise = decompose(matrix)
     assert 0 <= noise.run_error <= noise.error + 1e-9 and noise.task >= 0

@@ -50,7 +50,7 @@ def test_no_flag_covers_another_or_its_pole(drawn: list[tuple[float, list[str]]]
 
 
 @given(st.text() | st.sampled_from(ODD), st.floats(0.3, 2), st.integers(1, 4))
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @example("m-choose-departing-flight", 0.7, 3)
 def test_wrapped_names_have_room_and_lose_nothing_but_what_an_ellipsis_says(text: str, room: float, most: int) -> None:
     lines = wrapped_names(text, room, 9, most)

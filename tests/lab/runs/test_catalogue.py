@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from asking import Asking, Shelving, manifest
@@ -225,7 +225,6 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
         yield catalogue.folders()
 
 
-@settings(deadline=None)
 @given(part=st.data())
 def test_a_part_of_a_name_means_a_run_or_lists_all_that_it_may_mean(many: list[Path], part: st.DataObject) -> None:
     at = many[-1].parent

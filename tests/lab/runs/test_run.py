@@ -243,7 +243,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(result=json_values)
 def test_any_result_reads_back_as_it_was(tmp_path_factory: pytest.TempPathFactory, result: object) -> None:
     folder = tmp_path_factory.mktemp("run")

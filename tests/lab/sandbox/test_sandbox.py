@@ -187,7 +187,7 @@ def test_bytes_that_are_no_text_are_replaced(backend: str) -> None:
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=200))
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_comes_back_as_it_was_printed(holding: str, text: str) -> None:
     result = run_untrusted(f"import sys; sys.stdout.write({text!r})", {"text": text}, backend=holding)
     assert result.ok and result.stdout == text

@@ -491,7 +491,7 @@ def test_a_rejected_piece_is_made_again() -> None:
                              "Write solver.py", "Append files/notes.txt", "Verify"]  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.sampled_from(range(10)), st.text(max_size=200), st.sampled_from(("", "Verify", "Write solver.py")), st.data())
 def test_spoiled_notes_never_stop_the_skill(place: int, junk: str, last: str, data: st.DataObject) -> None:
     name = data.draw(st.sampled_from((TRIP, DEPARTING, RETURNING, ACCOMMODATION, "request")))

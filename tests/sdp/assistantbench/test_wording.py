@@ -84,7 +84,7 @@ def _relation(clause: str) -> str:
     return clause.split()[0]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(composed())
 def test_clauses_of_all_relations_are_read_in_all_ways_to_ask(made: tuple[Template, int]) -> None:
     one, seed = made

@@ -97,7 +97,7 @@ def certified_states(task: TripTask, trajectory: Trajectory) -> Iterator[TripSta
     return (state_from_json(task, value) for value in trajectory.states)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(number=st.integers(0, 59), keep=st.sampled_from([1.0, 0.8, 0.5, 0.2]), undo=st.sampled_from([0, 3]))
 def test_the_running_cost_is_the_evaluators_bill_at_every_certified_step(number: int, keep: float, undo: int) -> None:
     task, trajectory = TASKS[number], played(number, f"rules@{keep}", undo)
@@ -106,7 +106,7 @@ def test_the_running_cost_is_the_evaluators_bill_at_every_certified_step(number:
         assert state.cost == value["cost"] == bill <= task.budget
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(number=st.integers(0, 59), seed=st.integers(0, 10_000), every_meal=st.booleans(), undo=st.sampled_from([0, 2]))
 def test_whatever_option_is_chosen_passes_its_validator(number: int, seed: int, every_meal: bool, undo: int) -> None:
     policy = Policy(every_meal=every_meal, undo=undo)

@@ -85,7 +85,7 @@ def test_one_undoing_solves_every_made_query_however_badly_it_began(seed: int) -
             assert evaluate(task, plan, listings).final and strict_faults(task, plan, listings) == []
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(number=st.integers(0, 59))
 def test_the_undoing_lookahead_finds_the_experts_cost(number: int) -> None:
     task = TASKS[number]
@@ -94,7 +94,7 @@ def test_the_undoing_lookahead_finds_the_experts_cost(number: int) -> None:
     assert _route_cost(CATALOGUE, state, route, every_meal=False) == solve(task, LISTINGS_0, task.ref_cities).cost
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(number=st.integers(0, 59), over=st.sampled_from([0, 1]), every_meal=st.booleans())
 def test_undoing_solves_a_query_exactly_when_its_budget_is_no_less_than_the_least_cost(
     number: int, over: int, every_meal: bool

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hub_server import Hub
@@ -52,7 +52,6 @@ def rows_of(first: Any, second: Any, goal: str) -> list[Row]:
     return [row(steps=first, goal_description=goal), row(kind="negative", steps=second, goal_description=goal)]
 
 
-@settings(deadline=None)
 @given(TRAJECTORIES, TRAJECTORIES, TEXT)
 def test_rows_are_read_back_from_both_formats(tmp_path_factory: Any, first: Any, second: Any, goal: str) -> None:
     rows = sorted(rows_of(first, second, goal), key=lambda row: row.id)

@@ -65,7 +65,6 @@ def test_steps_after_success_are_labelled_as_the_rule_says(rooms: int, seed: int
     assert shaped == {"kept": [1.0] * len(raw), "zero": [0.0] * len(raw), "native": raw}[after]
 
 
-@settings(deadline=None)  # the first world of a process takes longer to start
 @given(LENGTHS, SEEDS)
 def test_native_labels_are_the_worlds_scores_in_both_trajectories(rooms: int, seed: int) -> None:
     pair = made(rooms, seed, domain(rule="scienceworld")).pair

@@ -22,7 +22,7 @@ SHOP = webshop.load("synthetic", list_actions=False)
 TASKS = list(BLOCKS.tasks("test"))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.sampled_from(TASKS), st.integers(1, 3), st.integers(0, 10_000))
 def test_blocks_are_planned_from_where_the_beginning_led(task: blocksworld.BlocksTask, steps: int, seed: int) -> None:
     usual = Expert(BLOCKS).actions(task)
@@ -43,7 +43,7 @@ def test_a_problem_without_a_plan_is_an_error_that_names_it() -> None:
         shortest(BLOCKS, SimpleNamespace(id="blocksworld-odd", problem=problem), (), ())
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(0, 59), st.integers(1, 3), st.integers(0, 10_000))
 def test_a_shopper_goes_back_to_the_search_page_first(number: int, steps: int, seed: int) -> None:
     task = SHOP.tasks("test")[number]

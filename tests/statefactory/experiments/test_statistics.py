@@ -80,7 +80,7 @@ def test_a_shortened_text_is_one_line_of_at_most_that_width(text: str, width: in
 # --- the monotonic baseline -------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.integers(2, 9), min_size=1, max_size=5, unique=True), st.integers(0, 500))
 def test_labels_alone_give_the_distances_of_built_pairs(rooms: list[int], seed: int) -> None:
     pairs = [pair(n, seed) for n in rooms]

@@ -41,7 +41,7 @@ def walk(setup: Any, task: str, actions: list[str | int]) -> list[tuple[Path, st
 @given(
     st.lists(st.integers(0, 99) | st.sampled_from(["pick up the red block", "dance"]), max_size=12), st.integers(0, 5)
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_blocks_are_foreseen_to_the_letter(actions: list[str | int], number: int) -> None:
     for _, _, expected, step in walk(BLOCKS, BLOCKS.tasks()[number], actions):
         assert expected == Outcome(step.text, step.done)

@@ -83,7 +83,7 @@ def ends(node: Node) -> int:
 
 
 @given(st.integers(0, 99), st.integers(1, 25), st.integers(0, 4), st.booleans())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_values_are_means_of_gains_over_the_root_and_visits_add_up(
     seed: int, simulations: int, width: int, fragile: bool
 ) -> None:
@@ -106,7 +106,7 @@ def test_values_are_means_of_gains_over_the_root_and_visits_add_up(
 
 
 @given(st.integers(0, 99), st.integers(0, 12), st.integers(0, 4))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_a_tree_comes_back_from_its_rows(seed: int, simulations: int, width: int) -> None:
     planner = walker(AtRandom(seed), None, True, width=width)
     episode = planner.begin("Reach room 3.", "You are in room 0.")
@@ -146,7 +146,7 @@ def test_episodes_end_at_the_cap_of_steps_and_where_nothing_is_proposed() -> Non
 
 
 @given(st.integers(1, 60))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_no_outcome_more_is_foreseen_than_allowed(outcomes: int) -> None:
     asked: list[str] = []
 
@@ -162,7 +162,7 @@ def test_no_outcome_more_is_foreseen_than_allowed(outcomes: int) -> None:
 
 
 @given(st.integers(1, 40))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_no_call_more_is_made_than_allowed(most: int) -> None:
     meter = Meter(connect("rules"), most)
     planner = blocks(StateFactory(meter, HASHED), meter, simulations=3)
@@ -193,7 +193,7 @@ def cut_after(calls: int, meter: Meter) -> None:
 
 
 @given(st.lists(st.integers(15, 60), min_size=1, max_size=3), st.sampled_from(["rules", "rules@0.7"]))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_a_search_that_is_killed_and_resumed_is_the_same_as_one_that_was_not(
     tmp_path_factory: pytest.TempPathFactory, kills: list[int], engine: str
 ) -> None:

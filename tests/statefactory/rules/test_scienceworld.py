@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lab import connect
@@ -293,7 +293,6 @@ def test_foreign_text_is_reported_and_not_guessed(text: str) -> None:
     assert read((), "go", text) == ((), (text,))
 
 
-@settings(deadline=None)
 @given(st.text(), st.one_of(st.text(), st.sampled_from([ROOM[:n] for n in range(0, len(ROOM), 7)])))
 def test_reading_never_raises(action: str, observation: str) -> None:
     first = read((), action, observation)
@@ -307,7 +306,6 @@ SAID = (
 WORDS = st.sampled_from([*SAID.split(), "\n\t"])
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.lists(WORDS).map(" ".join), st.lists(WORDS).map(" ".join)), max_size=6))
 def test_reading_never_raises_on_its_own_words(steps: list[tuple[str, str]]) -> None:
     known: tuple[Entity, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from statefactory.benchmark import build
@@ -392,7 +392,6 @@ pieces = st.sampled_from([
 texts = st.one_of(st.text(), st.lists(pieces, max_size=14).map("".join))
 
 
-@settings(deadline=None)
 @given(entities, st.one_of(st.sampled_from(["go south", "examine chest", "examine "]), texts), texts, texts)
 def test_no_text_makes_the_rules_fail(known: list[Entity], action: str, observation: str, goal: str) -> None:
     reading = textworld.read(known, action, observation)

@@ -156,7 +156,7 @@ PIECES = st.sampled_from([*SEARCH.split("\n"), *RESULTS.split("\n"), *item("teal
 PAGES = st.one_of(st.text(), st.lists(st.one_of(PIECES, st.text(max_size=12))).map("\n".join))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.tuples(st.text(max_size=20), PAGES), max_size=4), st.one_of(st.text(), st.just(GOAL)))
 def test_no_text_makes_the_rules_fail(steps: list[tuple[str, str]], goal: str) -> None:
     known, wanted = (), webshop.blueprint(goal)

@@ -39,7 +39,7 @@ def wins(world: AlfWorld, task: HouseholdTask) -> bool:
     return step.score == 1.0 and step.done
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(seed=st.integers(0, 10**6))
 def test_the_games_of_a_seed_are_always_the_same_and_draw_on_no_shared_randomness(seed: int) -> None:
     before = random.getstate()
@@ -48,7 +48,7 @@ def test_the_games_of_a_seed_are_always_the_same_and_draw_on_no_shared_randomnes
     assert random.getstate() == before
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(seed=st.integers(0, 10**6))
 def test_every_type_has_as_many_games_and_each_says_what_its_folder_names(seed: int) -> None:
     games = SyntheticGames(seed)

@@ -48,7 +48,7 @@ def test_every_made_problem_is_solved() -> None:
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_plans_are_shortest_for_every_kind_of_goal_and_start(data: st.DataObject) -> None:
     start = data.draw(states(largest=4))
     away = distances(start)
@@ -62,7 +62,7 @@ def test_plans_are_shortest_for_every_kind_of_goal_and_start(data: st.DataObject
 
 
 @given(states(largest=5))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_nothing_is_done_where_the_goal_holds(state: State) -> None:
     assert shortest_plan(BlocksProblem(state, tuple(sorted(state.facts())))) == ()
 

@@ -66,7 +66,7 @@ def test_titles_are_unique_and_so_are_other_names() -> None:
     assert max(others.values()) == 1
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seeds, st.sets(st.integers(0, LONG - 1), min_size=2, max_size=50))
 def test_no_two_numbers_have_the_same_word(seed: int, chosen: set[int]) -> None:
     assert len({long_word(seed, number) for number in chosen}) == len(chosen)
@@ -74,7 +74,7 @@ def test_no_two_numbers_have_the_same_word(seed: int, chosen: set[int]) -> None:
     assert len({short_word(seed, number) for number in short}) == len(short)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(seeds, numbers)
 def test_an_article_says_all_its_facts_and_nothing_else(seed: int, number: int) -> None:
     article, stated = paragraph(seed, number), facts(seed, number)
@@ -92,14 +92,14 @@ def test_an_article_says_all_its_facts_and_nothing_else(seed: int, number: int) 
     assert set(said) <= {*stated, "name", "alias", "short", "role", "they", "They", "their"}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(seeds, numbers)
 def test_links_go_to_the_same_block_or_earlier_ones(seed: int, number: int) -> None:
     linked = [value for relation, value in facts(seed, number).items() if relation in LINKS]
     assert all(0 <= value < (number // SIZE + 1) * SIZE and value != number for value in linked)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(seeds, numbers)
 def test_dates_and_places_fit_together(seed: int, number: int) -> None:
     def of(other: int, relation: str) -> int:

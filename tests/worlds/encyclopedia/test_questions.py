@@ -98,7 +98,7 @@ def test_a_reader_of_the_paragraphs_finds_one_answer(asked: list[Question]) -> N
         )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 2**63), st.sampled_from(EACH), st.integers(1_000, 5_000_000))
 def test_so_does_one_of_any_encyclopedia(seed: int, kind: tuple, size: int) -> None:
     (question,) = questions(seed, 1, *kind, size)

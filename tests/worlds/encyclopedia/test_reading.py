@@ -52,7 +52,7 @@ def test_a_question_in_other_words_has_the_same_chain(question: str, steps: str,
     assert (" ".join(known.steps), known.compare) == (steps, compare)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(seed=st.integers(0, 10_000), style=st.sampled_from(("hotpotqa", "musique")), told=st.booleans())
 def test_made_questions_are_broken_into_the_hops_that_they_are_made_of(seed: int, style: str, told: bool) -> None:
     for one in questions(seed, 12, "writing", style, 2_000):  # type: ignore[arg-type]

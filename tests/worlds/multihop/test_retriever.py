@@ -77,7 +77,7 @@ SOME = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay", "
 WORDS = st.lists(st.sampled_from(SOME), max_size=6).map(" ".join)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=12), WORDS, st.integers(1, 5))
 def test_an_index_sorted_piece_by_piece_is_the_same(
     tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str]], query: str, k: int
@@ -157,7 +157,7 @@ def test_without_numba_a_large_corpus_is_searched_all_the_same_and_told(
 
 
 @given(st.lists(st.tuples(st.text(), st.text()), max_size=5))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_texts_come_back_as_they_went(tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str]]) -> None:
     folder = tmp_path_factory.mktemp("texts")
     paragraphs = [Paragraph(*text) for text in texts]

@@ -167,7 +167,7 @@ def test_things_named_like_a_command_can_be_handled() -> None:
     assert all(map(allowed, ("take type Q keycard", "open type O locker", "examine q", "put undo on table", "")))
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(action="again")
 @given(action=st.one_of(st.text(), st.text(alphabet="\\\x00\n\t\x1b.,>[]éq ", max_size=300)))
 def test_no_text_upsets_the_game(world: TextWorld, action: str) -> None:

@@ -27,7 +27,7 @@ from worlds.travelplanner.tables import Restaurant
 DATA = Path(os.environ.get("LAB_DATA") or "nowhere")
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 10**6))
 def test_every_made_query_has_an_honest_plan_within_its_budget(seed: int) -> None:
     listings = synthetic_listings(seed)
@@ -109,7 +109,7 @@ cuisine_sets = st.sets(st.sampled_from(["A", "B", "C", "D"]), min_size=1)
 menu_cards = st.lists(st.tuples(cuisine_sets, st.integers(1, 20)), min_size=1, max_size=7)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(cards=menu_cards, most=st.integers(1, 4))
 def test_menus_are_as_cheap_as_trying_every_combination(cards: list[tuple[set[str], int]], most: int) -> None:
     wanted = ("A", "B", "C")

@@ -360,13 +360,13 @@ days = st.one_of(anything, st.dictionaries(keys, st.one_of(texts, anything)))
 plans = st.one_of(anything, st.lists(days, max_size=5))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(plan=plans)
 def test_no_plan_crashes_either_reader(listings: Listings, plan: Any) -> None:
     check_readers(listings, plan)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     changes=st.lists(st.tuples(st.integers(0, 2), keys, st.one_of(texts, anything)), max_size=3),
     removed=st.lists(st.tuples(st.integers(0, 2), keys), max_size=2),

@@ -106,7 +106,7 @@ def test_an_address_outside_of_the_made_web_is_refused_without_a_connection(web:
     assert fetch(url, {}, LIMITS).error  # with no host to connect to at all
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(max_size=30), st.sampled_from(["", "http://", "http://guide.example/", "http://guide.example"]))
 def test_any_text_as_an_address_brings_a_page_or_an_error(web: LocalWeb, text: str, start: str) -> None:
     page = web.scrape(start + text)
@@ -212,7 +212,7 @@ def test_a_browser_finds_a_page_by_its_host_in_the_path(web: LocalWeb) -> None:
     connection.close()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.text(max_size=200)
     | st.lists(st.sampled_from(["<p>", "<table>", "<td", ">", "&amp;", "<!--", "x", "\0"])).map("".join)
