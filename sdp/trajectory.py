@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
-from pathlib import Path
 from typing import Any
 
 from lab.models.usage import Cost
@@ -198,22 +196,3 @@ def _plan(value: Mapping[str, Any]) -> Plan:
 
     predicates = tuple(Predicate(**predicate) for predicate in value["predicates"])
     return Plan(**{**value, "predicates": predicates, "cost": Cost(**value["cost"])})
-
-
-def write_jsonl(trajectories: Iterable[Trajectory], path: Path) -> None:
-    """One line a trajectory."""
-    with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
-        file.writelines(json.dumps(trajectory.to_json(), ensure_ascii=False) + "\n" for trajectory in trajectories)
-
-
-def read_jsonl(path: Path) -> list[Trajectory]:
-    """The trajectories of a file. Raises ValueError naming the line that is none."""
-    # Not splitlines(): text inside a line may hold other line separators.
-    lines = [line for line in path.read_text(encoding="utf-8").split("\n") if line]
-    trajectories = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            trajectories.append(Trajectory.from_json(json.loads(line)))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise ValueError(f"{path}, line {number} is no trajectory: {error!r}") from None
-    return trajectories

@@ -151,13 +151,6 @@ def comparisons(played: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=columns).assign(**about)
 
 
-def efforts(played: pd.DataFrame) -> pd.DataFrame:
-    """Each condition of the loop, means over questions of what `played` counts."""
-    counts = ["attempts", "tried", "certified", "replans", "forced", "unrecorded"]
-    of_loop = played.dropna(subset=counts)
-    return of_loop.groupby(["benchmark", "condition"], sort=False)[counts].mean().reset_index()
-
-
 def reach() -> pd.DataFrame:
     """How far the trees reach: of them, and of the official questions with all their paragraphs."""
     import pandas as pd

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +21,7 @@ from sdp.adapters.corridor import Corridor, CorridorAdapter, Walker, in_room, ro
 from sdp.loop import Settings, UnreachablePlan, run_episode
 from sdp.operators import Verdict
 from sdp.timeline import timeline
-from sdp.trajectory import Attempt, Plan, Predicate, Trajectory, Transition, read_jsonl, write_jsonl
+from sdp.trajectory import Attempt, Plan, Predicate, Trajectory, Transition
 
 
 @dataclass(frozen=True)
@@ -354,7 +353,7 @@ values = st.recursive(
 
 @given(text=odd, action=values, state=values, about=st.dictionaries(odd, values, max_size=2))
 def test_a_trajectory_reads_back_equal_whatever_its_texts_are(
-    tmp_path_factory: pytest.TempPathFactory, text: str, action: Any, state: Any, about: dict[str, Any]
+    text: str, action: Any, state: Any, about: dict[str, Any]
 ) -> None:
     goal = Predicate(text, text, about)
     attempt = Attempt(0, 0, 0, 0, text, text, action, action, 1, text, Cost(1, 2, 3))
@@ -362,19 +361,7 @@ def test_a_trajectory_reads_back_equal_whatever_its_texts_are(
         text, goal, {"step_cap": 3}, (state, state), (Plan((goal,), 0, "propose"),), (attempt,),
         (Transition(0, 1, 0, 1),), "goal", {"note": action},
     )  # fmt: skip
-    file = tmp_path_factory.getbasetemp() / "odd.jsonl"
-    write_jsonl([trajectory, trajectory], file)
-    assert read_jsonl(file) == [trajectory, trajectory]
-    assert Trajectory.from_json(trajectory.to_json()) == trajectory
-
-
-def test_a_line_that_is_no_trajectory_is_named(tmp_path: Path) -> None:
-    file = tmp_path / "runs.jsonl"
-    write_jsonl([walk([1, 1, 1])], file)
-    with file.open("a") as more:
-        more.write('{"task": "half a line\n')
-    with pytest.raises(ValueError, match="runs.jsonl, line 2 is no trajectory"):
-        read_jsonl(file)
+    assert Trajectory.from_json(json.loads(json.dumps(trajectory.to_json()))) == trajectory
 
 
 def test_a_timeline_has_each_plan_before_its_first_attempt_and_what_was_certified() -> None:

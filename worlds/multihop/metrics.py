@@ -76,11 +76,6 @@ def recall(found: Collection[Paragraph], gold: Sequence[Paragraph]) -> float:
     return sum(paragraph in found for paragraph in gold) / len(gold)
 
 
-def all_found(found: Collection[Paragraph], gold: Sequence[Paragraph]) -> bool:
-    """Whether every gold paragraph was found. Raises ValueError if none is known."""
-    return recall(found, gold) == 1
-
-
 def evidence_found(
     retriever: Retriever, questions: Sequence[Question], k: int = 10, titles: bool = True
 ) -> list[float]:
