@@ -6,6 +6,7 @@ A method's experiment inherits from one, and so says which tasks it plays: `clas
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from importlib import import_module
 from threading import local
@@ -101,16 +102,17 @@ class Benchmark:
         """
         setup = replace(self, limit=few).decided()
         wrong, solved = [], 0
-        for task in setup.tasks():
-            try:
-                steps = setup.opened().replay(setup.named(task), setup.solution(task))
-            except NoSolution:
-                continue
-            solved += 1
-            if steps[0].score > 0:
-                wrong.append(f"{task} has a score of {steps[0].score:g} before anything was done")
-            if steps[-1].score < 1:
-                wrong.append(f"{task} has a score of {steps[-1].score:g} at the end of its solution")
+        with closing(setup.opened()) as world:
+            for task in setup.tasks():
+                try:
+                    steps = world.replay(setup.named(task), setup.solution(task))
+                except NoSolution:
+                    continue
+                solved += 1
+                if steps[0].score > 0:
+                    wrong.append(f"{task} has a score of {steps[0].score:g} before anything was done")
+                if steps[-1].score < 1:
+                    wrong.append(f"{task} has a score of {steps[-1].score:g} at the end of its solution")
         if not solved:
             wrong.append("no task has a known solution")
         if wrong:
