@@ -324,7 +324,7 @@ class Trial(Experiment):
         methods = tuple(name for name in self.methods if name in playing)
         if not methods:
             known = ", ".join(condition.name for condition in self.of.conditions)
-            reasons = "".join(f". {reason}" for reason in dict.fromkeys(self.left_out.values()))
+            reasons = "".join(f". Left out here: {reason}" for reason in dict.fromkeys(self.left_out.values()))
             where = ", ".join(self.datasets) or "no benchmark"
             raise BadSetting(f"No condition plays {where}; choose from {known}{reasons}")
         for (dataset, name), reason in self.left_out.items():
