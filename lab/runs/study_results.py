@@ -54,7 +54,7 @@ class Results(experiment.Results[Any]):
         rows, found = self.frame(), self.compare()
         return "\n".join(_said(self, benchmark, rows, found) for benchmark in self.setup.datasets)
 
-    def shown(self, benchmark: str, condition: str, task: str) -> Timeline:
+    def timeline(self, benchmark: str, condition: str, task: str) -> Timeline:
         """An episode, step by step. Raises KeyError for one that was not measured."""
         return self.setup.timeline(self.episodes[str(Entry(benchmark, condition, task))])
 

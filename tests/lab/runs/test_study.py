@@ -249,9 +249,9 @@ def test_the_answer_follows_from_the_run(results: Results) -> None:
 
 
 def test_an_episode_is_shown_by_its_names(results: Results) -> None:
-    assert results.shown("numbers", "all", "03").title == "numbers/all/03"
+    assert results.timeline("numbers", "all", "03").title == "numbers/all/03"
     with pytest.raises(KeyError):
-        results.shown("numbers", "all", "99")
+        results.timeline("numbers", "all", "99")
 
 
 def test_a_study_has_limits_of_its_own_and_stated_ones_come_first() -> None:
