@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import shutil
 import subprocess
 import tempfile
@@ -52,7 +53,7 @@ class Simulator:
     def __init__(self) -> None:
         folder = tempfile.mkdtemp(prefix="scienceworld-")
         self.process, self._gateway = _launch(folder)
-        self._ended = weakref.finalize(self, _end, self.process, folder)
+        self._ended = weakref.finalize(self, _end, self.process, folder, os.getpid())
         with self._alive():
             java = self._gateway.jvm.java
             for path in (folder, f"{folder}/{WRITTEN}"):  # if Python is killed, Java has to remove them; last first
@@ -255,7 +256,10 @@ def _reason(error: Exception) -> str:
     return type(error).__name__
 
 
-def _end(process: subprocess.Popen[bytes], folder: str) -> None:
+def _end(process: subprocess.Popen[bytes], folder: str, owner: int) -> None:
+    """owner: the process that began it. A fork of it may collect its garbage before it runs another program."""
+    if os.getpid() != owner:
+        return
     process.kill()  # it has nothing to save
     process.wait()
     shutil.rmtree(folder, ignore_errors=True)

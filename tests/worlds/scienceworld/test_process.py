@@ -19,6 +19,7 @@ from worlds import scienceworld
 from worlds.base import WorldDied
 from worlds.scienceworld import ScienceWorld, task_id
 from worlds.scienceworld.checks import checks
+from worlds.scienceworld.engine import _end
 from worlds.scienceworld.official import EASY_PATHS, PLAIN_PATHS
 
 BOIL = task_id("boil", 21)
@@ -170,3 +171,12 @@ def test_the_doctor_finds_the_packages_and_runs_their_java(tmp_path: Path, monke
         (tmp_path / file).parent.mkdir()
         (tmp_path / file).touch()
     assert checks()[-1].ok
+
+
+def test_only_the_process_that_began_java_ends_it(tmp_path: Path) -> None:
+    """A fork collects garbage too, between its birth and the program that it becomes."""
+    began = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    _end(began, str(tmp_path), os.getpid() + 1)
+    assert began.poll() is None and tmp_path.exists()
+    _end(began, str(tmp_path), os.getpid())
+    assert began.poll() is not None and not tmp_path.exists()
