@@ -59,7 +59,7 @@ class Benchmark:
         return of_thread(self._key("world"), self.opened)
 
     def solver(self) -> Any:
-        """The world's expert, whom no agent is told."""
+        """The world's expert; nothing that an agent is given reaches it."""
         expert = f"worlds.{self.package}.expert"
         return of_thread(self._key("expert"), lambda: import_module(expert).Expert(self.world()))
 
@@ -85,7 +85,7 @@ class Benchmark:
         return task_of(self.known(), task)
 
     def solution(self, task: str) -> Sequence[str]:
-        """Actions that solve a task, which no agent is told. Raises NoSolution where none are known."""
+        """Actions that solve a task. Raises NoSolution where none are known."""
         if not self.package:
             raise NoSolution(f"{type(self).__name__} says no way to solve {task}: define `solution`")
         actions: Sequence[str] = self.solver().actions(self.named(task))

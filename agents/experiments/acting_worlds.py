@@ -83,7 +83,7 @@ class WebShop(WebShopInstructions, Listing):
 class ScienceWorld(ScienceWorldTasks, Listing):
     """In at most 500 steps, as SDP (A.3). An endpoint's `context` bounds what an agent reads.
 
-    points: tell it those that an action gained, as SDP is told.
+    points: append the points that an action gained to its observation, as for SDP.
     """
 
     settings: Settings = Settings(steps=500)

@@ -87,7 +87,7 @@ class _Kept:
     """What ended goes into the run: a model's episodes with malformed answers only once its first answers show that
     others can be read. An episode of which hardly one can is not measured.
 
-    booked: whether the bar is told what an episode took; here each call told its price when it was made.
+    booked: whether the progress bar has to be given each episode's usage; in this process every call reports its own.
     """
 
     def __init__(self, run: Run, bar: progress.Bar, first: FirstAnswers | None, booked: bool) -> None:

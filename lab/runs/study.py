@@ -298,7 +298,7 @@ class Trial(Experiment):
         return self._of(episode.task).judged(replace(episode, task=entry(episode.task).task))
 
     def scores(self, episodes: Mapping[str, Episode]) -> list[Score]:
-        """By dataset and method, so that methods stand beside each other on the same tasks."""
+        """Of each task under each condition; `part` is "benchmark/condition"."""
         return [
             score._replace(of=entry(score.of).task, part="/".join(entry(score.of)[:2]), episodes=(score.of,))
             for score in super().scores(episodes)

@@ -1,7 +1,7 @@
 """Table 2: agents that are shown rewards beside agents that are not, on the same tasks (§4.4, Appendix C.6).
 
-Who foresees what a candidate leads to stands beside each number: with the exact world model, the world itself tried
-out, all predictors are told what is true, and no agent is.
+Each row says who predicts the outcome of a candidate action: the world itself (`exact`, which no agent could ask, so
+that the row is privileged), a model, or rules.
 """
 
 from __future__ import annotations

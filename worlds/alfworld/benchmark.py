@@ -21,7 +21,7 @@ class AlfWorldGames(Benchmark):
     reported: ClassVar[str] = "valid_unseen"
 
     def expert(self, task: str) -> Expert:
-        """Plans anew before each action, in a game of its own; where no way is found, it takes the known one."""
+        """Plans again before each action, in a game of its own; without a plan it follows the known solution."""
         from worlds.alfworld.expert import next_command
 
         given, known = self.named(task), along(self.solution(task))
