@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from functools import partial
 
 from lab.machine import progress
@@ -65,8 +65,10 @@ def play_all(
                 rest = took / (count - len(tasks)) * len(tasks)
                 here = not (sparing and took > HERE_FIRST and rest > WORTH_PROCESSES)
             if tasks or suspects:
-                for ended in _elsewhere(run, play, tasks, suspects, workers, backend, cluster):
-                    kept.add(*ended)
+                # Closed here where an error ends the loop: its traceback would keep workers and connections alive.
+                with contextlib.closing(_elsewhere(run, play, tasks, suspects, workers, backend, cluster)) as ending:
+                    for ended in ending:
+                        kept.add(*ended)
             kept.rest()
         except KeyboardInterrupt:
             raise Interrupted(_so_far(run)) from None
@@ -130,7 +132,7 @@ class _Kept:
 
 def _elsewhere(
     run: Run, play: Play, tasks: list[str], suspects: list[str], workers: int, backend: str, cluster: str
-) -> Iterator[Ended]:
+) -> Generator[Ended]:
     """What came of tasks on workers; suspects come last, where the death of a worker does not end this process."""
     if backend == "threading" and not cluster:
         yield from _on(Threads(play, workers or 1), run, tasks, [], here=True)
@@ -150,6 +152,6 @@ def _apart(run: Run, play: Play, workers: int, cluster: str) -> Crew:
     return Cluster(play, cluster, max(workers, 0), Expected.of(run.manifest.address))
 
 
-def _on(crew: Crew, run: Run, tasks: list[str], suspects: list[str], here: bool = False) -> Iterator[Ended]:
+def _on(crew: Crew, run: Run, tasks: list[str], suspects: list[str], here: bool = False) -> Generator[Ended]:
     with contextlib.closing(crew):
         yield from Supervisor(crew, run.deaths, here).play(tasks, suspects)
