@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,8 @@ from lab.machine.faults import BackendDied, Unavailable
 from lab.machine.paths import ROOT
 from lab.models.connect import connect
 from lab.models.parsing import MalformedAnswer
+from lab.runs import execution
+from lab.runs.crews import Threads
 from lab.runs.execution import Interrupted, Played, play_all
 from lab.runs.run import Run, read_lines
 from lab.runs.supervisor import BadLimit
@@ -440,3 +443,24 @@ def test_rules_and_noise_of_a_script_answer_in_its_worker_processes_too(tmp_path
     command = [sys.executable, "script.py"]
     told = subprocess.run(command, cwd=tmp_path, env=places, capture_output=True, text=True, timeout=120)
     assert told.stdout.splitlines() == ["['a', 'a', 'a']", "['c', 'c', 'c']"], told.stderr
+
+
+def test_workers_are_closed_while_the_error_that_ended_the_run_is_still_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Later, a connection would be closed by the garbage collector, on whatever thread that runs."""
+    closed: list[str] = []
+
+    class Crew(Threads):
+        def close(self) -> None:
+            super().close()
+            closed.append("closed")
+
+    def full(*about: Any) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(execution, "Threads", Crew)
+    monkeypatch.setattr(Run, "append", full)
+    with Run(tmp_path, manifest(6, "rules")) as run, pytest.raises(OSError, match="no space") as held:
+        play_all(run, episodes("rules"), 2, "threading", show_progress=False)
+    assert closed == ["closed"] and held.value
