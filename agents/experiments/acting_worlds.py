@@ -101,8 +101,8 @@ class TravelPlanner(TravelPlannerQueries, Acting):
     """In at most 100 steps, as SDP.
 
     cities: "reference", told as SDP is by default (privileged), or "propose", chosen by the agent.
-    Rules read the words of synthetic queries, where the cities are told; the engine `oracle` knows the cheapest honest
-    plan.
+    Engines: `rules` answer synthetic queries with cities="reference"; `oracle` submits the plan of
+    `worlds.travelplanner.expert.solve`.
     """
 
     engine: str = ORACLE

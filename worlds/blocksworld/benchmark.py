@@ -17,7 +17,7 @@ class BlocksWorldProblems(Benchmark):
     package: ClassVar[str] = "blocksworld"
 
     def expert(self, task: str) -> Expert:
-        """Plans anew where a block was moved that should not have been: no other plan would go on from there."""
+        """Plans again from the current state before each action: a wrong move can make the first plan impossible."""
         from worlds.blocksworld.expert import Expert as Planner
         from worlds.blocksworld.expert import state_after
 
