@@ -96,21 +96,12 @@ class Results(certifying.Results[Setup]):
         listings = self.setup.world().listings
         return [evaluate(task, plan, listings) for task, plan in zip(self.tasks, self.plans, strict=True)]
 
-    @cached_property
-    def strict_faults(self) -> list[list[str]]:
-        """What an honest reader objects to in each plan, beyond the official verdict."""
-        listings = self.setup.world().listings
-        return [strict_faults(task, plan, listings) for task, plan in zip(self.tasks, self.plans, strict=True)]
-
     @property
     def honest(self) -> list[bool]:
-        """Final pass, and nothing that the strict reading objects to."""
-        return [v.final and not faults for v, faults in zip(self.verdicts, self.strict_faults, strict=True)]
-
-    @property
-    def finals(self) -> dict[str, float]:
-        """Task id -> 1.0 for a final pass, else 0.0; what paired comparisons take."""
-        return {task.id: float(v.final) for task, v in zip(self.tasks, self.verdicts, strict=True)}
+        """Final pass, and nothing that an honest reader objects to."""
+        listings = self.setup.world().listings
+        judged = zip(self.tasks, self.plans, self.verdicts, strict=True)
+        return [verdict.final and not strict_faults(task, plan, listings) for task, plan, verdict in judged]
 
     def rates(self, denominators: Denominators = "stated") -> Rates:
         """The six rates over these tasks, or over the official fixed denominators."""

@@ -16,7 +16,6 @@ from lab.runs.collecting import collect
 from lab.runs.run import Episode
 from lab.runs.study import Trial
 from sdp.ablation import ABLATIONS
-from sdp.experiments.travelplanner import Setup
 from sdp.studies import mechanisms, sweeps, table3, table5, table6
 from sdp.studies.mechanisms import ABOVE, AGAIN, BELOW, FULL, REPLAY, SAME, UNTOLD, Ablated
 
@@ -165,14 +164,14 @@ def test_benchmarks_are_ordered_by_what_a_removal_costs(ablated: list[Ablated]) 
 
 
 def test_the_noise_sweep_is_monotone_enough_and_labelled() -> None:
-    sweep = sweeps.noise_sweep(Setup(data="synthetic", limit=6), [1.0, 0.3])
+    sweep = sweeps.noise_sweep(sweeps.STUDY.trial(data="synthetic", limit=6), [1.0, 0.3])
     rate = sweep.set_index(["condition", "keep"])["rate"]
     assert set(sweep["evidence"]) == {"simulated"} and set(sweep["data"]) == {"synthetic"}
     assert rate["SDP", 0.3] < rate["SDP", 1.0] and rate[sweeps.UNDOING, 0.3] > rate["SDP", 0.3]
 
 
 def test_a_validator_that_certifies_anything_is_none_and_one_that_rejects_costs_calls() -> None:
-    base = Setup(data="synthetic", limit=6)
+    base = sweeps.STUDY.trial(data="synthetic", limit=6)
     sweep = sweeps.validator_sweep(base, "rules@0.4", [0.0, 1.0], [0.5], ["GPT-5.2"]).set_index(
         ["condition", "validator"]
     )
