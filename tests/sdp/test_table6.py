@@ -17,7 +17,7 @@ from lab.runs.run import Episode
 from lab.runs.study import Trial
 from sdp.ablation import ABLATIONS
 from sdp.studies import mechanisms, sweeps, table3, table5, table6
-from sdp.studies.mechanisms import ABOVE, AGAIN, BELOW, FULL, REPLAY, SAME, UNTOLD, Ablated
+from sdp.studies.mechanisms import ABOVE, AGAIN, FULL, REPLAY, Ablated
 
 ASKED: dict[str, dict[str, Any]] = {
     "TravelPlanner": {"engine": "rules@0.7", "limit": 6},
@@ -96,23 +96,6 @@ def test_a_failed_episode_stays_in_the_mean_of_a_replay(ablated: list[Ablated]) 
     found = hotpotqa._replace(full=replace(hotpotqa.full, episodes=broken)).scores(REPLAY, VALIDATE)
     whole = hotpotqa.scores(REPLAY, VALIDATE)
     assert found == {task: 0.0} | {other: whole[other] for other in others}
-
-
-def test_findings_are_told_in_words() -> None:
-    lines = [
-        ("HotpotQA", "-Validate", 10.61, ABOVE),
-        ("MuSiQue", "-Validate", 29.9, ABOVE),
-        ("MuSiQue", "-Replan", -2.7, UNTOLD),
-        ("MuSiQue", "-Cascade", 0.0, SAME),
-    ]
-    told = mechanisms.in_words(
-        pd.DataFrame(lines, columns=["benchmark", "condition", "difference", "found"])
-    ).splitlines()
-    assert [line.partition(": ")[2] for line in told] == [
-        "-Validate on HotpotQA (+10.6), MuSiQue (+29.9).", "nowhere.", "-Replan on MuSiQue (-2.7).",
-        "-Cascade on MuSiQue.",
-    ]  # fmt: skip
-    assert list(mechanisms.FOUND) == [ABOVE, BELOW, UNTOLD, SAME]
 
 
 def test_a_recording_of_the_loop_is_replayed_without_running_again(tmp_path: Path) -> None:
