@@ -18,7 +18,7 @@ from lab.runs.study_results import Results
 from sdp import anatomy
 from sdp.experiments import planted
 from sdp.experiments.planted import FALSE, FOLLOWED, OWN
-from sdp.studies.conditions import PLACEBO, SDP, WITHOUT_VALIDATE, loops, rejections, trajectories
+from sdp.studies.conditions import PLACEBO, SDP, WITHOUT_VALIDATE, about, loops, rejections, trajectories
 from sdp.studies.sweeps import erring
 from sdp.studies.table3 import BENCHMARK, STUDY
 from worlds.assistantbench.submission import write_submission
@@ -163,7 +163,7 @@ def webs(trial: Trial, faults: Sequence[int], workers: int = 0, cluster: str = "
             {"faulty pages a list": count, "n": outcomes.n, "ended": len(played), "failed": outcomes.failed,
              "not measured": outcomes.not_measured, "scrapes": sums.pop("pages"), **sums, **_accuracy(results),
              f"less {faults[0]}": 100 * less.difference.value, "p (permutation)": less.p_value,
-             "data": results.setup.data, "evidence": results.evidence, "backbone": results.backbone}
+             **about(results)}
         )  # fmt: skip
     return pd.DataFrame(lines)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from lab.results.statistics import compare, holm
 from lab.runs.study_results import Results
 from sdp.anatomy import evidence_never_shown
-from sdp.studies.conditions import SDP, loops
+from sdp.studies.conditions import SDP, about, loops, points
 from sdp.studies.table5 import STUDY
 from worlds.multihop.metrics import evidence_found
 from worlds.multihop.questions import EVIDENCE
@@ -26,24 +26,20 @@ def anatomy(results: Results) -> pd.DataFrame:
 
     lines = []
     for dataset, name in results.parts:
-        kept = {question: one.result for question, one in results.of(dataset, name).items() if not one.failed}
+        kept = {task: episode.result for task, episode in results.of(dataset, name).items() if not episode.failed}
         if name not in loops(results) or not kept:
             continue
-        played = [*kept.values()]
-        attempts = [attempt for one in played for attempt in one["trajectory"]["attempts"]]
-        scores, shown = ({question: one[what] for question, one in kept.items()} for what in ("em", "gold_seen"))
-        (lost,) = evidence_never_shown(scores, shown).to_dict("records")
+        episodes = pd.DataFrame(kept).T
+        rejected = [attempt["k"] == 0 for played in episodes["trajectory"] for attempt in played["attempts"]]
+        (lost,) = evidence_never_shown(episodes["em"].to_dict(), episodes["gold_seen"].to_dict()).to_dict("records")
+        share = "{:.0f} [{:.0f}, {:.0f}]".format(*(100 * lost[end] for end in ("share", "low", "high")))
         lines.append(
-            {"dataset": dataset, "method": name, "n": len(played), "calls": results.mean(dataset, name, "calls"),
-             "attempts": len(attempts) / len(played),
-             "rejected, %": 100 * sum(attempt["k"] == 0 for attempt in attempts) / max(len(attempts), 1),
-             "replans": sum(one["replans"] for one in played), "forced": sum(one["forced"] for one in played),
-             "failures": lost["denominator"], "evidence never shown": lost["numerator"],
-             "share, %": "{:.0f} [{:.0f}, {:.0f}]".format(*(100 * lost[end] for end in ("share", "low", "high")))
-             if lost["denominator"] else ""}
+            {"dataset": dataset, "method": name, "n": len(episodes), "calls": results.mean(dataset, name, "calls"),
+             "attempts": len(rejected) / len(episodes), "rejected, %": 100 * sum(rejected) / max(len(rejected), 1),
+             "replans": episodes["replans"].sum(), "forced": episodes["forced"].sum(), "failures": lost["denominator"],
+             "evidence never shown": lost["numerator"], "share, %": share if lost["denominator"] else ""}
         )  # fmt: skip
-    about = {"data": results.setup.data, "evidence": results.evidence, "backbone": results.backbone}
-    return pd.DataFrame(lines).assign(**about)
+    return pd.DataFrame(lines).assign(**about(results))
 
 
 def between(first: Results, second: Results, name: str = SDP.name) -> pd.DataFrame:
@@ -52,19 +48,14 @@ def between(first: Results, second: Results, name: str = SDP.name) -> pd.DataFra
 
     lines: list[dict[str, Any]] = []
     for dataset in first.setup.datasets:
-        of = [run.scores_of(dataset, name) for run in (first, second)]
-        shared = of[0].keys() & of[1].keys()  # the open setting also has questions that come without paragraphs
-        one, other = ({question: values[question] for question in sorted(shared)} for values in of)
-        c = compare(one, other)
-        means = {
-            run.setup.options["setting"]: 100 * mean
-            for run, mean in zip((first, second), (c.mean_a, c.mean_b), strict=True)
-        }
-        difference = dict(zip(("difference", "low", "high"), (100 * end for end in c.difference), strict=True))
-        lines.append({"dataset": dataset, "n": c.n} | means | difference | {"p (McNemar)": c.mcnemar})
-    adjusted = holm([line["p (McNemar)"] for line in lines])
-    about = {"data": first.setup.data, "evidence": first.evidence, "backbone": first.backbone}
-    return pd.DataFrame(lines).assign(**{"p (Holm)": adjusted}, **about)
+        one, other = (run.scores_of(dataset, name) for run in (first, second))
+        shared = sorted(one.keys() & other.keys())  # the open setting also has questions that come without paragraphs
+        c = compare({task: one[task] for task in shared}, {task: other[task] for task in shared})
+        settings = (run.setup.options["setting"] for run in (first, second))
+        means = dict(zip(settings, (100 * c.mean_a, 100 * c.mean_b), strict=True))
+        lines.append({"dataset": dataset, **means, **points(c)})
+    adjusted = holm([line["p"] for line in lines])
+    return pd.DataFrame(lines).assign(**{"p (Holm)": adjusted}, **about(first))
 
 
 def retrieval(data: str = "auto", seed: int = 0, k: int = 10) -> pd.DataFrame:
@@ -84,10 +75,8 @@ def retrieval(data: str = "auto", seed: int = 0, k: int = 10) -> pd.DataFrame:
         shares = [evidence_found(retriever, asked, k, titles) for titles in (True, False)]
         boosted, plain = ({id: float(share == 1) for id, share in zip(ids, each, strict=True)} for each in shares)
         c = compare(boosted, plain)
-        difference, low, high = (100 * end for end in c.difference)
         lines.append(
-            {"dataset": dataset, "n": c.n, "titles first": 100 * c.mean_a, "content alone": 100 * c.mean_b,
-             "difference": difference, "low": low, "high": high, "gained": c.wins, "lost": c.losses,
-             "p (McNemar)": c.mcnemar, "paragraphs": len(retriever), "data": world.data}
+            {"dataset": dataset, "titles first": 100 * c.mean_a, "content alone": 100 * c.mean_b, **points(c),
+             "paragraphs": len(retriever), "data": world.data}
         )  # fmt: skip
     return pd.DataFrame(lines).assign(evidence="measured", backbone="BM25")

@@ -9,7 +9,7 @@ from lab.results.exports import readable
 from lab.results.statistics import compare
 from lab.runs.paired import smallest
 from sdp.experiments.travelplanner import Results
-from sdp.studies.conditions import SDP
+from sdp.studies.conditions import SDP, points
 from sdp.studies.table2 import BENCHMARK, STUDY
 from worlds.travelplanner.benchmark import first_failure
 
@@ -29,14 +29,9 @@ def between(first: str, second: str, workers: int = 0) -> pd.DataFrame:
     shared = sorted(finals[0].keys() & finals[1].keys())
     one, other = ({task: final[task] for task in shared} for final in finals)
     c = compare(one, other)
-    difference, low, high = (100 * end for end in c.difference)
-    line = {
-        "first": runs[0].backbone, "second": runs[1].backbone, "n": c.n, "of the first": 100 * c.mean_a,
-        "of the second": 100 * c.mean_b, "difference": difference, "low": low, "high": high, "gained": c.wins,
-        "lost": c.losses, "p (McNemar)": c.mcnemar, "smallest": smallest(c), "data": runs[0].setup.data,
-        "evidence": "measured",
-    }  # fmt: skip
-    return pd.DataFrame([line])
+    line = {"first": runs[0].backbone, "second": runs[1].backbone, "of the first": 100 * c.mean_a,
+            "of the second": 100 * c.mean_b, **points(c), "smallest": smallest(c)}  # fmt: skip
+    return pd.DataFrame([line]).assign(data=runs[0].setup.data, evidence="measured")
 
 
 def honesty(runs: Mapping[str, Results]) -> pd.DataFrame:

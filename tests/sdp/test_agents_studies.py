@@ -51,8 +51,9 @@ def test_only_where_all_are_answered_for_alike_is_anything_compared_with_sdp() -
 
 def test_flawless_rules_make_a_plan_and_its_placebo_alike() -> None:
     run = played("HotpotQA", "rules")
-    pairs = agents_details.placebos(run).set_index("method")
-    assert pairs.loc["Plan-and-Solve", "difference"] == 0 and pairs.loc["Plan-and-Solve", "score"] == 100
+    pairs = agents_details.placebos(run).set_index("compared")
+    assert pairs.loc[f"Plan-and-Solve − Plan-and-Solve{BLANK}", "difference"] == 0
+    assert {*run.scores_of("HotpotQA", "Plan-and-Solve").values()} == {1.0}
 
 
 def test_the_primary_comparison_is_sdp_less_react_corrected_over_the_benchmarks() -> None:
