@@ -1,4 +1,4 @@
-"""What Table 3's notebook shows besides scores: the loop's steps, pages that give orders, faulty webs, submissions."""
+"""What Table 3's notebook shows besides scores: pages that give orders, faulty webs, submissions."""
 
 from __future__ import annotations
 
@@ -9,24 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 from lab.machine.paths import shown
 from lab.models.judges import Errors, published
-from lab.results import tables
-from lab.results.statistics import Interval, bootstrap_mean, compare, wilson
+from lab.results.statistics import bootstrap_mean, wilson
 from lab.runs.collecting import collect
 from lab.runs.conditions import Metric
 from lab.runs.study import Study, Trial, register
 from lab.runs.study_results import Results
-from sdp import anatomy
 from sdp.experiments import planted
 from sdp.experiments.planted import FALSE, FOLLOWED, OWN
-from sdp.studies.conditions import PLACEBO, SDP, WITHOUT_VALIDATE, about, loops, rejections, trajectories
+from sdp.studies.conditions import PLACEBO, SDP, WITHOUT_VALIDATE, rejections
 from sdp.studies.sweeps import erring
-from sdp.studies.table3 import BENCHMARK, STUDY
+from sdp.studies.table3 import BENCHMARK
 from worlds.assistantbench.submission import write_submission
 
 if TYPE_CHECKING:
     import pandas as pd
 
-REJECTED = "certified steps with >=1 rejection-and-retry"
+PAGES = {"Scrapes": "pages", "Unreadable": "unreadable", "Sites blocked": "blocked"}
 FAULTLESS, NONE = "faultless", "no Validate"
 PLANTED = register(
     Study(
@@ -41,33 +39,6 @@ PLANTED = register(
         matched=rejections,
     )
 )
-
-
-def steps(*runs: Results) -> pd.DataFrame:
-    """What the loop did, by variant, after what the paper says: calls and attempts a question, certified steps and the
-    share of them with a rejection before, steps passed by force, Replans, and answers forced at the end.
-    """
-    import pandas as pd
-
-    said = tables.published(*STUDY.published).set_index("metric").loc[REJECTED]
-    lines: list[dict[str, Any]] = [
-        {"method": SDP.name, "backbone": said["backbone"], "rejected before, %": said["text"], "evidence": "published"}
-    ]
-    for results in runs:
-        for name in loops(results):
-            played = results.played(name)
-            (before,) = anatomy.rejected_first(trajectories(results, name)).to_dict("records")
-            interval = Interval(*(100 * before[end] for end in ("share", "low", "high")))
-            lines.append(
-                {"method": name, "backbone": results.backbone, "n": len(played),
-                 "calls": results.mean(BENCHMARK, name, "calls"), "attempts": results.mean(BENCHMARK, name, "steps"),
-                 "certified steps": before["denominator"], "rejected before, %": interval.text("{:.1f}".format),
-                 "passed by force": sum(one["forced_steps"] for one in played),
-                 "replans": sum(one["replans"] for one in played),
-                 "forced answers": sum(one["forced"] for one in played), "data": results.setup.data,
-                 "evidence": results.evidence}
-            )  # fmt: skip
-    return pd.DataFrame(lines)
 
 
 def injections(*runs: Results) -> pd.DataFrame:
@@ -127,12 +98,14 @@ def judges(trial: Trial, names: Sequence[str] = (), workers: int = 0, cluster: s
         results = collect(alone, workers, cluster)
         false, own = (verdicts(results, SDP.name, kind) for kind in (FALSE, OWN))
         caught, refused = (sum(not verdict["passed"] for verdict in some) for some in (false, own))
+        accuracy = bootstrap_mean([100 * score for score in results.scores.values()])
         lines.append(
             {"judge": judge, "certify, %": 100 * errors.certify, "reject, %": 100 * errors.reject,
              "false": len(false), "caught": caught, "missed": len(false) - caught,
              **_share("caught", caught, len(false)), "forced": sum(verdict["forced"] for verdict in false),
              "own": len(own), **_share("refused", refused, len(own)), "n": len(results.episodes),
-             **_accuracy(results), "data": results.setup.data, "evidence": "simulated"}
+             "accuracy": accuracy.value, "accuracy_low": accuracy.low, "accuracy_high": accuracy.high,
+             "data": results.setup.data, "evidence": "simulated"}
         )  # fmt: skip
     return pd.DataFrame(lines)
 
@@ -143,35 +116,21 @@ def verdicts(results: Results, condition: str, kind: str) -> list[dict[str, Any]
     return [verdict for verdict in noted if verdict["kind"] == kind]
 
 
-def webs(trial: Trial, faults: Sequence[int], workers: int = 0, cluster: str = "") -> pd.DataFrame:
-    """SDP on the same questions over webs with more and more faulty pages: a row a number of them beside each list.
+def webs(faults: Sequence[int]) -> Study:
+    """SDP on the same questions over webs with more and more faulty pages. faults: beside each list, a condition each.
 
-    ended: episodes that ran to their end; failed, not measured: those that did not. unreadable: scrapes that failed, of
-    all. blocked: sites on the blacklist, in all episodes. less: accuracy in points less that on the first web, paired.
+    scrapes, those that failed, and sites on the blacklist are means a question.
     """
-    import pandas as pd
-
-    lines, first = [], None
-    for count in faults:
-        alone = replace(trial, methods=(SDP.name,), options={**trial.options, "faults": count})
-        results = collect(alone, workers, cluster)
-        first = first or results
-        played, outcomes = results.played(SDP.name), results.outcomes()
-        less = compare(results.scores, first.scores)
-        sums = {name: sum(result[name] for result in played) for name in ("pages", "unreadable", "blocked")}
-        lines.append(
-            {"faulty pages a list": count, "n": outcomes.n, "ended": len(played), "failed": outcomes.failed,
-             "not measured": outcomes.not_measured, "scrapes": sums.pop("pages"), **sums, **_accuracy(results),
-             f"less {faults[0]}": 100 * less.difference.value, "p (permutation)": less.p_value,
-             **about(results)}
-        )  # fmt: skip
-    return pd.DataFrame(lines)
-
-
-def _accuracy(results: Results) -> dict[str, float]:
-    """Three columns: the mean score of all episodes in percent and its bootstrap interval."""
-    mean = bootstrap_mean([100 * score for score in results.scores.values()])
-    return dict(zip(("accuracy", "accuracy_low", "accuracy_high"), mean, strict=True))
+    conditions = [SDP.but(f"{count} faulty a list", "faults", count) for count in faults]
+    counts = (Metric(title, field, scale=1) for title, field in PAGES.items())
+    return Study(
+        name="sdp-table3-webs",
+        benchmarks=(BENCHMARK,),
+        conditions=tuple(conditions),
+        metrics=(Metric("Accuracy", kind="mean"), *counts),
+        against=conditions[0].name,
+        options={"split": "reporting"},
+    )
 
 
 def _share(name: str, part: int, whole: int) -> dict[str, float]:

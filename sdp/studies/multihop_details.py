@@ -1,4 +1,4 @@
-"""What Table 5's notebook shows besides scores: what the loop did, both settings, and what a search finds."""
+"""What Table 5's notebook shows besides scores: both settings, and what a search finds."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from lab.results.statistics import compare, holm
 from lab.runs.study_results import Results
-from sdp.anatomy import evidence_never_shown
-from sdp.studies.conditions import SDP, about, loops, points
+from sdp.studies.conditions import SDP, about, points
 from sdp.studies.table5 import STUDY
 from worlds.multihop.metrics import evidence_found
 from worlds.multihop.questions import EVIDENCE
@@ -16,30 +15,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SILVER = EVIDENCE[2]  # matched to questions by statistics, and not by annotators
-
-
-def anatomy(results: Results) -> pd.DataFrame:
-    """What the loop did, by dataset and variant: calls and attempts a question, rejections, replans, forced answers,
-    and of the failures the share whose evidence was never all shown, with its 95 % interval, where it is annotated.
-    """
-    import pandas as pd
-
-    lines = []
-    for dataset, name in results.parts:
-        kept = {task: episode.result for task, episode in results.of(dataset, name).items() if not episode.failed}
-        if name not in loops(results) or not kept:
-            continue
-        episodes = pd.DataFrame(kept).T
-        rejected = [attempt["k"] == 0 for played in episodes["trajectory"] for attempt in played["attempts"]]
-        (lost,) = evidence_never_shown(episodes["em"].to_dict(), episodes["gold_seen"].to_dict()).to_dict("records")
-        share = "{:.0f} [{:.0f}, {:.0f}]".format(*(100 * lost[end] for end in ("share", "low", "high")))
-        lines.append(
-            {"dataset": dataset, "method": name, "n": len(episodes), "calls": results.mean(dataset, name, "calls"),
-             "attempts": len(rejected) / len(episodes), "rejected, %": 100 * sum(rejected) / max(len(rejected), 1),
-             "replans": episodes["replans"].sum(), "forced": episodes["forced"].sum(), "failures": lost["denominator"],
-             "evidence never shown": lost["numerator"], "share, %": share if lost["denominator"] else ""}
-        )  # fmt: skip
-    return pd.DataFrame(lines).assign(**about(results))
 
 
 def between(first: Results, second: Results, name: str = SDP.name) -> pd.DataFrame:

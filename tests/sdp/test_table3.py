@@ -28,8 +28,9 @@ from sdp.adapters.assistantbench.prompts import FINALIZE, FINDING, Shown
 from sdp.experiments.planted import FALSE, FOLLOWED, OWN, Planting
 from sdp.studies import assistantbench_details as details
 from sdp.studies import conditions, table3
-from sdp.studies.assistantbench_details import PLANTED, injections, steps, submit, verdicts, webs
+from sdp.studies.assistantbench_details import PLANTED, injections, submit, verdicts, webs
 from sdp.studies.conditions import rejections, trajectories
+from sdp.studies.loop_counts import loop_counts
 from sdp.studies.table3 import BENCHMARK, STUDY
 from worlds.assistantbench import published
 from worlds.assistantbench.scorer import scores
@@ -97,11 +98,11 @@ def test_a_contrast_alone_has_no_verdict() -> None:
     assert "verdict" not in compared and (compared["p (Holm)"] >= compared["p"]).all()
 
 
-def test_what_the_loop_did_stands_beside_the_papers_share_of_rejections() -> None:
-    loops = steps(noisy())
-    assert loops["evidence"].tolist()[0] == "published" and loops["rejected before, %"].tolist()[0] == "~40%"
-    without = loops[loops["method"] == "SDP without Validate"].iloc[0]
-    assert without["rejected before, %"].startswith("0.0 [") and without["passed by force"] == 0
+def test_without_validate_no_step_is_rejected_or_forced() -> None:
+    without = loop_counts(noisy()).set_index("method").loc["SDP without Validate"]
+    assert (
+        without["rejected before, %"].startswith("0.0 [") and without["passed by force"] == without["rejected, %"] == 0
+    )
 
 
 def test_a_closed_book_is_exposed_to_no_page() -> None:
@@ -168,10 +169,11 @@ def test_verdicts_tell_what_was_planted_from_what_was_left_alone() -> None:
 
 
 def test_a_faulty_web_ends_blacklists_and_loses_nothing() -> None:
-    table = webs(STUDY.trial(limit=6), [0, 4])
-    assert list(table["ended"]) == list(table["n"]) == [6, 6]
-    assert not table["failed"].any() and not table["not measured"].any()
-    assert list(table[["unreadable", "blocked"]].iloc[0]) == [0, 0] and table["blocked"].iloc[1] > 0
+    results = webs([0, 4]).run(data="synthetic", limit=6)
+    rows = results.frame().set_index(["metric", "method"])
+    assert len(results.episodes) == 12 and not rows["failed"].any() and not rows["not_measured"].any()
+    assert rows["value"]["Unreadable", "0 faulty a list"] == rows["value"]["Sites blocked", "0 faulty a list"] == 0
+    assert rows["value"]["Sites blocked", "4 faulty a list"] > 0
 
 
 @needs_data

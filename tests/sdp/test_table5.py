@@ -14,7 +14,8 @@ from lab.runs.experiment import BadSetting
 from lab.runs.study_results import Results
 from sdp.studies import conditions, table5
 from sdp.studies.conditions import rejections
-from sdp.studies.multihop_details import anatomy, between, retrieval
+from sdp.studies.loop_counts import loop_counts
+from sdp.studies.multihop_details import between, retrieval
 from sdp.studies.table5 import STUDY
 from worlds.multihop.questions import EVIDENCE
 
@@ -99,7 +100,7 @@ def test_the_primary_comparison_is_corrected_over_both_datasets() -> None:
 
 def test_the_placebo_is_rejected_as_often_as_sdp(noisy: Results) -> None:
     assert 0 < noisy.setup.options[f"{PLACEBO}:placebo"] == rejections(noisy) < 1
-    loops = anatomy(noisy).set_index(["dataset", "method"])
+    loops = loop_counts(noisy).set_index(["dataset", "method"])
     assert (
         loops["calls"].xs(PLACEBO, level="method") > loops["calls"].xs("SDP without Validate", level="method")
     ).all()
