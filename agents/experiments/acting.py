@@ -37,8 +37,8 @@ from worlds.benchmark import Expert, along
 class Agent(NamedTuple):
     """loop: plays one task. operators: that it asks. blanks: whether it plans or reflects, and so has a placebo.
 
-    searches: whether it is for environments that search and finish alone. told: settings of the experiment that its
-    loop takes by name.
+    searches: whether it is for environments that search and finish alone. told: what of the experiment its loop takes
+    by name.
     """
 
     loop: Callable[..., History]
@@ -74,18 +74,18 @@ NOBODY = "first"  # the engine of agents that ask nobody, whatever is chosen: th
 class Acting(Playable):
     """An agent on some tasks: played, scored, watched, resumed, recorded and shown alike on every benchmark.
 
-    agent: of AGENTS. settings: the caps, and how answers are read. constant: what the agent "constant action" does.
-    histories: keep them in the run folder, which timelines need.
+    agent: of AGENTS. settings: the caps, and how answers are read. histories: keep them in the run folder, which
+    timelines need.
     """
 
     agent: str = REACT
     settings: Settings = Settings()
-    constant: str = field(default="look", metadata=NOT_TOLD)
     histories: bool = field(default=True, metadata=NOT_TOLD)
 
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents")
     processes: ClassVar[int] = 1
     metric: ClassVar[str] = "score"
+    constant: ClassVar[str] = "look"  # what the agent "constant action" does
     searched: ClassVar[bool] = False  # whether its environment searches and finishes, for agents that do no more
     ruled: ClassVar[tuple[str, ...]] = ()  # the kinds of data on which rules play it; elsewhere `oracle` stands in
 
