@@ -23,7 +23,7 @@ from lab.results.statistics import compare, holm
 from sdp.adapters.multihop.adapter import HOP, Policy
 from sdp.adapters.multihop.trees import UNRECORDED, TreeBackbone, says
 from sdp.experiments.multihop import HotpotQA, MuSiQue, Setup
-from sdp.studies.conditions import points
+from sdp.studies.comparing import points
 from sdp.trajectory import Trajectory
 from worlds.multihop import HopTask, Question, official
 from worlds.multihop.metrics import judged

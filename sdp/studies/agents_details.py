@@ -10,7 +10,8 @@ from agents.worlds.travelplanner import delivered
 from lab.runs import paired
 from lab.runs.study_results import Results
 from sdp.studies.agents import REACT
-from sdp.studies.conditions import BLANK, BLANKED, PLACEBO, SDP, about
+from sdp.studies.comparing import about
+from sdp.studies.conditions import BLANK, BLANKED, PLACEBO, SDP
 
 if TYPE_CHECKING:
     import pandas as pd

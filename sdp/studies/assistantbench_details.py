@@ -74,8 +74,9 @@ def followed(trial: Trial, engines: Sequence[str], workers: int = 0, cluster: st
 
     frames = []
     for engine in engines:
-        frame = injections(collect(trial.answered_by(engine), workers, cluster))
-        frames.append(frame.rename(columns={"backbone": "Validate"}).assign(Validate=engine, evidence="simulated"))
+        frame = injections(collect(trial.answered_by(engine), workers, cluster)).drop(columns="backbone")
+        frame.insert(0, "Validate", engine)
+        frames.append(frame.assign(evidence="simulated"))
     return pd.concat(frames, ignore_index=True)
 
 

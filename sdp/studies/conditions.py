@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from agents.experiments import acting, one_call
 from agents.experiments.acting_worlds import ACTING
-from lab.results.statistics import Comparison
-from lab.runs import experiment
 from lab.runs.conditions import Condition
 from lab.runs.study_results import Results
 from sdp.experiments import assistantbench, multihop, scienceworld, travelplanner
@@ -72,15 +68,3 @@ def trajectories(results: Results, condition: str) -> list[Trajectory]:
 def rejections(results: Results) -> float:
     """The share of attempts that SDP's own Validate rejects."""
     return rejected(trajectories(results, SDP.name))
-
-
-def about(results: experiment.Results[Any]) -> dict[str, str]:
-    """Three columns: the data, the evidence and the backbone of a run."""
-    return {"data": results.setup.data, "evidence": results.evidence, "backbone": results.backbone}
-
-
-def points(c: Comparison) -> dict[str, float]:
-    """The columns of a paired comparison, in points: the difference with its interval; gained and lost: tasks."""
-    difference, low, high = (100 * end for end in c.difference)
-    ends = {"n": c.n, "difference": difference, "low": low, "high": high}
-    return {**ends, "gained": c.wins, "lost": c.losses, "p": c.p}

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from lab.results.statistics import Interval
 from lab.runs.study_results import Results
 from sdp.anatomy import evidence_never_shown, rejected_first
-from sdp.studies.conditions import about, loops
+from sdp.studies.comparing import about
+from sdp.studies.conditions import loops
 from sdp.trajectory import Trajectory
 
 if TYPE_CHECKING:

@@ -1,12 +1,12 @@
-"""What Table 5's notebook shows besides scores: both settings, and what a search finds."""
+"""What a search finds of Table 5's evidence."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lab.results.statistics import compare, holm
-from lab.runs.study_results import Results
-from sdp.studies.conditions import SDP, about, points
+from lab.results.statistics import compare
+from sdp.studies.comparing import points
+from sdp.studies.conditions import SDP
 from sdp.studies.table5 import STUDY
 from worlds.multihop.metrics import evidence_found
 from worlds.multihop.questions import EVIDENCE
@@ -15,22 +15,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SILVER = EVIDENCE[2]  # matched to questions by statistics, and not by annotators
-
-
-def between(first: Results, second: Results, name: str = SDP.name) -> pd.DataFrame:
-    """A method's exact match in two runs on the same questions, first less second in points, a row a dataset."""
-    import pandas as pd
-
-    lines: list[dict[str, Any]] = []
-    for dataset in first.setup.datasets:
-        one, other = (run.scores_of(dataset, name) for run in (first, second))
-        shared = sorted(one.keys() & other.keys())  # the open setting also has questions that come without paragraphs
-        c = compare({task: one[task] for task in shared}, {task: other[task] for task in shared})
-        settings = (run.setup.options["setting"] for run in (first, second))
-        means = dict(zip(settings, (100 * c.mean_a, 100 * c.mean_b), strict=True))
-        lines.append({"dataset": dataset, **means, **points(c)})
-    adjusted = holm([line["p"] for line in lines])
-    return pd.DataFrame(lines).assign(**{"p (Holm)": adjusted}, **about(first))
 
 
 def retrieval(data: str = "auto", seed: int = 0, k: int = 10) -> pd.DataFrame:

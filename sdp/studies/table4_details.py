@@ -13,7 +13,7 @@ from lab.results.statistics import bootstrap_mean
 from lab.runs.study_results import Results
 from sdp.adapters.scienceworld.adapter import UNKNOWN
 from sdp.studies import mechanisms
-from sdp.studies.conditions import about
+from sdp.studies.comparing import about
 from sdp.studies.table4 import BENCHMARK, Run, by_type, lengths
 from worlds.scienceworld.tasks import LENGTHS
 

@@ -13,9 +13,10 @@ from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
 from lab.runs.study_results import Results
 from sdp.studies import conditions, table5
+from sdp.studies.comparing import between
 from sdp.studies.conditions import rejections
 from sdp.studies.loop_counts import loop_counts
-from sdp.studies.multihop_details import between, retrieval
+from sdp.studies.multihop_details import retrieval
 from sdp.studies.table5 import STUDY
 from worlds.multihop.questions import EVIDENCE
 
@@ -114,7 +115,7 @@ def test_a_timeline_is_that_of_the_method(noisy: Results) -> None:
 
 def test_settings_are_compared_on_the_questions_of_both() -> None:
     trials = (replace(SMALL, options={"setting": setting}, methods=(SDP,)) for setting in ("distractor", "open"))
-    compared = between(*map(collect, trials))
+    compared = between(*map(collect, trials), lambda run: run.setup.options["setting"])
     assert list(compared["n"]) == [3, 3]
     assert {"distractor", "open"} <= set(compared.columns)
 
