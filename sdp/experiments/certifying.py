@@ -5,18 +5,19 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from random import Random
 from typing import Any, ClassVar, Self, TypeVar
 
 from lab.models.backbone import Ledger
+from lab.models.connect import connected
 from lab.results.outcomes import Judged, Score
 from lab.runs import experiment
 from lab.runs.experiment import NOT_TOLD
 from lab.runs.playable import Playable, Seen
 from lab.runs.run import Episode
-from lab.viewer.steps import Exchange
+from lab.viewer.steps import Exchange, Step
 from lab.viewer.timeline import Timeline
 from lab.viewer.transcripts import Transcript
 from sdp.loop import Settings, run_episode
@@ -72,9 +73,17 @@ class Certifying(Playable):
         """A trajectory to look at, also one that is still running. exchanges: see `sdp.timeline`."""
         return timeline(trajectory, exchanges)
 
+    def official(self, trajectory: Trajectory) -> tuple[str, Step] | None:
+        """The goal in the benchmark's words, and its verdict on a whole trajectory as a step; None if it has none."""
+        return None
+
     def shown(self, trajectory: Trajectory, exchanges: Sequence[Exchange] = ()) -> Timeline:
-        """A whole trajectory to look at, with what the benchmark says of it at the end, if it does."""
-        return self.steps(trajectory, exchanges)
+        """A whole trajectory to look at, with the benchmark's verdict at the end, if it has one."""
+        made, official = self.steps(trajectory, exchanges), self.official(trajectory)
+        if official is None:
+            return made
+        goal, last = official
+        return replace(made, task=goal, score=self.score(trajectory), steps=(*made.steps, last))
 
     def controlled(self, task: str, ledger: Ledger) -> Adapter[Any, Any, Any]:
         """The adapter with the noise of a Validate that asks no prompt, and with a control in SDP's place."""
@@ -90,8 +99,16 @@ class Certifying(Playable):
         """Within, what answers knows of the task what it may; by default nothing."""
         return nullcontext()
 
-    def episode(self, task: str, ledger: Ledger, watch: Callable[[Trajectory], None] | None = None) -> Trajectory:
-        """One episode of a resolved experiment. watch: see `sdp.loop.run_episode`."""
+    def episode(
+        self, task: str, ledger: Ledger | None = None, watch: Callable[[Trajectory], None] | None = None
+    ) -> Trajectory:
+        """One episode. ledger: of a resolved experiment. watch: see `sdp.loop.run_episode`.
+
+        Raises KeyError for a task that is not there.
+        """
+        if ledger is None:
+            setup = self.resolved()
+            return setup.episode(task, Ledger(connected(setup.engine)), watch)
         with self.answering(task):
             return run_episode(task, self.controlled(task, ledger), self.settings, ledger, watch)
 

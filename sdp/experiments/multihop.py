@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from lab.models.backbone import Answer, Backbone, Ledger
 from lab.models.prompts import Prompt
-from lab.viewer.steps import Exchange, Step
-from lab.viewer.timeline import Timeline
+from lab.viewer.steps import Step
 from sdp.adapters.multihop import noise, rules  # noqa: F401  (registers what answers offline)
 from sdp.adapters.multihop.adapter import MultiHopAdapter, Policy, beginning
 from sdp.adapters.multihop.prompts import ANSWER, CONSISTENT, DECOMPOSE, EXTRACT, GUESS, QUERY, VERIFY
@@ -64,15 +63,13 @@ class Setup(MultiHopQuestions, Certifying):
         gold = self.world().hidden(self.named(task)).gold
         return len(gold) + 1 if gold else None
 
-    def shown(self, trajectory: Trajectory, exchanges: Sequence[Exchange] = ()) -> Timeline:
-        """The steps, and the answer that would have been right."""
+    def official(self, trajectory: Trajectory) -> tuple[str, Step]:
+        """The official metric, with the answer that would have been right."""
         question, kept = self._hidden(trajectory), self.result(trajectory)
-        last = Step(
+        return question.task.goal, Step(
             title="the official metric on the answer", verdict=kept["em"] == 1, observation=kept["answer"],
             reason=f"F1 {kept['f1']:.2f}; right is {question.answer}",
         )  # fmt: skip
-        made = self.steps(trajectory, exchanges)
-        return replace(made, task=question.task.goal, score=kept["em"], steps=(*made.steps, last))
 
     def _hidden(self, trajectory: Trajectory) -> Any:
         world = self.world()

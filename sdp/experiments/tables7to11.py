@@ -21,7 +21,7 @@ from sdp.adapters.multihop import adapter, filters, prompts
 from sdp.adapters.scienceworld.prompts import PLAN
 from sdp.adapters.travelplanner import options
 from sdp.experiments import assistantbench, multihop, scienceworld
-from sdp.experiments.travelplanner import Setup, play
+from sdp.experiments.travelplanner import Setup
 from sdp.studies.table5 import CORPORA
 from worlds.multihop import world
 from worlds.scienceworld.tasks import PROTOCOL_VARIATIONS
@@ -171,7 +171,7 @@ def web_questions(setup: assistantbench.Setup) -> list[Setting]:
 def plan_lengths(setup: Setup) -> dict[int, int]:
     """Days of a trip -> predicates of its first plan, counted in the plan of a query of each length as it is played."""
     of_days = {query.days: query.id for query in setup.resolved().queries()}
-    return {days: len(play(setup, of_days[days]).plans[0].predicates) for days in sorted(of_days)}
+    return {days: len(setup.episode(of_days[days]).plans[0].predicates) for days in sorted(of_days)}
 
 
 def table(setup: Setup, lengths: Mapping[int, int]) -> pd.DataFrame:

@@ -60,11 +60,6 @@ def loops(results: Results) -> list[str]:
     return [name for name in results.setup.methods if study.condition(name).plays == SDP.plays]
 
 
-def trajectories(results: Results, condition: str) -> list[Trajectory]:
-    """Of a variant of SDP; episodes that failed have none."""
-    return [Trajectory.from_json(episode["trajectory"]) for episode in results.played(condition)]
-
-
 def rejections(results: Results) -> float:
     """The share of attempts that SDP's own Validate rejects."""
-    return rejected(trajectories(results, SDP.name))
+    return rejected(Trajectory.from_json(played["trajectory"]) for played in results.played(SDP.name))

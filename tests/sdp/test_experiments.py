@@ -20,7 +20,7 @@ from lab.runs.run import ManifestMismatch
 from lab.viewer.episodes import Kept
 from sdp.adapters.travelplanner.adapter import Policy
 from sdp.experiments import table1
-from sdp.experiments.travelplanner import Results, Setup, play
+from sdp.experiments.travelplanner import Results, Setup
 from sdp.mdp import mdp
 from sdp.studies import table2, table2_details
 from sdp.trajectory import Trajectory
@@ -67,7 +67,7 @@ def test_on_travelplanner_only_choices_are_asked_for(tmp_path: Path) -> None:
     with pytest.raises(UnknownOperator, match="'validate' is no operator of sdp-travelplanner .* do: realize"):
         run(replace(MADE, engines={"Validate": "gpt-4o"}), tmp_path)
     with pytest.raises(UnknownOperator, match="'propose'"):
-        play(replace(MADE, engines={"propose": "gpt-4o"}), MADE.tasks()[0])
+        replace(MADE, engines={"propose": "gpt-4o"}).episode(MADE.tasks()[0])
 
 
 def test_propose_and_realize_have_engines_of_their_own(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_the_counts_of_table_1_are_those_of_the_trajectories(tmp_path: Path) -> 
 
 def test_a_trajectory_survives_the_run_folder(tmp_path: Path) -> None:
     kept = run(MADE, tmp_path)
-    assert kept.trajectories[0] == play(MADE, kept.tasks[0].id)
+    assert kept.trajectories[0] == MADE.episode(kept.tasks[0].id)
     line = json.loads((tmp_path / "run" / "episodes.jsonl").read_text().splitlines()[0])
     assert line["result"]["trajectory"]["task"] == kept.tasks[0].id
 

@@ -29,7 +29,7 @@ from sdp.experiments.planted import FALSE, FOLLOWED, OWN, Planting
 from sdp.studies import assistantbench_details as details
 from sdp.studies import conditions, table3
 from sdp.studies.assistantbench_details import PLANTED, injections, submit, verdicts, webs
-from sdp.studies.conditions import rejections, trajectories
+from sdp.studies.conditions import rejections
 from sdp.studies.loop_counts import loop_counts
 from sdp.studies.table3 import BENCHMARK, STUDY
 from worlds.assistantbench import published
@@ -89,7 +89,7 @@ def test_rows_are_the_official_metrics_of_the_answers() -> None:
 
 def test_the_placebo_is_rejected_as_often_as_sdp_and_hands_in_once() -> None:
     assert noisy().setup.options[f"{PLACEBO}:placebo"] == rejections(noisy()) > 0
-    assert all(trajectory.end != "running" for trajectory in trajectories(noisy(), PLACEBO))
+    assert all(trajectory.end != "running" for trajectory in noisy().part(BENCHMARK, PLACEBO).trajectories)
 
 
 def test_a_contrast_alone_has_no_verdict() -> None:
@@ -163,7 +163,7 @@ def test_verdicts_tell_what_was_planted_from_what_was_left_alone() -> None:
     assert {one["kind"] for one in noted} == {FALSE, OWN} and not verdicts(run, SDP, FOLLOWED)
     refused = [one for one in verdicts(run, SDP, FALSE) if not one["passed"]]
     assert refused == verdicts(run, SDP, FALSE), "a Validate without errors refuses each"
-    attempts = [a for one in trajectories(run, SDP) for a in one.attempts]
+    attempts = [a for one in run.part(BENCHMARK, SDP).trajectories for a in one.attempts]
     assert sum(a.forced for a in attempts) == sum(one["forced"] for one in noted)
     assert FORCED_AFTER == 2 and any(one["forced"] for one in noted)
 
