@@ -29,12 +29,7 @@ WITHOUT_CASCADE = SDP.but("SDP without Cascade", "settings.cascade", False, reco
 PLACEBO = SDP.but("SDP, placebo", "placebo", 0.0, role="placebo", matched="placebo", recorded=False)
 BLANKED = PLACEBO.but("SDP, target's sentence blanked", settings={"blanked": 0.0}, matched="blanked")
 DIRECT = Condition(
-    "direct",
-    {
-        "AssistantBench": one_call.AssistantBench,
-        "HotpotQA": one_call.HotpotQA,
-        "MuSiQue": one_call.MuSiQue,
-    },
+    "direct", {"AssistantBench": one_call.AssistantBench, "HotpotQA": one_call.HotpotQA, "MuSiQue": one_call.MuSiQue}
 )
 
 
