@@ -49,18 +49,13 @@ class Setup(ScienceWorldTasks, Certifying):
 
     def score(self, trajectory: Trajectory) -> float:
         """The last score of the episode over 100; of a task that failed, the one before (SwiftSage's rule)."""
-        return last_score(trajectory) / FULL
+        scores = [attempt.observation["score"] for attempt in trajectory.attempts if attempt.observation]
+        return next((score for score in reversed(scores) if score >= 0), 0) / FULL
 
     def result(self, trajectory: Trajectory) -> dict[str, Any]:
         task = self.named(trajectory.task)
         refused = sum(attempt.reason == UNKNOWN for attempt in trajectory.attempts)
         return {"score": self.score(trajectory), "length": length_of(task.name), "type": task.name, "refused": refused}
-
-
-def last_score(trajectory: Trajectory) -> int:
-    """In percent, from what the attempts show; the last one that is not negative."""
-    scores = [attempt.observation["score"] for attempt in trajectory.attempts if attempt.observation]
-    return next((score for score in reversed(scores) if score >= 0), 0)
 
 
 def gold(tasks: ScienceWorldTasks, task: str) -> list[Played]:

@@ -140,19 +140,18 @@ def rows(whole: pd.DataFrame, runs: Runs) -> pd.DataFrame:
 
     n: what a share is taken of, steps or episodes. A share of nothing has no row.
     """
-    found = whole.set_index(["part", "of", "benchmark"]).sort_index()
-    made = []
-    for name, reading in READINGS.items():
-        for benchmark, run in runs.items():
-            key = (reading.part, reading.of, benchmark)
-            if key in found.index and (one := found.loc[key])["denominator"]:
-                row = tables.row(
-                    name, run.backbone, benchmark, one["share"], evidence=run.evidence,
-                    source=f"this run, {run.setup.data} data", n=int(one["denominator"]),
-                    interval=(one["low"], one["high"]), outcomes=run.outcomes(),
-                )  # fmt: skip
-                made.append(row | {"data": run.setup.data})
-    return tables.table(made)
+    import pandas as pd
+
+    named = pd.DataFrame([(name, reading.part, reading.of) for name, reading in READINGS.items()])
+    named.columns = ["method", "part", "of"]
+    return tables.table(
+        tables.row(
+            line["method"], line["backbone"], line["benchmark"], line["share"], evidence=line["evidence"],
+            source=f"this run, {line['data']} data", n=int(line["denominator"]), interval=(line["low"], line["high"]),
+            outcomes=runs[line["benchmark"]].outcomes(),
+        ) | {"data": line["data"]}
+        for line in named.merge(whole[whole["denominator"] > 0]).to_dict("records")
+    )  # fmt: skip
 
 
 def published() -> pd.DataFrame:
