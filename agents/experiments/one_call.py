@@ -23,7 +23,6 @@ from worlds.multihop.metrics import recall
 from worlds.multihop.world import as_text
 
 AGENTS: dict[str, Callable[..., str]] = {"direct": direct, "chain of thought": chain_of_thought}
-EVIDENCE = {"none": "closed book", "shown": "the paragraphs of the distractor setting", "gold": "the gold paragraphs"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,11 +10,11 @@ import pytest
 from lab.machine.faults import MissingData
 from lab.results.statistics import holm
 from lab.runs import collecting, recordings, study
-from lab.runs.experiment import BadSetting, ReplayMismatch
+from lab.runs.experiment import ReplayMismatch
 from lab.runs.settings import changed
 from lab.runs.study_results import Results
 from sdp.studies import agents_details, conditions
-from sdp.studies.agents import ACTED, METHODS, REACT, STUDIES, even, stood_in
+from sdp.studies.agents import ACTED, REACT, STUDIES, even, stood_in
 from sdp.studies.conditions import BLANK
 
 SDP, PLACEBO, BLANKED = conditions.SDP.name, conditions.PLACEBO.name, conditions.BLANKED.name
@@ -118,14 +118,3 @@ def test_rows_of_actions_that_are_bound_to_their_form_say_so() -> None:
         f"{name}, actions bound to their form" for name in acted
     ]
     assert {*bound} > {SDP, PLACEBO, BLANKED, DIRECT}
-
-
-def test_what_there_is_not_is_refused() -> None:
-    trips = STUDIES["TravelPlanner"]
-    with pytest.raises(BadSetting, match="No benchmark 'WebArena'; choose from TravelPlanner"):
-        trips.trial(benchmarks=("WebArena",)).resolved()
-    with pytest.raises(BadSetting, match="choose from"):
-        trips.trial(conditions=("Chameleon",)).resolved()
-    with pytest.raises(BadSetting, match="no setting 'settings.turns'"):
-        trips.trial(options={"settings.turns": 3}).resolved()
-    assert {*METHODS} > {*SOME}
