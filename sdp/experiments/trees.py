@@ -89,7 +89,8 @@ def played(setup: Setup, found: Mapping[str, Tree], seeds: int = SEEDS) -> pd.Da
         for condition, answer in ((OWN, own), (FILTERED, filtered)):
             lines.append({"condition": condition, "task": task, **judged(answer, question)._asdict()})
     full = {task: setup.episode(task, Ledger(TreeBackbone(tree))) for task, tree in found.items()}
-    hops = [one for trajectory in full.values() for one in trajectory.attempts if one.kind == HOP and one.action]
+    attempts = (attempt for trajectory in full.values() for attempt in trajectory.attempts)
+    hops = [attempt for attempt in attempts if attempt.kind == HOP and attempt.action]
     certify = fmean(attempt.k > 0 for attempt in hops)  # the placebo's coin
     lines += [_line(FULL, setup, trajectory) for trajectory in full.values()]
     unchecked = replace(setup, settings=replace(setup.settings, validate=False))
@@ -108,7 +109,7 @@ def _standing(tree: Tree, question: Question) -> list[str]:
 
 
 def _line(condition: str, setup: Setup, trajectory: Trajectory) -> dict[str, Any]:
-    result, unrecorded = setup.result(trajectory), any(UNRECORDED in one.reason for one in trajectory.attempts)
+    result, unrecorded = setup.result(trajectory), any(UNRECORDED in attempt.reason for attempt in trajectory.attempts)
     about = {"condition": condition, "task": trajectory.task}
     return {**about, "em": result["em"], "f1": result["f1"], "unrecorded": float(unrecorded)}
 

@@ -80,7 +80,7 @@ def footing(results: Results) -> pd.DataFrame:
     for dataset, method in results.parts:
         caps = results.setup.part(dataset, REACT).settings
         steps, calls = caps.steps, caps.calls or 2 * caps.steps
-        played = {task: one.result for task, one in results.of(dataset, method).items() if not one.failed}
+        played = {task: episode.result for task, episode in results.of(dataset, method).items() if not episode.failed}
         if not played or any("steps" not in result for result in played.values()):
             continue
         took = pd.DataFrame(played).T[["steps", "calls"]]

@@ -146,8 +146,8 @@ def submit(results: Results, name: str = "") -> str:
     name: of the method, by default the first one.
     """
     name = name or results.setup.methods[0]
-    of = results.of(BENCHMARK, name)
-    answers = {question: "" if one.failed else str(one.result["answer"]) for question, one in of.items()}
+    episodes = results.of(BENCHMARK, name)
+    answers = {task: "" if episode.failed else str(episode.result["answer"]) for task, episode in episodes.items()}
     path, tasks = results.folder / "submission.jsonl", results.setup.world().tasks(results.setup.options["split"])
     given = write_submission(path, answers, tasks)
     return f"{given} of {len(tasks)} answers of {name} are in {shown(path)}: upload it to AssistantBench's leaderboard"

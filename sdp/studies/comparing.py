@@ -37,9 +37,9 @@ def between(first: Results, second: Results, named: Callable[[Results], str]) ->
 
     lines: list[dict[str, Any]] = []
     for dataset in first.setup.datasets:
-        one, other = (run.scores_of(dataset, SDP.name) for run in (first, second))
-        shared = sorted(one.keys() & other.keys())
-        c = compare({task: one[task] for task in shared}, {task: other[task] for task in shared})
+        before, after = (run.scores_of(dataset, SDP.name) for run in (first, second))
+        shared = sorted(before.keys() & after.keys())
+        c = compare({task: before[task] for task in shared}, {task: after[task] for task in shared})
         means = {named(first): 100 * c.mean_a, named(second): 100 * c.mean_b}
         lines.append({"dataset": dataset, **means, **points(c), "smallest": smallest(c)})
     adjusted = holm([line["p"] for line in lines])

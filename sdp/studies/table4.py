@@ -49,12 +49,12 @@ def lengths(run: Run) -> dict[str, Run]:
     """The parts of a run by the length of tasks, but for those without episodes."""
 
     def part(length: str) -> Run:
-        def own(named: Mapping[str, Any]) -> dict[str, Any]:
+        def kept(named: Mapping[str, Any]) -> dict[str, Any]:
             return {task: value for task, value in named.items() if length_of(name_and_variation(task)[0]) == length}
 
-        return replace(run, episodes=own(run.episodes), not_measured=own(run.not_measured), usage=own(run.usage))
+        return replace(run, episodes=kept(run.episodes), not_measured=kept(run.not_measured), usage=kept(run.usage))
 
-    return {length: each for length in LENGTHS if (each := part(length)).episodes}
+    return {length: own for length in LENGTHS if (own := part(length)).episodes}
 
 
 def by_type(run: Run) -> list[float]:

@@ -70,7 +70,7 @@ def interpolated(surface: pd.DataFrame, errors: Mapping[str, Errors]) -> pd.Data
     """
     import pandas as pd
 
-    table = pd.DataFrame([{"judge": name} | one._asdict() for name, one in errors.items()])
+    table = pd.DataFrame([{"judge": judge, **rates._asdict()} for judge, rates in errors.items()])
     at_rates = table[["certify", "reject"]].to_numpy(float)
     for (dataset, verdicts), rows in surface.groupby(["dataset", "verdicts"], sort=False):
         table[f"{dataset}, {verdicts}"] = between(rows)(at_rates)
@@ -104,7 +104,7 @@ def gaps(surface: pd.DataFrame, engine: str, errors: Mapping[str, Errors], **opt
 
 def grid(surface: pd.DataFrame) -> pd.DataFrame:
     """The surface for reading: a row for each rate of false certification, a column for each of false rejection."""
-    cells = surface.assign(cell=[f"{one.score:.0f} [{one.low:.0f}, {one.high:.0f}]" for one in surface.itertuples()])
+    cells = surface.assign(cell=[f"{row.score:.0f} [{row.low:.0f}, {row.high:.0f}]" for row in surface.itertuples()])
     wide = cells.pivot(index=["dataset", "verdicts", "certify"], columns="reject", values="cell")
     wide.columns = [f"reject {rate:g}" for rate in wide.columns]
     return wide.reset_index().assign(n=int(surface["n"].max()), **SIMULATED, backbone=surface["backbone"].iloc[0])
