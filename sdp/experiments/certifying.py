@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from random import Random
-from typing import Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from lab.models.backbone import Ledger
 from lab.models.connect import connected
+from lab.results import tables
 from lab.results.outcomes import Judged, Score
+from lab.results.statistics import compare, holm
 from lab.runs import experiment
 from lab.runs.experiment import NOT_TOLD
 from lab.runs.playable import Playable, Seen
@@ -26,6 +28,9 @@ from sdp.operators import Adapter
 from sdp.placebo import blanked, placebo
 from sdp.timeline import timeline
 from sdp.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,3 +167,31 @@ class Results(experiment.Results[B]):
         """The trajectories of the episodes that did not fail."""
         played = (episode for episode in self.episodes.values() if not episode.failed)
         return [Trajectory.from_json(episode.result["trajectory"]) for episode in played]
+
+
+def scored(runs: Iterable[Results[Any]], metric: str) -> pd.DataFrame:
+    """A results table with a row a run: the mean score with its interval, and a column for each setting of the loop."""
+    return tables.table(
+        tables.mean_row("SDP", run.backbone, metric, [*run.scores.values()], run.evidence, outcomes=run.outcomes())
+        | asdict(run.setup.settings)
+        for run in runs
+    )
+
+
+def comparisons(full: Results[Any], others: Mapping[str, Results[Any]], scale: float = 1) -> pd.DataFrame:
+    """Each run against the full loop's, task by task: the difference with its interval, and whether by chance.
+
+    others: by condition. scale: 100 for differences in points. gained, lost: tasks with a higher and a lower score.
+    p (McNemar): of scores that are 0 or 1. p (Holm): for all rows together.
+    """
+    import pandas as pd
+
+    compared = {name: compare(run.scores, full.scores) for name, run in others.items()}
+    adjusted = holm([c.p for c in compared.values()])
+    lines = []
+    for (name, c), p in zip(compared.items(), adjusted, strict=True):
+        difference = [scale * end for end in c.difference]
+        lines.append((name, c.n, *difference, c.wins, c.losses, c.p_value, c.mcnemar, p))
+    counts = ["n", "difference", "low", "high", "gained", "lost"]
+    columns = ["condition", *counts, "p (permutation)", "p (McNemar)", "p (Holm)"]
+    return pd.DataFrame(lines, columns=columns).assign(evidence=full.evidence, backbone=full.backbone)

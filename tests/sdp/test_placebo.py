@@ -19,6 +19,7 @@ from sdp.adapters.facts import FactsAdapter
 from sdp.adapters.travelplanner.options import CAP
 from sdp.adapters.travelplanner.unplanned import SLOTS
 from sdp.experiments import assistantbench, scienceworld, travelplanner
+from sdp.experiments.certifying import scored
 from sdp.experiments.multihop import HotpotQA, MuSiQue
 from sdp.loop import Settings, plain, run_episode
 from sdp.operators import NOTHING
@@ -188,3 +189,11 @@ def test_a_share_that_there_is_not_is_refused(share: float) -> None:
 def test_without_a_share_the_adapter_is_itself() -> None:
     adapter: Any = object()
     assert placebo(adapter, None, None) is adapter  # type: ignore[arg-type]
+
+
+def test_runs_stand_in_one_table_with_their_settings() -> None:
+    setups = [replace(SETUP, limit=3, settings=replace(SETUP.settings, budget=b)) for b in (0, 2)]
+    runs = [collecting.collect(each, 0, "") for each in setups]
+    table = scored(runs, "exact match")
+    assert list(table["budget"]) == [0, 2] and set(table["evidence"]) == {"simulated"}
+    assert list(table["value"]) == [sum(run.scores.values()) / 3 for run in runs]

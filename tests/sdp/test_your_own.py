@@ -28,7 +28,7 @@ from lab.runs.own_code import own_code
 from lab.runs.run import read_lines
 from lab.viewer.transcripts import Transcript
 from sdp.ablation import ABLATIONS
-from sdp.experiments.certifying import Certifying, Results
+from sdp.experiments.certifying import Certifying, Results, comparisons
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Trajectory
 
@@ -100,10 +100,14 @@ def test_a_benchmark_is_scored_ablated_compared_and_watched(own: Any, tmp_path: 
     full = played(setup, tmp_path, "full")
     assert list(full.scores) == [f"round 0-{n:03d}" for n in range(12)] and sum(full.scores.values()) == 12
     without = {a.name: played(replace(setup, settings=a.without(setup.settings)), tmp_path, a.name) for a in ABLATIONS}
-    for run in without.values():
+    table = comparisons(full, without).set_index("condition")
+    for name, run in without.items():
+        mean = sum(run.scores.values()) / 12
+        assert table.loc[name, "difference"] == pytest.approx(mean - 1)
         scores = [setup.judged(episode).score for episode in run.episodes.values()]
         assert {round(3 * (score or 0), 6) for score in scores} <= {0, 1, 2, 3}
-    assert sum(without["-Replan"].scores.values()) < 0.8 * 12
+    assert table.loc["-Replan", "difference"] < -0.2 and table.loc["-Validate", "p (Holm)"] < 0.05
+    assert set(table["evidence"]) == {"measured"}
     both = compare(without["-Replan"].folder, full.folder).side_by_side()
     assert [timeline.score for timeline in both.timelines] != [1, 1]
     ready, seen = setup.resolved(), []
