@@ -31,6 +31,7 @@ STUDY = register(
             SDP.but(UNDOING, "policy.undo", 3),
         ),
         metrics=(Metric("Final Pass Rate", kind="rate"),),
+        against=SDP.name,
         options={"trajectories": False},
     )
 )

@@ -33,6 +33,7 @@ STUDY = register(
         benchmarks=DATASETS,
         conditions=(SDP.but(REPEATED), SDP.but(REDRAWN, "redraw", True)),
         metrics=(Metric("{benchmark} EM", "em", "rate"),),
+        against=REPEATED,
         options={"split": "reporting", "trajectories": False},
     )
 )
