@@ -11,7 +11,6 @@ from lab import overview
 
 Do = Callable[[argparse.Namespace], int]
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-HELP_GRID = "play every one of these values; of several grids, all combinations; ends in one table; resumes"
 RUN = "a run's folder, or a part of its name or the beginning of its hash that no other run has"
 
 

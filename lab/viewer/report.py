@@ -88,15 +88,12 @@ def report(folders: Sequence[Path], out: Path, one_file: bool = False, prompts: 
 
 def _section(kept: Kept, lines: Sequence[Line], whole: bool) -> Section:
     """What `lab show` says of a run, and its episodes."""
-    shown = Shown(kept)
-    facts = {"headline": "; ".join(shown.headline), "outcomes": str(shown.outcomes), **shown.about}
-    frames = {"Why episodes came out below the best": shown.reasons, "What they took": shown.costs}
-    tables = []
-    for title, frame in frames.items():
-        told = frame.loc[:, [(frame[name] != "").any() for name in frame.columns]]
-        rows = [[text(cell) for cell in row] for row in [told.columns, *told.to_numpy(object)]]
-        tables += [Table(title, rows)] if len(told) else []
-    return Section(kept.folder.name, facts, tables, lines, whole)
+    shown, tables = Shown(kept), []
+    for title, frame in shown.tables.items():
+        full = frame.loc[:, [(frame[name] != "").any() for name in frame.columns]]
+        rows = [[text(cell) for cell in row] for row in [full.columns, *full.to_numpy(object)]]
+        tables.append(Table(title.capitalize(), rows))
+    return Section(kept.folder.name, shown.facts, tables, lines, whole)
 
 
 def _verdict(end: Ended) -> bool | None:

@@ -58,7 +58,7 @@ def test_only_shared_tasks_count_and_without_any_there_is_an_error() -> None:
     assert part.result.mean_a == pytest.approx(sum(one[task] for task in other) / 10)
     collect(replace(Shelving(count=4), wrong=("000", "001"), fault="OSError"), run="late", show_progress=False)
     played("early", count=2)
-    with pytest.raises(NothingShared, match="Of early: 000, 001. Of late: 002, 003"):
+    with pytest.raises(NothingShared, match="Of early: 000, 001, … Of late: 002, 003, …"):
         compare("early", "late")
     collect(Asking(count=3), run="unscored", show_progress=False)
     with pytest.raises(NoScores, match="asking has no score"):
@@ -107,7 +107,7 @@ def test_the_command_prints_the_comparison_and_two_episodes(capsys: pytest.Captu
     said = capsys.readouterr().out
     assert re.search(r"first − second \+?-?\d+\.\d \[-?\d+\.\d, -?\d+\.\d\], p = [\d.]+ \(McNemar's test\)", said)
     assert all(line.endswith(", simulated") for line in said.splitlines()[:2])
-    assert f"\n  {first}  " in said and "settings that differ" in said
+    assert f"\n {first}  " in said and "settings that differ" in said
     assert main(["compare", "one", "other", "--side-by-side"]) == 0
     assert capsys.readouterr().out.startswith(said) and main(["compare", "one", "other", "--side-by-side", "001"]) == 0
     assert "001" in capsys.readouterr().out.removeprefix(said)
