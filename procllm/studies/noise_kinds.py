@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from lab.models.backbone import Answer
+from lab.models.backbone import Backbone
 from lab.models.engines import parse
-from lab.models.prompts import Prompt
+from lab.models.routed import Routed
 from lab.models.rules import Rules
 from lab.results.statistics import compare, holm, wilson
 from lab.runs.study import Trial
@@ -49,28 +49,13 @@ def idle(fields: ActFields) -> Response:
     return Response(observation="", thought="I leave the work to the top task.", action=stated(Verify()))
 
 
-class PartialNoise:
-    """Noisy rules that make only some kinds of mistakes. The draws of what is left are those of the full noise.
-
-    kinds: of NOISES.
-    """
-
-    def __init__(self, level: float, kinds: str, seed: int, agent_is_idle: bool = False) -> None:
-        early, verdicts = NOISES[kinds]
-        noise = {} if early else {ACTING.name: partial(noisy_action, early=False)}
-        answers = {ACTING.name: idle} if agent_is_idle else {}
-        self._noisy = Rules(parse(f"rules@{level:g}?seed={seed}"), noise, answers)
-        self._verifier = self._noisy if verdicts else Rules(parse("rules"))
-        self.engine = self._noisy.engine
-
-    def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
-        """As `lab.models.backbone.Backbone`."""
-        rules = self._verifier if prompt.name == VERIFYING.name else self._noisy
-        return rules.ask(prompt, sample=sample, **fields)
-
-    def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
-        """As `lab.models.backbone.Backbone`."""
-        return self._noisy.request(prompt, sample=sample, **fields)
+def noisy(level: float, kinds: str, seed: int, agent_is_idle: bool = False) -> Backbone:
+    """Rules that make only some kinds of mistakes, of NOISES. The draws of what is left are those of the full noise."""
+    early, verdicts = NOISES[kinds]
+    noise = {} if early else {ACTING.name: partial(noisy_action, early=False)}
+    answers = {ACTING.name: idle} if agent_is_idle else {}
+    rules = Rules(parse(f"rules@{level:g}?seed={seed}"), noise, answers)
+    return rules if verdicts else Routed(rules, {VERIFYING.operator: Rules(parse("rules"))})
 
 
 def taken_apart(level: float, trial: Trial) -> pd.DataFrame:
@@ -95,7 +80,7 @@ def taken_apart(level: float, trial: Trial) -> pd.DataFrame:
 
 def _lines(level: float, kinds: str, name: str, instances: Sequence[Instance], seed: int) -> Iterator[dict[str, Any]]:
     def solved(condition: str) -> dict[str, float]:
-        backbone = PartialNoise(level, kinds, seed, agent_is_idle=condition == IDLE)
+        backbone = noisy(level, kinds, seed, agent_is_idle=condition == IDLE)
         network = network_of(PLACEBO if condition == IDLE else condition, domain(name))
         return {each.id: float(play(domain(name), each, network, backbone).success) for each in instances}
 

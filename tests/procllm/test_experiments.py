@@ -255,7 +255,7 @@ def test_what_a_recorded_agent_did_is_counted_by_command() -> None:
 
 
 def test_an_idle_agent_solves_a_placebo_by_the_top_task_alone() -> None:
-    blocks, idle = domain("blocks"), noise_kinds.PartialNoise(1, "neither", 0, agent_is_idle=True)
+    blocks, idle = domain("blocks"), noise_kinds.noisy(1, "neither", 0, agent_is_idle=True)
     trajectory = play(blocks, blocks.instances(1)[0], network(PLACEBO, "blocks"), idle)
     assert trajectory.success
     assert {step.command for step in trajectory.steps if step.task != TOP} == {"Verify"}
