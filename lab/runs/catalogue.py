@@ -51,7 +51,7 @@ def runs(*words: str) -> pd.DataFrame:
     import pandas as pd
 
     rows = [_row(folder) for folder in folders()]
-    texts = (" ".join(map(str, row.values())).lower() for row in rows)
+    texts = (f"{' '.join(map(str, row.values()))} {row['done']}/{row['planned']}".lower() for row in rows)
     chosen = [row for row, text in zip(rows, texts, strict=True) if all(word.lower() in text for word in words)]
     table = pd.DataFrame(chosen, columns=COLUMNS)
     return table.sort_values("date", ascending=False, kind="stable", ignore_index=True)

@@ -67,10 +67,20 @@ class Part:
         """Whether every score is 0 or 1."""
         return self.result.mcnemar is not None
 
-    @property
-    def test(self) -> str:
-        """The name of the test behind p."""
-        return "McNemar's test" if self.is_rate else "sign-flip test"
+    def row(self, metric: str) -> dict[str, Any]:
+        """Both means, the difference with its 95 % interval, the test, and how many differ; rates in percent."""
+        scale = 100 if self.is_rate else 1
+        means = []
+        for scores in zip(*self.pairs, strict=True):
+            (head,) = headlines([score._replace(part="") for score in scores], metric)
+            # A graded run whose scores all happen to be 0 or 1 is no rate beside another that is none.
+            means.append(head.value / 100 * scale if head.unit else head.value)
+        value, low, high = (scale * end for end in self.result.difference)
+        return {
+            "metric": metric, "part": self.name, "first": means[0], "second": means[1], "difference": value,
+            "ci_low": low, "ci_high": high, "p": self.p, "test": "McNemar's test" if self.is_rate else "sign-flip test",
+            "n": self.result.n, "higher in the first": self.result.wins, "higher in the second": self.result.losses,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,12 +95,10 @@ class Compared:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """A row a part: both means, the difference with its 95 % interval, the test, and how many tasks flipped. Rates
-        are in percent.
-        """
+        """A row a part; see `Part.row`."""
         import pandas as pd
 
-        return pd.DataFrame([_row(self.metric, part) for part in self.parts])
+        return pd.DataFrame([part.row(self.metric) for part in self.parts])
 
     @property
     def flipped(self) -> pd.DataFrame:
@@ -123,7 +131,7 @@ class Compared:
 
     def said(self, part: Part) -> Iterator[str]:
         """A part in lines of text: both means, their difference with its interval and test, and n."""
-        row = _row(self.metric, part)
+        row = part.row(self.metric)
         unit, decimals = (" %", 1) if part.is_rate else ("", 3)
         first, second = (f"{row[name]:.{decimals}f}" for name in ("first", "second"))
         difference = Interval(row["difference"], row["ci_low"], row["ci_high"])
@@ -133,7 +141,7 @@ class Compared:
         corrected = ", Holm's" if len(self.parts) > 1 else ""
         sign = "+" if round(difference.value, decimals) > 0 else ""
         moved = difference.text(f"{{:.{decimals}f}}".format)
-        yield f"  first − second {sign}{moved}, p = {part.p:.2g} ({part.test}{corrected})"
+        yield f"  first − second {sign}{moved}, p = {part.p:.2g} ({row['test']}{corrected})"
         yield f"  n = {part.result.n} in both, of {part.of_first} and {part.of_second}"
         wins, losses = part.result.wins, part.result.losses
         yield f"  {wins} higher in the first, {losses} in the second, {part.result.ties} alike"
@@ -256,18 +264,3 @@ def _flat(values: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, An
             yield from _flat(value, f"{within}{name}.")
         else:
             yield f"{within}{name}", value
-
-
-def _row(metric: str, part: Part) -> dict[str, Any]:
-    of_first, of_second = (
-        headlines([pair[side]._replace(part="") for pair in part.pairs], metric)[0] for side in (0, 1)
-    )
-    scale = 100 if part.is_rate else 1
-    value, low, high = (scale * end for end in part.result.difference)
-    # A graded run whose scores all happen to be 0 or 1 is no rate beside another that is none.
-    means = [each.value / 100 * scale if each.unit else each.value for each in (of_first, of_second)]
-    return {
-        "metric": metric, "part": part.name, "first": means[0], "second": means[1], "difference": value, "ci_low": low,
-        "ci_high": high, "p": part.p, "test": part.test, "n": part.result.n, "higher in the first": part.result.wins,
-        "higher in the second": part.result.losses,
-    }  # fmt: skip

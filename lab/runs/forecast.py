@@ -5,11 +5,9 @@ Nothing is guessed: what no run or recording tells is unknown, and is said to be
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.machine import progress
 from lab.machine.faults import DamagedFile
@@ -18,11 +16,16 @@ from lab.machine.weights import seconds_of
 from lab.models import engines, usage
 from lab.models.local import runtime_of
 from lab.runs import recordings
+from lab.runs.catalogue import folders
 from lab.runs.manifest import Manifest
 from lab.runs.recordings import Recording, read_usage
 from lab.runs.run import EPISODES, USAGE, index, read_lines
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 COUNTED = ("calls", "tokens_in", "tokens_out")
+SPENT = (*COUNTED, "seconds", "cached")
 
 
 class Taken(NamedTuple):
@@ -36,10 +39,10 @@ class Taken(NamedTuple):
 
 
 class _Past(NamedTuple):
-    """What a run or recording took. operators: name -> its totals over all episodes; seconds None where unknown."""
+    """What a run or recording took. usage: rows of an operator and the columns of SPENT; seconds NaN where unknown."""
 
     engine: engines.Engine
-    operators: Mapping[str, Mapping[str, Any]]
+    usage: pd.DataFrame
     parameters: Mapping[str, Any]
     episodes: int
     where: str
@@ -102,12 +105,14 @@ def taken(model: str, method: str, parameters: Mapping[str, Any], engine: str = 
 
     def asked(past: _Past) -> dict[str, engines.Engine]:
         """The operators that the model is to answer, and who did."""
-        return {name: past.engine.of(name) for name in past.operators if whole.of(name).text == wanted.text}
+        operators = past.usage["operator"].unique()
+        return {name: past.engine.of(name) for name in operators if whole.of(name).text == wanted.text}
 
-    def told(past: _Past) -> bool:
-        by = asked(past)
-        tokens = sum(past.operators[name]["tokens_in"] for name in by)
-        return tokens > 0 and all(who.kind in engines.MODELS for who in by.values())
+    def used(past: _Past) -> pd.DataFrame:
+        return past.usage[past.usage["operator"].isin([*asked(past)])]
+
+    def by_a_model(past: _Past) -> bool:
+        return used(past)["tokens_in"].sum() > 0 and all(who.kind in engines.MODELS for who in asked(past).values())
 
     def likeness(past: _Past) -> tuple[Any, ...]:
         by = asked(past).values()
@@ -115,18 +120,19 @@ def taken(model: str, method: str, parameters: Mapping[str, Any], engine: str = 
         alike = all(who.name == wanted.name and who.options.get("runtime") == runtime for who in by)
         return alike and all(who.text == model for who in by), alike, same, past.episodes
 
-    best = max(filter(told, [*_runs(method), *recordings.each(method, _recorded)]), key=likeness, default=None)
+    best = max(filter(by_a_model, [*_runs(method), *recordings.each(method, _recorded)]), key=likeness, default=None)
     if best is None:
         return None
-    took = [best.operators[name] for name in asked(best)]
-    calls, into, out = (sum(operator[name] for operator in took) / best.episodes for name in COUNTED)
-    known, seconds = likeness(best)[1] and all(operator["seconds"] is not None for operator in took), None
-    # As if no answer had come from the cache: a cache hit takes no time.
-    if known and (uncached := sum(operator["calls"] - operator["cached"] for operator in took)):
-        seconds = calls * sum(operator["seconds"] for operator in took) / uncached
-    elif runtime and not likeness(best)[1]:
-        seconds = seconds_of(wanted.name, runtime, into, out)
-    return Taken(calls, into, out, seconds, f"{_counted(best.episodes)} of {best.engine} took in {best.where}")
+    took, alike, seconds = used(best), likeness(best)[1], None
+    calls, tokens_in, tokens_out = (float(took[name].sum()) / best.episodes for name in COUNTED)
+    uncached = int((took["calls"] - took["cached"]).sum())
+    if alike and uncached and took["seconds"].notna().all():
+        # As if no answer had come from the cache: a cache hit takes no time.
+        seconds = calls * float(took["seconds"].sum()) / uncached
+    elif runtime and not alike:
+        seconds = seconds_of(wanted.name, runtime, tokens_in, tokens_out)
+    episodes = "1 episode" if best.episodes == 1 else f"{best.episodes:,} episodes"
+    return Taken(calls, tokens_in, tokens_out, seconds, f"{episodes} of {best.engine} took in {best.where}")
 
 
 def _share(model: str, engine: str, method: str, runs: Sequence[Manifest]) -> Share:
@@ -159,38 +165,26 @@ def played(run: Manifest) -> int:
 
 def _runs(method: str) -> Iterator[_Past]:
     """What the runs of a method took, of those in which a model answers."""
-    runs = runs_folder()
-    for path in sorted([*runs.glob("*/manifest.json"), *runs.glob("*/*/manifest.json")]):
+    import pandas as pd
+
+    for folder in folders():
         try:
-            held = Manifest.read(path.parent)
-            if held.method != method or engines.parse(held.engine).kinds.isdisjoint(engines.MODELS):
+            run = Manifest.read(folder)
+            if run.method != method or engines.parse(run.engine).kinds.isdisjoint(engines.MODELS):
                 continue
-            episodes = {line["task"]: line["usage"] or {} for line in read_lines(path.parent / USAGE)}
+            episodes = {line["task"]: line["usage"] or {} for line in read_lines(folder / USAGE)}
         except DamagedFile as error:
             progress.say(f"the estimate leaves out a run: {error}")
             continue
-        totals = dict[str, Counter[str]]()
-        for operator, took in (item for episode in episodes.values() for item in episode.items()):
-            numbers = {name: took[name] for name in (*COUNTED, "seconds", "cached")}
-            totals.setdefault(operator, Counter()).update(numbers)
-        where = str(path.parent.relative_to(runs))
-        yield _Past(engines.parse(held.engine).at(held.address), totals, held.parameters, len(episodes), where)
+        rows = [{"operator": name, **took} for episode in episodes.values() for name, took in episode.items()]
+        spent = pd.DataFrame(rows, columns=["operator", *SPENT])
+        where = str(folder.relative_to(runs_folder()))
+        yield _Past(engines.parse(run.engine).at(run.address), spent, run.parameters, len(episodes), where)
 
 
 def _recorded(name: str, about: Recording) -> _Past:
     """What a recording took."""
-    totals: dict[str, dict[str, Any]] = {}
-    for line in read_usage(name, about).to_dict("records"):
-        total = totals.setdefault(line["operator"], dict.fromkeys((*COUNTED, "seconds", "cached"), 0))
-        for column in COUNTED:
-            total[column] += line[column.replace("_", " ")]
-        # A row without seconds had answers from the cache, and its file does not say how many.
-        known = not math.isnan(line["seconds"]) and total["seconds"] is not None
-        total["seconds"] = total["seconds"] + line["seconds"] if known else None
-    return _Past(
-        engines.parse(about.engine).at(about.address), totals, about.parameters, len(about.tasks), f"recording {name}"
-    )
-
-
-def _counted(episodes: int) -> str:
-    return "1 episode" if episodes == 1 else f"{episodes:,} episodes"
+    # A row without seconds had answers from the cache, and its file does not say how many.
+    spent = read_usage(name, about).rename(columns={"tokens in": "tokens_in", "tokens out": "tokens_out"})
+    engine = engines.parse(about.engine).at(about.address)
+    return _Past(engine, spent.assign(cached=0), about.parameters, len(about.tasks), f"recording {name}")

@@ -139,6 +139,7 @@ def test_runs_are_filtered_by_words_and_the_newest_come_first(
             os.utime(path, (1e9 + 86400 * number,) * 2)
     assert list(runs()["engine"]) == ["rules@0.9", "rules@0.2", "rules"]
     assert list(runs("SECOND", "0.2")["engine"]) == ["rules@0.2"] and runs("second", "third").empty
+    assert list(runs("2001-09-09", "2/2")["engine"]) == ["rules"]
     lines = told(capsys, "second").splitlines()
     assert re.split(r" {2,}", lines[0]) == ["run", "date", "engine", "done", "state", "folder"]
     assert [re.split(r" {2,}", line)[2:5] for line in lines[1:]] == [

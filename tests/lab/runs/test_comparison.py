@@ -39,12 +39,13 @@ def test_two_runs_are_compared_task_by_task_with_the_settings_that_differ() -> N
     ups = sum(first > second for first, second in flipped.values())
     (part,) = found.parts
     assert 0 < ups < len(flipped)  # else nothing below would show a mistake of sign
-    assert part.p == pytest.approx(mcnemar(ups, len(flipped) - ups)) and part.test == "McNemar's test"
+    assert part.p == pytest.approx(mcnemar(ups, len(flipped) - ups))
     assert {line.task: (line.first, line.second) for line in found.flipped.itertuples()} == flipped
     row = found.frame.iloc[0]
     assert row["first"] == pytest.approx(100 * sum(one.values()) / TASKS)
     assert row["difference"] == pytest.approx(row["first"] - row["second"])
     assert row["ci_low"] <= row["difference"] <= row["ci_high"] and row["n"] == TASKS
+    assert row["test"] == "McNemar's test"
     assert found.settings == {"engine": ("rules@0.8", "rules@0.8?seed=7"), "seed": (0, 7)}
     lost = next(line for line in found.flipped.itertuples() if line.first > line.second)
     assert lost[5] == "" and re.fullmatch(r"\d in the wrong place", lost[6])
