@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from lab.arguments import Commands, command, number
+from lab.arguments import Commands, add_retry, command, number, retry
 from lab.machine.printing import visible
 
 
@@ -32,6 +32,7 @@ def add(commands: Commands) -> None:
     evaluate.add_argument("--seeds", default="0", metavar="N,N", help="pooled in the contrasts (default: 0)")
     evaluate.add_argument("--workers", type=number, default=0, metavar="N", help="episodes at a time")
     evaluate.add_argument("--cluster", default="", help="a Dask scheduler's address")
+    add_retry(evaluate)
     evaluate.add_argument("--out", type=Path, metavar="FILE.csv", help="write all rows as data, too")
     evaluate.add_argument("--yes", action="store_true", help="ask a server without stopping at what it will take")
 
@@ -47,6 +48,11 @@ def _eval(options: argparse.Namespace) -> int:
     if not options.study:
         print("Studies: " + ", ".join(study.names()))
         return 0
+    if options.out and not options.out.resolve().parent.is_dir():
+        raise ValueError(
+            f"--out {options.out}: there is no folder {options.out.parent}; make it first, or name another"
+        )
+    retry(options)
     sys.path.insert(0, os.getcwd())  # for a study of the reader's own
     plan = evaluate.plan(options)
     if costs := evaluate.announce(plan):

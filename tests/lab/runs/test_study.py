@@ -240,6 +240,7 @@ def test_a_sweep_over_engines_and_options_names_each_cell_and_leaves_all_rows_as
         (["--grid", "top="], "--grid top=: give an option once, with all its values"),
         (["--grid", "top=4", "--grid", "top=6"], "--grid top=6: give an option once"),
         (["--grid", "top=[4"], "is no value.*quotes"),
+        (["--out", "nowhere/rows.csv"], "--out nowhere/rows.csv: there is no folder nowhere; make it first"),
     ],
 )
 def test_wrong_words_of_the_command_are_refused(
