@@ -140,7 +140,7 @@ class Predicting(Experiment):
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
         """What the predictor keeps of each trajectory: rewards, or what was extracted along it.
 
-        malformed: answers that could not be read. unparsed: sentences that no rule read.
+        malformed: answers that could not be read.
         """
         given = Given(INSTRUCTIONS.get(self.domain, ""), self.values, self.reasoning)
         predictor = self.predictor.make(ledger, given)
@@ -149,11 +149,8 @@ class Predicting(Experiment):
             memories = predictor.follow(row.goal_description, row.actions, row.observations)
             # The published trajectories have no first observation, and nor do those that a predictor is scored on.
             trajectories.append(predictor.result(memories[1:]))
-        return {
-            "trajectories": trajectories,
-            "malformed": sum(trajectory["malformed"] for trajectory in trajectories),
-            "unparsed": sum(len(trajectory.get("trace", {}).get("unparsed", ())) for trajectory in trajectories),
-        }
+        malformed = sum(trajectory["malformed"] for trajectory in trajectories)
+        return {"trajectories": trajectories, "malformed": malformed}
 
     def judged(self, episode: Episode) -> Judged:
         """The pair's EPIC distance, as Table 1 has it: smaller is closer."""

@@ -207,7 +207,7 @@ def test_a_task_that_no_rule_reads_fails_its_pair_and_counts_as_rewards_of_0(
     assert (row["n"], row["failed"]) == (2, 1), "it stays in the denominator"
     (account,) = table1_details.accounts(results).to_dict("records")
     assert account == {
-        "method": OURS, "pairs": 2, "failed": 1, "not measured": 0, "malformed": 0, "unparsed": 0
+        "method": OURS, "pairs": 2, "failed": 1, "not measured": 0, "malformed": 0
     }  # fmt: skip
 
 
