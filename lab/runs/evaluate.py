@@ -141,7 +141,7 @@ def _rows(plan: Plan, settings: Mapping[str, Any], runs: Sequence[Results], stor
     for run in runs:
         standings = _standings(run, stored)
         for row in run.frame().to_dict("records"):
-            interval = tables.with_interval(row, 1)
+            interval = tables.with_interval(row, plan.study.decimals)
             floor, headroom = standings.get((row["method"], row["metric"]), ("–", "–"))
             lines.append(
                 (row["method"], row["metric"], interval, f"{row['n']:.0f}", row["evidence"], floor, headroom,
@@ -154,17 +154,17 @@ def _rows(plan: Plan, settings: Mapping[str, Any], runs: Sequence[Results], stor
 def _standings(run: Results, stored: Stored) -> dict[tuple[str, str], tuple[str, str]]:
     """(condition, first metric) -> text of the best agent without skill on its tasks, text of the headroom above it."""
     standings = {}
-    lines = score_lines(run)
+    study, lines = run.of_study, score_lines(run)
     for (benchmark, name, engine), rows in lines.groupby(["benchmark", "condition", "engine"], sort=False):
         values = dict(zip(rows["task"], rows["value"], strict=True))
         first = rows.iloc[0]
         side = Side(benchmark, name, engine)
         scores = Scores(side, first["metric"], METHOD, first["evidence"], first["data"], first["run"], values)
-        standing = floors.standing(scores, stored)
+        standing = floors.standing(scores, stored, study.lower)
         if standing["floor agent"]:
-            metric = run.of_study.headline.format(benchmark=benchmark)
-            words = f"{standing['best floor']:.1f} ({standing['floor agent']}, {standing['floor on']})"
-            standings[run.of_study.label(run, name), metric] = words, f"{standing['headroom']:.2f}"
+            floor = f"{study.scale / 100 * standing['best floor']:.{study.decimals}f}"
+            words = f"{floor} ({standing['floor agent']}, {standing['floor on']})"
+            standings[study.label(run, name), study.headline_of(benchmark)] = words, f"{standing['headroom']:.2f}"
     return standings
 
 
@@ -178,8 +178,8 @@ def _contrasts(plan: Plan, runs: Sequence[Results]) -> list[str]:
         results = [compare(_pooled(runs, dataset, name), _pooled(runs, dataset, base)) for name in others]
         adjusted = holm([result.p for result in results])
         for name, result, p in zip(others, results, adjusted, strict=True):
-            value, low, high = (100 * end for end in result.difference)
-            lines.append((name, dataset, f"{value:+.1f} [{low:+.1f}, {high:+.1f}]", str(result.n), f"{p:.3f}"))
+            value, low, high = (f"{plan.study.scale * end:+.{plan.study.decimals}f}" for end in result.difference)
+            lines.append((name, dataset, f"{value} [{low}, {high}]", str(result.n), f"{p:.3f}"))
     return [aligned(lines)] if len(lines) > 1 else []
 
 

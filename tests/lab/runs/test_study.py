@@ -133,7 +133,7 @@ def test_a_condition_that_cannot_be_played_here_is_left_out_and_the_reason_is_to
     assert STUDY.run(options={"half:missing": "it has no sieve yet"}, workers=1).parts
     assert {method for _, method in results.parts} == {"all", "luck"} and len(results.episodes) == 2 * 2 * 6
     assert set(results.compare()["method"]) == {"luck"}
-    assert capsys.readouterr().err.count("half is left out of numbers: it has no sieve yet") == 1
+    assert capsys.readouterr().err.count("half is left out of numbers, letters: it has no sieve yet") == 1
     with pytest.raises(BadSetting, match="No condition plays numbers, letters.*half.* it has no sieve yet"):
         STUDY.trial(conditions=("half",), options={"half:missing": "it has no sieve yet"}).resolved()
 
