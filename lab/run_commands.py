@@ -79,13 +79,14 @@ def _prune(options: argparse.Namespace) -> int:
     from lab.runs import catalogue, pruning
 
     chosen = pruning.choose(options.runs, options.older)
-    names = [f"{catalogue.called(folder)}  {pruning.size(folder) / 1e6:,.1f} MB" for folder in chosen]
-    print("\n".join(names))
+    for folder in chosen:
+        print(f"{catalogue.called(folder)}  {pruning.size(folder) / 1e6:,.2f} MB")
     if not options.yes:
-        print(f"{len(chosen)} runs would go; nothing was deleted: add --yes")
+        print(f"{len(chosen)} to delete; nothing was deleted: add --yes")
         return 0
     gone = pruning.remove(chosen)
-    print(f"{len(gone)} runs deleted; {len(chosen) - len(gone)} stayed, since somebody writes to them")
+    stayed = f"; {len(chosen) - len(gone)} stayed, since somebody writes to them" * (len(gone) < len(chosen))
+    print(f"{len(gone)} deleted{stayed}")
     return 0
 
 

@@ -40,8 +40,8 @@ def test_nothing_goes_without_yes_and_with_it_the_run_and_its_link(capsys: pytes
     gone, kept = played(seed=1), played(seed=2)
     assert main(["prune", gone.name[-6:]]) == 0
     said = capsys.readouterr().out
-    assert gone.exists() and gone.name in said and "1 runs would go; nothing was deleted" in said
-    assert main(["prune", gone.name[-6:], "--yes"]) == 0 and "1 runs deleted" in capsys.readouterr().out
+    assert gone.exists() and gone.name in said and "1 to delete; nothing was deleted: add --yes" in said
+    assert main(["prune", gone.name[-6:], "--yes"]) == 0 and "1 deleted" in capsys.readouterr().out
     assert not gone.exists() and [link.resolve() for link in index().iterdir()] == [kept]
     assert played(seed=1) == gone  # and it can be played again
 
