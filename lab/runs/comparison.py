@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 MOST = 20  # flipped tasks that are listed
 
 
-class NothingShared(ValueError):
-    """Two runs have no scored task in common."""
-
-
 class Pair(NamedTuple):
     """What both runs scored: the same task, or the same pair of episodes."""
 
@@ -184,14 +180,15 @@ def compare(first: str | Path, second: str | Path) -> Compared:
 
     Where a run compares parts of itself, such as conditions, the parts that both have are compared, or those named:
     compare("772452:Human-TN", "772452:No-TN").
-    Raises MissingRun, NoScores where one has none here, NothingShared, ValueError for a part that there is not.
+    Raises MissingRun, NoScores where one has none here, ValueError for a part that there is not, and where the runs
+    share no scored task.
     """
     sides = [_named(name) for name in (first, second)]
     (one, _), (other, _) = sides
     metrics = [catalogue.metric(kept) for kept, _ in sides]
     scored = [_parts(catalogue.scores(kept), part) for kept, part in sides]
     if metrics[0] != metrics[1]:
-        raise NothingShared(f"{first} is scored by {metrics[0]}, and {second} by {metrics[1]}")
+        raise ValueError(f"{first} is scored by {metrics[0]}, and {second} by {metrics[1]}")
     compared = []
     for here, there in _matched(*scored):
         ours, theirs = scored[0][here], scored[1][there]
@@ -202,7 +199,7 @@ def compare(first: str | Path, second: str | Path) -> Compared:
             compared.append(Part(here, there, tuple(pairs), len(ours), len(theirs), result, result.p))
     if not compared:
         some = [", ".join([task for part in parts.values() for task in part][:4]) for parts in scored]
-        raise NothingShared(
+        raise ValueError(
             f"The two runs have no scored task in common. Of {first}: {some[0]}, … Of {second}: {some[1]}, …"
         )
     adjusted = holm([part.p for part in compared])
@@ -239,7 +236,7 @@ def _matched(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[tuple[s
         return [(next(iter(ours)), next(iter(theirs)))]
     both = [(part, part) for part in ours if part in theirs]
     if not both:
-        raise NothingShared(
+        raise ValueError(
             f"The runs have no part in common: {', '.join(ours) or 'none'}, and {', '.join(theirs) or 'none'}. "
             "Say which with RUN:PART"
         )
