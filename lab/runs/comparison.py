@@ -188,7 +188,9 @@ def compare(first: str | Path, second: str | Path) -> Compared:
     metrics = [catalogue.metric(kept) for kept, _ in sides]
     scored = [_parts(catalogue.scores(kept), part) for kept, part in sides]
     if metrics[0] != metrics[1]:
-        raise ValueError(f"{first} is scored by {metrics[0]}, and {second} by {metrics[1]}")
+        raise ValueError(
+            f"{first} is scored by {metrics[0]}, and {second} by {metrics[1]}; compare runs with the same score"
+        )
     compared = []
     for here, there in _matched(*scored):
         ours, theirs = scored[0][here], scored[1][there]
@@ -200,7 +202,8 @@ def compare(first: str | Path, second: str | Path) -> Compared:
     if not compared:
         some = [", ".join([task for part in parts.values() for task in part][:4]) for parts in scored]
         raise ValueError(
-            f"The two runs have no scored task in common. Of {first}: {some[0]}, … Of {second}: {some[1]}, …"
+            f"The two runs have no scored task in common. Of {first}: {some[0]}, … Of {second}: {some[1]}, … Play both "
+            "on the same data with the same seed"
         )
     adjusted = holm([part.p for part in compared])
     parts = tuple(replace(part, p=p) for part, p in zip(compared, adjusted, strict=True))
