@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from agents import noise, rules_travelplanner  # noqa: F401  (register more of what answers offline)
 from agents.answers import MOST_WORDS, Act, Graph, Judged, Plan, Sentence, SubGoal, in_form
 from agents.planning_prompts import (
     PromptOf,

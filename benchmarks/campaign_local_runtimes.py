@@ -113,9 +113,10 @@ def selecting(engine: str = "rules", data: str = "synthetic", cities: str = "ref
 
 
 def extracting() -> Experiment:
-    from statefactory.experiments.predictions import Setup
+    from statefactory.studies.table1 import STATEFACTORY, STUDY
 
-    return Setup(data="synthetic", shortest=True, limit=2)
+    chosen = {"conditions": (STATEFACTORY.name,), "options": {"shortest": True}}
+    return STUDY.trial(data="synthetic", limit=2, **chosen)
 
 
 def acting() -> Experiment:

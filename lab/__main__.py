@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 
 from lab import overview, run_commands, study_command
-from lab.arguments import HELP_GRID, Commands, Do, command, count, number, time
+from lab.arguments import Commands, Do, add_retry, command, count, number, retry, time
 from lab.machine.faults import DamagedData
 from lab.machine.printing import visible
 
@@ -81,12 +81,9 @@ def _parser() -> argparse.ArgumentParser:
     run = _notebook_command(commands, "run", _run)
     run.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help=NOTEBOOK)
     _add_parameters(run)
-    help_out = "folder for executed copies and figures (default: runs/notebooks, for a grid runs/sweeps/...)"
+    help_out = "folder for executed copies and figures (default: runs/notebooks)"
     run.add_argument("--out", type=Path, metavar="FOLDER", help=help_out)
-    run.add_argument("--grid", action="append", default=[], metavar="NAME=V,V", help=HELP_GRID)
-    help_retry = "play again what failed, or had no readable answer; what was not measured is played again anyway"
-    run.add_argument("--retry-failed", action="store_true", help=help_retry)
-    run.add_argument("--yes", action="store_true", help="with --grid: begin without asking")
+    add_retry(run)
     help_in_place = "refresh the committed notebooks and figures/; all notebooks if none is named"
     run.add_argument("--in-place", action="store_true", help=help_in_place)
     record = command(commands, "record", _record)
@@ -166,16 +163,7 @@ def _run(options: argparse.Namespace) -> int:
     if not options.notebooks and not options.in_place:
         raise ValueError("name at least one notebook; to run them all: python -m lab reproduce")
     given = [(name, text) for name, text in options.given]
-    if options.retry_failed:
-        from lab.runs.run import RETRY_FAILED
-
-        os.environ[RETRY_FAILED] = "1"  # it is the notebooks' kernels that open the runs
-    if options.grid:
-        if options.in_place:
-            raise ValueError("--in-place refreshes the committed notebooks with their defaults; drop --grid")
-        from lab.notebooks.sweep import sweep
-
-        return sweep(options.notebooks, given, options.grid, options.out, options.jobs, options.timeout, options.yes)
+    retry(options)
     return commands.run(options.notebooks, given, options.out, options.in_place, options.jobs, options.timeout)
 
 

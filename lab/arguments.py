@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -11,7 +12,6 @@ from lab import overview
 
 Do = Callable[[argparse.Namespace], int]
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-HELP_GRID = "play every one of these values; of several grids, all combinations; ends in one table; resumes"
 RUN = "a run's folder, or a part of its name or the beginning of its hash that no other run has"
 
 
@@ -20,6 +20,19 @@ def command(commands: Commands, name: str, do: Do) -> argparse.ArgumentParser:
     parser = commands.add_parser(name.split()[-1], help=about, description=about)
     parser.set_defaults(do=do)
     return parser
+
+
+def add_retry(parser: argparse.ArgumentParser) -> None:
+    about = "play again what failed, or had no readable answer; what was not measured is played again anyway"
+    parser.add_argument("--retry-failed", action="store_true", help=about)
+
+
+def retry(options: argparse.Namespace) -> None:
+    """Tell the runs, also those that a notebook's kernel opens, to play failed episodes again, if that is asked for."""
+    from lab.runs.run import RETRY_FAILED
+
+    if options.retry_failed:
+        os.environ[RETRY_FAILED] = "1"
 
 
 def time(text: str) -> float:

@@ -36,14 +36,13 @@ COMMANDS = {
     ),
     "Run notebooks": (
         Command("explore", "open JupyterLab on copies of the notebooks, to be changed at will", "explore"),
-        Command("run", "execute notebooks with papermill; with --grid, a sweep over values",
-                "run 0_tour -p engine rules@0.8"),
+        Command("run", "execute notebooks with papermill", "run 0_tour -p engine rules@0.8"),
         Command("reproduce", "execute every notebook and check the expected figures", "reproduce --jobs 4"),
         Command("record", "run a notebook on a model, and keep its answers for `replay:`",
                 "record NOTEBOOK -p engine local --minutes 30"),
     ),
     "Run studies": (
-        Command("eval", "play a study, methods on benchmarks; ends with rows, contrasts and null models",
+        Command("eval", "play a study, methods on benchmarks, or a sweep over its options; says first what models take",
                 "eval sdp-table5 --engine rules@0.8 --limit 10"),
     ),
     "See what a score is worth": (
@@ -51,10 +50,10 @@ COMMANDS = {
                 "floors TravelPlanner --data synthetic"),
     ),
     "Find runs": (
-        Command("runs", "the runs that are here, a line each: what, when, score, cost and state", "runs --since 7d"),
+        Command("runs", "the runs that are here, a line each, the newest first: what, when and state", "runs gpt-4o"),
         Command("show", "a run in words, or one of its episodes step by step", "show RUN TASK"),
         Command("compare", "two runs on the tasks that both have: difference, test, what flipped", "compare RUN RUN"),
-        Command("prune", "say which runs could go; with --yes, remove them", "prune --older 30 --unfinished"),
+        Command("prune", "say which old runs could go; with --yes, delete them", "prune --older 30"),
     ),
     "Look at episodes": (
         Command("report", "runs as pages to look at or send: headline, failures, every episode step by step",
@@ -67,10 +66,6 @@ COMMANDS = {
                 "claims Table 2"),
         Command("check", "find claims without their rows, and notebooks that are out of form or stale", "check 0_tour"),
         Command("expect", "accept the numbers of a run as those to expect from now on", "expect 0_tour"),
-    ),
-    "Cost": (
-        Command("estimate", "what more episodes like a run's would cost with a priced model",
-                "estimate RUN --model gpt-4o --episodes 1000"),
     ),
 }  # fmt: skip
 ABOUT = {command.name: command.about for group in COMMANDS.values() for command in group}

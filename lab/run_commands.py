@@ -1,20 +1,15 @@
-"""The commands on runs that are on the disk: list, show, compare, prune and export them, estimate what more costs."""
+"""The commands on runs that are on the disk: list, show, compare, prune and export them."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from lab.arguments import RUN, Commands, command, count, time
+from lab.arguments import RUN, Commands, command, time
 
 
 def add(commands: Commands) -> None:
     """Add them to the command line."""
-    estimate = command(commands, "estimate", _estimate)
-    estimate.add_argument("run", metavar="RUN", help=RUN)
-    estimate.add_argument("--model", required=True, help="a model of data/prices.yaml, or of LAB_PRICES")
-    estimate.add_argument("--episodes", type=count, default=10_000, metavar="N", help="how many (default: 10000)")
-    estimate.add_argument("--workers", type=count, default=1, metavar="N", help="how many at a time (default: 1)")
     _listing(commands)
     _viewing(commands)
 
@@ -22,14 +17,7 @@ def add(commands: Commands) -> None:
 def _listing(commands: Commands) -> None:
     """The commands on runs that are on the disk."""
     runs = command(commands, "runs", _runs)
-    runs.add_argument("--notebook", default="", metavar="X", help="only those in whose notebook's name X is")
-    runs.add_argument("--engine", default="", metavar="Y", help="only those in whose engine Y is")
-    runs.add_argument("--since", metavar="WHEN", help="only those written to since a date, or 7d or 12h ago")
-    help_sort = "date (the newest first, the default), notebook, condition, engine, done, score, cost or state"
-    runs.add_argument("--sort", default="date", metavar="BY", help=help_sort)
-    help_scores = "leave out scores that are not known yet: some take minutes, the first time"
-    runs.add_argument("--no-scores", action="store_true", help=help_scores)
-    runs.add_argument("--json", action="store_true", help="as JSON, nothing cut")
+    runs.add_argument("words", nargs="*", metavar="WORD", help="only those in whose line all words are")
     show = command(commands, "show", _show)
     show.add_argument("run", metavar="RUN", help=RUN)
     show.add_argument("task", nargs="?", default="", metavar="TASK", help="an id, or a part of one")
@@ -44,11 +32,7 @@ def _listing(commands: Commands) -> None:
     prune = command(commands, "prune", _prune)
     prune.add_argument("runs", nargs="*", metavar="RUN", help=RUN)
     prune.add_argument("--older", type=time, metavar="DAYS", help="not written to for so many days")
-    prune.add_argument("--unfinished", action="store_true", help="some of whose episodes are pending")
-    prune.add_argument("--stale", action="store_true", help="made by other code than this checkout's")
-    help_keep = "all but the newest N that are alike in notebook, condition and engine"
-    prune.add_argument("--keep", type=count, metavar="N", help=help_keep)
-    prune.add_argument("--yes", action="store_true", help="remove them; without it, they are only listed")
+    prune.add_argument("--yes", action="store_true", help="delete them; without it, they are only listed")
 
 
 def _viewing(commands: Commands) -> None:
@@ -65,19 +49,10 @@ def _viewing(commands: Commands) -> None:
     export.add_argument("--calls", action="store_true", help="a row a call, with the prompt as it was sent")
 
 
-def _estimate(options: argparse.Namespace) -> int:
-    from lab.runs import estimate
-
-    found = estimate.estimate(options.run, options.model)
-    print("\n".join(estimate.lines(found, options.episodes, options.workers)))
-    return 0
-
-
 def _runs(options: argparse.Namespace) -> int:
     from lab.runs import catalogue
 
-    found = catalogue.entries(options.notebook, options.engine, options.since, options.sort, not options.no_scores)
-    print(catalogue.as_json(found) if options.json else "\n".join(catalogue.lines(found)))
+    print("\n".join(catalogue.lines(catalogue.runs(*options.words))))
     return 0
 
 
@@ -101,10 +76,17 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _prune(options: argparse.Namespace) -> int:
-    from lab.runs import pruning
+    from lab.runs import catalogue, pruning
 
-    chosen = pruning.choose(options.runs, options.older, options.unfinished, options.stale, options.keep)
-    print("\n".join(pruning.lines(chosen, pruning.remove(chosen) if options.yes else None)))
+    chosen = pruning.choose(options.runs, options.older)
+    for folder in chosen:
+        print(f"{catalogue.called(folder)}  {pruning.size(folder) / 1e6:,.2f} MB")
+    if not options.yes:
+        print(f"{len(chosen)} to delete; nothing was deleted: add --yes")
+        return 0
+    gone = pruning.remove(chosen)
+    stayed = f"; {len(chosen) - len(gone)} stayed, since somebody writes to them" * (len(gone) < len(chosen))
+    print(f"{len(gone)} deleted{stayed}")
     return 0
 
 

@@ -20,7 +20,6 @@ from procllm.domains.base import Domain, Instance
 from procllm.files import ANSWER, FAILED, NOTES, PASSED, REQUEST, SPECIFICATION, TOOLS, listed
 from procllm.network import Network, Task
 from procllm.prompts import ACTING, VERIFYING
-from procllm.rules import agent, noise  # noqa: F401  (registers what answers offline)
 from procllm.trajectory import Outcome, Step, Trajectory
 from procllm.workspace import Workspace
 

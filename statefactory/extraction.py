@@ -15,7 +15,6 @@ from lab.models.backbone import Backbone
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import Prompt
 from statefactory.prompts import ITEMS, Reasoning, modules
-from statefactory.rules.answers import register, unparsed
 from statefactory.state import Level, State, Values
 
 
@@ -23,15 +22,13 @@ from statefactory.state import Level, State, Values
 class Trace:
     """What was extracted: a state and a goal a step.
 
-    malformed: answers of a model that could not be read; such an answer changes nothing. unparsed: sentences of
-    observations that no rule reads.
+    malformed: answers of a model that could not be read; such an answer changes nothing.
     """
 
     level: Level
     states: tuple[State, ...]
     goals: tuple[State, ...]
     malformed: int = 0
-    unparsed: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, each state and goal once; `read_trace` reads them back."""
@@ -44,7 +41,6 @@ class Trace:
             "goals": [adapter.dump_python(goal, mode="json") for goal in goals],
             "steps": [[numbers[0][s], numbers[1][g]] for s, g in zip(self.states, self.goals, strict=True)],
             "malformed": self.malformed,
-            "unparsed": list(self.unparsed),
         }
 
 
@@ -58,7 +54,6 @@ def read_trace(record: dict[str, Any]) -> Trace:
         tuple(states[state] for state, _ in steps),
         tuple(goals[goal] for _, goal in steps),
         record["malformed"],
-        tuple(record["unparsed"]),
     )
 
 
@@ -66,14 +61,13 @@ def read_trace(record: dict[str, Any]) -> Trace:
 class Memory:
     """What one step hands to the next (Eq. 4 and 6): the task, and the state and goal so far, empty before the first.
 
-    malformed, unparsed: as in `Trace`, so far.
+    malformed: as in `Trace`, so far.
     """
 
     task: str
     state: State = ()
     goal: State = ()
     malformed: int = 0
-    unparsed: tuple[str, ...] = ()
 
 
 class Extractor:
@@ -95,8 +89,6 @@ class Extractor:
     ) -> None:
         self.backbone, self.level = backbone, level
         self._given: dict[str, Any] = {"values": values, "reasoning": reasoning, "instruction": instruction}
-        if level != "raw" and "rules" in backbone.engine.kinds:
-            register()
 
     def start(self, task: str, observation: str = "") -> Memory:
         """Before any action: what the first observation tells; where it is not known nothing is asked."""
@@ -125,7 +117,6 @@ class Extractor:
             current,
             wanted.goal if wanted else memory.goal,
             memory.malformed + (seen, kept, wanted).count(None),
-            (*memory.unparsed, *(unparsed(seen.thinking) if seen else ())),
         )
 
     def _ask(self, prompt: Prompt, **fields: Any) -> Any:
@@ -163,7 +154,7 @@ def extract(
 def trace_of(level: Level, memories: Sequence[Memory]) -> Trace:
     """The trace of successive memories."""
     states, goals = tuple(memory.state for memory in memories), tuple(memory.goal for memory in memories)
-    return Trace(level, states, goals, *((memories[-1].malformed, memories[-1].unparsed) if memories else ()))
+    return Trace(level, states, goals, memories[-1].malformed if memories else 0)
 
 
 @cache

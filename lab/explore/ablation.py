@@ -25,7 +25,7 @@ from lab.runs import catalogue, playable
 from lab.runs.catalogue import ID
 from lab.runs.collecting import collect, manifest_of
 from lab.runs.comparison import MOST, Compared, compare
-from lab.runs.forecast import Planned, Share, forecast, played
+from lab.runs.forecast import Share, forecast, played
 from lab.runs.manifest import Manifest
 from lab.runs.playable import Playable, Seen
 from lab.viewer.episodes import UnknownTask
@@ -79,7 +79,7 @@ def both(compared: Compared) -> SideBySide:
 def price(manifests: Iterable[Manifest]) -> str:
     """What playing these runs takes, without what is kept, in a few words: as much as such episodes took before."""
     runs = list({each.digest: each for each in manifests}.values())
-    if shares := forecast(Planned(run, None) for run in runs):
+    if shares := forecast(runs):
         return "; ".join(map(_told, shares))
     left = sum(len(run.tasks) - played(run) for run in runs)
     return f"{left} episode{'s' * (left != 1)}, free" if left else "all kept, free"

@@ -11,9 +11,6 @@ from lab.machine.spelling import hint
 
 # In each function below `or`, not a default: an empty variable, as scripts export it, counts as unset.
 ROOT = Path(__file__).resolve().parent.parent.parent
-# The folder of the runs of a rehearsal. One variable for that and for rules in a model's place: no such run may ever
-# lie among those of the model whose name it bears.
-REHEARSAL = "LAB_REHEARSAL"
 
 
 def official_data() -> Path:
@@ -44,8 +41,8 @@ def published_data() -> Path:
 
 
 def runs_folder() -> Path:
-    """`LAB_RUNS` if set, else `runs/` in the repository; in a rehearsal one apart from them."""
-    return Path(os.environ.get(REHEARSAL) or os.environ.get("LAB_RUNS") or ROOT / "runs")
+    """`LAB_RUNS` if set, else `runs/` in the repository."""
+    return Path(os.environ.get("LAB_RUNS") or ROOT / "runs")
 
 
 def answer_cache() -> Path:

@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from lab.machine.paths import REHEARSAL, answer_cache
+from lab.machine.paths import answer_cache
 from lab.models.backbone import Backbone
-from lab.models.engines import MODELS, NULL, Engine, with_others
+from lab.models.engines import NULL, Engine, with_others
 
 
 def connect(engine: str, engines: Mapping[str, str] | None = None, **settings: Any) -> Backbone:
@@ -34,8 +34,7 @@ def connect(engine: str, engines: Mapping[str, str] | None = None, **settings: A
 def _behind(choice: Engine, **settings: Any) -> Backbone:
     """The backbone of an engine without others for single operators."""
     # Imported by kind: an offline run loads neither the client of endpoints nor llama.cpp.
-    # A sweep's rehearsal plays a notebook to count its episodes: rules answer in a model's place, and nothing is paid.
-    if choice.kind == "rules" or (choice.kind in MODELS and os.environ.get(REHEARSAL)):
+    if choice.kind == "rules":
         from lab.models.rules import Rules
 
         return Rules(choice)

@@ -42,6 +42,10 @@ AT_ONCE = 8  # questions; with more, little is gained on two cores
 # Seconds before each token of several questions: a step of the library holds Python's lock, and who will ask next
 # needs it a few times, to keep the last answer and to make the next question.
 YIELD = 0.005
+# Prompt-lookup decoding: so many tokens are guessed from the prompt and the answer so far, and checked in one go.
+# Answers that repeat their prompt, such as states and plans, come several times as fast; the text stays the same.
+GUESSED_ALONE, GUESSED_TOGETHER = 8, 5
+NGRAM = 3  # tokens that have to agree before what follows them is guessed
 ALIVE = 1.0  # seconds after which who waits looks whether somebody answers still
 LONGEST = 8192  # tokens; the tokenizer that OpenVINO makes of a GGUF file drops what comes after
 
@@ -162,7 +166,9 @@ class Loaded:
         scheduler.enable_prefix_caching, scheduler.max_num_seqs = True, AT_ONCE
         scheduler.max_num_batched_tokens = LONGEST  # a prompt is read in one go
         # f32: on processors that have bf16 the default would answer otherwise than on others.
-        settings = {"INFERENCE_NUM_THREADS": self._threads, "INFERENCE_PRECISION_HINT": "f32"}
+        settings = {
+            "INFERENCE_NUM_THREADS": self._threads, "INFERENCE_PRECISION_HINT": "f32", "prompt_lookup": True
+        }  # fmt: skip
         return self._genai.ContinuousBatchingPipeline(str(self._folder), scheduler, "CPU", settings)
 
     def _serve(self) -> None:
@@ -174,6 +180,7 @@ class Loaded:
             asked = self._taken(wait=not (live or suspects)) if not (closed or suspects) else []
             closed = closed or None in asked
             for job in [suspects.pop()] if suspects and not live else filter(None, asked):
+                job.config.num_assistant_tokens = self._guesses(together=bool(live) or len(asked) > 1)
                 try:
                     live.append((job, self._pipe.add_request(next(numbers), job.read, job.config)))
                 except RuntimeError as error:
@@ -199,6 +206,10 @@ class Loaded:
             live = [(job, handle) for job, handle in live if not (job.answer.done() or job.stopped.is_set())]
         self._pipe = None
 
+    def _guesses(self, together: bool) -> int:
+        """How many tokens are guessed at a time for a question, that is answered together with others or alone."""
+        return GUESSED_TOGETHER if together else GUESSED_ALONE
+
     def _taken(self, wait: bool) -> list[Job | None]:
         """The questions that wait, None for the end. wait: for the first one."""
         found = [self._asked.get()] if wait else []
@@ -212,6 +223,7 @@ class Loaded:
         config.max_new_tokens = min(limit, room)
         config.apply_chat_template = False  # it is applied already, to count the tokens
         config.stop_token_ids = self._ends
+        config.max_ngram_size = NGRAM
         if request.get("temperature", 1.0) > 0:
             config.do_sample, config.temperature = True, request.get("temperature", 1.0)
             config.top_p = request.get("top_p", 1.0)

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from lab.models import standins
 from lab.models.prompts import AnswerModel, Choice, Fields, OneOf, Prompt, faults
 
 Corruption = Callable[[Any, Any, Random], Any]  # fields, the right answer, randomness -> another answer
@@ -40,7 +41,8 @@ def corruption(prompt: Prompt) -> Callable[[C], C]:
 
 
 def corruption_of(prompt: Prompt) -> Corruption | None:
-    """The function that is the prompt's noise, if one is registered."""
+    """The function that is the prompt's noise, if there is one."""
+    standins.load(prompt.name)
     return _corruptions.get(prompt.name)
 
 
@@ -78,15 +80,14 @@ def within_schema(prompt: Prompt, fields: Fields, answer: AnswerModel) -> Answer
 
 def corrupted(prompt: Prompt, fields: Fields, answer: AnswerModel, random: Random) -> Any:
     """A wrong answer in place of `answer`; where it is one of a list, by default another of them. Raises NoNoise."""
-    try:
-        function = _corruptions[prompt.name]
-    except KeyError:
+    function = corruption_of(prompt)
+    if function is None:
         if isinstance(prompt.narrow, OneOf):
             return _another(prompt.narrow, fields, answer, random)
         raise NoNoise(
             f"Nothing says how an answer to prompt {prompt.name} goes wrong. Register a function with "
             "@lab.models.noise.corruption(PROMPT), or use the engine without a probability"
-        ) from None
+        )
     return function(fields, answer, random)
 
 

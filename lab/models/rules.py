@@ -10,6 +10,7 @@ from random import Random
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
+from lab.models import standins
 from lab.models.backbone import Answer, request_of
 from lab.models.cache import key_of
 from lab.models.engines import ORACLE, Engine
@@ -42,7 +43,8 @@ def rule(prompt: Prompt) -> Callable[[R], R]:
 
 
 def rule_of(prompt: Prompt) -> Rule | None:
-    """The function that answers the prompt, if one is registered."""
+    """The function that answers the prompt, if there is one."""
+    standins.load(prompt.name)
     return _rules.get(prompt.name)
 
 
@@ -94,6 +96,7 @@ class Rules:
 
         Raises OutsideSchema if the corruption makes what no model could answer.
         """
+        standins.load(prompt.name)
         seen = shown(prompt, prompt.fill(**fields), self.engine)
         value, path = _answer(prompt, seen.fields, self._known.answers), "rules"
         if self._errs:

@@ -54,7 +54,7 @@ def run(
         # The scoreboard reads the committed figures, so the others are put in place before it starts.
         rounds = [[path for path in notebooks if (name_of(path) == LAST) is last] for last in (False, True)]
         return max((_refresh(each, side_by_side, timeout) for each in rounds if each), default=0)
-    check_engines((one for path in notebooks for one in _engines(path, given).values()), "no notebook was run")
+    check_engines(engine for path in notebooks for engine in _engines(path, given).values())
     drawn = figures.folder() if os.environ.get("LAB_FIGURES") else out / "figures"
     return _conclude(_execute(notebooks, values, out, drawn, side_by_side, timeout), out, drawn)
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,24 +30,16 @@ class Job:
     """One notebook to execute: where from, where to, with which parameters instead of its defaults.
 
     figures: the folder of its figures; by default where a notebook that nobody runs for us would draw them.
-    environment: further variables of its worker. label: what it is called while it runs, its name unless told; no two
-    that run together may share it.
     """
 
     source: Path
     output: Path
     parameters: Mapping[str, Any] = field(default_factory=dict)
     figures: Path | None = None
-    environment: Mapping[str, str] = field(default_factory=dict)
-    label: str = ""
 
     @property
     def name(self) -> str:
         return name_of(self.source)
-
-    @property
-    def title(self) -> str:
-        return self.label or self.name
 
     @property
     def partial(self) -> Path:
@@ -93,7 +85,7 @@ class _Board:
         from tqdm import tqdm
 
         self._bar.update()
-        tqdm.write(f"{outcome.job.title}: {outcome.failure or 'ok'} ({outcome.seconds:.1f} s)", file=sys.stderr)
+        tqdm.write(f"{outcome.job.name}: {outcome.failure or 'ok'} ({outcome.seconds:.1f} s)", file=sys.stderr)
 
     def draw(self) -> None:
         """What each notebook is at: `table2_travelplanner · sdp made 12/30 · 8.1 seconds left | …`."""
@@ -117,17 +109,12 @@ class _Board:
                 worker.kill()
 
 
-def execute(
-    jobs: Sequence[Job],
-    side_by_side: int = 2,
-    timeout: float | None = None,
-    settled: Callable[[Outcome], None] = lambda outcome: None,
-) -> list[Outcome]:
+def execute(jobs: Sequence[Job], side_by_side: int = 2, timeout: float | None = None) -> list[Outcome]:
     """Execute every job, also after another has failed; outcomes come in the order of the jobs.
 
     The scoreboard starts when all others have ended.
 
-    timeout: seconds for one notebook. settled: is called with each outcome as soon as it is there.
+    timeout: seconds for one notebook.
     A job's output appears whole or not at all; a failed job leaves NAME.failed.ipynb beside it.
     Raises NotebookError if two jobs have one output, MissingData if LAB_DATA names no folder, KeyboardInterrupt after
     stopping all kernels.
@@ -154,7 +141,6 @@ def execute(
                     for outcome in (future.result() for future in finished):
                         outcomes[outcome.job.output] = outcome
                         board.done(outcome)
-                        settled(outcome)
                     board.draw()
             except BaseException:  # Ctrl-C, too, which is no Exception
                 pool.shutdown(wait=False, cancel_futures=True)
@@ -165,7 +151,7 @@ def execute(
 
 def _environment(job: Job, status: Path) -> dict[str, str]:
     """A worker's environment. Relative folders are made absolute, since a kernel works in its notebook's folder."""
-    environment = {**os.environ, **job.environment}
+    environment = dict(os.environ)
     if job.figures:
         environment["LAB_FIGURES"] = str(job.figures)
     for name in FOLDER_VARIABLES:
@@ -188,11 +174,11 @@ def _run(job: Job, board: _Board, timeout: float | None) -> Outcome:
         errors, status = Path(folder) / "errors", Path(folder) / "status"
         worker = _start(job, timeout, _environment(job, status), errors)
         try:
-            board.enter(job.title, worker, status)
+            board.enter(job.name, worker, status)
             failure, cpu = _follow(worker)
             worker.wait()
         finally:
-            board.leave(job.title)
+            board.leave(job.name)
             # Its end tells a worker that outlived us to stop.
             with contextlib.suppress(BrokenPipeError):
                 _pipe(worker.stdin).close()

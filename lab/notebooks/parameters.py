@@ -82,19 +82,18 @@ def chosen(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> di
     return found
 
 
-def check_engines(chosen: Iterable[engines.Engine], undone: str, servers: bool = True) -> None:
+def check_engines(chosen: Iterable[engines.Engine]) -> None:
     """Connect every part of some engines before anything is played, since a kernel is slower to find out.
 
-    undone: for the message, what was therefore not done. servers: also ask each server whether it answers.
     Raises NotebookError naming the engine that means nothing, lacks its key, recording or model, or does not answer.
     """
     for part in dict.fromkeys(part.text for engine in chosen for part in engine.parts):
         try:
             backbone = connect(part, cache=None)
-            if servers and hasattr(backbone, "try_out"):
+            if hasattr(backbone, "try_out"):
                 backbone.try_out()
         except (ValueError, RuntimeError, OSError) as error:
-            raise NotebookError(f"engine {part!r} cannot answer, and {undone}: {error}") from error
+            raise NotebookError(f"engine {part!r} cannot answer, and no notebook was run: {error}") from error
 
 
 def declared(notebook: NotebookNode, where: str) -> dict[str, Parameter]:

@@ -65,8 +65,10 @@ def of_models(stored: Stored) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def standing(scores: Scores, stored: Stored) -> dict[str, Any]:
+def standing(scores: Scores, stored: Stored, lower: bool = False) -> dict[str, Any]:
     """One row of a method between the best agent without skill and the ceiling, values in percent.
+
+    lower: whether lower scores are the better ones.
 
     Both are means over the row's own tasks; where no agent without skill has played all of these, over the benchmark's
     tasks of the same data ("floor on": "other tasks"), and NaN where there are none.
@@ -85,10 +87,10 @@ def standing(scores: Scores, stored: Stored) -> dict[str, Any]:
         }
         for role in (FLOOR, CEILING)
     }
-    best = max(means[FLOOR], key=means[FLOOR].__getitem__, default="")
+    best = (min if lower else max)(means[FLOOR], key=means[FLOOR].__getitem__, default="")
     value, floor = scores.mean(scores.values), means[FLOOR].get(best, math.nan)
-    # No score of a row of a model is above 1; without an expert it is the ceiling.
-    ceiling = max(means[CEILING].values(), default=1.0)
+    # No score of a row of a model is above 1, or below 0; without an expert it is the ceiling.
+    ceiling = min(means[CEILING].values(), default=0.0) if lower else max(means[CEILING].values(), default=1.0)
     return {
         "benchmark": scores.side.benchmark, "method": scores.side.condition, "model": scores.side.engine,
         "value": 100 * value, "best floor": 100 * floor, "floor agent": best, "ceiling": 100 * ceiling,

@@ -202,7 +202,8 @@ def play_booked(setup: Experiment, record: bool, first: FirstAnswers | None, tas
 def _asked_of_models(setup: Experiment, tasks: Iterable[str]) -> int:
     """How many calls of these episodes go to a model, as far as the experiment knows them."""
     answering = setup.who
-    counted = (setup.calls(task).items() for task in tasks)
+    players = map(setup.player, tasks)
+    counted = (player.calls(name).items() for player, name in players)
     return sum(n for calls in counted for name, n in calls if answering.of(name).kind in engines.MODELS)
 
 

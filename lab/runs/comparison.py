@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lab.machine.printing import aligned, visible
+from lab.machine.printing import visible
 from lab.models import engines
 from lab.models.cache import canonical
 from lab.models.replay import MissingRun
@@ -25,11 +25,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST = 20  # flipped tasks that are listed
-LONGEST = 60  # characters of a setting or a reason in the printed tables
-
-
-class NothingShared(ValueError):
-    """Two runs have no scored task in common."""
 
 
 class Pair(NamedTuple):
@@ -64,9 +59,24 @@ class Part:
         return self.first if self.first == self.second else f"{self.first or 'all'} − {self.second or 'all'}"
 
     @property
-    def test(self) -> str:
-        """The name of the test behind p."""
-        return "sign-flip test" if self.result.mcnemar is None else "McNemar's test"
+    def is_rate(self) -> bool:
+        """Whether every score is 0 or 1."""
+        return self.result.mcnemar is not None
+
+    def row(self, metric: str) -> dict[str, Any]:
+        """Both means, the difference with its 95 % interval, the test, and how many differ; rates in percent."""
+        scale = 100 if self.is_rate else 1
+        means = []
+        for scores in zip(*self.pairs, strict=True):
+            (head,) = headlines([score._replace(part="") for score in scores], metric)
+            # A graded run whose scores all happen to be 0 or 1 is no rate beside another that is none.
+            means.append(head.value / 100 * scale if head.unit else head.value)
+        value, low, high = (scale * end for end in self.result.difference)
+        return {
+            "metric": metric, "part": self.name, "first": means[0], "second": means[1], "difference": value,
+            "ci_low": low, "ci_high": high, "p": self.p, "test": "McNemar's test" if self.is_rate else "sign-flip test",
+            "n": self.result.n, "higher in the first": self.result.wins, "higher in the second": self.result.losses,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,12 +91,10 @@ class Compared:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """A row a part: both means, the difference with its 95 % interval, the test, and how many tasks flipped. Rates
-        are in percent.
-        """
+        """A row a part; see `Part.row`."""
         import pandas as pd
 
-        return pd.DataFrame([_row(self.metric, part) for part in self.parts])
+        return pd.DataFrame([part.row(self.metric) for part in self.parts])
 
     @property
     def flipped(self) -> pd.DataFrame:
@@ -106,76 +114,62 @@ class Compared:
         """
         pairs = [pair for part in self.parts for pair in part.pairs]
         named = [pair for pair in pairs if task in (pair.first.of, *pair.first.tasks, *pair.second.tasks)]
-        found = named if task else sorted(pairs, key=lambda pair: not pair.flipped)
-        if not found:
+        chosen = named if task else sorted(pairs, key=lambda pair: not pair.flipped)
+        if not chosen:
             known = ", ".join(pair.first.of for pair in pairs[:5])
             raise UnknownTask(f"the two runs share no task {task!r}; some that they do: {known}")
         # Of several episodes, such as those of a pair, the one that was asked for, else the first.
         sides = [
             kept.timeline(task if task in score.tasks else score.tasks[0], prompts)
-            for kept, score in zip((self.first, self.second), found[0], strict=True)
+            for kept, score in zip((self.first, self.second), chosen[0], strict=True)
         ]
         return side_by_side(*sides)
 
-    def text(self) -> str:
-        """For a terminal."""
-        return visible("\n".join(self._lines()))
-
-    def _lines(self) -> Iterator[str]:
-        yield from (f"{which:6}  {told}" for which, told in self._named())
-        rows = [(f"  {name}", *map(_short, pair)) for name, pair in self.settings.items()]
-        yield "\n" + (aligned([("settings that differ", "first", "second"), *rows]) if rows else "no setting differs")
-        for part in self.parts:
-            yield ""
-            yield from self.said(part)
-            unit = " %" if part.result.mcnemar is not None else ""
-            moved = [pair for pair in part.pairs if pair.flipped]
-            if moved:
-                rows = [(f"  {a.of}", f"{a.value:.3g}", f"{b.value:.3g}", _whys(a, b)) for a, b in moved[:MOST]]
-                title = "  flipped" if unit else "  largest differences"
-                yield aligned([(title, "first", "second", ""), *rows])
-            if len(moved) > MOST:
-                yield f"  and {len(moved) - MOST} more"
-
     def said(self, part: Part) -> Iterator[str]:
         """A part in lines of text: both means, their difference with its interval and test, and n."""
-        row = _row(self.metric, part)
-        unit = " %" if part.result.mcnemar is not None else ""
-        decimals = 1 if unit else 3
+        row = part.row(self.metric)
+        unit, decimals = (" %", 1) if part.is_rate else ("", 3)
         first, second = (f"{row[name]:.{decimals}f}" for name in ("first", "second"))
         difference = Interval(row["difference"], row["ci_low"], row["ci_high"])
-        about = f"{self.metric}{f', {part.name}' if part.name else ''}"
-        yield f"{about}: {first}{unit} and {second}{unit}, {self._evidence()}"
-        holms = ", Holm's" if len(self.parts) > 1 else ""
+        kinds = dict.fromkeys(engines.parse(kept.manifest.engine).evidence for kept in (self.first, self.second))
+        title = f"{self.metric}{f', {part.name}' if part.name else ''}"
+        yield f"{title}: {first}{unit} and {second}{unit}, {' and '.join(kinds)}"
+        corrected = ", Holm's" if len(self.parts) > 1 else ""
         sign = "+" if round(difference.value, decimals) > 0 else ""
         moved = difference.text(f"{{:.{decimals}f}}".format)
-        yield f"  first − second {sign}{moved}, p = {part.p:.2g} ({part.test}{holms})"
+        yield f"  first − second {sign}{moved}, p = {part.p:.2g} ({row['test']}{corrected})"
         yield f"  n = {part.result.n} in both, of {part.of_first} and {part.of_second}"
         wins, losses = part.result.wins, part.result.losses
         yield f"  {wins} higher in the first, {losses} in the second, {part.result.ties} alike"
 
-    def _repr_html_(self) -> str:
-        import pandas as pd
+    def text(self) -> str:
+        """For a terminal."""
+        tables = (f"\n\n{title}\n{display.shown(table)!r}" for title, table in self._tables().items())
+        return visible("\n".join(self._lines()) + "".join(tables))
 
-        names = (f"<b>{which}</b> {html.escape(told)}" for which, told in self._named())
-        settings = [(name, *map(_short, pair)) for name, pair in self.settings.items()]
-        flipped = self.flipped
-        more = f"<p>and {len(flipped) - MOST} more</p>" if len(flipped) > MOST else ""
-        tables = (
-            pd.DataFrame(settings, columns=["setting", "first", "second"]), self.frame, flipped.head(MOST)
-        )  # fmt: skip
-        shown = (display.shown(table)._repr_html_() for table in tables if len(table))
-        return f"<p>{'<br>'.join(names)}</p>{''.join(shown)}{more}"
-
-    def _named(self) -> Iterator[tuple[str, str]]:
-        """Both runs in words, with the kind of their numbers."""
+    def _lines(self) -> Iterator[str]:
         for which, kept in (("first", self.first), ("second", self.second)):
-            yield which, f"{catalogue.called(kept.folder)}, {engines.parse(kept.manifest.engine).evidence}"
+            yield f"{which:6}  {catalogue.called(kept.folder)}, {engines.parse(kept.manifest.engine).evidence}"
+        if not self.settings:
+            yield "no setting differs"
+        for part in self.parts:
+            yield from ("", *self.said(part))
 
-    def _evidence(self) -> str:
-        """The kind of both runs' numbers, or both kinds."""
-        kinds = (engines.parse(kept.manifest.engine).evidence for kept in (self.first, self.second))
-        return " and ".join(dict.fromkeys(kinds))
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        settings = [
+            (name, *(EMPTY if v is None else canonical(v) for v in pair)) for name, pair in self.settings.items()
+        ]
+        flipped = self.flipped if len(self.parts) > 1 else self.flipped.drop(columns="part")
+        tables = {
+            "settings that differ": readable(settings, columns=["setting", "first", "second"]),
+            f"the {min(MOST, len(flipped))} largest differences of {len(flipped)}": flipped.head(MOST),
+        }
+        return {title: table for title, table in tables.items() if len(table)}
+
+    def _repr_html_(self) -> str:
+        said = html.escape(visible("\n".join(self._lines())))
+        tables = (f"<p>{title}</p>{display.shown(table)._repr_html_()}" for title, table in self._tables().items())
+        return f"<pre>{said}</pre>{''.join(tables)}"
 
     def __repr__(self) -> str:
         return self.text()
@@ -186,29 +180,34 @@ def compare(first: str | Path, second: str | Path) -> Compared:
 
     Where a run compares parts of itself, such as conditions, the parts that both have are compared, or those named:
     compare("772452:Human-TN", "772452:No-TN").
-    Raises MissingRun, NoScores where one has none here, NothingShared, ValueError for a part that there is not.
+    Raises MissingRun, NoScores where one has none here, ValueError for a part that there is not, and where the runs
+    share no scored task.
     """
-    (one, chosen), (other, against) = (_named(name) for name in (first, second))
-    ours, theirs = (_parts(catalogue.scores(kept)) for kept in (one, other))
-    metrics = [catalogue.metric(kept) for kept in (one, other)]
+    sides = [_named(name) for name in (first, second)]
+    (one, _), (other, _) = sides
+    metrics = [catalogue.metric(kept) for kept, _ in sides]
+    scored = [_parts(catalogue.scores(kept), part) for kept, part in sides]
     if metrics[0] != metrics[1]:
-        raise NothingShared(f"{first} is scored by {metrics[0]}, and {second} by {metrics[1]}")
-    found = []
-    for here, there in _matched(ours, theirs, chosen, against):
-        mine, yours = ours[here], theirs[there]
-        pairs = [Pair(mine[of], yours[of]) for of in mine if of in yours]
-        if pairs:
-            found.append((here, there, pairs, paired(*([pair[side] for pair in pairs] for side in (0, 1)))))
-    if not found:
-        raise NothingShared(
-            f"The two runs have no scored task in common. Of {first}: {_some(ours)}. Of {second}: {_some(theirs)}"
+        raise ValueError(
+            f"{first} is scored by {metrics[0]}, and {second} by {metrics[1]}; compare runs with the same score"
         )
-    adjusted = holm([result.p for *_, result in found])
-    parts = [
-        Part(here, there, tuple(sorted(pairs, key=_by_difference)), len(ours[here]), len(theirs[there]), result, p)
-        for (here, there, pairs, result), p in zip(found, adjusted, strict=True)
-    ]
-    return Compared(one, other, metrics[0], _differing(one, other), tuple(parts))
+    compared = []
+    for here, there in _matched(*scored):
+        ours, theirs = scored[0][here], scored[1][there]
+        pairs = [Pair(ours[task], theirs[task]) for task in ours if task in theirs]
+        if pairs:
+            result = paired([pair.first for pair in pairs], [pair.second for pair in pairs])
+            pairs.sort(key=lambda pair: (-abs(pair.first.value - pair.second.value), pair.first.of))
+            compared.append(Part(here, there, tuple(pairs), len(ours), len(theirs), result, result.p))
+    if not compared:
+        some = [", ".join([task for part in parts.values() for task in part][:4]) for parts in scored]
+        raise ValueError(
+            f"The two runs have no scored task in common. Of {first}: {some[0]}, … Of {second}: {some[1]}, … Play both "
+            "on the same data with the same seed"
+        )
+    adjusted = holm([part.p for part in compared])
+    parts = tuple(replace(part, p=p) for part, p in zip(compared, adjusted, strict=True))
+    return Compared(one, other, metrics[0], _differing(one, other), parts)
 
 
 def _named(name: str | Path) -> tuple[Kept, str | None]:
@@ -222,27 +221,26 @@ def _named(name: str | Path) -> tuple[Kept, str | None]:
         return Kept(catalogue.find(run)), part
 
 
-def _parts(scores: Sequence[Score]) -> dict[str, dict[str, Score]]:
+def _parts(scores: Sequence[Score], chosen: str | None) -> dict[str, dict[str, Score]]:
+    """Part -> task -> score, of one part where one is chosen. Raises ValueError for a part that there is not."""
     parts: dict[str, dict[str, Score]] = {}
     for score in scores:
         parts.setdefault(score.part, {})[score.of] = score
-    return parts
+    if chosen is None:
+        return parts
+    if chosen not in parts:
+        raise ValueError(f"The run has no part {chosen!r}; it has: {', '.join(parts) or 'none'}")
+    return {chosen: parts[chosen]}
 
 
-def _matched(
-    ours: Mapping[str, Any], theirs: Mapping[str, Any], chosen: str | None, against: str | None
-) -> list[tuple[str, str]]:
+def _matched(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Which part is compared with which."""
-    for part, known in ((chosen, ours), (against, theirs)):
-        if part is not None and part not in known:
-            raise ValueError(f"The run has no part {part!r}; it has: {', '.join(known) or 'none'}")
-    mine, yours = [chosen] if chosen is not None else [*ours], [against] if against is not None else [*theirs]
-    if len(mine) == len(yours) == 1:
-        return [(mine[0], yours[0])]
-    both = [(part, part) for part in mine if part in yours]
+    if len(ours) == len(theirs) == 1:
+        return [(next(iter(ours)), next(iter(theirs)))]
+    both = [(part, part) for part in ours if part in theirs]
     if not both:
-        raise NothingShared(
-            f"The runs have no part in common: {', '.join(mine) or 'none'}, and {', '.join(yours) or 'none'}. "
+        raise ValueError(
+            f"The runs have no part in common: {', '.join(ours) or 'none'}, and {', '.join(theirs) or 'none'}. "
             "Say which with RUN:PART"
         )
     return both
@@ -251,11 +249,10 @@ def _matched(
 def _differing(first: Kept, second: Kept) -> dict[str, tuple[Any, Any]]:
     """What the two manifests do not have in common, but for the tasks."""
     flat = []
-    for kept in (first, second):
-        held = kept.manifest
-        about = {name: getattr(held, name) for name in ("method", "engine", "address", "code")}
-        versions = {name: held.surroundings.get(name) for name in ("commit", "packages")}
-        flat.append(dict(_flat(about | dict(held.parameters) | versions)))
+    for manifest in (first.manifest, second.manifest):
+        values = {name: getattr(manifest, name) for name in ("method", "engine", "address", "code")}
+        versions = {name: manifest.surroundings.get(name) for name in ("commit", "packages")}
+        flat.append(dict(_flat(values | dict(manifest.parameters) | versions)))
     names = dict.fromkeys((*flat[0], *flat[1]))
     pairs = {name: (flat[0].get(name), flat[1].get(name)) for name in names}
     return {name: pair for name, pair in pairs.items() if canonical(pair[0]) != canonical(pair[1])}
@@ -267,37 +264,3 @@ def _flat(values: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, An
             yield from _flat(value, f"{within}{name}.")
         else:
             yield f"{within}{name}", value
-
-
-def _row(metric: str, part: Part) -> dict[str, Any]:
-    of_first, of_second = (
-        headlines([pair[side]._replace(part="") for pair in part.pairs], metric)[0] for side in (0, 1)
-    )
-    scale = 100 if part.result.mcnemar is not None else 1
-    value, low, high = (scale * end for end in part.result.difference)
-    # A graded run whose scores all happen to be 0 or 1 is no rate beside another that is none.
-    means = [each.value / 100 * scale if each.unit else each.value for each in (of_first, of_second)]
-    return {
-        "metric": metric, "part": part.name, "first": means[0], "second": means[1], "difference": value, "ci_low": low,
-        "ci_high": high, "p": part.p, "test": part.test, "n": part.result.n, "higher in the first": part.result.wins,
-        "higher in the second": part.result.losses,
-    }  # fmt: skip
-
-
-def _by_difference(pair: Pair) -> tuple[float, str]:
-    return -abs(pair.first.value - pair.second.value), pair.first.of
-
-
-def _whys(first: Score, second: Score) -> str:
-    told = (("first", first.why), ("second", second.why))
-    return _short("; ".join(f"{which}: {why}" for which, why in told if why))
-
-
-def _short(value: Any) -> str:
-    text = EMPTY if value is None else value if isinstance(value, str) else canonical(value)
-    return catalogue.shortened(text, LONGEST)
-
-
-def _some(parts: Mapping[str, Mapping[str, Score]], most: int = 4) -> str:
-    names = [of for part in parts.values() for of in part]
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.machine import progress, yaml12
 from lab.machine.printing import aligned
@@ -17,46 +17,62 @@ from lab.results.stored import METHOD, Scores, Side, Stored
 from lab.runs import study
 from lab.runs.collecting import collect, manifest_of
 from lab.runs.experiment import BadSetting, score_lines
-from lab.runs.forecast import Planned, forecast
+from lab.runs.forecast import forecast
 from lab.runs.study import Study, Trial
 from lab.runs.study_results import Results
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Cells of a study that are to be played: every combination of the grid's values, with every seed.
+    """Cells of a study that are to be played: every combination of engines and the grid's values, with every seed.
 
-    name: by which the study was found. settings: what `Study.trial` takes besides options and seed. options: those of
-    all cells. grid: option -> values.
+    name: by which the study was found. engines: who answers, one after the other. settings: what `Study.trial` takes
+    besides engine, options and seed. options: those of all cells. grid: option -> values.
     """
 
     name: str
     study: Study
+    engines: Sequence[str]
     settings: Mapping[str, Any]
     options: Mapping[str, Any] = field(default_factory=dict)
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     seeds: tuple[int, ...] = (0,)
 
     def cells(self) -> Iterator[tuple[dict[str, Any], list[Trial]]]:
-        """The options of a cell, and what is played of it, a trial a seed."""
-        for values in product(*self.grid.values()):
+        """The settings of a cell, options among them, and what is played of it, a trial a seed."""
+        for engine, *values in product(self.engines, *self.grid.values()):
             options = {**self.options, **dict(zip(self.grid, values, strict=True))}
-            yield options, [self.study.trial(**self.settings, options=options, seed=seed) for seed in self.seeds]
+            settings = {"engine": engine, **self.settings, "options": options}
+            yield settings, [self.study.trial(**settings, seed=seed) for seed in self.seeds]
+
+
+class Block(NamedTuple):
+    """What a cell came to. text: for a terminal. rows: those of `Results.frame`, with a column for seed and options."""
+
+    text: str
+    rows: pd.DataFrame
 
 
 def plan(options: Namespace) -> Plan:
     """The plan of the arguments of `python -m lab eval`. Raises UnknownStudy, BadSetting."""
     declared = study.named(options.study)
     settings = {
-        "engine": options.engine or declared.engine, "data": options.data, "limit": options.limit,
+        "data": options.data, "limit": options.limit,
         "benchmarks": tuple(filter(None, options.benchmarks.split(","))), "conditions": tuple(options.conditions),
     }  # fmt: skip
-    grid = {name: [_value(word) for word in text.split(",")] for name, text in map(_assigned, options.grid)}
+    grid: dict[str, list[Any]] = {}
+    for name, text in map(_assigned, options.grid):
+        if name in grid or not text:
+            raise BadSetting(f"--grid {name}={text}: give an option once, with all its values, such as {name}=1,3")
+        grid[name] = _value(text, several=True)
     own = {name: _value(text) for name, text in map(_assigned, options.set)}
     seeds = tuple(_value(text) for text in options.seeds.split(","))
     if not all(isinstance(seed, int) for seed in seeds):
         raise BadSetting(f"--seeds {options.seeds}: write whole numbers, such as 0,1,2")
-    return Plan(options.study, declared, settings, own, grid, seeds)
+    return Plan(options.study, declared, options.engine or [declared.engine], settings, own, grid, seeds)
 
 
 def _assigned(text: str) -> tuple[str, str]:
@@ -66,16 +82,21 @@ def _assigned(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _value(text: str) -> Any:
-    """A value as YAML has it: a number, true or false, or a word."""
-    return yaml12.load(text)
+def _value(text: str, several: bool = False) -> Any:
+    """A value as YAML has it: a number, true or false, a word, or a list of them. several: a list of values, between
+    commas. Raises BadSetting.
+    """
+    try:
+        return yaml12.load(f"[{text}]" if several else text)
+    except ValueError as error:
+        raise BadSetting(f"{text!r} is no value: {error}; put text with brackets or colons in quotes") from None
 
 
 def announce(plan: Plan) -> list[str]:
     """What models would be asked and what that takes; nothing where none is, or all is on the disk."""
     trials = [trial.resolved() for _, trials in plan.cells() for trial in trials]
     lines = []
-    for share in forecast(Planned(manifest_of(trial), None) for trial in trials):
+    for share in forecast(map(manifest_of, trials)):
         if share.episodes > share.played:
             hours = "" if share.seconds is None else f"\n    about {progress.duration(share.seconds)} one after another"
             lines.append(f"{share}{hours}")
@@ -87,60 +108,63 @@ def asks_a_server(plan: Plan) -> bool:
     return any("endpoint" in t.resolved().who.kinds for _, trials in plan.cells() for t in trials)
 
 
-def play(plan: Plan, workers: int = 0, cluster: str = "") -> Iterator[str]:
-    """Play the cells and give what they came to, a block of text each. Raises as `lab.collect`."""
+def play(plan: Plan, workers: int = 0, cluster: str = "") -> Iterator[Block]:
+    """Play the cells and give what they came to. Raises as `lab.collect`."""
+    import pandas as pd
+
     stored = Stored()
-    for options, trials in plan.cells():
+    for settings, trials in plan.cells():
         runs = [collect(trial, workers, cluster) for trial in trials]
-        title = ", ".join(f"{name}={value}" for name, value in options.items()) or "the study's own options"
+        options = {name: str(value) for name, value in settings["options"].items()}
+        cell = ({"engine": settings["engine"]} if len(plan.engines) > 1 else {}) | options
+        title = ", ".join(f"{name}={value}" for name, value in cell.items()) or "the study's own options"
         answers = [run.answer() for run in runs]
-        parts = [*_rows(plan, options, runs, stored), *_contrasts(plan, runs), *answers]
-        yield "\n".join([f"{plan.study.name}: {title}", *parts])
+        parts = [*_rows(plan, settings, runs, stored), *_contrasts(plan, runs), *answers]
+        rows = pd.concat([run.frame().assign(seed=run.setup.seed, **options) for run in runs], ignore_index=True)
+        yield Block("\n".join([f"{plan.study.name}: {title}", *parts]), rows)
 
 
-def command(plan: Plan, options: Mapping[str, Any], condition: str = "") -> str:
-    """The command that plays a cell, or one condition of it, again."""
+def command(plan: Plan, settings: Mapping[str, Any], condition: str) -> str:
+    """The command that plays a condition of a cell again."""
     words = ["python", "-m", "lab", "eval", plan.name]
-    for name, value in plan.settings.items():
-        if value not in ("", (), None, -1) and name != "conditions":
+    for name, value in settings.items():
+        if value not in ("", (), None, -1, "auto") and name not in ("conditions", "options"):
             words += [f"--{name}", ",".join(value) if isinstance(value, tuple) else str(value)]
-    chosen = (condition,) if condition else plan.settings.get("conditions", ())
-    words += [word for name in chosen for word in ("--conditions", name)]
-    words += [word for name, value in options.items() for word in ("--set", f"{name}={value}")]
+    words += ["--conditions", condition]
+    words += [word for name, value in settings["options"].items() for word in ("--set", f"{name}={value}")]
     words += ["--seeds", ",".join(map(str, plan.seeds))] if plan.seeds != (0,) else []
     return shlex.join(words)
 
 
-def _rows(plan: Plan, options: Mapping[str, Any], runs: Sequence[Results], stored: Stored) -> list[str]:
-    head = ("condition", "metric", "value [95 %]", "n", "evidence", "best without skill", "headroom", "data", "seed")
-    lines, commands = [head], []
+def _rows(plan: Plan, settings: Mapping[str, Any], runs: Sequence[Results], stored: Stored) -> list[str]:
+    lines = [("condition", "metric", "value [95 %]", "n", "evidence", "best without skill", "headroom", "data", "seed")]
     for run in runs:
         standings = _standings(run, stored)
         for row in run.frame().to_dict("records"):
-            interval = tables.with_interval(row, 1)
+            interval = tables.with_interval(row, plan.study.decimals)
             floor, headroom = standings.get((row["method"], row["metric"]), ("–", "–"))
             lines.append(
                 (row["method"], row["metric"], interval, f"{row['n']:.0f}", row["evidence"], floor, headroom,
                  row["data"], str(run.setup.seed))
             )  # fmt: skip
-    commands = [command(plan, options, name) for name in runs[0].setup.methods]
+    commands = [command(plan, settings, name) for name in runs[0].setup.methods]
     return [aligned(lines), "again, a condition at a time:", *(f"  {line}" for line in dict.fromkeys(commands))]
 
 
 def _standings(run: Results, stored: Stored) -> dict[tuple[str, str], tuple[str, str]]:
     """(condition, first metric) -> text of the best agent without skill on its tasks, text of the headroom above it."""
     standings = {}
-    lines = score_lines(run)
+    study, lines = run.of_study, score_lines(run)
     for (benchmark, name, engine), rows in lines.groupby(["benchmark", "condition", "engine"], sort=False):
         values = dict(zip(rows["task"], rows["value"], strict=True))
         first = rows.iloc[0]
         side = Side(benchmark, name, engine)
         scores = Scores(side, first["metric"], METHOD, first["evidence"], first["data"], first["run"], values)
-        standing = floors.standing(scores, stored)
+        standing = floors.standing(scores, stored, study.lower)
         if standing["floor agent"]:
-            metric = run.of_study.headline.format(benchmark=benchmark)
-            words = f"{standing['best floor']:.1f} ({standing['floor agent']}, {standing['floor on']})"
-            standings[run.of_study.label(run, name), metric] = words, f"{standing['headroom']:.2f}"
+            floor = f"{study.scale / 100 * standing['best floor']:.{study.decimals}f}"
+            words = f"{floor} ({standing['floor agent']}, {standing['floor on']})"
+            standings[study.label(run, name), study.headline_of(benchmark)] = words, f"{standing['headroom']:.2f}"
     return standings
 
 
@@ -154,8 +178,8 @@ def _contrasts(plan: Plan, runs: Sequence[Results]) -> list[str]:
         results = [compare(_pooled(runs, dataset, name), _pooled(runs, dataset, base)) for name in others]
         adjusted = holm([result.p for result in results])
         for name, result, p in zip(others, results, adjusted, strict=True):
-            value, low, high = (100 * end for end in result.difference)
-            lines.append((name, dataset, f"{value:+.1f} [{low:+.1f}, {high:+.1f}]", str(result.n), f"{p:.3f}"))
+            value, low, high = (f"{plan.study.scale * end:+.{plan.study.decimals}f}" for end in result.difference)
+            lines.append((name, dataset, f"{value} [{low}, {high}]", str(result.n), f"{p:.3f}"))
     return [aligned(lines)] if len(lines) > 1 else []
 
 

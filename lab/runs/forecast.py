@@ -5,12 +5,9 @@ Nothing is guessed: what no run or recording tells is unknown, and is said to be
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.machine import progress
 from lab.machine.faults import DamagedFile
@@ -19,47 +16,16 @@ from lab.machine.weights import seconds_of
 from lab.models import engines, usage
 from lab.models.local import runtime_of
 from lab.runs import recordings
+from lab.runs.catalogue import folders
 from lab.runs.manifest import Manifest
 from lab.runs.recordings import Recording, read_usage
-from lab.runs.run import EPISODES, FAULTS, USAGE, index, read_lines
+from lab.runs.run import EPISODES, USAGE, index, read_lines
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COUNTED = ("calls", "tokens_in", "tokens_out")
-
-
-@dataclass(frozen=True)
-class Accounts:
-    """What runs hold and took. not_measured: episodes that the machine kept from being played.
-
-    dollars: None where a price or tokens are unknown. Cache hits are among the calls; they cost nothing.
-    """
-
-    episodes: int = 0
-    not_measured: int = 0
-    calls: int = 0
-    dollars: float | None = 0.0
-
-    @classmethod
-    def of(cls, folders: list[Path]) -> Accounts:
-        """Of these run folders."""
-        episodes = not_measured = calls = 0
-        prices: list[float | None] = []
-        for folder in folders:
-            played = {line["task"] for line in read_lines(folder / EPISODES)}
-            episodes += len(played)
-            not_measured += len({line["task"] for line in read_lines(folder / FAULTS)} - played)
-            for took in _usages(folder):
-                calls += sum(operator["calls"] for operator in took.values())
-                prices += [operator["usd"] for operator in took.values()]
-        return cls(
-            episodes, not_measured, calls, None if None in prices else sum((price or 0.0 for price in prices), 0.0)
-        )
-
-
-class Planned(NamedTuple):
-    """A run that is to be played. calls: operator -> how many rules made in it; None where they could not play it."""
-
-    manifest: Manifest
-    calls: Mapping[str, int] | None
+SPENT = (*COUNTED, "seconds", "cached")
 
 
 class Taken(NamedTuple):
@@ -73,10 +39,10 @@ class Taken(NamedTuple):
 
 
 class _Past(NamedTuple):
-    """What a run or recording took. operators: name -> its totals over all episodes; seconds None where unknown."""
+    """What a run or recording took. usage: rows of an operator and the columns of SPENT; seconds NaN where unknown."""
 
     engine: engines.Engine
-    operators: Mapping[str, Mapping[str, Any]]
+    usage: pd.DataFrame
     parameters: Mapping[str, Any]
     episodes: int
     where: str
@@ -86,43 +52,40 @@ class _Past(NamedTuple):
 class Share:
     """What is planned of one method with one model. played: episodes of it that are on disk already.
 
-    engine: the model, and where it is one among several engines, all of them.
-
-    missing: what is unknown, and why and what helps; empty if nothing is.
+    engine: the model, and where it is one among several engines, all of them. What is unknown is None. missing: why it
+    is, and what helps.
     """
 
     engine: str
     method: str
     episodes: int
     played: int
-    calls: float | None
-    tokens_in: float | None
-    tokens_out: float | None
-    dollars: float | None
-    seconds: float | None
-    source: str
-    missing: tuple[str, ...]
+    calls: float | None = None
+    tokens_in: float | None = None
+    tokens_out: float | None = None
+    dollars: float | None = None
+    seconds: float | None = None
+    source: str = ""
+    missing: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         left = self.episodes - self.played
-        told = [f"{left:,} of {self.episodes:,} episodes" if self.played else f"{left:,} episodes"]
-        told += [f"{self.calls:,.0f} calls"] if self.calls is not None else []
-        if self.tokens_in is not None:
-            told.append(f"{self.tokens_in:,.0f} tokens in, {self.tokens_out:,.0f} out")
-        told += [f"{self.dollars:,.2f} dollars"] if self.dollars is not None else []
-        rest = f" ({self.source})" if self.source else ""
-        return "\n    ".join([f"{self.engine}, {self.method}: {', '.join(told)}{rest}", *self.missing])
+        parts = [f"{left:,} of {self.episodes:,} episodes" if self.played else f"{left:,} episodes"]
+        if self.calls is not None:
+            parts += [f"{self.calls:,.0f} calls", f"{self.tokens_in:,.0f} tokens in, {self.tokens_out:,.0f} out"]
+        parts += [f"{self.dollars:,.2f} dollars"] if self.dollars is not None else []
+        source = f" ({self.source})" if self.source else ""
+        return "\n    ".join([f"{self.engine}, {self.method}: {', '.join(parts)}{source}", *self.missing])
 
 
-def forecast(planned: Iterable[Planned]) -> list[Share]:
+def forecast(planned: Iterable[Manifest]) -> list[Share]:
     """What is left to play of planned runs, a share for each method and model; one for each of an engine's models.
 
     A run that is planned twice is played once. What rules and recordings answer is free, and is left out.
     """
-    groups: dict[tuple[str, str], dict[str, Planned]] = {}
-    for one in planned:
-        manifest = one.manifest
-        groups.setdefault((manifest.engine, manifest.method), {})[manifest.digest] = one
+    groups: dict[tuple[str, str], dict[str, Manifest]] = {}
+    for run in planned:
+        groups.setdefault((run.engine, run.method), {})[run.digest] = run
     return [
         _share(model, engine, method, list(runs.values()))
         for (engine, method), runs in groups.items()
@@ -142,12 +105,14 @@ def taken(model: str, method: str, parameters: Mapping[str, Any], engine: str = 
 
     def asked(past: _Past) -> dict[str, engines.Engine]:
         """The operators that the model is to answer, and who did."""
-        return {name: past.engine.of(name) for name in past.operators if whole.of(name).text == wanted.text}
+        operators = past.usage["operator"].unique()
+        return {name: past.engine.of(name) for name in operators if whole.of(name).text == wanted.text}
 
-    def told(past: _Past) -> bool:
-        by = asked(past)
-        tokens = sum(past.operators[name]["tokens_in"] for name in by)
-        return tokens > 0 and all(who.kind in engines.MODELS for who in by.values())
+    def used(past: _Past) -> pd.DataFrame:
+        return past.usage[past.usage["operator"].isin([*asked(past)])]
+
+    def by_a_model(past: _Past) -> bool:
+        return used(past)["tokens_in"].sum() > 0 and all(who.kind in engines.MODELS for who in asked(past).values())
 
     def likeness(past: _Past) -> tuple[Any, ...]:
         by = asked(past).values()
@@ -155,47 +120,41 @@ def taken(model: str, method: str, parameters: Mapping[str, Any], engine: str = 
         alike = all(who.name == wanted.name and who.options.get("runtime") == runtime for who in by)
         return alike and all(who.text == model for who in by), alike, same, past.episodes
 
-    best = max(filter(told, [*_runs(method), *recordings.each(method, _recorded)]), key=likeness, default=None)
+    best = max(filter(by_a_model, [*_runs(method), *recordings.each(method, _recorded)]), key=likeness, default=None)
     if best is None:
         return None
-    took = [best.operators[name] for name in asked(best)]
-    calls, into, out = (sum(operator[name] for operator in took) / best.episodes for name in COUNTED)
-    known, seconds = likeness(best)[1] and all(operator["seconds"] is not None for operator in took), None
-    # As if no answer had come from the cache: a cache hit takes no time.
-    if known and (uncached := sum(operator["calls"] - operator["cached"] for operator in took)):
-        seconds = calls * sum(operator["seconds"] for operator in took) / uncached
-    elif runtime and not likeness(best)[1]:
-        seconds = seconds_of(wanted.name, runtime, into, out)
-    return Taken(calls, into, out, seconds, f"{_counted(best.episodes)} of {best.engine} took in {best.where}")
+    took, alike, seconds = used(best), likeness(best)[1], None
+    calls, tokens_in, tokens_out = (float(took[name].sum()) / best.episodes for name in COUNTED)
+    uncached = int((took["calls"] - took["cached"]).sum())
+    if alike and uncached and took["seconds"].notna().all():
+        # As if no answer had come from the cache: a cache hit takes no time.
+        seconds = calls * float(took["seconds"].sum()) / uncached
+    elif runtime and not alike:
+        seconds = seconds_of(wanted.name, runtime, tokens_in, tokens_out)
+    episodes = "1 episode" if best.episodes == 1 else f"{best.episodes:,} episodes"
+    return Taken(calls, tokens_in, tokens_out, seconds, f"{episodes} of {best.engine} took in {best.where}")
 
 
-def _share(model: str, engine: str, method: str, runs: Sequence[Planned]) -> Share:
+def _share(model: str, engine: str, method: str, runs: Sequence[Manifest]) -> Share:
     """The model's share of runs of a method with an engine, of which it is a part or the whole."""
-    whole, name = engines.parse(engine), model if model == engine else f"{model} in '{engine}'"
-    episodes, done = sum(len(run.manifest.tasks) for run in runs), sum(played(run.manifest) for run in runs)
+    name = model if model == engine else f"{model} in '{engine}'"
+    episodes, done = sum(len(run.tasks) for run in runs), sum(map(played, runs))
     left = episodes - done
-    took = taken(model, method, runs[0].manifest.parameters, engine)
+    took = taken(model, method, runs[0].parameters, engine)
     if took is None:
-        known = [
-            sum(count for operator, count in run.calls.items() if whole.of(operator).text == model)
-            for run in runs
-            if run.calls is not None
-        ]
-        # Rules played all episodes, and what they made in those that are on disk is not told apart.
-        by_rules = sum(known) if len(known) == len(runs) and not done else None
-        why = f"tokens, dollars and hours unknown: no run of a model on {method} yet; try a limit of 2 first"
-        source = "as many calls as rules made; a model makes fewer or more" if by_rules is not None else ""
-        return Share(name, method, episodes, done, by_rules, None, None, None, None, source, (why,))
-    calls, into, out = (left * number for number in (took.calls, took.tokens_in, took.tokens_out))
+        why = f"calls, dollars and hours unknown: no run of a model on {method} yet; try a limit of 2 first"
+        return Share(name, method, episodes, done, missing=(why,))
+    calls, tokens_in, tokens_out = (left * number for number in (took.calls, took.tokens_in, took.tokens_out))
     seconds = None if took.seconds is None else left * took.seconds
     missing = []
     priced = engines.parse(model).name
-    dollars = usage.price(priced, round(into), round(out))
+    dollars = usage.price(priced, round(tokens_in), round(tokens_out))
     if dollars is None:
         missing.append(f"dollars unknown: {usage.price_file()} has no price for {priced}; add a line")
     if seconds is None:
         missing.append(f"hours unknown: {took.source} tells no seconds of {model}; try a limit of 2 first")
-    return Share(name, method, episodes, done, calls, into, out, dollars, seconds, f"as {took.source}", tuple(missing))
+    costs = (calls, tokens_in, tokens_out, dollars, seconds)
+    return Share(name, method, episodes, done, *costs, f"as {took.source}", tuple(missing))
 
 
 def played(run: Manifest) -> int:
@@ -204,45 +163,28 @@ def played(run: Manifest) -> int:
     return len({line["task"] for line in read_lines(folder / EPISODES)} & set(run.tasks))
 
 
-def _usages(folder: Path) -> list[dict[str, dict[str, Any]]]:
-    """What each episode took, by operator; of one that was repeated, the last."""
-    lines = {line["task"]: line["usage"] for line in read_lines(folder / USAGE)}
-    return [took or {} for took in lines.values()]
-
-
 def _runs(method: str) -> Iterator[_Past]:
     """What the runs of a method took, of those in which a model answers."""
-    runs = runs_folder()
-    for path in sorted([*runs.glob("*/manifest.json"), *runs.glob("*/*/manifest.json")]):
+    import pandas as pd
+
+    for folder in folders():
         try:
-            held = Manifest.read(path.parent)
-            if held.method != method or engines.parse(held.engine).kinds.isdisjoint(engines.MODELS):
+            run = Manifest.read(folder)
+            if run.method != method or engines.parse(run.engine).kinds.isdisjoint(engines.MODELS):
                 continue
-            episodes, totals = _usages(path.parent), dict[str, Counter[str]]()
+            episodes = {line["task"]: line["usage"] or {} for line in read_lines(folder / USAGE)}
         except DamagedFile as error:
             progress.say(f"the estimate leaves out a run: {error}")
             continue
-        for operator, took in (item for episode in episodes for item in episode.items()):
-            numbers = {name: took[name] for name in (*COUNTED, "seconds", "cached")}
-            totals.setdefault(operator, Counter()).update(numbers)
-        where = str(path.parent.relative_to(runs))
-        yield _Past(engines.parse(held.engine).at(held.address), totals, held.parameters, len(episodes), where)
+        rows = [{"operator": name, **took} for episode in episodes.values() for name, took in episode.items()]
+        spent = pd.DataFrame(rows, columns=["operator", *SPENT])
+        where = str(folder.relative_to(runs_folder()))
+        yield _Past(engines.parse(run.engine).at(run.address), spent, run.parameters, len(episodes), where)
 
 
 def _recorded(name: str, about: Recording) -> _Past:
     """What a recording took."""
-    totals: dict[str, dict[str, Any]] = {}
-    for line in read_usage(name, about).to_dict("records"):
-        total = totals.setdefault(line["operator"], dict.fromkeys((*COUNTED, "seconds", "cached"), 0))
-        for column in COUNTED:
-            total[column] += line[column.replace("_", " ")]
-        # A row without seconds had answers from the cache, and its file does not say how many.
-        known = not math.isnan(line["seconds"]) and total["seconds"] is not None
-        total["seconds"] = total["seconds"] + line["seconds"] if known else None
-    return _Past(
-        engines.parse(about.engine).at(about.address), totals, about.parameters, len(about.tasks), f"recording {name}"
-    )
-
-
-def _counted(episodes: int) -> str:
-    return "1 episode" if episodes == 1 else f"{episodes:,} episodes"
+    # A row without seconds had answers from the cache, and its file does not say how many.
+    spent = read_usage(name, about).rename(columns={"tokens in": "tokens_in", "tokens out": "tokens_out"})
+    engine = engines.parse(about.engine).at(about.address)
+    return _Past(engine, spent.assign(cached=0), about.parameters, len(about.tasks), f"recording {name}")

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def comparisons(results: Any, against: str) -> pd.DataFrame:
-    """Each method less one of them on the same tasks, in points: Holm's correction within each dataset.
+    """Each method less one of them on the same tasks, in points or the study's own scale; Holm's correction within each
+    dataset.
 
     p is exact McNemar's where every score is 0 or 1, else that of paired sign flips. smallest: the difference that so
     many tasks would have shown, by the spread of these differences and by the fewest that have to differ.
@@ -25,16 +26,18 @@ def comparisons(results: Any, against: str) -> pd.DataFrame:
     import pandas as pd
 
     lines: list[dict[str, Any]] = []
+    scale = results.of_study.scale
     for dataset in (name for name in results.setup.datasets if against in results.setup.methods_of(name)):
         base = results.scores_of(dataset, against)
         others = [method for method in results.setup.methods_of(dataset) if method != against]
         found = {method: compare(results.scores_of(dataset, method), base) for method in others}
         adjusted = holm([c.p for c in found.values()])
         for (method, c), p in zip(found.items(), adjusted, strict=True):
-            difference, low, high = (100 * end for end in c.difference)
+            difference, low, high = (scale * end for end in c.difference)
             lines.append(
                 {"dataset": dataset, "method": method, "n": c.n, f"less {against}": difference, "low": low,
-                 "high": high, "gained": c.wins, "lost": c.losses, "p": c.p, "p (Holm)": p, "smallest": smallest(c),
+                 "high": high, "gained": c.wins, "lost": c.losses, "p": c.p, "p (Holm)": p,
+                 "smallest": smallest(c, scale),
                  "calls": results.mean(dataset, method, "calls"),
                  "tokens in": results.mean(dataset, method, "tokens_in"),
                  "evidence": results.evidence, "backbone": results.backbone_of(dataset, method, against)}
@@ -88,6 +91,6 @@ def contrasts(runs: Iterable[Any], pairs: Sequence[tuple[str, str]]) -> pd.DataF
     return found.assign(**{"p (Holm)": holm(found["p"])}) if lines else found
 
 
-def smallest(c: Comparison) -> float:
-    """The difference in points that a comparison would have shown."""
-    return 100 * max(smallest_difference(c.difference), FEWEST / c.n)
+def smallest(c: Comparison, scale: float = 100) -> float:
+    """The difference that a comparison would have shown, by default in points."""
+    return scale * max(smallest_difference(c.difference), FEWEST / c.n)

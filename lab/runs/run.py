@@ -47,7 +47,6 @@ LOST = {  # what becomes of what such a line told
     USAGE: "what they counted is missing from the costs",
     ANSWERS: "no recording can be made of this run; delete its folder to play it again from the cache",
 }
-OPENED = "LAB_RUNS_OPENED"  # a file for the folders of all runs that a notebook opens, a line each
 BUSY_PAUSE = 1.0  # seconds between two looks at a run that another process writes
 RETRY_FAILED = "LAB_RETRY_FAILED"  # set: episodes that the agent failed are played again, each run's once a process
 LONGEST_PART = 60  # characters of an engine string or a condition in a folder's name
@@ -98,8 +97,6 @@ class Run:
                 self._agree()
                 self._mend()
                 self._forget_failed()
-                if noted := os.environ.get(OPENED):
-                    append_durably(Path(noted), f"{self.folder.resolve()}\n".encode())
         except BaseException:
             self._lock.close()
             raise

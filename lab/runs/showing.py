@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from lab.machine.printing import aligned, visible
 from lab.models import engines
 from lab.results import display
-from lab.results.exports import readable, text
+from lab.results.exports import readable
 from lab.results.outcomes import Outcomes
-from lab.results.text import shortened
 from lab.runs import catalogue
 from lab.runs.collecting import costs
 from lab.runs.experiment import Results
@@ -28,8 +26,7 @@ if TYPE_CHECKING:
 
     from lab.viewer.timeline import Timeline
 
-MOST = 15  # reasons, faults and tasks that are listed
-LONGEST = 110  # characters of one
+MOST = 15  # rows of a table
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,104 +36,81 @@ class Shown:
     kept: Kept
 
     @cached_property
-    def about(self) -> dict[str, str]:
-        """The manifest in words."""
-        held, now = self.kept.manifest, writer(self.kept.folder)
-        engine = engines.parse(held.engine)
-        left = len(held.tasks) - len(self.kept.episodes)
-        state = "finished" if not left else f"{left} of {len(held.tasks)} episodes pending"
-        commit = str(held.surroundings.get("commit", "unknown"))
+    def facts(self) -> dict[str, str]:
+        """The manifest in words, and how the episodes came out."""
+        kept, manifest = self.kept, self.kept.manifest
+        episodes, tasks = kept.episodes.values(), manifest.tasks
+        pending, writing = len(tasks) - len(episodes), writer(kept.folder)
+        state = f"{pending} of {len(tasks)} episodes pending" if pending else "finished"
+        commit = str(manifest.surroundings.get("commit", "unknown"))
+        code = f"{manifest.code}, commit {commit[:8]}{' with changes' * commit.endswith('+')}"
+        changed = "" if manifest.current else "; the sources have changed since, so it would not be resumed"
+        answers = readings(kept.usage.values())
         return {
-            "run": catalogue.called(self.kept.folder),
-            "method": held.method,
-            "engine": f"{held.engine} ({engine.evidence})",
-            "settings": ", ".join(f"{name}={_plain(value)}" for name, value in held.parameters.items()),
-            "tasks": f"{len(held.tasks)}: {', '.join(held.tasks[:3])}{', …' * (len(held.tasks) > 3)}",
-            "code": f"{held.code}, commit {commit[:8]}{' with changes' * commit.endswith('+')}"
-            + ("" if held.current else "; the sources have changed since, so it would not be resumed"),
-            **({"answers": str(read)} if (read := readings(self.kept.usage.values())) else {}),
-            "state": f"running: {now} writes to it; {state}" if now else state,
+            "run": catalogue.called(kept.folder),
+            "outcomes": str(Outcomes(len(episodes), sum(e.failed for e in episodes), len(kept.not_measured))),
+            "state": f"running: {writing} writes to it; {state}" if writing else state,
+            "method": manifest.method,
+            "engine": f"{manifest.engine} ({engines.parse(manifest.engine).evidence})",
+            "settings": ", ".join(f"{name}={_plain(value)}" for name, value in manifest.parameters.items()),
+            "tasks": f"{len(tasks)}: {', '.join(tasks[:3])}{', …' * (len(tasks) > 3)}",
+            "code": code + changed,
+            **({"answers": str(answers)} if answers else {}),
         }
 
     @cached_property
-    def headline(self) -> list[str]:
-        """Its headlines, or why there is none."""
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The headlines; why episodes came out below the best, the most frequent reasons first; what they took, by
+        operator; and why some were not measured. Empty ones are left out.
+        """
+        not_measured = [(task, cause(why)) for task, why in self.kept.not_measured.items()]
+        tables = {
+            "headline": self._headlines(),
+            "why episodes came out below the best": self._reasons(),
+            "what they took": self._costs(),
+            "not measured, and played again when the run is opened": readable(not_measured, columns=["task", "why"]),
+        }
+        return {title: table.head(MOST) for title, table in tables.items() if len(table)}
+
+    def text(self) -> str:
+        """For a terminal."""
+        tables = (f"\n\n{title}\n{display.shown(table)!r}" for title, table in self.tables.items())
+        return visible(aligned([*self.facts.items()]) + "".join(tables))
+
+    def _headlines(self) -> pd.DataFrame:
         try:
-            return [f"{one}, n = {one.n}" for one in catalogue.headline(self.kept)] or ["no whole episode yet"]
+            found = catalogue.headline(self.kept)
         except catalogue.NoScores as error:
-            return [f"no score: {error}"]
+            return readable([[f"no score: {error}"]], columns=[""])
+        lines = [(one.part or "all", str(one._replace(metric="", part="")).strip(), one.n) for one in found]
+        return readable(lines, columns=["part", catalogue.metric(self.kept), "n"])
 
-    @property
-    def outcomes(self) -> Outcomes:
-        """How many were scored, failed, and not measured."""
-        episodes = self.kept.episodes.values()
-        return Outcomes(len(episodes), sum(one.failed for one in episodes), len(self.kept.not_measured))
-
-    @cached_property
-    def reasons(self) -> pd.DataFrame:
-        """Why episodes came out below the best, and how many of them, the most frequent first."""
+    def _reasons(self) -> pd.DataFrame:
         try:
-            scored = catalogue.scores(self.kept)
+            lines = [(score.part, score.why) for score in catalogue.scores(self.kept) if score.why]
         except catalogue.NoScores:
-            scored = []
-        found = [(score.part, score.why) for score in scored if score.why]
-        found = found or [("", cause(one.error)) for one in self.kept.episodes.values() if one.failed]
-        alike: dict[tuple[str, str], Counter[str]] = {}
-        for part, why in found:
-            # What stands behind a colon is often of the one episode: which day, which file.
-            alike.setdefault((part, why.partition(":")[0]), Counter())[why] += 1
-        lines = [(of.total(), part, shortened(_reason(kind, of), LONGEST)) for (part, kind), of in alike.items()]
-        return readable(sorted(lines, key=lambda line: -line[0]), columns=["episodes", "part", "reason"])
+            lines = [("", cause(episode.error)) for episode in self.kept.episodes.values() if episode.failed]
+        table = readable(lines, columns=["part", "reason"])
+        # What stands behind a colon is often of the one episode: which day, which file.
+        groups = table.groupby(["part", table["reason"].str.split(":").str[0]], sort=False)["reason"]
+        counted = groups.agg(episodes="size", reason=lambda reasons: reasons.value_counts().index[0])
+        found = counted.reset_index("part").sort_values("episodes", ascending=False, kind="stable", ignore_index=True)
+        return found[["episodes", *(["part"] if found["part"].any() else []), "reason"]]
 
-    @cached_property
-    def costs(self) -> pd.DataFrame:
-        """Calls, tokens and dollars by operator."""
+    def _costs(self) -> pd.DataFrame:
         import pandas as pd
 
-        held, kept = self.kept.manifest, self.kept
-        label = engines.parse(held.engine).at(held.address).label
-        results = Results[Any](kept.setup, label, kept.episodes, {}, kept.usage, kept.folder)
+        kept = self.kept
+        label = engines.parse(kept.manifest.engine).at(kept.manifest.address).label
         try:
-            table = costs(results)
+            table = costs(Results[Any](kept.setup, label, kept.episodes, {}, kept.usage, kept.folder))
         except (TypeError, KeyError, AttributeError):  # of an own program, which books something else than calls
             return pd.DataFrame()
         return table.drop(columns=["backbone", "evidence"], errors="ignore")
 
-    @property
-    def faults(self) -> dict[str, str]:
-        """Task -> why the machine kept it from being measured."""
-        return {task: cause(why) for task, why in self.kept.not_measured.items()}
-
-    def text(self) -> str:
-        """For a terminal."""
-        return visible("\n".join(self._lines()))
-
-    def _lines(self) -> Iterator[str]:
-        yield aligned([*self.about.items(), *(("headline", one) for one in self.headline)])
-        yield f"\n{self.outcomes}"
-        reasons = self.reasons
-        rows = [[text(cell) for cell in row] for row in reasons.head(MOST).to_numpy(object)]
-        if rows:
-            parts = any(row[1] for row in rows)
-            yield "\nwhy episodes came out below the best"
-            yield aligned([("", f"{row[0]:>5}", *([row[1]] if parts else []), row[2]) for row in rows])
-        if len(reasons) > MOST:
-            yield f"  and {len(reasons) - MOST} other reasons"
-        if len(self.costs):
-            cells = [[text(cell) for cell in row] for row in self.costs.to_numpy(object)]
-            yield "\n" + aligned([[str(name) for name in self.costs.columns], *cells])
-        if self.faults:
-            yield f"\nnot measured, and played again when the run is opened ({len(self.faults)})"
-            yield aligned([("", task, shortened(why, LONGEST)) for task, why in [*self.faults.items()][:MOST]])
-
     def _repr_html_(self) -> str:
-        facts = {**self.about, "headline": "; ".join(self.headline), "outcomes": str(self.outcomes)}
-        about = readable([*facts.items()], columns=["", "the run"])
-        tables = (about, self.reasons.head(MOST), self.costs, self._faults())
-        return "".join(display.shown(one)._repr_html_() for one in tables if len(one))
-
-    def _faults(self) -> pd.DataFrame:
-        return readable([*self.faults.items()][:MOST], columns=["not measured", "why"])
+        tables = {"": readable([*self.facts.items()], columns=["", "the run"]), **self.tables}
+        return "".join(f"<p>{title}</p>{display.shown(table)._repr_html_()}" for title, table in tables.items())
 
     def __repr__(self) -> str:
         return self.text()
@@ -149,19 +123,10 @@ def show(run: str | Path, task: str = "", prompts: bool = False) -> Shown | Time
     with prompts and answers. Raises MissingRun, UnknownTask, DamagedFile.
     """
     kept = Kept(catalogue.find(run))
-    return kept.timeline(_task(kept, task), prompts) if task else Shown(kept)
-
-
-def _task(kept: Kept, name: str) -> str:
-    """The one finished task that a part of an id means, else the name itself."""
-    found = [task for task in kept.episodes if name.lower() in task.lower()]
-    return found[0] if name not in kept.episodes and len(found) == 1 else name
-
-
-def _reason(kind: str, alike: Counter[str]) -> str:
-    """One reason as it is, and several of a kind by their most frequent one."""
-    ((most, _),) = alike.most_common(1)
-    return most if len(alike) == 1 else f"{kind}, such as{most.removeprefix(kind)}"
+    matches = [name for name in kept.episodes if task.lower() in name.lower()]
+    if task and task not in kept.episodes and len(matches) == 1:
+        task = matches[0]
+    return kept.timeline(task, prompts) if task else Shown(kept)
 
 
 def _plain(value: Any) -> str:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 GROUP = "lab.studies"
-SHARED = ("engine", "data", "limit", "seed")  # settings that all conditions share
+SHARED = ("engine", "engines", "data", "limit", "seed")  # settings that all conditions share
 _registered: dict[str, Study] = {}
 
 
@@ -79,9 +79,10 @@ class Study:
     data -> benchmark -> how many tasks by default, where these are not all.
     source: text of a row's column `source`. label: name of a condition in rows. rows: in place of `metrics`, for
     scores that no mean over episodes gives: of results, benchmark and condition, with the arguments of `frame`.
-    headline: title of the metric that is the mean of the tasks' scores; by default the first of `metrics`. engine: who
-    answers by default. others: who answers single operators where `engines` names nobody else, such as rules beside an
-    expert that only acts.
+    headline: title of the metric that is the mean of the tasks' scores; by default the first of `metrics`. titles:
+    benchmark -> its name in titles, where the paper writes it otherwise. scale: of scores in contrasts, 100 for points.
+    lower: whether lower scores are the better ones. engine: who answers by default. others: who answers single
+    operators where `engines` names nobody else, such as rules beside an expert that only acts.
     matched: computes from the baseline's results the setting that gives placebos as many rejections.
     check: raises BadSetting for a trial that cannot be played. scored: whether the tasks' answers are known.
     """
@@ -101,6 +102,9 @@ class Study:
     label: Callable[[Results, str], str] = name_itself
     rows: Callable[..., Iterable[tables.Row]] | None = None
     headline: str = ""
+    titles: Mapping[str, str] = field(default_factory=dict)
+    scale: float = 100
+    lower: bool = False
     engine: str = "rules"
     others: Callable[[Trial], Mapping[str, str]] = nobody_else
     matched: Callable[[Results], Any] | None = None
@@ -119,6 +123,15 @@ class Study:
     def __post_init__(self) -> None:
         if not self.headline and self.metrics:
             object.__setattr__(self, "headline", self.metrics[0].title)
+
+    def headline_of(self, benchmark: str) -> str:
+        """The title of the headline metric on a benchmark."""
+        return self.headline.format(benchmark=self.titles.get(benchmark, benchmark))
+
+    @property
+    def decimals(self) -> int:
+        """Of scores in text."""
+        return 1 if self.scale == 100 else 3
 
     def names(self, engine: str = "rules") -> tuple[str, ...]:
         """The conditions that are played by default: of a real model those that the protocol of recordings names."""
@@ -298,10 +311,15 @@ class Trial(Experiment):
         return self._of(episode.task).judged(replace(episode, task=entry(episode.task).task))
 
     def scores(self, episodes: Mapping[str, Episode]) -> list[Score]:
-        """Of each task under each condition; `part` is "benchmark/condition"."""
+        """Of each task under each condition, as its own experiment scores it; `part` is "benchmark/condition"."""
+        parts: dict[tuple[str, str], dict[str, Episode]] = {}
+        for name, episode in episodes.items():
+            dataset, method, task = entry(name)
+            parts.setdefault((dataset, method), {})[task] = replace(episode, task=task)
         return [
-            score._replace(of=entry(score.of).task, part="/".join(entry(score.of)[:2]), episodes=(score.of,))
-            for score in super().scores(episodes)
+            score._replace(part="/".join(pair), episodes=(str(Entry(*pair, score.of)),))
+            for pair, own in parts.items()
+            for score in self.part(*pair).scores(own)
         ]
 
     def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
@@ -319,6 +337,25 @@ class Trial(Experiment):
             raise BadSetting(f"No benchmark {unknown[0]!r}; choose from {', '.join(self.of.benchmarks)}")
         if self.limit < -1:
             raise BadSetting(f"limit={self.limit}: state how many, 0 for all, or -1 for the study's own")
+        data = self._playable()._data()
+        known = replace(self, data=data)
+        for (name, reason), datasets in known._missing().items():
+            _say(f"{name} is left out of {', '.join(datasets)}: {reason}")
+        setup = replace(known._playable(), limit=max(self.limit, 0))
+        setup._check_options()
+        own = {**self.of.options, **(self.of.synthetic if data == "synthetic" else {})}
+        few = self.of.limits.get(data, {}) if self.limit < 0 else {}
+        limits = {f"{dataset}:limit": few[dataset] for dataset in setup.datasets if dataset in few}
+        options = {**own, **limits, **self.options}
+        first = replace(setup, options=options)._first().decided()
+        # What an experiment decides by itself, such as the first split, is part of what was played.
+        options |= {name: getattr(first, name) for name in options if "." not in name and hasattr(first, name)}
+        decided = replace(setup, options=options)
+        self.of.check(decided)
+        return decided
+
+    def _playable(self) -> Self:
+        """With the benchmarks and conditions that can be played. Raises BadSetting where there are none."""
         datasets = tuple(dataset for dataset in self.datasets if self.methods_of(dataset))
         playing = {name for dataset in datasets for name in self.methods_of(dataset)}
         methods = tuple(name for name in self.methods if name in playing)
@@ -327,21 +364,14 @@ class Trial(Experiment):
             reasons = "".join(f". Left out here: {reason}" for reason in dict.fromkeys(self.left_out.values()))
             where = ", ".join(self.datasets) or "no benchmark"
             raise BadSetting(f"No condition plays {where}; choose from {known}{reasons}")
+        return replace(self, datasets=datasets, methods=methods)
+
+    def _missing(self) -> dict[tuple[str, str], list[str]]:
+        """(condition, why it is left out) -> of which benchmarks."""
+        missing: dict[tuple[str, str], list[str]] = {}
         for (dataset, name), reason in self.left_out.items():
-            _say(f"{name} is left out of {dataset}: {reason}")
-        setup = replace(self, datasets=datasets, methods=methods, limit=max(self.limit, 0))
-        setup._check_options()
-        data = setup._data()
-        own = {**self.of.options, **(self.of.synthetic if data == "synthetic" else {})}
-        few = self.of.limits.get(data, {}) if self.limit < 0 else {}
-        limits = {f"{dataset}:limit": few[dataset] for dataset in datasets if dataset in few}
-        options = {**own, **limits, **self.options}
-        first = replace(setup, data=data, options=options)._first().decided()
-        # What an experiment decides by itself, such as the first split, is part of what was played.
-        options |= {name: getattr(first, name) for name in options if "." not in name and hasattr(first, name)}
-        decided = replace(setup, data=data, options=options)
-        self.of.check(decided)
-        return decided
+            missing.setdefault((name, reason), []).append(dataset)
+        return missing
 
     def _data(self) -> str:
         """Of all benchmarks alike, so synthetic where one lacks its official data."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from lab.results import tables
@@ -102,6 +103,15 @@ class Results(experiment.Results[Any]):
 
     def part(self, dataset: str, method: str) -> Any:
         """The results of one method on one dataset, as its own experiment has them: its class, its tasks' names."""
+        if (dataset, method) not in self._parts:
+            self._parts[dataset, method] = self._part(dataset, method)
+        return self._parts[dataset, method]
+
+    @cached_property
+    def _parts(self) -> dict[tuple[str, str], Any]:
+        return {}
+
+    def _part(self, dataset: str, method: str) -> Any:
         setup, prefix = self.setup.part(dataset, method), f"{dataset}/{method}/"
 
         def own(named: Mapping[str, Any]) -> dict[str, Any]:
@@ -112,8 +122,9 @@ class Results(experiment.Results[Any]):
         return setup.results(setup, backbone, episodes, own(self.not_measured), own(self.usage), self.folder)
 
     def scores_of(self, dataset: str, method: str) -> dict[str, float]:
-        """Task -> the score by the method's own experiment; 0 where the episode failed."""
-        return {task: self._score(dataset, method, episode) for task, episode in self.of(dataset, method).items()}
+        """Task -> the score by the method's own experiment; 0 where the episode failed, if that is the lowest."""
+        scores: dict[str, float] = self.part(dataset, method).scores
+        return scores
 
     def outcomes_of(self, dataset: str, method: str) -> Outcomes:
         """How the episodes of a method came out, with those that were not measured."""
@@ -140,9 +151,6 @@ class Results(experiment.Results[Any]):
         values = self.values(dataset, method, what).values()
         return sum(values) / len(values) if values else float("nan")
 
-    def _score(self, dataset: str, method: str, episode: Episode) -> float:
-        return self.setup.part(dataset, method).judged(replace(episode, task=entry(episode.task).task)).score
-
     def backbone_of(self, dataset: str, *methods: str) -> str:
         """The backbone without those that answer only other methods' operators."""
         asked = [name for method in methods for name in self.setup.part(dataset, method).operators()]
@@ -156,17 +164,21 @@ class Results(experiment.Results[Any]):
 
 def _said(results: Results, benchmark: str, rows: pd.DataFrame, found: pd.DataFrame) -> str:
     study = results.of_study
-    own = rows[rows["metric"] == study.headline.format(benchmark=benchmark)]
+    own = rows[rows["metric"] == study.headline_of(benchmark)]
     if own.empty:
         return f"{benchmark}: no condition has a headline score."
-    values = "; ".join(f"{row['method']} {tables.with_interval(row, 1)}" for row in own.to_dict("records"))
+    decimals = study.decimals
+    values = "; ".join(f"{row['method']} {tables.with_interval(row, decimals)}" for row in own.to_dict("records"))
     metric = own.iloc[0]["metric"]
-    metric = metric if benchmark in metric else f"{benchmark}, {metric}"
+    metric = metric if study.titles.get(benchmark, benchmark) in metric else f"{benchmark}, {metric}"
     said = f"{metric} ({own.iloc[0]['data']} data, n = {tables.span(own['n'])}): {values}."
     contrasts = [line for line in found.to_dict("records") if line["dataset"] == benchmark]
     beyond = [line for line in contrasts if line["p (Holm)"] < CHANCE]
     less = f"less {study.against}"  # the column
-    differences = (f"{one['method']} {one[less]:+.1f} [{one['low']:+.1f}, {one['high']:+.1f}]" for one in beyond)
+    differences = (
+        f"{one['method']} {one[less]:+.{decimals}f} [{one['low']:+.{decimals}f}, {one['high']:+.{decimals}f}]"
+        for one in beyond
+    )
     if contrasts:
         said += f" Less {study.against}, beyond chance: {', '.join(differences) or 'none'}."
     return said
@@ -191,7 +203,8 @@ def _rows(results: Results, benchmark: str, condition: str, metric: Metric) -> I
         values = {task: value for task, value in values.items() if given[task]}
     if not values:
         return
-    title, study = metric.title.format(benchmark=benchmark), results.of_study
+    study = results.of_study
+    title = metric.title.format(benchmark=study.titles.get(benchmark, benchmark))
     origin = (results.evidence, f"this run, {study.source(results.setup, benchmark)}")
     shown, numbers = study.label(results, condition), [*values.values()]
     if metric.kind == "rate" or (metric.kind == "auto" and metric.scale == 100 and {*numbers} <= {0.0, 1.0}):

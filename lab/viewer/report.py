@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 from lab.machine import progress
 from lab.results.exports import text
@@ -36,20 +35,13 @@ class Line:
     body: str = ""
 
 
-class Table(NamedTuple):
-    """rows: the header's first."""
-
-    title: str
-    rows: Sequence[Sequence[str]]
-
-
 @dataclass(frozen=True)
 class Section:
-    """A run in a report. whole: with the episodes themselves."""
+    """A run in a report. tables: title -> rows, the header's first. whole: with the episodes themselves."""
 
     name: str
     facts: Mapping[str, str]
-    tables: Sequence[Table]
+    tables: Mapping[str, Sequence[Sequence[str]]]
     lines: Sequence[Line]
     whole: bool
 
@@ -88,15 +80,13 @@ def report(folders: Sequence[Path], out: Path, one_file: bool = False, prompts: 
 
 def _section(kept: Kept, lines: Sequence[Line], whole: bool) -> Section:
     """What `lab show` says of a run, and its episodes."""
-    shown = Shown(kept)
-    facts = {"headline": "; ".join(shown.headline), "outcomes": str(shown.outcomes), **shown.about}
-    frames = {"Why episodes came out below the best": shown.reasons, "What they took": shown.costs}
-    tables = []
-    for title, frame in frames.items():
-        told = frame.loc[:, [(frame[name] != "").any() for name in frame.columns]]
-        rows = [[text(cell) for cell in row] for row in [told.columns, *told.to_numpy(object)]]
-        tables += [Table(title, rows)] if len(told) else []
-    return Section(kept.folder.name, facts, tables, lines, whole)
+    shown, tables = Shown(kept), {}
+    for title, frame in shown.tables.items():
+        filled = frame.loc[:, (frame != "").any()]
+        tables[title.capitalize()] = [
+            [text(cell) for cell in row] for row in [filled.columns, *filled.to_numpy(object)]
+        ]
+    return Section(kept.folder.name, shown.facts, tables, lines, whole)
 
 
 def _verdict(end: Ended) -> bool | None:

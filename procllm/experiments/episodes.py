@@ -29,7 +29,6 @@ MADE_BY = "replay:llm_networks-local-qwen2.5-coder-1.5b"  # the committed record
 TRAVEL = "travel"  # the one domain with official data
 COUNT = 20  # instances of a size by default, where a domain makes as many as one likes
 SIZED = {"blocks": ("b", "h"), "units": ("n", "k")}  # domain -> what the numbers of a size are called
-COUNTED = ("verified", "rejected", "refused", "malformed")  # outcomes of steps that are counted
 Sizes = tuple[tuple[int, int], ...]
 
 
@@ -90,10 +89,9 @@ class Episodes(Experiment):
         return domain(self.domain).title, self.network
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
-        """An instance: its trajectory, and what it came to in numbers; each part of the answer is 0 or 1."""
-        played = network(self.network, self.domain, self.maker)
-        found = play(domain(self.domain), self.instances()[task], played, ledger, self.horizon, self.nudge)
-        return came_to(found) | {"trajectory": found.to_json()}
+        """Play an instance; see `result_of`."""
+        tasks = network(self.network, self.domain, self.maker)
+        return result_of(play(domain(self.domain), self.instances()[task], tasks, ledger, self.horizon, self.nudge))
 
     def judged(self, episode: Episode) -> Judged:
         """Task success, a timeout being none (§6)."""
@@ -113,7 +111,7 @@ class Episodes(Experiment):
 
     def instances(self) -> dict[str, Instance]:
         """Instance id -> instance. Raises ValueError for a size that does not exist."""
-        return {name: instance for of in self.by_size().values() for name, instance in of.items()}
+        return {name: instance for instances in self.by_size().values() for name, instance in instances.items()}
 
     def by_size(self) -> Mapping[str, Mapping[str, Instance]]:
         """Size for a table, "b=3, h=2" or "" -> id -> instance, in the order in which they are played."""
@@ -123,12 +121,11 @@ class Episodes(Experiment):
         return _by_size(self.domain, sizes, self.limit, self.data, self.seed)
 
 
-def came_to(trajectory: Trajectory) -> dict[str, float]:
-    """success, iterations, each part of the answer (cumulative, as Table 1 has them), and steps by outcome."""
-    outcomes: list[str] = [step.outcome for step in trajectory.steps]
+def result_of(trajectory: Trajectory) -> dict[str, Any]:
+    """An episode's result: success, iterations, each part of the answer (cumulative, as in Table 1), the trajectory."""
     parts = {name: float(held) for name, held in trajectory.parts.items()}
-    counts = {name: outcomes.count(name) for name in COUNTED}
-    return {"success": float(trajectory.success), "iterations": len(trajectory.steps)} | parts | counts
+    numbers = {"success": float(trajectory.success), "iterations": len(trajectory.steps)}
+    return numbers | parts | {"trajectory": trajectory.to_json()}
 
 
 def trajectories(run: Results[Any]) -> dict[str, Trajectory]:
@@ -150,9 +147,9 @@ def network(condition: str, name: str, maker: str = MADE_BY) -> Network:
 
 @cache
 def _by_size(name: str, sizes: Sizes, limit: int, data: str, seed: int) -> dict[str, dict[str, Instance]]:
-    about: dict[str, Any] = {"seed": seed} | ({"data": data} if name == TRAVEL else {})
-    count, found = limit or (0 if name == TRAVEL else COUNT), {}  # 0: all that there are
+    options: dict[str, Any] = {"seed": seed} | ({"data": data} if name == TRAVEL else {})
+    count, by_size = limit or (0 if name == TRAVEL else COUNT), {}  # 0: all that there are
     for size in [dict(zip(SIZED[name], numbers, strict=True)) for numbers in sizes] or [{}]:
         label = ", ".join(f"{letter}={number}" for letter, number in size.items())
-        found[label] = {instance.id: instance for instance in domain(name).instances(count, **about, **size)}
-    return found
+        by_size[label] = {instance.id: instance for instance in domain(name).instances(count, **options, **size)}
+    return by_size

@@ -10,7 +10,7 @@ from lab.models.backbone import Ledger
 from lab.runs.floors import CONSTANT, DO_NOTHING, EXPERT, FIRST, PLACEBO, RANDOM, Panel
 from procllm.conditions import NONE
 from procllm.domains import domain
-from procllm.experiments.episodes import Episodes, came_to
+from procllm.experiments.episodes import Episodes, result_of
 from procllm.trajectory import Trajectory
 
 COUNT = 30  # instances of the domains that make as many as one likes
@@ -29,8 +29,7 @@ class Answering(Episodes):
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
         verdict = domain(self.domain).check(self.instances()[task], self.answer)
-        found = Trajectory(task, (), "done", (), self.answer, "", verdict)
-        return came_to(found) | {"trajectory": found.to_json()}
+        return result_of(Trajectory(task, (), "done", (), self.answer, "", verdict))
 
 
 def panel(name: str, answer: str, limit: int = COUNT) -> Panel:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,9 +15,10 @@ from lab.runs import collecting, experiment
 from lab.runs.experiment import Experiment
 from lab.runs.run import Episode
 from procllm.agenda import Agenda
+from procllm.conditions import LLM
 from procllm.domains import NAMES, domain
 from procllm.files import NOTES, SPECIFICATION
-from procllm.generation import ASKS, PLANNING, Made, make
+from procllm.generation import PLANNING, Made, make
 from procllm.network import Network
 from procllm.prompts import VerifyFields
 from procllm.rules import agent
@@ -29,14 +30,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Setup(Experiment):
-    """An engine makes a network of each domain. asks: how often it is asked at most for one."""
-
-    domains: tuple[str, ...] = NAMES
-    asks: int = ASKS
+    """An engine makes a network of each domain."""
 
     method: ClassVar[str] = "procllm-networks"
     packages: ClassVar[tuple[str, ...]] = ("lab", "procllm")
-    selection: ClassVar[tuple[str, ...]] = ("data", "limit", "domains")
     processes: ClassVar[int] = 1
     metric: ClassVar[str] = "usable network"
 
@@ -54,7 +51,7 @@ class Setup(Experiment):
 
     def tasks(self) -> list[str]:
         """The domains."""
-        return list(self.domains)
+        return list(NAMES)
 
     def play(self, task: str, ledger: Ledger) -> dict[str, bool]:
         """Whether the network of a domain can be used; its text is in the answers. Rules make none, which is NoRule."""
@@ -77,17 +74,16 @@ class Makings(experiment.Results[Setup]):
         return {name: make(domain(name), connected(self.setup.engine)) for name in self.episodes}
 
 
-def collect(engine: str, names: Sequence[str] = NAMES, workers: int = 0, cluster: str = "", **options: Any) -> Makings:
+def collect(engine: str, workers: int = 0, cluster: str = "") -> Makings:
     """Ask an engine for a network of each domain, and save the recording where `python -m lab record` asks for one.
 
-    The rest is as for `lab.runs.collecting.collect`. Raises RuntimeError where a domain's episode failed.
+    workers, cluster: as for `lab.runs.collecting.collect`. Raises RuntimeError where a domain's episode failed.
     """
-    setup = Setup(engine=engine, domains=tuple(names))
-    makings = collecting.collect(setup, workers or 1, cluster, **options)
-    failed = [episode for episode in makings.episodes.values() if episode.failed]
-    if failed:
-        raise RuntimeError(f"{failed[0].task}: {failed[0].error}")
-    collecting.record(makings, rows(makings), usage(makings))
+    makings = collecting.collect(Setup(engine=engine), workers or 1, cluster)
+    for episode in makings.episodes.values():
+        if episode.failed:
+            raise RuntimeError(f"{episode.task}: {episode.error}")
+    collecting.record(makings, rows(makings), collecting.costs(makings, lambda task: {"domain": task}))
     return makings
 
 
@@ -98,66 +94,47 @@ def rows(makings: Makings) -> pd.DataFrame:
         "usable networks, repaired once": sum(made.network is not None for made in makings.made.values()),
     }
     # All the domains that there are, and so no interval.
-    about: dict[str, Any] = {"evidence": "measured", "source": "this run", "n": len(makings.made)}
-    outcomes = makings.outcomes()
-    return tables.table(
-        tables.row("LLM-TN", makings.backbone, name, count, **about, outcomes=outcomes)
-        for name, count in counts.items()
-    )
-
-
-def usage(makings: Makings) -> pd.DataFrame:
-    """What each domain's network took."""
-    return collecting.costs(makings, lambda task: {"domain": task})
+    origin: dict[str, Any] = {"evidence": "measured", "source": "this run", "n": len(makings.made)}
+    origin["outcomes"] = makings.outcomes()
+    return tables.table(tables.row(LLM, makings.backbone, name, count, **origin) for name, count in counts.items())
 
 
 def overview(makings: Makings) -> pd.DataFrame:
     """A row a domain: can the network be used, what was wrong first and last, and its size beside the human one's."""
     import pandas as pd
 
-    return pd.DataFrame([_line(made) for made in makings.made.values()]).assign(
-        evidence="measured", backbone=makings.backbone
-    )
+    lines = map(_line, makings.made.values())
+    return pd.DataFrame(lines).assign(evidence="measured", backbone=makings.backbone)
 
 
 def _line(made: Made) -> dict[str, Any]:
-    human = domain(made.domain).network
+    network, human = made.network, _size(domain(made.domain).network)
+    tasks, depth = _size(network) if network else (None, None)
+    # Else nothing ever asks for an answer.
+    answers = network and any("answer.txt" in network.task(name).files for _, name in network.tree())
     return {
         "domain": domain(made.domain).title,
-        "usable": made.network is not None,
+        "usable": network is not None,
         "answers": len(made.attempts),
         "fault of the first": made.attempts[0].fault,
         "fault of the last": made.attempts[-1].fault,
-        "tasks": size_of(made.network),
-        "depth": depth_of(made.network),
-        "ends in an answer": ends_in_an_answer(made.network),
-        "tasks that rules cannot check": unreadable(made.domain, made.network),
-        "tasks (human)": size_of(human),
-        "depth (human)": depth_of(human),
+        "tasks": tasks,
+        "depth": depth,
+        "ends in an answer": answers,
+        "tasks that rules cannot check": unreadable(made.domain, network) if network else None,
+        "tasks (human)": human[0],
+        "depth (human)": human[1],
     }
 
 
-def size_of(network: Network | None) -> int | None:
-    """How many tasks the top one decomposes into, itself included."""
-    return None if network is None else sum(1 for _ in network.tree())
+def _size(network: Network) -> tuple[int, int]:
+    """How many tasks the top one decomposes into, itself included, and the most levels below it."""
+    depths = [depth for depth, _ in network.tree()]
+    return len(depths), max(depths)
 
 
-def depth_of(network: Network | None) -> int | None:
-    """The most levels of tasks below the top one."""
-    return None if network is None else max(depth for depth, _ in network.tree())
-
-
-def ends_in_an_answer(network: Network | None) -> bool | None:
-    """Whether some task that is reached is verified by answer.txt; else nothing ever asks for an answer."""
-    if network is None:
-        return None
-    return any("answer.txt" in network.task(name).files for _, name in network.tree())
-
-
-def unreadable(name: str, network: Network | None) -> int | None:
+def unreadable(name: str, network: Network) -> int:
     """Of how many tasks that are worked off, in their order, the rules' verifier cannot read the effect."""
-    if network is None:
-        return None
     specification = domain(name).specification
     texts = {SPECIFICATION: specification, NOTES: note("problem specification", specification).text}
     agenda, count = Agenda(network), 0

@@ -17,6 +17,7 @@ from procllm.actions import Action, Read, Response, Verify, Write, stated
 from procllm.domains import NAMES
 from procllm.files import ANSWER, NOTES, REQUEST, SPECIFICATION, TOOLS
 from procllm.prompts import ACTING, VERIFYING, ActFields, VerifyAnswer, VerifyFields
+from procllm.rules import noise  # noqa: F401  (registers how these answers go wrong)
 from procllm.rules.view import Judgement, Skill, View, note, sections, without_numbers
 
 # Documents by the heading that they have in the notes, and the words by which tasks speak of them.

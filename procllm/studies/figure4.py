@@ -7,6 +7,7 @@ all sizes; §6 reads iterations, time an iteration and time in all from it. Figu
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lab.results import tables
@@ -14,9 +15,8 @@ from lab.runs import collecting, experiment, recordings
 from lab.runs.study import named
 from lab.runs.study_results import Results, took
 from procllm.experiments.episodes import Episodes
-from procllm.studies import figure3, recipes
+from procllm.studies import figure3, outcomes, recipes
 from procllm.studies.conditions import HUMAN, NONE, TITLES, declared, source
-from procllm.studies.outcomes import bars, titled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,15 +36,15 @@ def costs(results: Results, benchmark: str, condition: str, by_size: bool = Fals
     """
     run: experiment.Results[Episodes] = results.part(benchmark, condition)
     groups = run.setup.by_size() if by_size else {"": run.setup.instances()}
-    about: dict[str, Any] = {"evidence": run.evidence, "source": f"this run, {source(results.setup, benchmark)}"}
+    origin: dict[str, Any] = {"evidence": run.evidence, "source": f"this run, {source(results.setup, benchmark)}"}
     for size, instances in groups.items():
-        outcomes = run.outcomes(instances)
+        origin["outcomes"] = run.outcomes(instances)
         for statistic, values in _statistics(run, instances).items():
-            where = (condition, run.backbone, titled(statistic, benchmark, size))
+            where = (condition, run.backbone, outcomes.titled(statistic, benchmark, size))
             if len(values) == 1:
-                yield tables.row(*where, values[0], **about, n=1, outcomes=outcomes)
+                yield tables.row(*where, values[0], **origin, n=1)
             elif values:
-                yield tables.mean_row(*where, values, **about, outcomes=outcomes)
+                yield tables.mean_row(*where, values, **origin)
 
 
 def _statistics(run: experiment.Results[Episodes], instances: Collection[str]) -> Mapping[str, list[float]]:
@@ -100,23 +100,16 @@ def record(run: Results) -> None:
     collecting.record(run, pd.concat([run.frame(), taken], ignore_index=True), run.costs())
 
 
-def layout(results: pd.DataFrame) -> pd.DataFrame:
-    """For reading: a row a benchmark, condition and backbone, a column `mean [low, high]` a statistic."""
-    cells = []
-    for row in results.to_dict("records"):
-        title = next(title for title in COSTS if row["metric"].startswith(f"{title}, "))
-        about = {"benchmark": row["metric"].removeprefix(f"{title}, "), "condition": row["method"]}
-        cells.append(about | tables.counted(row) | {title: tables.with_interval(row, 1)})
-    return tables.spread(cells, ["benchmark", "condition", *tables.COUNTED])
+layout = partial(outcomes.layout, keys=("benchmark", "condition"), decimals=1)  # a column a statistic
 
 
 def draw(results: pd.DataFrame) -> Figure:
     """Either figure: a panel for each statistic and backbone that has it, bars by condition over the benchmarks."""
     panels = []
     for title in COSTS:
-        of = results[results["metric"].str.startswith(f"{title}, ")]
-        names = of["metric"].str.removeprefix(f"{title}, ").replace(SHORT, regex=True).str.replace(", ", " ")
-        shown = of.assign(benchmark=names).groupby("backbone", sort=False)
-        panels += [(f"{title}\n{backbone}", rows) for backbone, rows in shown]
+        rows = results[results["metric"].str.startswith(f"{title}, ")]
+        names = rows["metric"].str.removeprefix(f"{title}, ").replace(SHORT, regex=True).str.replace(", ", " ")
+        groups = rows.assign(benchmark=names).groupby("backbone", sort=False)
+        panels += [(f"{title}\n{backbone}", group) for backbone, group in groups]
     lines = [panels[first : first + ACROSS] for first in range(0, len(panels), ACROSS)]
-    return bars(lines, "benchmark", (14, 3.3 * len(lines) + 0.6), tilt=40)
+    return outcomes.bars(lines, "benchmark", (14, 3.3 * len(lines) + 0.6), tilt=40)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from lab.models.backbone import Answer
+from lab.models.backbone import Backbone
 from lab.models.engines import parse
-from lab.models.prompts import Prompt
+from lab.models.routed import Routed
 from lab.models.rules import Rules
 from lab.results.statistics import compare, holm, wilson
 from lab.runs.study import Trial
@@ -31,21 +31,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Kinds(NamedTuple):
-    """early: Verify may come too early. verdicts: verdicts may be wrong."""
-
-    early: bool
-    verdicts: bool
-
-
+# what is left of the mistakes -> whether Verify may come too early, and whether verdicts may be wrong
 NOISES = {
-    "all, as elsewhere": Kinds(True, True),
-    "no Verify too early": Kinds(False, True),
-    "no wrong verdicts": Kinds(True, False),
-    "neither": Kinds(False, False),
+    "all, as elsewhere": (True, True),
+    "no Verify too early": (False, True),
+    "no wrong verdicts": (True, False),
+    "neither": (False, False),
 }
-
-
 IDLE = f"{PLACEBO}, idle agent"
 BESIDE = (HUMAN, PLACEBO, IDLE)  # each beside No-TN
 
@@ -57,24 +49,13 @@ def idle(fields: ActFields) -> Response:
     return Response(observation="", thought="I leave the work to the top task.", action=stated(Verify()))
 
 
-class PartialNoise:
-    """Noisy rules that make only some kinds of mistakes. The draws of what is left are those of the full noise."""
-
-    def __init__(self, level: float, kinds: Kinds, seed: int, agent_is_idle: bool = False) -> None:
-        kept = {} if kinds.early else {ACTING.name: partial(noisy_action, early=False)}
-        answers = {ACTING.name: idle} if agent_is_idle else {}
-        self._noisy, self._sure = Rules(parse(f"rules@{level:g}?seed={seed}"), kept, answers), Rules(parse("rules"))
-        self.engine, self._kinds = self._noisy.engine, kinds
-
-    def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
-        """As `lab.models.backbone.Backbone`."""
-        if prompt.name == VERIFYING.name and not self._kinds.verdicts:
-            return self._sure.ask(prompt, sample=sample, **fields)
-        return self._noisy.ask(prompt, sample=sample, **fields)
-
-    def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
-        """As `lab.models.backbone.Backbone`."""
-        return self._noisy.request(prompt, sample=sample, **fields)
+def noisy(level: float, kinds: str, seed: int, agent_is_idle: bool = False) -> Backbone:
+    """Rules that make only some kinds of mistakes, of NOISES. The draws of what is left are those of the full noise."""
+    early, verdicts = NOISES[kinds]
+    noise = {} if early else {ACTING.name: partial(noisy_action, early=False)}
+    answers = {ACTING.name: idle} if agent_is_idle else {}
+    rules = Rules(parse(f"rules@{level:g}?seed={seed}"), noise, answers)
+    return rules if verdicts else Routed(rules, {VERIFYING.operator: Rules(parse("rules"))})
 
 
 def taken_apart(level: float, trial: Trial) -> pd.DataFrame:
@@ -85,21 +66,21 @@ def taken_apart(level: float, trial: Trial) -> pd.DataFrame:
     """
     import pandas as pd
 
-    experiments: list[Episodes] = [trial.part(benchmark, HUMAN) for benchmark in trial.datasets]
+    experiments: dict[str, Episodes] = {benchmark: trial.part(benchmark, HUMAN) for benchmark in trial.datasets}
     lines = [
-        {"domain": benchmark, "size": size, "mistakes": kind} | line
-        for benchmark, experiment in zip(trial.datasets, experiments, strict=True)
+        {"domain": benchmark, "size": size, "mistakes": kinds} | line
+        for benchmark, experiment in experiments.items()
         for size, instances in experiment.by_size().items()
-        for kind, kinds in NOISES.items()
+        for kinds in NOISES
         for line in _lines(level, kinds, experiment.domain, [*instances.values()], trial.seed)
     ]
     adjusted = {"p (Holm)": holm([line["McNemar p"] for line in lines])}
     return pd.DataFrame(lines).assign(**adjusted, evidence="simulated", backbone=f"rules@{level:g}")
 
 
-def _lines(level: float, kinds: Kinds, name: str, instances: Sequence[Instance], seed: int) -> Iterator[dict[str, Any]]:
+def _lines(level: float, kinds: str, name: str, instances: Sequence[Instance], seed: int) -> Iterator[dict[str, Any]]:
     def solved(condition: str) -> dict[str, float]:
-        backbone = PartialNoise(level, kinds, seed, agent_is_idle=condition == IDLE)
+        backbone = noisy(level, kinds, seed, agent_is_idle=condition == IDLE)
         network = network_of(PLACEBO if condition == IDLE else condition, domain(name))
         return {each.id: float(play(domain(name), each, network, backbone).success) for each in instances}
 

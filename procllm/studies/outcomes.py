@@ -11,13 +11,14 @@ from lab.results.exports import readable
 from lab.runs.conditions import entry
 from lab.runs.study_results import Results
 from procllm.conditions import CONDITIONS, EXTENDED
-from procllm.experiments.episodes import COUNTED, trajectories
+from procllm.experiments.episodes import trajectories
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
 SUCCESS = "success"
+COUNTED = ("verified", "rejected", "refused", "malformed")  # outcomes of steps that are counted
 
 
 def bars(
@@ -66,14 +67,23 @@ def by_size(results: Results, benchmark: str, condition: str) -> Iterator[tables
             yield tables.rate_row(condition, run.backbone, titled(SUCCESS, benchmark, size), *about)
 
 
-def layout(results: pd.DataFrame) -> pd.DataFrame:
-    """Success rates for reading: a row a domain, size and backbone, a column `value [low, high]` a condition."""
-    cells = [
-        {"problems": row["metric"].removeprefix(f"{SUCCESS}, "), **tables.counted(row)}
-        | {row["method"]: tables.with_interval(row, 0)}
-        for row in results.to_dict("records")
-    ]
-    return tables.spread(cells, ["problems", *tables.COUNTED])
+def layout(
+    results: pd.DataFrame, keys: Sequence[str] = ("problems",), decimals: int = 0, of_n: bool = False
+) -> pd.DataFrame:
+    """For reading: a row a domain, size and backbone; cells are `value [low, high]`, a column for each condition.
+
+    keys: names for the domain with its size and for the condition; with both, a column is a metric. of_n: n stands
+    behind each value, where metrics of a row have different ones.
+    """
+    cells = []
+    for row in results.to_dict("records"):
+        metric, problems = row["metric"].split(", ", 1)
+        counted, value = tables.counted(row), tables.with_interval(row, decimals)
+        if of_n:
+            value += f" of {counted.pop('n')}"
+        names = dict(zip(keys, (problems, row["method"]), strict=False))
+        cells.append(names | counted | {metric if len(keys) == 2 else row["method"]: value})
+    return tables.spread(cells, [*keys, *(name for name in tables.COUNTED if not (of_n and name == "n"))])
 
 
 def endings(runs: Iterable[Results]) -> pd.DataFrame:
@@ -103,12 +113,12 @@ def _endings(results: Results, benchmark: str, condition: str) -> dict[str, Any]
 
 def failures(run: Results) -> pd.DataFrame:
     """Every episode without success: how it ended and what the checker says of its answer. No text of the answer."""
-    found, lines = trajectories(run), []
+    played, lines = trajectories(run), []
     for name, episode in run.episodes.items():
-        about = entry(name)[1:]
+        names = entry(name)[1:]
         if episode.failed:
-            lines.append((*about, "failed", str(episode.error).strip().splitlines()[-1]))
-        elif not found[name].success:
-            missed = (f"fails at {part}" for part, holds in found[name].verdict.parts.items() if not holds)
-            lines.append((*about, found[name].ended, next(missed, "right")))
+            lines.append((*names, "failed", str(episode.error).strip().splitlines()[-1]))
+        elif not played[name].success:
+            missed = (f"fails at {part}" for part, holds in played[name].verdict.parts.items() if not holds)
+            lines.append((*names, played[name].ended, next(missed, "right")))
     return readable(lines, columns=["condition", "instance", "ended", "checker"])

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from lab.results import tables
 from lab.runs.study_results import Results
 from procllm.experiments.episodes import trajectories
+from procllm.studies import outcomes
 from procllm.studies.conditions import BLOCKS, EXTENDED, HUMAN, NONE, declared, source
-from procllm.studies.outcomes import bars
 from procllm.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -78,35 +79,18 @@ def commands(runs: Iterable[Results]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    found = []
+    rows = []
     for run in runs:
         steps = [step for trajectory in trajectories(run).values() for step in trajectory.steps]
         names = [step.command.split(" ")[0] for step in steps]
-        row = {
-            "domain": ", ".join(run.setup.datasets),
-            "answers": len(names),
-            "reads": names.count("Read"),
-            "verifications": names.count("Verify"),
-            "writes": names.count("Write") + names.count("Append"),
-            "malformed": names.count(""),
-            "n": len(run.episodes),
-            "evidence": run.evidence,
-            "backbone": run.backbone,
-        }
-        found.append(row)
-    return pd.DataFrame(found)
+        counts = {"answers": len(names), "reads": names.count("Read"), "verifications": names.count("Verify")}
+        counts |= {"writes": names.count("Write") + names.count("Append"), "malformed": names.count("")}
+        origin = {"n": len(run.episodes), "evidence": run.evidence, "backbone": run.backbone}
+        rows.append({"domain": ", ".join(run.setup.datasets), **counts, **origin})
+    return pd.DataFrame(rows)
 
 
-def layout(results: pd.DataFrame) -> pd.DataFrame:
-    """For reading: a row a domain, backbone and condition, a column `value [low, high] of n` a metric."""
-    cells = []
-    for row in results.to_dict("records"):
-        metric, _, title = row["metric"].rpartition(", ")
-        counted = tables.counted(row)
-        n = counted.pop("n")
-        about = {"domain": title, "condition": row["method"]} | counted
-        cells.append(about | {metric: f"{tables.with_interval(row, 0)} of {n}"})
-    return tables.spread(cells, ["domain", "condition", *(name for name in tables.COUNTED if name != "n")])
+layout = partial(outcomes.layout, keys=("domain", "condition"), of_n=True)  # a column a metric
 
 
 def draw(results: pd.DataFrame) -> Figure:
@@ -122,4 +106,4 @@ def draw(results: pd.DataFrame) -> Figure:
         [(f"{metric}\n{name}", of[of["metric"] == metric]) for metric in METRICS]
         for name, of in results.groupby("domain", sort=False)
     ]
-    return bars(panels, "agent", (14, 3.2 * len(panels) + 0.6), "%", tilt=20, n="episodes")
+    return outcomes.bars(panels, "agent", (14, 3.2 * len(panels) + 0.6), "%", tilt=20, n="episodes")

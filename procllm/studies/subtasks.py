@@ -9,7 +9,6 @@ check: the share in which the first Verify already passed, which leaves out what
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from lab.results import plots
@@ -23,32 +22,51 @@ from procllm.network import TOP
 from procllm.trajectory import Step, Trajectory
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-class Share(NamedTuple):
-    """So many of so many."""
-
-    passed: int
-    of: int
-
-    @property
-    def rate(self) -> float:
-        """In [0, 1]; 0 of 0 is 0: a subtask that no episode reaches is not done."""
-        return self.passed / self.of if self.of else 0.0
+WITHIN = "within the horizon"
+COUNTED = {WITHIN: False, "at the first check": True}  # way of counting -> whether only the first check counts
+RESAMPLES = 2000
 
 
-def shares(trajectories: Sequence[Trajectory], at_first_check: bool = False) -> dict[str, Share]:
-    """P(subtask) of each task in the order in which it is first worked on; see the module."""
-    tasks = dict.fromkeys(step.task for t in trajectories for step in t.steps)
-    found, reached = {}, list(trajectories)
-    for task in sorted(tasks, key=lambda name: name == TOP):  # the top is done last
-        found[task] = Share(sum(_passed(t, task, at_first_check) for t in reached), len(reached))
-        # By its verdict and not by the next task's steps: an episode may have no iteration left for these.
-        reached = [t for t in reached if task in t.verified]
-    return found
+class Counts(NamedTuple):
+    """Which episodes reached each task, and which then passed it; see the module.
+
+    tasks: in the order in which they are first worked on, the top task last. reached, passed: 0 or 1, shape (episodes,
+    tasks).
+    """
+
+    tasks: list[str]
+    reached: np.ndarray
+    passed: np.ndarray
+
+    def product(self, weights: np.ndarray) -> np.ndarray:
+        """∏ P(subtask) where episodes count as often as they are drawn, shape (samples,). A task that none reaches has
+        P = 0. weights: shape (samples, episodes).
+        """
+        import numpy as np
+
+        reached = weights @ self.reached
+        shares = np.divide(weights @ self.passed, reached, out=np.zeros_like(reached), where=reached > 0)
+        return np.asarray(shares.prod(axis=1))
+
+
+def counts(trajectories: Sequence[Trajectory], at_first_check: bool = False) -> Counts:
+    """Count episodes under a network."""
+    import numpy as np
+
+    found = dict.fromkeys(step.task for trajectory in trajectories for step in trajectory.steps)
+    tasks = sorted(found, key=lambda name: name == TOP)
+    # By its verdict and not by the next task's steps: an episode may have no iteration left for these.
+    verified = np.array([[task in t.verified for task in tasks[:-1]] for t in trajectories], dtype=float)
+    first = np.ones((len(trajectories), 1))
+    reached = np.hstack([first, verified.reshape(len(trajectories), -1).cumprod(axis=1)])
+    passed = np.array([[_passed(t, task, at_first_check) for task in tasks] for t in trajectories], dtype=float)
+    return Counts(tasks, reached, passed * reached)
 
 
 def _passed(trajectory: Trajectory, task: str, at_first_check: bool) -> bool:
@@ -64,82 +82,56 @@ def by_subtask(run: Results, benchmark: str) -> pd.DataFrame:
     import pandas as pd
 
     played = _of(run, benchmark, HUMAN)
-    within, first = shares(played), shares(played, at_first_check=True)
-    lines = [
-        {"domain": benchmark, "subtask": task, "counted": way}
-        | dict(zip(("P", "ci_low", "ci_high"), wilson(*share) if share.of else (0.0, 0.0, 1.0), strict=True))
-        | {"n": share.of}
-        for task in within
-        for way, share in (("within the horizon", within[task]), ("at the first check", first[task]))
-    ]
+    both = {title: counts(played, first) for title, first in COUNTED.items()}
+    lines = []
+    for index, task in enumerate(both[WITHIN].tasks):
+        for title, count in both.items():
+            n = int(count.reached[:, index].sum())
+            share = wilson(count.passed[:, index].sum(), n) if n else (0.0, 0.0, 1.0)
+            ends = dict(zip(("P", "ci_low", "ci_high"), share, strict=True))
+            lines.append({"domain": benchmark, "subtask": task, "counted": title, **ends, "n": n})
     return pd.DataFrame(lines).assign(evidence=run.evidence, backbone=run.backbone)
 
 
 def inequality(runs: Iterable[Results]) -> pd.DataFrame:
     """Both sides of the inequality for each run and domain, within the horizon and at the first check.
 
-    full: the success of No-TN with its Wilson interval. product: of P(subtask) under Human-TN, with a bootstrap one
-    over instances. gain: product − full, with an interval of the same kind; above 0 the inequality holds.
+    full: the success of No-TN with its Wilson interval. product: of P(subtask) under Human-TN; gain: product − full,
+    above 0 the inequality holds. Both have 95 % percentile bootstrap intervals over instances, which are resampled with
+    all their subtasks (Efron 1979).
     """
     import pandas as pd
 
-    sides = [_sides(run, name, first) for run in runs for name in run.setup.datasets for first in (False, True)]
-    return pd.DataFrame(sides)
+    return pd.DataFrame([_sides(run, name, way) for run in runs for name in run.setup.datasets for way in COUNTED])
 
 
-def _sides(run: Results, benchmark: str, first: bool) -> dict[str, object]:
-    alone, parted = _of(run, benchmark, NONE), _of(run, benchmark, HUMAN)
-    full = wilson(sum(_passed(t, TOP, first) for t in alone), len(alone))
-    parts = shares(parted, first)
-    product = prod(share.rate for share in parts.values())
-    low, high, gain_low, gain_high = intervals(alone, parted, first)
+def _sides(run: Results, benchmark: str, counted: str) -> dict[str, object]:
+    import numpy as np
+
+    alone, parts = _of(run, benchmark, NONE), counts(_of(run, benchmark, HUMAN), COUNTED[counted])
+    solved = np.array([_passed(trajectory, TOP, COUNTED[counted]) for trajectory in alone], dtype=float)
+    n = len(alone)
+    full, product = wilson(solved.sum(), n), float(parts.product(np.ones((1, n)))[0])
+    weights = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=RESAMPLES)
+    products = parts.product(weights)
+    low, high = np.quantile([products, products - weights @ solved / n], [0.025, 0.975], axis=1)
     return {
         "domain": benchmark,
-        "counted": "at the first check" if first else "within the horizon",
+        "counted": counted,
         "full": full.value,
         "ci_low": full.low,
         "ci_high": full.high,
-        "subtasks": len(parts),
+        "subtasks": len(parts.tasks),
         "product": product,
-        "product low": min(low, product),
-        "product high": max(high, product),
+        "product low": min(low[0], product),
+        "product high": max(high[0], product),
         "gain": product - full.value,
-        "gain low": gain_low,
-        "gain high": gain_high,
-        "n": len(alone),
+        "gain low": low[1],
+        "gain high": high[1],
+        "n": n,
         "evidence": run.evidence,
         "backbone": run.backbone,
     }
-
-
-def intervals(
-    alone: Sequence[Trajectory],
-    parted: Sequence[Trajectory],
-    at_first_check: bool = False,
-    seed: int = 0,
-    resamples: int = 2000,
-) -> tuple[float, float, float, float]:
-    """95 % percentile bootstrap intervals of the product of `shares`, and of what it is above P(full task): low, high
-    of each.
-
-    alone, parted: the same instances in the same order under No-TN and under the network; instances are resampled,
-    with all their subtasks. Source: Efron 1979.
-    """
-    import numpy as np
-
-    tasks = list(shares(parted))
-    reached = np.array(
-        [[all(earlier in t.verified for earlier in tasks[:n]) for n in range(len(tasks))] for t in parted], dtype=float
-    )
-    passed = np.array([[_passed(t, task, at_first_check) for task in tasks] for t in parted], dtype=float)
-    full = np.array([_passed(t, TOP, at_first_check) for t in alone], dtype=float)
-    count = len(parted)
-    weights = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=resamples)
-    came = weights @ reached
-    products = np.divide(weights @ (passed * reached), came, out=np.zeros_like(came), where=came > 0).prod(axis=1)
-    gains = products - weights @ full / count
-    low, high = np.quantile([products, gains], [0.025, 0.975], axis=1)
-    return float(low[0]), float(high[0]), float(low[1]), float(high[1])
 
 
 def draw(sides: pd.DataFrame) -> Figure:
@@ -170,7 +162,7 @@ def _panel(axes: Axes, sides: pd.DataFrame, title: str) -> None:
 def _of(results: Results, benchmark: str, condition: str) -> list[Trajectory]:
     """The trajectories of a condition in a domain; a failed episode counts as one that got stuck at its first task."""
     run = results.part(benchmark, condition)
-    found, first = trajectories(run), Agenda(network(condition, run.setup.domain)).head
+    played, first = trajectories(run), Agenda(network(condition, run.setup.domain)).head
     stuck = (Step(first.name if first else TOP, "", "malformed"),)
     failed = AnswerVerdict({"failed": False})
-    return [found.get(task) or Trajectory(task, stuck, "horizon", (), "", "", failed) for task in run.episodes]
+    return [played.get(task) or Trajectory(task, stuck, "horizon", (), "", "", failed) for task in run.episodes]

@@ -1,29 +1,30 @@
-"""Predictors on the benchmark as a run: which methods on which pairs; what they predicted, and how far off it is.
+"""A predictor on the pairs of one domain: what it predicts for both trajectories, and the EPIC distance to the truth.
 
-An episode is one method on one trajectory. Of StateFactory it keeps the extracted states and goals, so that another
-embedding, convention or goal is scored without asking a model again.
+An episode is a pair. Of StateFactory it keeps the extracted states and goals, so that another embedding, convention or
+goal is scored without asking a model again.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from lab.models import engines
 from lab.models.backbone import Backbone, Ledger
-from lab.results.outcomes import Outcomes, Score
+from lab.results.outcomes import Judged, Score
 from lab.runs import experiment
-from lab.runs.experiment import Experiment, spread
+from lab.runs.experiment import NOT_KEPT, Experiment, spread
 from lab.runs.run import Episode
-from lab.viewer.steps import Exchange
+from lab.viewer.steps import Exchange, Step
 from lab.viewer.timeline import Timeline
-from statefactory.benchmark import DOMAINS, Pair, Row, build_all, data_of
-from statefactory.experiments.scoring import distances
-from statefactory.extraction import Trace, read_trace
-from statefactory.predictors import METHODS, Given, operators_of, register
+from statefactory.benchmark import Pair, build_all
+from statefactory.benchmark.domains import named
+from statefactory.experiments import scoring
+from statefactory.experiments.scoring import STANDARD, Prediction, Scoring
+from statefactory.extraction import read_trace
+from statefactory.predictors import METHODS, Given, Method, register
 from statefactory.predictors.factored import StateFactory
 from statefactory.predictors.judge import Judge, Mode
 from statefactory.prompts import Reasoning
@@ -33,8 +34,7 @@ from statefactory.timeline import timeline
 if TYPE_CHECKING:
     import numpy as np
 
-SLICE = 6  # synthetic pairs of each domain, spread evenly, where the limit is -1
-# Said in each prompt of a world. The official program has such a text for WebShop alone. In our own words: what it says
+# Part of each prompt of a world. The official program has such a text for WebShop alone. In our own words: what it says
 # of the shop and of the goal, which it wants to hold the purchased product and the confirmation page; and what it does
 # not say, that pages repeat the task.
 INSTRUCTIONS = {
@@ -45,7 +45,6 @@ INSTRUCTIONS = {
     "state holds the purchased product and the confirmation page. It begins with the task's general description and "
     "becomes more exact with what the agent finds."
 }
-
 
 JUDGING = ("judge",)  # the operators of a judge, and of an extraction; at its raw level it asks none of them
 EXTRACTING = ("perceive", "refine", "interpret")
@@ -72,201 +71,149 @@ def _judging(mode: Mode, backbone: Backbone, given: Given) -> Judge:
 
 
 for _name, (_title, _level) in EXTRACTIONS.items():
-    register(_name, _title, EXTRACTING)(partial(_extracting, _level))
+    register(_name, _title, () if _level == "raw" else EXTRACTING)(partial(_extracting, _level))
 for _name, (_title, _mode) in MODES.items():
     register(_name, _title, JUDGING)(partial(_judging, _mode))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setup(Experiment):
-    """Predictors on some of the benchmark's pairs.
+class Predicting(Experiment):
+    """One predictor on some pairs of a domain of the benchmark.
 
-    methods: names of METHODS. values, reasoning: see `statefactory.extraction.Extractor`. limit: pairs a domain, 0 for
-    all, -1 for all of official data and SLICE of synthetic. shortest: take the shortest pairs, else pairs spread evenly
-    over the tasks. seed: of the benchmark and of noise.
+    values, reasoning: see `statefactory.extraction.Extractor`. limit: how many pairs, 0 for all. shortest: take the
+    shortest pairs, else pairs spread evenly over the tasks. seed: of the benchmark and of noise.
     held_out: pairs of tasks that no rule was written on (`statefactory.benchmark.held_out`).
     """
 
-    methods: tuple[str, ...] = ("statefactory",)
+    domain: str = "alfworld"
+    predictor: Method = field(default=METHODS["statefactory"], metadata=NOT_KEPT)
     values: Values = "sentences"
     reasoning: Reasoning = "short"
-    domains: tuple[str, ...] = DOMAINS
     shortest: bool = False
     held_out: bool = False
 
     method: ClassVar[str] = "rewardprediction"
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "statefactory")
-    selection: ClassVar[tuple[str, ...]] = ("data", "limit", "methods", "domains", "shortest", "held_out")
     headline: ClassVar[str] = "EPIC distance"
 
     @property
-    def results(self) -> type[Results]:
-        return Results
+    def results(self) -> type[Predicted]:
+        return Predicted
 
     def operators(self) -> tuple[str, ...]:
-        """Those of all methods."""
-        return tuple(dict.fromkeys(name for method in self.methods for name in operators_of(method)))
+        return self.predictor.operators
 
-    def decided(self) -> Setup:
-        """With `data` decided, and the domains that can be built here. Raises ValueError for an unknown method."""
-        for name in self.methods:
-            operators_of(name)
-        built = build_all(self.data, self.seed, domains=self.domains, held_out=self.held_out)
-        data = data_of(built)
-        # Embedding every synthetic pair would take minutes, and synthetic pairs are for a first look.
-        limit = self.limit if self.limit >= 0 else 0 if data == "official" else SLICE
-        return replace(self, data=data, domains=tuple(built), limit=limit)
+    def decided(self) -> Self:
+        return replace(self, data=named(self.domain).resolve(self.data))
 
-    def pairs(self) -> dict[str, list[Pair]]:
-        """Domain -> the chosen pairs; those that come first are played first."""
-        return {name: self._chosen(_pairs(name, self.data, self.seed, self.held_out)) for name in self.domains}
+    def unplayable(self) -> str:
+        """Rules do not judge; and TextWorld's pairs need its compiler, which does not run everywhere."""
+        answering = engines.with_others(self.engine, self.engines)
+        if self.operators() == JUDGING and answering.of(*JUDGING).kind == "rules":
+            return "rules do not judge; name a model as engine"
+        if self.data != "auto" and not _pairs(self.domain, self.data, self.seed, self.held_out):
+            return "its pairs cannot be built on this machine"
+        return ""
 
-    def tasks(self) -> list[str]:
-        """An episode is one method on one trajectory; a pair of every domain comes before the next of any."""
-        pairs = self.pairs()
-        return [
-            task_id(method, domain, row)
-            for number in range(max(map(len, pairs.values()), default=0))
-            for method in self.methods
-            for domain, of in pairs.items()
-            for pair in of[number : number + 1]
-            for row in pair.rows
-        ]
+    def inputs(self) -> dict[str, str]:
+        """The version of a predictor of the reader's own, whose code is no part of the code that a run is known by."""
+        return {"predictor": self.predictor.version} if self.predictor.version != "1" else {}
 
-    def group(self, task: str) -> str:
-        """A pair under all methods: only pairs that every method has finished are compared."""
-        return pair_of(task)
-
-    def scores(self, episodes: Mapping[str, Episode]) -> list[Score]:
-        """The distance of each pair under each method, as in Table 1: smaller is closer, and domains count alike."""
-        results = Results(self, self.engine, episodes, {}, {}, Path())
-        found = []
-        for method in self.methods:
-            for domain, values in distances(results, method).items():
-                for pair, value in zip(results.pairs[domain], values, strict=True):
-                    tasks = tuple(task_id(method, domain, row) for row in pair.rows)
-                    found.append(Score(pair_of(tasks[0]), float(value), "", method, domain, tasks))
-        return found
-
-    def calls(self, task: str) -> dict[str, int]:
-        """One of each operator a step; raw text asks nobody."""
-        name, domain, row_id = task.split("/", 2)
-        if name == "raw":
-            return {}
-        return dict.fromkeys(
-            operators_of(name), len(_rows(domain, self.data, self.seed, self.held_out)[row_id].trajectory)
-        )
-
-    def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
-        """What the method's predictor keeps: rewards, or what was extracted along the trajectory."""
-        name, domain, row_id = task.split("/", 2)
-        row = _rows(domain, self.data, self.seed, self.held_out)[row_id]
-        predictor = METHODS[name].make(ledger, Given(INSTRUCTIONS.get(domain, ""), self.values, self.reasoning))
-        # The published trajectories have no first observation, and nor do those that a predictor is scored on.
-        return predictor.result(predictor.follow(row.goal_description, row.actions, row.observations)[1:])
-
-    def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
-        """The benchmark's trajectory, with what the method extracted or predicted at each step."""
-        if episode.failed:
-            return super().timeline(episode, exchanges)
-        name, domain, row_id = episode.task.split("/", 2)
-        row = _rows(domain, self.data, self.seed, self.held_out)[row_id]
-        kept = {"trace": read_trace(episode.result["trace"])} if "trace" in episode.result else {}
-        calls = len(exchanges) // max(1, len(row.trajectory))
-        made = timeline(row, kept.get("trace"), episode.result.get("rewards"), exchanges, calls)
-        return replace(made, title=episode.task)
-
-    def parameters(self) -> dict[str, Any]:
-        """With the version of each method: a reader's own code is no part of the code that a run is known by."""
-        return super().parameters() | {"versions": [METHODS[name].version for name in self.methods]}
-
-    def __getstate__(self) -> dict[str, Any]:
-        """With the methods: those that a notebook registered are not known in a worker process."""
-        return {**vars(self), "registered": {name: METHODS[name] for name in self.methods if name in METHODS}}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        METHODS.update(state.pop("registered"))
-        vars(self).update(state)
-
-    def _chosen(self, pairs: list[Pair]) -> list[Pair]:
+    def pairs(self) -> list[Pair]:
+        """The chosen pairs; those that come first are played first."""
+        pairs = [*_pairs(self.domain, self.decided().data, self.seed, self.held_out).values()]
         if self.shortest:
             return sorted(pairs, key=lambda pair: (len(pair.shaped), pair.task))[: self.limit or None]
         return spread(pairs, self.limit)
 
+    def pair(self, task: str) -> Pair:
+        """A pair by its task."""
+        return _pairs(self.domain, self.decided().data, self.seed, self.held_out)[task]
+
+    def tasks(self) -> list[str]:
+        return [pair.task for pair in self.pairs()]
+
+    def calls(self, task: str) -> dict[str, int]:
+        """One of each operator a step."""
+        return dict.fromkeys(self.operators(), len(self.pair(task).shaped))
+
+    def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
+        """What the predictor keeps of each trajectory: rewards, or what was extracted along it.
+
+        malformed: answers that could not be read.
+        """
+        given = Given(INSTRUCTIONS.get(self.domain, ""), self.values, self.reasoning)
+        predictor = self.predictor.make(ledger, given)
+        trajectories = []
+        for row in self.pair(task).rows:
+            memories = predictor.follow(row.goal_description, row.actions, row.observations)
+            # The published trajectories have no first observation, and nor do those that a predictor is scored on.
+            trajectories.append(predictor.result(memories[1:]))
+        malformed = sum(trajectory["malformed"] for trajectory in trajectories)
+        return {"trajectories": trajectories, "malformed": malformed}
+
+    def judged(self, episode: Episode) -> Judged:
+        """The pair's EPIC distance, as Table 1 has it: smaller is closer."""
+        (score,) = self.scores({episode.task: episode})
+        return Judged(score.value, super().judged(episode).reason)
+
+    def scores(self, episodes: Mapping[str, Episode]) -> list[Score]:
+        """The distance of each pair, all embedded in one batch. Domains count alike."""
+        distances = scoring.distances([self.prediction(episode) for episode in episodes.values()])
+        return [
+            Score(task, float(distance), stratum=self.domain)
+            for task, distance in zip(episodes, distances, strict=True)
+        ]
+
+    def prediction(self, episode: Episode) -> Prediction:
+        """What an episode kept, to be scored. One that failed predicts nothing: rewards of 0, and it is counted."""
+        pair = self.pair(episode.task)
+        if episode.failed:
+            return Prediction(pair, rewards=[0.0] * len(pair.shaped))
+        kept = episode.result["trajectories"]
+        if "trace" in kept[0]:
+            return Prediction(pair, traces=tuple(read_trace(trajectory["trace"]) for trajectory in kept))
+        return Prediction(pair, rewards=[reward for trajectory in kept for reward in trajectory["rewards"]])
+
+    def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
+        """Both trajectories, with what was extracted or predicted at each step."""
+        if episode.failed:
+            return super().timeline(episode, exchanges)
+        pair, left = self.pair(episode.task), list(exchanges)
+        calls = len(left) // max(1, len(pair.shaped))
+        steps: list[Step] = []
+        for row, kept in zip(pair.rows, episode.result["trajectories"], strict=True):
+            asked, left = left[: calls * len(row.trajectory)], left[calls * len(row.trajectory) :]
+            trace = read_trace(kept["trace"]) if "trace" in kept else None
+            steps += [
+                Step(title=f"the {row.kind} trajectory"),
+                *timeline(row, trace, kept.get("rewards"), asked, calls).steps,
+            ]
+        return Timeline(title=episode.task, task=pair.positive.goal_description, steps=tuple(steps))
+
 
 @dataclass(frozen=True)
-class Results(experiment.Results[Setup]):
-    """What a run predicted."""
+class Predicted(experiment.Results[Predicting]):
+    """What a predictor predicted for the pairs of a domain."""
 
     @cached_property
-    def pairs(self) -> Mapping[str, list[Pair]]:
-        """Domain -> the pairs that every method has finished; domains without one are left out."""
-        whole = {pair_of(task) for task in self.episodes}
-        kept = {
-            domain: [pair for pair in of if pair_of(task_id("", domain, pair.positive)) in whole]
-            for domain, of in self.setup.pairs().items()
-        }
-        return {domain: of for domain, of in kept.items() if of}
-
-    def episode(self, method: str, domain: str, row: Row) -> Episode:
-        """The episode of one trajectory."""
-        return self.episodes[task_id(method, domain, row)]
+    def predictions(self) -> list[Prediction]:
+        """Of the pairs that were played, those that failed among them."""
+        return [self.setup.prediction(episode) for episode in self.episodes.values()]
 
     @cached_property
-    def _traces(self) -> dict[str, Trace]:
+    def _distances(self) -> dict[Scoring, np.ndarray]:
         return {}
 
-    def trace(self, method: str, domain: str, row: Row) -> Trace | None:
-        """What was extracted along a trajectory; None where the episode failed or nothing is extracted."""
-        key, episode = task_id(method, domain, row), self.episode(method, domain, row)
-        if not episode.failed and "trace" in episode.result and key not in self._traces:
-            self._traces[key] = read_trace(episode.result["trace"])
-        return self._traces.get(key)
-
-    def rewards(self, method: str, domain: str, row: Row) -> np.ndarray:
-        """The rewards that the run kept, shape (steps,). A failed episode predicts nothing: 0, and it is counted."""
-        import numpy as np
-
-        episode = self.episode(method, domain, row)
-        return np.zeros(len(row.trajectory)) if episode.failed else np.array(episode.result["rewards"], dtype=float)
-
-    def pair_outcomes(self, method: str) -> dict[str, Outcomes]:
-        """Domain -> how its pairs came out under a method; a pair with a failed episode counts as failed."""
-        tasks = [task for task in (*self.episodes, *self.not_measured) if task.startswith(f"{method}/")]
-        by_domain = {domain: [task for task in tasks if task.split("/")[1] == domain] for domain in self.setup.domains}
-        return {domain: self.outcomes(of, pair_of) for domain, of in by_domain.items()}
-
-    def counts(self, method: str) -> dict[str, int]:
-        """Of the method's episodes: steps, outcomes, malformed answers, sentences that no rule read."""
-        rows = [(domain, row) for domain, pairs in self.pairs.items() for pair in pairs for row in pair.rows]
-        episodes = [self.episode(method, domain, row) for domain, row in rows]
-        done = [episode.result for episode in episodes if not episode.failed]
-        outcomes = self.outcomes(t for t in (*self.episodes, *self.not_measured) if t.startswith(f"{method}/"))
-        return {
-            "steps": sum(len(row.trajectory) for _, row in rows),
-            "failed": outcomes.failed,
-            "not measured": outcomes.not_measured,
-            "malformed": sum(result["malformed"] for result in done),
-            "unparsed": sum(len(result.get("trace", {}).get("unparsed", ())) for result in done),
-        }
-
-
-def task_id(method: str, domain: str, row: Row) -> str:
-    """An episode's name in its run."""
-    return f"{method}/{domain}/{row.id}"
-
-
-def pair_of(task: str) -> str:
-    """The pair of an episode's trajectory, by domain and task."""
-    _, of = task.split("/", 1)
-    return re.sub(r"_(positive|negative_\d+)$", "", of)
+    def distances(self, how: Scoring = STANDARD) -> np.ndarray:
+        """The EPIC distance of each pair, shape (pairs,)."""
+        if how not in self._distances:
+            self._distances[how] = scoring.distances(self.predictions, how)
+        return self._distances[how]
 
 
 @cache
-def _pairs(domain: str, data: str, seed: int, held_out: bool) -> list[Pair]:
-    return build_all(data, seed, domains=(domain,), held_out=held_out)[domain].pairs()
-
-
-@cache
-def _rows(domain: str, data: str, seed: int, held_out: bool) -> dict[str, Row]:
-    return {row.id: row for pair in _pairs(domain, data, seed, held_out) for row in pair.rows}
+def _pairs(domain: str, data: str, seed: int, held_out: bool) -> dict[str, Pair]:
+    """Task -> pair, sorted by task; none where they cannot be built on this machine."""
+    built = build_all(data, seed, domains=(domain,), held_out=held_out)
+    return {pair.task: pair for of in built.values() for pair in of.pairs()}

@@ -17,14 +17,15 @@ from agents.experiments import attempts
 from lab.results import tables
 from lab.results.ranks import rank_correlation
 from lab.results.statistics import Interval, bootstrap_mean, holm, wilson
-from lab.runs import collecting
 from statefactory.benchmark import DOMAINS
-from statefactory.experiments import best_of_n, monotonic, predictions, rivals, scoring, searches
+from statefactory.experiments import best_of_n, monotonic, rivals, searches
 from statefactory.experiments.best_of_n import CHANCE, END, MIDWAY, Chosen, When, World
+from statefactory.experiments.predictions import Predicting
 from statefactory.experiments.rivals import LEARNED, ORACLE, PLACEBOS, RIDGE
 from statefactory.experiments.scoring import STANDARD, Scoring
 from statefactory.experiments.statistics import title
-from statefactory.predictors import Given
+from statefactory.predictors import METHODS, Given
+from statefactory.studies import table1
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +38,7 @@ SLICES: Mapping[str, Mapping[str, tuple[int, int]]] = {
 }
 FEW = (3, 8)  # of a world that SLICES leaves out
 # Of the benchmark, for the distances; the official ones are those that the trained predictors are kept on.
-PAIRS = {"synthetic": -1, "official": 60}
+PAIRS = {"synthetic": table1.SLICE, "official": 60}
 # Tasks of each world in which trees are searched.
 SEARCHED: Mapping[str, Mapping[str, int]] = {
     "synthetic": {"blocksworld": 2, "alfworld": 1},
@@ -62,7 +63,7 @@ class Setup:
     """What is compared.
 
     worlds: () for those of SLICES. limit: tasks, 0 for all; count: attempts a task; -1 for those of SLICES. pairs: of
-    the benchmark, as `statefactory.experiments.predictions.Setup.limit`; -1 for PAIRS. actor: who makes the attempts,
+    the benchmark, 0 for all; -1 for PAIRS. actor: who makes the attempts,
     "" for the noisy expert. engine, engines: who answers the predictors. predictors: of
     `statefactory.experiments.rivals`, () for all. learned: the trained adapters too, which on a processor core take
     about a second an attempt each.
@@ -167,18 +168,19 @@ def distances(
 
     Those of trained ones are kept with the suite for the official pairs of PAIRS, and measured on any others.
     """
-    base = predictions.Setup(data=data, domains=(world,), limit=setup.pairs)
-    pairs = base.resolved().pairs()[world]
+    pairs = Predicting(domain=world, data=data, limit=setup.pairs).pairs()
     found: dict[str, Distances] = {}
     for name in names:
         method = rivals.method_of(name, world)
         if rivals.is_learned(name) and {*(kept := _kept(name, world))} == {pair.task for pair in pairs}:
             found[name] = kept
-        elif method.operators:
-            answering = rivals.engines_for(name, world, setup.engine, setup.engines or {})
-            run = collecting.collect(replace(base, methods=(name,), **answering), workers, cluster)
-            values = scoring.distances(run, name, score)[world]
-            found[name] = {pair.task: float(v) for pair, v in zip(run.pairs[world], values, strict=True)}
+        elif name in METHODS:
+            run = table1.study().run(
+                benchmarks=(world,), conditions=(method.title,), data=data, limit=setup.pairs, workers=workers,
+                cluster=cluster, **rivals.engines_for(name, world, setup.engine, setup.engines or {}),
+            )  # fmt: skip
+            part = run.part(world, method.title)
+            found[name] = dict(zip(part.episodes, map(float, part.distances(score)), strict=True))
         else:
             # It asks nobody, and so its backbone is never looked at.
             values = monotonic.distances(pairs, method.make(None, Given()))  # type: ignore[arg-type]

@@ -1,24 +1,19 @@
-"""From predictions to EPIC distances: of a method in a run, with an embedding, a convention and a goal."""
+"""From predictions to rewards and EPIC distances, with an embedding, a convention and a goal."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from random import Random
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from lab.machine import progress
-from lab.models.engines import Engine, parse
-from lab.results import tables
-from statefactory.benchmark import Pair, Row
+from statefactory.benchmark import Pair
 from statefactory.embeddings import DEFAULT, Embedder, open_embedder
 from statefactory.epic import epic_distances
-from statefactory.experiments import scores
-from statefactory.experiments.statistics import title
 from statefactory.extraction import Trace
-from statefactory.predictors import METHODS, operators_of
 from statefactory.predictors.factored import trace_rewards
 from statefactory.routing import PAPER, Convention
 from statefactory.rules import blocksworld
@@ -26,26 +21,20 @@ from statefactory.state import Entity, State, entities
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
-
-    from lab.results.outcomes import Outcomes
 
 Goal = Literal["online", "offline", "offline_task"]
 A_BATCH = 1024  # texts; between two batches a stopped run has lost nothing
 
 
-class Predicted(Protocol):
-    """What a run predicted, as `statefactory.experiments.predictions.Results` has it."""
+class Prediction(NamedTuple):
+    """What was predicted for a pair: what was extracted along each trajectory, or else the rewards themselves.
 
-    @property
-    def setup(self) -> Any: ...
-    @property
-    def backbone(self) -> str: ...
-    @property
-    def pairs(self) -> Mapping[str, list[Pair]]: ...
-    def trace(self, method: str, domain: str, row: Row) -> Trace | None: ...
-    def rewards(self, method: str, domain: str, row: Row) -> np.ndarray: ...
-    def pair_outcomes(self, method: str) -> dict[str, Outcomes]: ...
+    traces: one a trajectory, the positive's first. rewards: one a step, the positive's before the negatives'.
+    """
+
+    pair: Pair
+    traces: tuple[Trace, ...] = ()
+    rewards: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
@@ -75,113 +64,34 @@ def embedder_of(name: str) -> Embedder:
     return open_embedder(name)
 
 
-def rewards(results: Predicted, method: str, scoring: Scoring = STANDARD) -> Iterator[tuple[str, Pair, np.ndarray]]:
-    """Domain, pair and its predicted rewards, the positive's steps before the negative's, for every pair."""
+def rewards(predictions: Iterable[Prediction], scoring: Scoring = STANDARD) -> list[np.ndarray]:
+    """The rewards of each pair, shape (steps of all trajectories,), the positive's before the negatives'."""
     import numpy as np
 
-    _embed(results, method, scoring)
-    for domain, pairs in results.pairs.items():
-        for pair in pairs:
-            of = [_of_row(results, method, domain, pair, row, scoring) for row in pair.rows]
-            yield domain, pair, np.concatenate(of)
+    worded = [_worded(prediction, scoring) for prediction in predictions]
+    _embed((trace for prediction in worded for trace in prediction.traces), scoring)
+    return [
+        np.concatenate([_rewards(trace, prediction, scoring) for trace in prediction.traces])
+        if prediction.traces
+        else np.array(prediction.rewards, dtype=float)
+        for prediction in worded
+    ]
 
 
-def distances(results: Predicted, method: str, scoring: Scoring = STANDARD) -> dict[str, np.ndarray]:
-    """Domain -> EPIC distances, a value a pair."""
-    predicted: dict[str, list[np.ndarray]] = {domain: [] for domain in results.pairs}
-    for domain, _, of in rewards(results, method, scoring):
-        predicted[domain].append(of)
-    return {
-        domain: epic_distances(of, [pair.shaped for pair in results.pairs[domain]], _tasks(results.pairs[domain]))
-        for domain, of in predicted.items()
-    }
+def distances(predictions: Sequence[Prediction], scoring: Scoring = STANDARD) -> np.ndarray:
+    """The EPIC distance of each pair, shape (pairs,)."""
+    pairs = [prediction.pair for prediction in predictions]
+    return epic_distances(rewards(predictions, scoring), [p.shaped for p in pairs], [p.task for p in pairs])
 
 
-def rows(results: Predicted, method: str, scoring: Scoring = STANDARD, name: str = "") -> list[tables.Row]:
-    """The rows of a results table. name: in place of the method's title."""
-    found = distances(results, method, scoring)
-    evidence = evidence_of(results, method, scoring)
-    source = f"this run, {results.setup.data} data"
-    backbone = answering(results, method).label if asks(method) else "none"
-    return scores.rows(
-        name or title_of(results, method), backbone, found, source, evidence, results.pair_outcomes(method)
-    )
-
-
-def answering(results: Predicted, method: str) -> Engine:
-    """Who answered what a method asks; a run of several methods may have other engines for those of others."""
-    return parse(results.backbone).among(operators_of(method))
-
-
-def asks(method: str) -> bool:
-    """Whether a method asks a backbone anything; raw text is its own state."""
-    return method != "raw" and bool(operators_of(method))
-
-
-def evidence_of(results: Predicted, method: str, scoring: Scoring = STANDARD) -> str:
-    """ "simulated" where noise answered or an oracle's goal is used, else "measured"."""
-    if scoring.goal != "online":
-        return "simulated"
-    return answering(results, method).evidence if asks(method) else "measured"
-
-
-def title_of(results: Predicted, method: str) -> str:
-    """The method's name in tables; states that rules extracted say so."""
-    name = METHODS[method].title
-    return f"{name}, rule-extracted" if answering(results, method).by_rules and asks(method) else name
-
-
-def frame(results: Predicted, scoring: Scoring = STANDARD) -> pd.DataFrame:
-    """The results table of all the run's methods, with the number of texts that the embedding model cut, if any."""
-    table = tables.table(row for method in results.setup.methods for row in rows(results, method, scoring))
-    cut = getattr(embedder_of(scoring.embedding), "cut", 0)
-    return table.assign(**{"cut texts": cut}) if cut else table
-
-
-def costliest(results: Predicted, method: str, scoring: Scoring = STANDARD, most: int = 5) -> pd.DataFrame:
-    """The pairs of each domain that cost most, the worst first, in numbers that say what went wrong.
-
-    rises: Pearson's rho within the positive, how well the reward climbs. positive, negative: the mean rewards, which
-    should be near the mean truth and near 0. end: the reward at the positive's last expert step, which should be 1.
-    """
-    import pandas as pd
-
-    found = distances(results, method, scoring)
-    lines = []
-    places = dict.fromkeys(results.pairs, 0)
-    for domain, pair, predicted in rewards(results, method, scoring):
-        distance = found[domain][places[domain]]
-        places[domain] += 1
-        lines.append({"domain": title(domain), "task": pair.task, "distance": distance, **_about(pair, predicted)})
-    table = pd.DataFrame(lines).sort_values(["domain", "distance", "task"], ascending=[True, False, True])
-    order = [title(domain) for domain in results.pairs]
-    worst = table.groupby("domain", sort=False).head(most)
-    worst = worst.sort_values("domain", key=lambda names: names.map(order.index), kind="stable").reset_index(drop=True)
-    return worst.assign(backbone=answering(results, method).label, evidence=evidence_of(results, method, scoring))
-
-
-def _about(pair: Pair, predicted: np.ndarray) -> Mapping[str, float]:
-    steps = pair.positive.trajectory
-    positive, negative = predicted[: len(steps)], predicted[len(steps) :]
-    expert = [number for number, step in enumerate(steps) if step.reward.is_expert]
-    rho = 1 - 2 * epic_distances([positive], [pair.positive.shaped])[0] ** 2
-    return {
-        "steps": len(steps), "rises": rho, "positive": positive.mean(), "truth": sum(pair.positive.shaped) / len(steps),
-        "negative": negative.mean(), "end": positive[expert[-1]] if expert else positive[-1],
-    }  # fmt: skip
-
-
-def _embed(results: Predicted, method: str, scoring: Scoring) -> None:
-    """Embed all texts of the run in large batches, each kept at once; a trajectory's own batch then finds them."""
-    texts: set[str] = set()
-    for domain, pairs in results.pairs.items():
-        traces = (_trace(results, method, domain, row, scoring) for pair in pairs for row in pair.rows)
-        states = {state for trace in traces if trace for state in (*trace.states, *trace.goals)}
-        for entity in {entity for state in states for entity in entities(state, scoring.convention.apart)}:
-            texts |= {entity.identity, *(text for a in entity.attributes for text in (a.name, a.value))}
+def _embed(traces: Iterable[Trace], scoring: Scoring) -> None:
+    """Embed all texts in large batches, each kept at once; a trajectory's own batch then finds them."""
+    states = {state for trace in traces for state in (*trace.states, *trace.goals)}
+    known = {entity for state in states for entity in entities(state, scoring.convention.apart)}
+    texts = {entity.identity for entity in known}
+    texts |= {text for entity in known for a in entity.attributes for text in (a.name, a.value)}
     ordered = sorted(texts - {""}, key=lambda text: (len(text), text))  # those of one length together
-    long = len(ordered) > A_BATCH
-    with progress.bar(len(ordered), f"embedding for {METHODS[method].title}", show=long) as bar:
+    with progress.bar(len(ordered), "embedding", show=len(ordered) > A_BATCH) as bar:
         starts = list(range(0, len(ordered), A_BATCH))
         # Each process in an order of its own: notebooks side by side then share the work instead of doing it twice.
         Random(os.getpid()).shuffle(starts)
@@ -191,32 +101,30 @@ def _embed(results: Predicted, method: str, scoring: Scoring) -> None:
             bar.update(len(batch))
 
 
-def _of_row(results: Predicted, method: str, domain: str, pair: Pair, row: Row, scoring: Scoring) -> np.ndarray:
-    trace = _trace(results, method, domain, row, scoring)
-    if trace is None:
-        return results.rewards(method, domain, row)
-    goal = None if scoring.goal == "online" else _reached(results, method, domain, pair.positive, scoring)
+def _rewards(trace: Trace, prediction: Prediction, scoring: Scoring) -> np.ndarray:
+    goal = None if scoring.goal == "online" else _reached(prediction, scoring)
     if scoring.ignored:
-        trace = replace(trace, goals=tuple(_without(_objects(of), scoring.ignored) for of in trace.goals))
+        trace = replace(trace, goals=tuple(_without(_objects(goal), scoring.ignored) for goal in trace.goals))
     return trace_rewards(trace, embedder_of(scoring.embedding), scoring.convention, goal)
 
 
-def _trace(results: Predicted, method: str, domain: str, row: Row, scoring: Scoring) -> Trace | None:
-    """What was extracted, in the wording of the scoring; None where the episode failed."""
-    trace = results.trace(method, domain, row)
-    if trace is None or domain != "blocksworld" or scoring.wording == STANDARD.wording:
-        return trace
-    distinct = dict.fromkeys((*trace.states, *trace.goals))
-    said = {state: blocksworld.reworded(_objects(state), scoring.wording) for state in distinct}
-    return replace(trace, states=tuple(said[s] for s in trace.states), goals=tuple(said[g] for g in trace.goals))
+def _worded(prediction: Prediction, scoring: Scoring) -> Prediction:
+    """With the states of BlocksWorld in the wording of the scoring."""
+    if prediction.pair.positive.domain != "blocksworld" or scoring.wording == STANDARD.wording:
+        return prediction
+    distinct = {state for trace in prediction.traces for state in (*trace.states, *trace.goals)}
+    reworded = {state: blocksworld.reworded(_objects(state), scoring.wording) for state in distinct}
+    traces = (
+        replace(trace, states=tuple(reworded[s] for s in trace.states), goals=tuple(reworded[g] for g in trace.goals))
+        for trace in prediction.traces
+    )
+    return prediction._replace(traces=tuple(traces))
 
 
-def _reached(results: Predicted, method: str, domain: str, positive: Row, scoring: Scoring) -> State:
-    """The state that the expert's last step led to; () where the episode failed."""
-    trace = _trace(results, method, domain, positive, scoring)
-    if trace is None:
-        return ()
-    last = max((number for number, step in enumerate(positive.trajectory) if step.reward.is_expert), default=-1)
+def _reached(prediction: Prediction, scoring: Scoring) -> State:
+    """The state that the expert's last step led to."""
+    trace, steps = prediction.traces[0], prediction.pair.positive.trajectory
+    last = max((number for number, step in enumerate(steps) if step.reward.is_expert), default=-1)
     if scoring.goal != "offline_task":
         return trace.states[last]
     named = {entity.identity for entity in _objects(trace.goals[last])}
@@ -238,7 +146,3 @@ def _without(goal: tuple[Entity, ...], names: tuple[str, ...]) -> tuple[Entity, 
     return tuple(
         entity for entity, before in zip(kept, goal, strict=True) if entity.attributes or not before.attributes
     )
-
-
-def _tasks(pairs: list[Pair]) -> list[str]:
-    return [pair.task for pair in pairs]

@@ -14,10 +14,11 @@ from lab.results import tables
 from lab.results.exports import readable
 from lab.runs import collecting, experiment
 from lab.runs.experiment import NOT_KEPT, Experiment, spread
+from lab.runs.study_results import Results
 from statefactory.benchmark import DOMAINS
-from statefactory.experiments.predictions import Results
 from statefactory.experiments.scoring import embedder_of
 from statefactory.experiments.statistics import title
+from statefactory.predictors import METHODS
 from statefactory.triplets import PARAPHRASE, Probe, Triplet, hits, paraphrased, probes, similarities
 
 if TYPE_CHECKING:
@@ -120,12 +121,13 @@ def record(made: Paraphrased, embedding: str) -> None:
 def probes_of(extracted: Results, each: int, seed: int, predictor: str) -> dict[str, Probe]:
     """Name -> probe, from trajectories spread evenly over each domain's pairs, positives and negatives in turn."""
     found: dict[str, Probe] = {}
-    for domain, pairs in extracted.pairs.items():
-        for number, pair in enumerate(spread(pairs, each)):
-            row = pair.rows[number % len(pair.rows)]
-            trace = extracted.trace(predictor, domain, row)
-            values = extracted.setup.values
-            drawn = probes(trace, Random(f"{row.id} {seed}"), values=values) if trace else []
+    for domain in extracted.setup.datasets:
+        part = extracted.part(domain, METHODS[predictor].title)
+        for number, prediction in enumerate(spread(part.predictions, each)):
+            half = number % len(prediction.pair.rows)
+            row = prediction.pair.rows[half]
+            random, values = Random(f"{row.id} {seed}"), part.setup.values
+            drawn = probes(prediction.traces[half], random, values=values) if prediction.traces else []
             found |= {f"{domain}/{row.id}/{place}": probe for place, probe in enumerate(drawn)}
     return found
 

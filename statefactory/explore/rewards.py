@@ -19,7 +19,7 @@ from lab.results.text import shortened
 from statefactory.benchmark import Pair, Row, build_all
 from statefactory.benchmark.domains import BY_NAME, named
 from statefactory.embeddings import DEFAULT, known
-from statefactory.experiments.predictions import EXTRACTIONS, INSTRUCTIONS, Setup
+from statefactory.experiments.predictions import EXTRACTIONS, INSTRUCTIONS
 from statefactory.experiments.scoring import embedder_of
 from statefactory.extraction import Trace, read_trace
 from statefactory.plots import draw_walkthrough
@@ -167,9 +167,8 @@ def _changed(item: Entity | Group | str, part: int | None, text: str) -> Entity 
 def price(asked: Asked) -> str:
     """What following the pair asks of models, in a few words."""
     steps = sum(len(row.trajectory) for row in (asked.pair.positive, asked.pair.negative))
-    setup = Setup(engine=asked.engine, methods=(asked.method,))
-    answering: Engine = engine_strings.routed(asked.engine, {}, setup.operators(), METHODS[asked.method].title)
-    asking = operators_of(asked.method) if asked.method != "raw" else ()
+    asking = operators_of(asked.method)
+    answering: Engine = engine_strings.routed(asked.engine, {}, asking, METHODS[asked.method].title)
     models = [each.label for name in asking if (each := answering.of(name)).kind in MODELS]
     if not models:
         return f"{steps} steps, free"

@@ -12,7 +12,6 @@ from typing import NamedTuple, Protocol
 
 from lab.models.backbone import Backbone
 from lab.models.parsing import MalformedAnswer
-from statefactory.planning import foresight  # noqa: F401  (registers what answers offline)
 from statefactory.planning.paths import Path
 from statefactory.planning.prompts import predict_prompt
 from worlds.pool import Pool

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
@@ -51,10 +50,10 @@ class Predictor(ABC, Generic[M]):
         """
         if len(actions) != len(observations):
             raise ValueError(f"{len(actions)} actions with {len(observations)} observations: each action needs one")
-        steps = zip(actions, observations, strict=True)
-        return list(
-            accumulate(steps, lambda memory, step: self.advance(memory, *step), initial=self.start(goal, first))
-        )
+        memories = [self.start(goal, first)]
+        for action, observation in zip(actions, observations, strict=True):
+            memories.append(self.advance(memories[-1], action, observation))
+        return memories
 
     def predict(self, goal: str, actions: Sequence[str], observations: Sequence[str], first: str = "") -> np.ndarray:
         """Rewards in [0, 1], shape (steps,): the scores of what `follow` gives, s_0 left out. Raises what it raises."""

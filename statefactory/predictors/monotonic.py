@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from statefactory.predictors import Predictor
 
@@ -38,3 +38,7 @@ class Monotonic(Predictor[int]):
     def predict(self, goal: str, actions: Sequence[str], observations: Sequence[str], first: str = "") -> np.ndarray:
         """Rewards of shape (steps,)."""
         return super(Monotonic, Monotonic(len(actions))).predict(goal, actions, observations, first)
+
+    def result(self, memories: Sequence[int]) -> dict[str, Any]:
+        """The rewards, of the trajectory's own length where none is stated."""
+        return Predictor.result(self if self.length else type(self)(len(memories)), memories)

@@ -21,17 +21,6 @@ from statefactory.state import Level, State, at_level, from_level
 UNPARSED = "Unparsed: "
 
 
-def register() -> None:
-    """Make `engine="rules"` answer the modules of every level."""
-    for level in ITEMS:
-        _register(level, modules(level))
-
-
-def unparsed(thinking: str) -> list[str]:
-    """The sentences that a rule said it did not understand."""
-    return thinking.removeprefix(UNPARSED).split("\n") if thinking.startswith(UNPARSED) else []
-
-
 def _register(level: Level, prompts: Modules) -> None:
     def written(known: Entities, fields: Any) -> State:
         return at_level(known, level, fields.values)
@@ -67,3 +56,7 @@ def _register(level: Level, prompts: Modules) -> None:
     for prompt, answered, corrupt in zip(prompts, right, wrong, strict=True):
         rule(prompt)(answered)
         corruption(prompt)(partial(corrupt, level))
+
+
+for _level in ITEMS:
+    _register(_level, modules(_level))

@@ -22,7 +22,7 @@ from lab.runs.collecting import collect
 def test_without_arguments_a_map_of_all_commands_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     told = capsys.readouterr()
-    for name in ("doctor", "data list", "model list", "run", "reproduce", "record", "check", "estimate"):
+    for name in ("doctor", "data list", "model list", "run", "reproduce", "record", "check", "eval"):
         assert f"\n  {name}  " in told.out and f"python -m lab {name}" in told.out
     assert not told.err and max(map(len, told.out.splitlines())) <= overview.WIDTH
 
@@ -78,14 +78,14 @@ def test_what_is_printed_may_meet_an_ascii_terminal_or_a_full_disk(tmp_path: Pat
     collect(Asking(count=2), run="asked", show_progress=False)
     environment = dict(os.environ) | {"PYTHONIOENCODING": "ascii", "PYTHONPATH": f"{ROOT}:{ROOT}/tests/support"}
 
-    def runs(stdout: Path) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "lab", "runs"]
+    def show(stdout: Path) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "lab", "show", "asked"]
         with stdout.open("w") as file:
             return subprocess.run(command, env=environment, cwd=ROOT, stdout=file, stderr=subprocess.PIPE, text=True)
 
-    assert runs(tmp_path / "printed").returncode == 0
+    assert show(tmp_path / "printed").returncode == 0
     assert "\\u2013" in (tmp_path / "printed").read_text(encoding="ascii")
-    full = runs(Path("/dev/full"))
+    full = show(Path("/dev/full"))
     assert full.returncode == 1
     assert full.stderr == "error: [Errno 28] No space left on device; free some space, or write elsewhere (--out)\n"
 

@@ -255,7 +255,7 @@ def test_what_a_recorded_agent_did_is_counted_by_command() -> None:
 
 
 def test_an_idle_agent_solves_a_placebo_by_the_top_task_alone() -> None:
-    blocks, idle = domain("blocks"), noise_kinds.PartialNoise(1, noise_kinds.NOISES["neither"], 0, agent_is_idle=True)
+    blocks, idle = domain("blocks"), noise_kinds.noisy(1, "neither", 0, agent_is_idle=True)
     trajectory = play(blocks, blocks.instances(1)[0], network(PLACEBO, "blocks"), idle)
     assert trajectory.success
     assert {step.command for step in trajectory.steps if step.task != TOP} == {"Verify"}
@@ -400,7 +400,7 @@ def values(rows: pd.DataFrame) -> dict[tuple[str, str], float]:
 def test_tasks_that_rules_cannot_check_are_counted() -> None:
     assert [llm_networks.unreadable(name, domain(name).network) for name in NAMES] == [0] * len(NAMES)
     stars = Network((Method("m", TOP, "the stars are right", (NOTES,), ("wait", "wait")),))
-    assert llm_networks.unreadable("blocks", stars) == 3 and llm_networks.unreadable("blocks", None) is None
+    assert llm_networks.unreadable("blocks", stars) == 3
 
 
 def test_costs_are_told_of_all_sizes_together_and_of_each(tmp_path: Path) -> None:

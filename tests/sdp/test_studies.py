@@ -43,4 +43,4 @@ def test_conditions_of_a_table_have_names_of_their_own_and_one_baseline() -> Non
         declared = study.named(name)
         names = [condition.name for condition in declared.conditions]
         assert len({*names}) == len(names) and declared.against in names, name
-        assert [*Plan(name, declared, {}).cells()], "it can be planned with its own settings"
+        assert [*Plan(name, declared, [declared.engine], {}).cells()], "it can be planned with its own settings"

@@ -21,13 +21,12 @@ from lab.runs.collecting import collect
 from plain_routing import HashedEmbedder
 from statefactory.benchmark import Pair, Row, build
 from statefactory.epic import epic_distance
-from statefactory.experiments import table1
-from statefactory.experiments.predictions import Setup
 from statefactory.extraction import extract
 from statefactory.predictors import METHODS, Predictor, register
 from statefactory.predictors.factored import StateFactory, trace_rewards
 from statefactory.predictors.judge import PROMPTS, Judge, Mode
 from statefactory.predictors.monotonic import Monotonic
+from statefactory.studies import table1
 
 EMBEDDER = HashedEmbedder()
 WORLDS = ("blocksworld", "alfworld", "webshop", "textworld", "scienceworld")
@@ -166,11 +165,11 @@ def test_a_predictor_of_one_s_own_is_a_row_like_any_other(
         monkeypatch.setitem(METHODS, name, method)  # what is registered here is forgotten afterwards
     monkeypatch.setitem(METHODS, "words", METHODS["raw"])
     register("words", "Shared words")(Words)
-    assert table1.methods_for("rules") == ("statefactory", "words")
-    setup = Setup(data="synthetic", domains=("blocksworld",), limit=2, methods=table1.methods_for("rules"))
+    setup = table1.study().trial(data="synthetic", benchmarks=("blocksworld",), limit=2)
     results = collect(setup, workers=1, run=str(tmp_path / "run"), show_progress=False)
-    row = table1.measured(results).set_index("method").loc["Shared words"]
-    pairs = results.pairs["blocksworld"]
+    assert results.setup.methods == ("Monotonic", "StateFactory", "Shared words")
+    row = results.frame().set_index("method").loc["Shared words"]
+    pairs = [prediction.pair for prediction in results.part("blocksworld", "Shared words").predictions]
     rewards = [np.concatenate([stepwise(Words(None), row) for row in pair.rows]) for pair in pairs]
     wanted = np.mean([epic_distance(of, np.array(pair.shaped)) for of, pair in zip(rewards, pairs, strict=True)])
     assert (row["value"], row["backbone"], row["evidence"]) == (pytest.approx(wanted), "none", "measured")
@@ -178,18 +177,17 @@ def test_a_predictor_of_one_s_own_is_a_row_like_any_other(
 
 def test_another_version_of_a_predictor_is_another_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(METHODS, "words", METHODS["raw"])
-    setup = Setup(methods=("statefactory", "words"))
     identities = []
     for version in ("1", "2"):
         register("words", "Shared words", version=version)(Words)
-        identities.append(setup.parameters())
+        identities.append(table1.study().trial(conditions=("StateFactory", "Shared words")).parameters())
     assert identities[0] != identities[1]
 
 
-def test_what_a_notebook_registers_goes_to_the_workers_with_the_setup(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_notebook_registers_goes_to_the_workers_with_the_trial(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(METHODS, "words", METHODS["raw"])
     register("words", "Shared words")(Words)
-    sent = pickle.dumps(Setup(methods=("words",)))
+    sent = pickle.dumps(table1.study().trial(conditions=("Shared words",)))
     del METHODS["words"]
-    assert pickle.loads(sent) == Setup(methods=("words",))
-    assert METHODS["words"].make is Words
+    table1.study()
+    assert pickle.loads(sent).part("blocksworld", "Shared words").predictor.make is Words

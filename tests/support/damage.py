@@ -27,7 +27,7 @@ from lab.models.cache import AnswerCache, key_of
 from lab.models.connect import connect
 from lab.notebooks import documents, expected, parameters, register, scoreboard
 from lab.results import stored, tables
-from lab.runs import estimate, forecast, recordings
+from lab.runs import recordings, show
 from lab.runs.collecting import collect, costs
 from lab.runs.execution import play_all
 from lab.runs.run import Run, folder_for
@@ -220,14 +220,9 @@ def of_a_run(name: str, damage: Damage, file: str, act: Callable[[Path, Path], t
     return Case("run folders", f"{file}: {name}{'' if act is resumed else f', {act.__name__}'}", play)
 
 
-def estimated(folder: Path, damaged: Path) -> tuple[str, str]:
-    estimate.estimate(str(folder), "gpt-4o")
+def described(folder: Path, damaged: Path) -> tuple[str, str]:
+    show(folder).text()
     return KEPT, ""
-
-
-def accounted(folder: Path, damaged: Path) -> tuple[str, str]:
-    known = forecast.Accounts(episodes=TASKS, calls=TASKS * 3)
-    return (KEPT, "") if forecast.Accounts.of([folder]) == known else (WRONG, "other accounts")
 
 
 def replayed(folder: Path, damaged: Path) -> tuple[str, str]:
@@ -310,11 +305,10 @@ def of_runs() -> Iterator[Case]:
     yield Case("run folders", "episodes.jsonl: another engine's rows", foreign)
     yield Case("run folders", "episodes.jsonl: a longer run's rows", other_tasks)
     for name in ("half of it", "all NULs", "a list", "an object without fields"):
-        yield of_a_run(name, WHOLE[name], "manifest.json", estimated)
+        yield of_a_run(name, WHOLE[name], "manifest.json", described)
         yield of_a_run(name, WHOLE[name], "manifest.json", replayed)
     for name in ("a torn middle line", "a line of NULs", "fields of wrong types", "a line without its fields"):
-        yield of_a_run(name, LINES[name], "usage.jsonl", estimated)
-        yield of_a_run(name, LINES[name], "usage.jsonl", accounted)
+        yield of_a_run(name, LINES[name], "usage.jsonl", described)
         yield of_a_run(name, LINES[name], "answers.jsonl", replayed)
     yield of_a_run("an edited digit", LINES["an edited digit"], "answers.jsonl", replayed)
     yield spoilt_index("a link out of the runs", relinked("../../elsewhere"))

@@ -19,6 +19,7 @@ from lab.machine import progress
 from lab.machine.paths import answer_cache
 from lab.machine.scratch import scratch_folder
 from lab.models.cache import key_of
+from worlds.base import WorldDied
 from worlds.textworld.games import generator_version, make_game, textworld_package
 from worlds.textworld.tasks import QuestTask
 
@@ -39,7 +40,7 @@ def cache_folder() -> Path:
 def compiled(quest: QuestTask) -> Path:
     """The game file of a quest, compiled if it is not in the cache or is broken there: about 1 s of CPU time.
 
-    Raises NoCompiler where Inform 7 does not run.
+    Raises NoCompiler where Inform 7 does not run, WorldDied where it runs and fails.
     """
     folder = cache_folder() / key_of([generator_version(), quest.kind, quest.seed, quest.options])
     if not intact(folder):
@@ -83,7 +84,7 @@ def run_inform(quest: QuestTask, path: Path) -> None:
     game = make_game(quest.kind, quest.seed, quest.options)
     with textworld_package(quest.seed):
         from textworld import GameOptions
-        from textworld.generator import compile_game
+        from textworld.generator import CouldNotCompileGameError, compile_game
 
         options = GameOptions()
         options.path, options.force_recompile = str(path), True
@@ -96,6 +97,8 @@ def run_inform(quest: QuestTask, path: Path) -> None:
                 f"Inform 7, which the package textworld brings for Linux on x86-64, does not run on this machine "
                 f"({platform.system()}, {platform.machine()}): {error}. Run: python -m lab doctor"
             ) from error
+        except CouldNotCompileGameError as error:  # a home that cannot be written, say: no agent's failure
+            raise WorldDied(f"Inform 7 gave no game; are {Path.home()} and {path.parent} writable? {error}") from error
     # Inform's source text, which the compiler leaves beside the game.
     path.with_suffix(".ni").unlink(missing_ok=True)
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 
 from lab.models.rules import rule
-from sdp.adapters.assistantbench import prompts
+from sdp.adapters.assistantbench import noise, prompts  # noqa: F401  (noise: registers how these answers go wrong)
 from sdp.adapters.assistantbench.conditions import Condition
 from sdp.adapters.assistantbench.prompts import MOST_STEPS, MOST_TOOLS, UNCERTAIN, Result, Step
 from sdp.adapters.assistantbench.rows import Row, as_object, computed, narrowed, row, rows_of, with_details

@@ -7,7 +7,7 @@ nothing, and fails.
 from __future__ import annotations
 
 from lab.models.rules import rule
-from sdp.adapters.multihop import prompts
+from sdp.adapters.multihop import noise, prompts  # noqa: F401  (noise: registers how these answers go wrong)
 from sdp.placebo import says_nothing
 from worlds.encyclopedia.reading.hops import answer_in, asked, concluded, decomposed
 from worlds.multihop.questions import filled

@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 from lab.models.backbone import Backbone
 from lab.models.parsing import MalformedAnswer
-from sdp.adapters.travelplanner import noise, rules  # noqa: F401  (registers what answers offline)
 from sdp.adapters.travelplanner.meals import least_for_meals
 from sdp.adapters.travelplanner.options import (
     Catalogue,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import permutations
 
 from lab.models.rules import rule
+from sdp.adapters.travelplanner import noise  # noqa: F401  (registers how these answers go wrong)
 from sdp.adapters.travelplanner.prompts import (
     CITIES,
     SELECT,

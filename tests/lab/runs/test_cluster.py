@@ -263,9 +263,9 @@ def sdp_setup() -> Experiment:
 
 
 def statefactory_setup() -> Experiment:
-    from statefactory.experiments.predictions import Setup
+    from statefactory.studies.table1 import STUDY
 
-    return Setup(data="synthetic", domains=("blocksworld",), limit=2)
+    return STUDY.trial(data="synthetic", benchmarks=("blocksworld",), limit=2)
 
 
 def procllm_setup() -> Experiment:

@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from asking import Asking
 from lab.runs import recordings
-from lab.runs.collecting import collect
-from lab.runs.forecast import Accounts, Planned, forecast, taken
+from lab.runs.forecast import forecast, taken
 from lab.runs.manifest import Manifest
 from lab.runs.run import Episode, Run, folder_for
 
@@ -48,7 +46,7 @@ def played(run: Manifest, *usages: dict[str, Any]) -> Path:
 def test_what_is_left_costs_what_such_episodes_took(tmp_path: Path) -> None:
     run = manifest(10)
     played(run, took(4, 1000, 100, 6.0), took(2, 3000, 100, 3.0))
-    (share,) = forecast([Planned(run, {"realize": 99}), Planned(run, {"realize": 99})])
+    (share,) = forecast([run, run])
     assert (share.episodes, share.played) == (10, 2)
     assert (share.calls, share.tokens_in, share.tokens_out) == (8 * 3, 8 * 2000, 8 * 100)
     assert share.dollars == pytest.approx(8 * (2000 * 2 + 100 * 10) / 1e6) and share.seconds == pytest.approx(8 * 4.5)
@@ -60,19 +58,18 @@ def test_what_is_left_costs_what_such_episodes_took(tmp_path: Path) -> None:
 
 def test_rules_are_free_and_no_run_of_the_method_leaves_dollars_unknown() -> None:
     played(manifest(3, method="another"), took(1, 1000, 100))
-    (share,) = forecast([Planned(manifest(3), {"realize": 9}), Planned(manifest(3, "rules"), {"realize": 9})])
-    assert (share.engine, share.calls, share.dollars, share.seconds) == ("small", 9, None, None)
+    (share,) = forecast([manifest(3), manifest(3, "rules")])
+    assert (share.engine, share.calls, share.dollars, share.seconds) == ("small", None, None, None)
+    assert str(share).startswith("small, asking: 3 episodes\n")
     assert "no run of a model on asking yet; try a limit of 2 first" in str(share)
-    (share,) = forecast([Planned(manifest(3), None)])  # rules could not play it
-    assert share.calls is None and "calls" not in str(share)
 
 
 def test_another_models_tokens_are_priced_and_its_seconds_are_not_taken() -> None:
     played(manifest(1, "large"), took(2, 1000, 100, 6.0))
-    (share,) = forecast([Planned(manifest(4), {"realize": 1})])
+    (share,) = forecast([manifest(4)])
     assert share.calls == 8 and share.dollars == pytest.approx(4 * 0.003) and share.seconds is None
     assert share.missing[0].startswith("hours unknown: 1 episode of large took")
-    (share,) = forecast([Planned(manifest(4, "unlisted"), {"realize": 1})])
+    (share,) = forecast([manifest(4, "unlisted")])
     assert share.dollars is None and "has no price for unlisted; add a line" in str(share)
 
 
@@ -83,12 +80,11 @@ def both(*realize: float, validate: tuple[float, ...] = (2, 50, 5, 1.0)) -> dict
 
 def test_of_several_engines_each_model_has_its_own_calls_tokens_and_price() -> None:
     played(manifest(2), both(4, 1000, 100, 6.0), both(4, 1000, 100, 6.0))
-    made = {"realize": 9, "validate": 3}
-    (share,) = forecast([Planned(manifest(1, "rules@0.8, Validate: small"), made)])
+    (share,) = forecast([manifest(1, "rules@0.8, Validate: small")])
     assert share.engine == "small in 'rules@0.8, Validate: small'"
     assert (share.calls, share.tokens_in, share.tokens_out, share.seconds) == (2, 50, 5, 1.0)
     assert share.dollars == pytest.approx((50 * 2 + 5 * 10) / 1e6)
-    one, other = forecast([Planned(manifest(1, "small, Validate: unlisted"), made)])
+    one, other = forecast([manifest(1, "small, Validate: unlisted")])
     assert (one.calls, one.tokens_in, one.dollars) == (4, 1000, pytest.approx(0.003))
     assert (other.calls, other.tokens_in, other.dollars, other.seconds) == (2, 50, None, None)
     assert other.missing[0].endswith("has no price for unlisted; add a line")
@@ -97,11 +93,9 @@ def test_of_several_engines_each_model_has_its_own_calls_tokens_and_price() -> N
 def test_what_rules_answered_tells_nothing_of_a_model() -> None:
     run = manifest(1, "rules, Validate: small")
     played(run, both(4, 0, 0))
-    made = {"realize": 9, "validate": 3}
-    (whole,) = forecast([Planned(manifest(1), made)])
-    assert (whole.calls, whole.tokens_in) == (12, None)
-    (realize,) = forecast([Planned(manifest(1, "rules, Realize: small"), made)])
-    assert (realize.calls, realize.tokens_in) == (9, None)
+    for engine in ("small", "rules, Realize: small"):
+        (share,) = forecast([manifest(1, engine)])
+        assert (share.calls, share.tokens_in) == (None, None)
     assert taken("small", "asking", PARAMETERS, "rules@0.5, Validate: small").calls == 2
 
 
@@ -135,12 +129,3 @@ def test_a_recording_of_the_method_tells_where_no_run_does(tmp_path: Path) -> No
     lines.append(lines[0] | {"seconds": None})  # answers of another operator came from the cache
     recordings.save(folder, pd.DataFrame(), pd.DataFrame(lines), list(run.tasks), "kept")
     assert taken("small", "asking", PARAMETERS).seconds is None
-
-
-def test_accounts_count_what_was_not_measured_and_know_no_sum_with_an_unknown_price() -> None:
-    run = collect(Asking(count=4, wrong=("003",), fault="BackendDied"), workers=1, show_progress=False)
-    assert Accounts.of([run.folder]) == Accounts(episodes=3, not_measured=1, calls=12, dollars=0.0)
-    priced = played(manifest(2), took(1, 1, 1), took(1, 1, 1))
-    assert Accounts.of([priced]).dollars == 1.0
-    unknown = played(manifest(1, seed=5), {"realize": took(1, 1, 1)["realize"] | {"usd": None}})
-    assert Accounts.of([priced, unknown]).dollars is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+import pandas as pd
 import pytest
 
 from lab.__main__ import main
@@ -131,7 +133,7 @@ def test_a_condition_that_cannot_be_played_here_is_left_out_and_the_reason_is_to
     assert STUDY.run(options={"half:missing": "it has no sieve yet"}, workers=1).parts
     assert {method for _, method in results.parts} == {"all", "luck"} and len(results.episodes) == 2 * 2 * 6
     assert set(results.compare()["method"]) == {"luck"}
-    assert capsys.readouterr().err.count("half is left out of numbers: it has no sieve yet") == 1
+    assert capsys.readouterr().err.count("half is left out of numbers, letters: it has no sieve yet") == 1
     with pytest.raises(BadSetting, match="No condition plays numbers, letters.*half.* it has no sieve yet"):
         STUDY.trial(conditions=("half",), options={"half:missing": "it has no sieve yet"}).resolved()
 
@@ -216,12 +218,36 @@ def test_a_server_is_asked_only_after_yes(capsys: pytest.CaptureFixture[str], mo
     assert "gpt-4o, toy-sieve: 12 episodes" in text and "add --yes" in text
 
 
-@pytest.mark.parametrize(("words", "told"), [(["--seeds", "a"], "whole numbers"), (["--set", "top"], "NAME=VALUE")])
+def test_a_sweep_over_engines_and_options_names_each_cell_and_leaves_all_rows_as_data(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--benchmarks", "numbers", "--conditions", "half", "--engine", "rules", "--engine", "first"]
+    assert main(["eval", NAME, *words, "--grid", "top=4,6", "--out", str(tmp_path / "rows.csv")]) == 0
+    text = capsys.readouterr().out
+    cells = [(engine, top) for engine in ("rules", "first") for top in (4, 6)]
+    assert all(f"toy-sieve: engine={engine}, top={top}\n" in text for engine, top in cells)
+    rows = pd.read_csv(tmp_path / "rows.csv")
+    assert list(rows[["backbone", "top"]].drop_duplicates().itertuples(index=False, name=None)) == cells
+    assert set(rows["seed"]) == {0} and rows["value"].dtype == float
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--seeds", "a"], "whole numbers"),
+        (["--set", "top"], "NAME=VALUE"),
+        (["--grid", "top"], "NAME=VALUE"),
+        (["--grid", "top="], "--grid top=: give an option once, with all its values"),
+        (["--grid", "top=4", "--grid", "top=6"], "--grid top=6: give an option once"),
+        (["--grid", "top=[4"], "is no value.*quotes"),
+        (["--out", "nowhere/rows.csv"], "--out nowhere/rows.csv: there is no folder nowhere; make it first"),
+    ],
+)
 def test_wrong_words_of_the_command_are_refused(
     words: list[str], told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["eval", NAME, *words]) == 2
-    assert told in capsys.readouterr().err
+    assert re.search(told, capsys.readouterr().err)
 
 
 def test_rows_count_what_was_not_measured_and_bound_their_values() -> None:

@@ -16,8 +16,8 @@ from statefactory.benchmark import Built, build, build_all, data_of
 from statefactory.benchmark.domains import BY_NAME
 from statefactory.benchmark.labels import RULES, Padding
 from statefactory.experiments import scores, statistics, table3
-from statefactory.experiments.contrasts import compared
 from statefactory.plots import benchmark
+from statefactory.studies.table1_details import compared
 
 
 @pytest.fixture(scope="module")

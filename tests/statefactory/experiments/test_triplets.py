@@ -18,12 +18,13 @@ from lab.models.connect import connected
 from lab.models.parsing import MalformedAnswer
 from lab.runs import budget, collecting
 from lab.runs.budget import Budget, BudgetSpent
+from lab.runs.study_results import Results
 from plain_routing import HashedEmbedder
 from statefactory.experiments import triplets
-from statefactory.experiments.predictions import Results, Setup
 from statefactory.experiments.triplets import Paraphrased
 from statefactory.extraction import Trace
 from statefactory.state import entity
+from statefactory.studies.table1 import STATEFACTORY, STUDY
 from statefactory.triplets import (
     CONTRADICTION,
     OTHER_OBJECT,
@@ -179,7 +180,8 @@ def test_no_triplets_have_no_hits() -> None:
 def extracted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Results:
     for module in ("triplets", "scoring"):
         monkeypatch.setattr(f"statefactory.experiments.{module}.embedder_of", lambda name: HASHED)
-    setup = Setup(data="synthetic", domains=("blocksworld", "webshop"), limit=3)
+    chosen = {"benchmarks": ("webshop", "blocksworld"), "conditions": (STATEFACTORY.name,)}
+    setup = STUDY.trial(data="synthetic", limit=3, **chosen)
     return collecting.collect(setup, workers=1, run=str(tmp_path / "extracted"), show_progress=False)
 
 

@@ -346,6 +346,15 @@ def test_where_inform_does_not_run_the_error_says_so(
     assert list(cache_folder().iterdir()) == []
 
 
+def test_a_compiler_that_cannot_write_is_a_failure_of_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAB_CACHE", str(tmp_path / "answers.sqlite"))
+    monkeypatch.setenv("HOME", str(tmp_path / "nowhere" / "home"))
+    with pytest.raises(WorldDied, match=r"are /.*/nowhere/home and /.* writable\?"):
+        compiled.compiled(load(games={"test": 1}).tasks("test")[0])
+
+
 def test_the_expert_plans_where_the_walkthrough_fails_and_says_where_nothing_wins(
     world: TextWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,177 @@
+"""Tables 13 to 16: what StateFactory's parts are worth. They score the runs of Table 1's study (§4.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from lab.results import statistics, tables
+from lab.runs import recordings
+from lab.runs.study import name_itself, register
+from lab.runs.study_results import Results
+from statefactory.embeddings import known, weights
+from statefactory.experiments import scores, triplets
+from statefactory.experiments.scoring import STANDARD, Goal, Scoring
+from statefactory.experiments.statistics import title
+from statefactory.predictors import METHODS
+from statefactory.routing import OFFICIAL
+from statefactory.studies.table1 import STATEFACTORY, STUDY, predicting
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OURS = STATEFACTORY.name
+# Table 13 from the least structure to the most, as the paper calls it.
+LEVELS = {
+    "Unstructured Observations (Raw)": METHODS["raw"],
+    "Textual States (Flat Denoising)": METHODS["textual"],
+    "Object-Centric States (Nested)": METHODS["object_centric"],
+    "Object-Attribute States (Ours)": METHODS["statefactory"],
+}
+STRUCTURES = tuple(predicting(method, name) for name, method in LEVELS.items())
+# One more row, of ours: at the other levels all is said in sentences.
+FRAGMENTS = STRUCTURES[-1].but("Object-Attribute States, values as fragments", "values", "fragments", recorded=False)
+TABLE13 = register(
+    replace(
+        STUDY,
+        name="statefactory-table13",
+        conditions=(*STRUCTURES, FRAGMENTS),
+        against=STRUCTURES[-1].name,
+        published=("Table 13", "statefactory"),
+        label=name_itself,
+    )
+)
+GOALS: dict[Goal, str] = {"offline": "Offline (Oracle Goal State)", "online": "Online (Dynamic Goal State)"}
+TASK_GOALS: dict[Goal, str] = {"offline_task": "Offline, the task's own objects"}  # a third row, of ours
+# Table 15's embeddings, and the paper's spelling where it is another.
+EMBEDDINGS = {
+    "nli-distilroberta-base-v2": "nli-distilroberta-base-v2",
+    "all-mpnet-base-v2": "all-mpnet-base-v2",
+    "all-MiniLM-L6-v2": "all-MiniLM-L6-v2",
+    "bge-base-en-v1.5": "bge-base-en-v1.5",
+    "embeddinggemma-300m": "embedding-gemma-300m",
+}
+KEPT = "embedding"  # the method under which rows of embeddings are kept
+
+
+def official_program(score: Scoring = STANDARD) -> Scoring:
+    """The same scoring in the official program's convention."""
+    return replace(score, convention=OFFICIAL)
+
+
+def gains(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
+    """What each level of structure takes off the EPIC distance of the one before it, pair by pair, in each domain.
+
+    results: of TABLE13. p: of a sign-flip test of one domain and step; p (Holm) the same for all rows.
+    """
+    import pandas as pd
+
+    def distances(domain: str, condition: str) -> dict[str, float]:
+        part = results.part(domain, condition)
+        return dict(zip(part.episodes, map(float, part.distances(score)), strict=True))
+
+    levels, lines = [*LEVELS], []
+    for before, after in zip(levels, levels[1:], strict=False):
+        for domain in results.setup.datasets:
+            test = statistics.compare(distances(domain, before), distances(domain, after))
+            gain, low, high = test.difference
+            lines.append(
+                {"from": before, "to": after, "domain": title(domain), "gain": gain, "ci_low": low,
+                 "ci_high": high, "p": test.p_value, "n": test.n, "backbone": results.backbone_of(domain, after),
+                 "evidence": results.evidence}
+            )  # fmt: skip
+    table = pd.DataFrame(lines)
+    return table.assign(**{"p (Holm)": statistics.holm(table["p"].to_numpy(float))})
+
+
+def goal_sources(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
+    """Table 14's rows, and one for the oracle's goal without what the task does not ask for; oracles are simulated."""
+    return _scored(results, {name: replace(score, goal=goal) for goal, name in (GOALS | TASK_GOALS).items()})
+
+
+def available(embeddings: Sequence[str]) -> list[str]:
+    """Those of the embeddings, or else of the paper's five, that can be used here; any other name counts as usable."""
+    here = known()
+    return [name for name in embeddings or EMBEDDINGS if here.get(name, True)]
+
+
+def embedding_rows(
+    results: Results, made: triplets.Paraphrased, embeddings: Sequence[str], score: Scoring = STANDARD
+) -> pd.DataFrame:
+    """Table 15's rows: triplet accuracy and EPIC distances of each embedding."""
+    import pandas as pd
+
+    titles = {name: EMBEDDINGS.get(name, name) for name in embeddings}
+    accuracy = [row | {"method": titles[name]} for name in titles for row in triplets.accuracy_rows(made, name)]
+    distances = _scored(results, {title: replace(score, embedding=name) for name, title in titles.items()})
+    return pd.concat([tables.table(accuracy).assign(data="synthetic"), distances], ignore_index=True)
+
+
+def _scored(results: Results, ways: Mapping[str, Scoring]) -> pd.DataFrame:
+    """StateFactory's rows by each way of scoring, which names them."""
+    import pandas as pd
+
+    return pd.concat([results.frame(scoring=way, names={OURS: name}) for name, way in ways.items()], ignore_index=True)
+
+
+def backbones(runs: Sequence[Results], score: Scoring = STANDARD) -> pd.DataFrame:
+    """Table 16's rows: StateFactory's of each run, one backbone each."""
+    import pandas as pd
+
+    played = [run for run in runs if OURS in run.setup.methods]
+    return pd.concat([run.frame(scoring=score, names={OURS: OURS}) for run in played], ignore_index=True)
+
+
+def keep(rows: pd.DataFrame, results: Results) -> list[str]:
+    """Keep the rows of Table 15 whose embedding is not part of the set-up, to be shown where its files are not.
+
+    Returns the names under which they lie beside the recordings.
+    """
+    kept = []
+    for name, entry in weights.KNOWN.items():
+        own = rows[rows["method"] == EMBEDDINGS.get(name, name)]
+        if name == STANDARD.embedding or own.empty:
+            continue
+        data = results.setup.data
+        about: dict[str, Any] = {
+            "method": KEPT, "engine": results.setup.engine, "address": f"sha256:{weights.fingerprint(entry)}",
+            "parameters": {**results.setup.parameters(), "embedding": name},
+        }  # fmt: skip
+        kept.append(recordings.save_rows(f"embedding-{name}-{data}", own, about).name)
+    return kept
+
+
+def with_kept(rows: pd.DataFrame, data: str) -> pd.DataFrame:
+    """These rows of Table 15, and those that are kept of embeddings without one, made from the same kind of data."""
+    import pandas as pd
+
+    kept = recordings.rows_with_data(KEPT)
+    kept = kept[(kept["data"] == data) & ~kept["method"].isin(rows["method"])]
+    return pd.concat([rows, kept], ignore_index=True) if len(kept) else rows
+
+
+def ordered(rows: pd.DataFrame, names: Sequence[str], metric: str = scores.OVERALL) -> bool | None:
+    """Whether the measured values fall in this order, the largest first; None where one lacks."""
+    own = values(rows, metric)
+    if not {*names} <= own.keys():
+        return None
+    return all(own[first] > own[second] for first, second in zip(names, names[1:], strict=False))
+
+
+def values(rows: pd.DataFrame, metric: str = scores.OVERALL) -> dict[str, float]:
+    """Method -> its own value of a metric, without the published ones."""
+    own = rows[(rows["metric"] == metric) & (rows["evidence"] != "published")]
+    return dict(zip(own["method"], own["value"], strict=True))
+
+
+def with_published(name: str, rows: pd.DataFrame) -> pd.DataFrame:
+    """These rows behind those of a published table."""
+    import pandas as pd
+
+    return pd.concat([tables.published(name, "statefactory"), rows], ignore_index=True)
+
+
+def beside(name: str, rows: pd.DataFrame, extra: Sequence[str] = ()) -> pd.DataFrame:
+    """A published table and these rows for reading. extra: metrics before the EPIC distances."""
+    return tables.side_by_side(with_published(name, rows), [*extra, *scores.metrics()], decimals=3)

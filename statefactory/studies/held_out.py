@@ -1,0 +1,44 @@
+"""The table of held-out pairs: the same methods on the benchmark and on tasks that no rule was written on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from lab.runs.study import register
+from lab.runs.study_results import Results
+from statefactory.benchmark import DOMAINS
+from statefactory.experiments.scoring import STANDARD, Scoring
+from statefactory.studies import table1
+from statefactory.studies.table1 import MONOTONIC, STATEFACTORY, label
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BENCHMARK, HELD_OUT = "the benchmark", "held out"
+STUDY = register(
+    replace(
+        table1.STUDY,
+        name="statefactory-held-out",
+        conditions=(MONOTONIC, STATEFACTORY),
+        limits={"synthetic": dict.fromkeys(DOMAINS, 12)},  # as many as there are held out
+    )
+)
+
+
+def run(seed: int = 0, **settings: Any) -> dict[str, Results]:
+    """The run on the benchmark's pairs, which are seed 0's, and the one on held-out pairs of the seed.
+
+    settings: the others of `Study.run`.
+    """
+    held_out = STUDY.run(seed=seed, options={"held_out": True}, **settings)
+    return {BENCHMARK: STUDY.run(**settings), HELD_OUT: held_out}
+
+
+def frame(runs: Mapping[str, Results], score: Scoring = STANDARD) -> pd.DataFrame:
+    """The rows of all runs, which name the pairs that they are of."""
+    import pandas as pd
+
+    named = ((run, {name: f"{label(run, name)}, {pairs}" for name in run.setup.methods}) for pairs, run in runs.items())
+    return pd.concat([run.frame(scoring=score, names=names) for run, names in named], ignore_index=True)

@@ -1,0 +1,101 @@
+"""Table 1's zero-shot rows: StateFactory, the judges and the monotonic baseline on RewardPrediction's pairs (§4.1).
+
+Tables 13 to 16 read the same runs: a level of structure is a condition, and another embedding, convention or goal
+scores the same answers (`results.frame(scoring=…)`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from lab.models.backbone import Backbone
+from lab.results import tables
+from lab.runs.conditions import Condition
+from lab.runs.study import Study, register
+from lab.runs.study_results import Results
+from statefactory.benchmark import DOMAINS
+from statefactory.benchmark.domains import BY_NAME
+from statefactory.experiments import scores
+from statefactory.experiments.predictions import EXTRACTIONS, Predicting
+from statefactory.experiments.scoring import STANDARD, Scoring
+from statefactory.predictors import METHODS, Given, Method, Predictor
+from statefactory.predictors.monotonic import Monotonic
+
+SLICE = 6  # synthetic pairs of each domain by default: embedding all would take minutes, for a first look
+ABLATIONS = tuple(title for name, (title, _) in EXTRACTIONS.items() if name != "statefactory")
+
+
+def predicting(method: Method, name: str = "") -> Condition:
+    """A predictor as a condition, called by its title. Table 13's other levels are played where they are named."""
+    plays = {domain: partial(Predicting, domain=domain, predictor=method) for domain in DOMAINS}
+    extra = method.title in ABLATIONS and not name
+    return Condition(name or method.title, plays, extra=extra, recorded=not extra)
+
+
+def _monotonic(backbone: Backbone, given: Given) -> Predictor[Any]:
+    return Monotonic()
+
+
+MONOTONIC = predicting(Method("Monotonic", _monotonic))
+STATEFACTORY = predicting(METHODS["statefactory"])
+FRAGMENTS = STATEFACTORY.but("StateFactory, values as fragments", "values", "fragments", extra=True, recorded=False)
+
+
+def study() -> Study:
+    """Table 1 with the predictors that are registered by now (`statefactory.predictors.register`)."""
+    return register(
+        Study(
+            name="statefactory-table1",
+            benchmarks=DOMAINS,
+            conditions=(MONOTONIC, *map(predicting, METHODS.values()), FRAGMENTS),
+            metrics=(),
+            metric="EPIC distance",
+            against=STATEFACTORY.name,
+            published=("Table 1", "statefactory"),
+            options={"values": "sentences", "reasoning": "short", "shortest": False, "held_out": False},
+            limits={"synthetic": dict.fromkeys(DOMAINS, SLICE)},
+            rows=distances,
+            label=label,
+            headline="EPIC distance, {benchmark}",
+            titles={name: domain.title for name, domain in BY_NAME.items()},
+            scale=1,
+            lower=True,
+            packages=("lab", "worlds", "statefactory"),
+        )
+    )
+
+
+def distances(
+    results: Results, domain: str, condition: str, scoring: Scoring = STANDARD, names: Mapping[str, str] | None = None
+) -> Iterator[tables.Row]:
+    """A condition's mean EPIC distance in a domain and, behind the last of all five, Overall.
+
+    names: conditions -> how rows name them, in place of all with their labels. An oracle's goal makes a row simulated.
+    """
+    if condition not in (names or {condition}):
+        return
+    played = results.setup.datasets
+    last = {*played} == {*DOMAINS} and domain == played[-1]
+    chosen = played if last else (domain,)
+    asks = results.setup.part(domain, condition).operators()
+    evidence = results.who.among(asks).evidence if asks else "measured"
+    rows = scores.rows(
+        names[condition] if names else results.of_study.label(results, condition),
+        results.backbone_of(domain, condition) if asks else "none",
+        {name: results.part(name, condition).distances(scoring) for name in chosen},
+        f"this run, {results.setup.data} data",
+        evidence if scoring.goal == "online" else "simulated",
+        {name: results.outcomes_of(name, condition) for name in chosen},
+    )
+    yield from rows[-2:] if last else rows
+
+
+def label(results: Results, condition: str) -> str:
+    """The condition's name; states that rules extracted say so."""
+    asks = results.setup.part(results.setup.datasets[0], condition).operators()
+    return f"{condition}, rule-extracted" if asks and results.who.among(asks).by_rules else condition
+
+
+STUDY = study()

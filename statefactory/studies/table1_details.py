@@ -1,0 +1,176 @@
+"""Behind Table 1: other readings of the paper, paired contrasts, the costliest pairs, and whether rules read right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lab.machine import progress
+from lab.machine.faults import MissingData
+from lab.models import engines
+from lab.results.statistics import Comparison, compare, holm
+from lab.runs.study_results import Results
+from statefactory.epic import epic_distances
+from statefactory.experiments import scores, scoring
+from statefactory.experiments.scoring import STANDARD, Prediction, Scoring
+from statefactory.experiments.statistics import title
+from statefactory.routing import OFFICIAL, PAPER
+from statefactory.rules import fidelity
+from statefactory.studies.table1 import FRAGMENTS, MONOTONIC, STATEFACTORY, label
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OURS = STATEFACTORY.name
+VALUES = {OURS: "values as sentences", FRAGMENTS.name: "values as fragments"}  # the paper's form first
+CONVENTIONS = {"the paper's equations": PAPER, "the official program": OFFICIAL}
+# Those of `statefactory.rules.blocksworld.WORDINGS`.
+WORDINGS = {
+    "observed": "the observation's words: on top of the blue block",
+    "short": "shortened: on blue block",
+    "searched": "searched among 150: red on blue",
+}
+COLUMNS = ["compared", "difference", "ci_low", "ci_high", "first farther", "second farther", "p", "p (Holm)", "n"]
+
+
+def readers(engine: str, others: Mapping[str, str]) -> dict[str, Any]:
+    """The engine, with its others, if all are rules; else `rules`: a model would have to be asked everything again."""
+    alone = engines.with_others(engine, others).by_rules
+    return {"engine": engine, "engines": others} if alone else {"engine": "rules"}
+
+
+def accounts(results: Results) -> pd.DataFrame:
+    """What each condition came to: pairs, outcomes, and malformed answers."""
+    import pandas as pd
+
+    lines = []
+    for condition in results.setup.methods:
+        domains = [name for name in results.setup.datasets if condition in results.setup.methods_of(name)]
+        outcomes = [results.outcomes_of(domain, condition) for domain in domains]
+        malformed = sum(sum(results.values(domain, condition, "malformed").values()) for domain in domains)
+        lines.append(
+            {"method": condition, "pairs": sum(o.n for o in outcomes), "failed": sum(o.failed for o in outcomes),
+             "not measured": sum(o.not_measured for o in outcomes), "malformed": int(malformed)}
+        )  # fmt: skip
+    return pd.DataFrame(lines)
+
+
+def variants(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
+    """StateFactory by both readings of the paper: conventions of routing, and values as sentences or fragments."""
+    ways = {title: replace(score, convention=convention) for title, convention in CONVENTIONS.items()}
+    return _scored(results, ways, {condition: f"{values}, {{}}" for condition, values in VALUES.items()})
+
+
+def wordings(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
+    """BlocksWorld's distance with each wording of a position, the searched one among them."""
+    ways = {title: replace(score, wording=wording) for wording, title in WORDINGS.items()}
+    rows = _scored(results, ways, {condition: f"{{}}, {values}" for condition, values in VALUES.items()})
+    return rows[rows["metric"] == scores.metric("blocksworld")].reset_index(drop=True)
+
+
+def without_focus(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
+    """ScienceWorld with and without the milestone "focus on", which its tasks state and random play rarely reaches."""
+    ignored = {"with its focus milestones": (), "without them": ("focus",)}
+    ways = {title: replace(score, ignored=names) for title, names in ignored.items()}
+    rows = _scored(results, ways, {OURS: "{}"})
+    return rows[rows["metric"] == scores.metric("scienceworld")].reset_index(drop=True)
+
+
+def _scored(results: Results, ways: Mapping[str, Scoring], names: Mapping[str, str]) -> pd.DataFrame:
+    """The rows by each way of scoring. names: condition -> how rows name it, with "{}" for the way's title."""
+    import pandas as pd
+
+    frames = [
+        results.frame(scoring=way, names={condition: name.format(title) for condition, name in names.items()})
+        for title, way in ways.items()
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def contrasts(runs: Iterable[Results], score: Scoring = STANDARD) -> pd.DataFrame:
+    """StateFactory less every other predictor of text: the difference of overall EPIC distances, below 0 if nearer.
+
+    p (Holm): for all rows together.
+    """
+    import pandas as pd
+
+    found = []
+    for run in (run for run in runs if OURS in run.setup.methods):
+        others = [name for name in run.setup.methods if name not in (OURS, MONOTONIC.name)]
+        found += [(run, name, compared(*(_distances(run, each, score) for each in (OURS, name)))) for name in others]
+    lines = []
+    for (run, name, result), p in zip(found, holm([result.p for *_, result in found]), strict=True):
+        numbers = (*result.difference, result.wins, result.losses, result.p, p, result.n)
+        lines.append((f"{label(run, OURS)} − {label(run, name)}", *numbers, run.evidence, run.backbone))
+    return pd.DataFrame(lines, columns=[*COLUMNS, "evidence", "backbone"])
+
+
+def _distances(run: Results, condition: str, score: Scoring) -> scores.Distances:
+    return {domain: run.part(domain, condition).distances(score) for domain in run.setup.datasets}
+
+
+def compared(first: scores.Distances, second: scores.Distances) -> Comparison:
+    """Two conditions pair by pair. Each domain counts the same, as in Overall, however many pairs it has."""
+    pairs = sum(len(values) for values in first.values())
+
+    def weighted(distances: scores.Distances) -> dict[str, float]:
+        return {
+            f"{domain}/{place}": float(value) * pairs / (len(distances) * len(values))
+            for domain, values in distances.items()
+            for place, value in enumerate(values)
+        }
+
+    return compare(weighted(first), weighted(second))
+
+
+def costliest(results: Results, condition: str, score: Scoring = STANDARD, most: int = 5) -> pd.DataFrame:
+    """The pairs of each domain that cost most, the worst first, in numbers that say what went wrong.
+
+    rises: Pearson's rho within the positive, how well the reward climbs. positive, negative: the mean rewards, which
+    should be near the mean truth and near 0. end: the reward at the positive's last expert step, which should be 1.
+    """
+    import pandas as pd
+
+    frames = []
+    for domain in results.setup.datasets:
+        part = results.part(domain, condition)
+        rewards = scoring.rewards(part.predictions, score)
+        lines = [
+            {"domain": title(domain), "task": prediction.pair.task, "distance": distance, **_about(prediction, own)}
+            for prediction, own, distance in zip(part.predictions, rewards, part.distances(score), strict=True)
+        ]
+        frames.append(pd.DataFrame(lines).sort_values(["distance", "task"], ascending=[False, True]).head(most))
+    rows = results.frame(scoring=score).set_index("method").loc[label(results, condition)]
+    return pd.concat(frames, ignore_index=True).assign(
+        backbone=rows["backbone"].iloc[0], evidence=rows["evidence"].iloc[0]
+    )
+
+
+def _about(prediction: Prediction, rewards: np.ndarray) -> Mapping[str, float]:
+    row = prediction.pair.positive
+    steps = row.trajectory
+    positive, negative = rewards[: len(steps)], rewards[len(steps) :]
+    expert = [number for number, step in enumerate(steps) if step.reward.is_expert]
+    rho = 1 - 2 * epic_distances([positive], [row.shaped])[0] ** 2
+    return {
+        "steps": len(steps), "rises": rho, "positive": positive.mean(), "truth": sum(row.shaped) / len(steps),
+        "negative": negative.mean(), "end": positive[expert[-1]] if expert else positive[-1],
+    }  # fmt: skip
+
+
+def fidelity_table(games: int, seed: int, names: Sequence[str] = fidelity.NAMES) -> pd.DataFrame:
+    """How faithful the rules' reading is: F1 of facts, a row a world; a world whose games are not here is left out."""
+    import pandas as pd
+
+    lines = []
+    for name in names:
+        try:
+            found = fidelity.fidelity(list(fidelity.compared(name, games, seed)))
+        except MissingData as error:
+            progress.say(f"{name} is left out: {error}")
+            continue
+        lines.append({"world": name, "against": fidelity.against(name), **found._asdict(), "evidence": "measured"})
+    return pd.DataFrame(lines)
