@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from statistics import mean
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from agents.history import FINISHED
@@ -199,8 +199,8 @@ def compared(of: Case, setup: Setup, settings: Sequence[Settings], budget: int, 
     lines = []
     for about, found in searches.items():
         lengths = [len(each.actions) for each in found if each.solved]
-        solved, length = mean(each.solved for each in found), mean(lengths) if lengths else None
-        means = (mean(getattr(each, name) for each in found) for name in ("outcomes", "steps", "resets"))
+        solved, length = fmean(each.solved for each in found), fmean(lengths) if lengths else None
+        means = (fmean(getattr(each, name) for each in found) for name in ("outcomes", "steps", "resets"))
         lines.append([*about, solved, length, *means, seeds, setup.evidence])
     columns = ["search", "width", "simulations", "solved", "actions", "outcomes", "world steps", "world resets"]
     return pd.DataFrame(lines, columns=[*columns, "n", "evidence"])
