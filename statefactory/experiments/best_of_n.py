@@ -145,12 +145,8 @@ def choices(made: attempts.Results, run: Results, when: When = END, scoring: Sco
 def expected(rewards: Sequence[float], of: Sequence[Attempt]) -> float:
     """The success of the attempt with the highest reward; of several, their mean, as if one of them were drawn.
 
-    rewards: shape (attempts,). Raises ValueError if they are not as many as the attempts, or there is none.
+    rewards: shape (attempts,).
     """
-    if len(rewards) != len(of) or not of:
-        raise ValueError(
-            f"{len(rewards)} rewards for {len(of)} attempts: each attempt needs one, and there must be one"
-        )
     best = max(rewards) - A_TIE
     tied = [attempt.success for reward, attempt in zip(rewards, of, strict=True) if reward >= best]
     return sum(tied) / len(tied)

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Literal
 
 from agents.environment import Environment
 from agents.experiments import acting_worlds
-from agents.experiments.acting import Acting
 from agents.history import ACT, History
 from agents.play import Settings
 from agents.stand_in import knowing
@@ -37,7 +36,7 @@ from statefactory.reward_models import adapters, backbones
 from statefactory.reward_models.adapters import SHIPPED
 from statefactory.reward_models.predictor import LearnedReward
 from worlds.base import NoSolution
-from worlds.benchmark import Benchmark, of_thread
+from worlds.benchmark import of_thread
 from worlds.pool import Pool
 
 SUCCESS = "success"
@@ -63,7 +62,7 @@ def no_reward_model() -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Guided(Benchmark, Acting):
+class Guided(acting_worlds.Listing):
     """ReAct on a world, as C.6.1 has it or with rewards. agent is ReAct in any case.
 
     reward: who predicts: of `statefactory.predictors.METHODS` or OWN; "" for plain ReAct. world_model: who foresees;
@@ -74,7 +73,10 @@ class Guided(Benchmark, Acting):
     reward: str = ""
     world_model: WorldModel = "exact"
     penalty: float = PENALTY
+    listed: bool = True
 
+    method: ClassVar[str] = "planning"
+    metric: ClassVar[str] = SUCCESS
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "statefactory")
     worlds_at_once: ClassVar[int] = 6  # of the pool: the candidates and the path itself, where a world is cheap
 
@@ -156,13 +158,8 @@ class Guided(Benchmark, Acting):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlocksWorld(acting_worlds.BlocksWorld, Guided):
+class BlocksWorld(Guided, acting_worlds.BlocksWorld):
     """The oracle counts the steps of a shortest plan from where the blocks are."""
-
-    listed: bool = True
-
-    method: ClassVar[str] = "planning-blocksworld"
-    metric: ClassVar[str] = SUCCESS
 
     def progress(self, task: Any, pool: Pool) -> Progress:
         from worlds.blocksworld.expert import state_after, steps_left
@@ -173,13 +170,8 @@ class BlocksWorld(acting_worlds.BlocksWorld, Guided):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AlfWorld(acting_worlds.AlfWorld, Guided):
+class AlfWorld(Guided, acting_worlds.AlfWorld):
     """The oracle counts the steps of a plan from the facts of the game."""
-
-    listed: bool = True
-
-    method: ClassVar[str] = "planning-alfworld"
-    metric: ClassVar[str] = SUCCESS
 
     def progress(self, task: Any, pool: Pool) -> Progress:
         """Raises NoSolution for a game that the planner cannot solve."""
@@ -199,16 +191,13 @@ class AlfWorld(acting_worlds.AlfWorld, Guided):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScienceWorld(acting_worlds.ScienceWorld, Guided):
+class ScienceWorld(Guided, acting_worlds.ScienceWorld):
     """The oracle is the world's own score. No points are told: what a step is worth is the predictor's to say."""
 
     settings: Settings = Settings(steps=50)
     lengths: tuple[str, ...] = ("short",)
-    listed: bool = True
     points: bool = False
 
-    method: ClassVar[str] = "planning-scienceworld"
-    metric: ClassVar[str] = SUCCESS
     worlds_at_once: ClassVar[int] = 2  # each is a Java process, and to replay takes it most of a second
 
     def progress(self, task: Any, pool: Pool) -> Progress:

@@ -1,9 +1,7 @@
 """Reward hacking as an experiment: the highest scores that one predictor gives without progress, on a world's tasks.
 
-True progress is of the state itself, and s_0 has none. BlocksWorld and AlfWorld: the share of the way that is done, by
-the steps of a planner's plan from there, below 0 where it has become longer. ScienceWorld: its own score. In the
-others, whose score is 0 until the end, the share of the expert's actions that were done, in any order: another way
-than the expert's is not seen, and what looks like hacking there may be one.
+True progress is of the state itself, and s_0 has none: the share of the way that is done, by the steps of a planner's
+plan from there, below 0 where it has become longer.
 """
 
 from __future__ import annotations
@@ -23,7 +21,6 @@ from statefactory.experiments.statistics import title
 from statefactory.planning.hacking import WAYS, Hacker, Progress, cheapest
 from statefactory.planning.lookahead import Lookahead
 from statefactory.planning.world_models import Exact
-from worlds.base import NoSolution
 from worlds.benchmark import of_thread
 from worlds.pool import Pool
 
@@ -47,10 +44,10 @@ class Hacking(Led):
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
         """The scores at s_0 and at the expert's end, and each way's best with its actions and their true progress."""
-        actor, plan = self.actor, _plan(self.actor, task)
-        named = actor.named(task)
+        actor = self.actor
+        named, plan = actor.named(task), tuple(actor.solution(task))
         pool = of_thread(("hacking", self.world, self.data, self.seed), lambda: Pool(actor.opened, None)).on(named)
-        progress = progress_in(actor, named, pool, plan)
+        progress = progress_in(actor, named, pool)
         effort = (self.steps, self.walks, self.actions, self.seed)
         hacker = Hacker(Lookahead(self.made(ledger), Exact(pool)), pool, progress, named.goal, *effort)
         tried, scores = list(hacker.all()), hacker.along(plan)
@@ -60,7 +57,7 @@ class Hacking(Led):
             for way, state in best.items()
             if state
         }
-        return {"start": scores[0], "solved": scores[-1] if plan else None, "states": len(tried), "ways": ways}
+        return {"start": scores[0], "solved": scores[-1], "states": len(tried), "ways": ways}
 
 
 def frame(run: Results) -> pd.DataFrame:
@@ -76,7 +73,7 @@ def frame(run: Results) -> pd.DataFrame:
     lines = []
     for world, predictor in run.parts:
         played = _played(run, world, predictor)
-        tasks = [task | _best(task["ways"]) for task in played if task["ways"] and task["solved"] is not None]
+        tasks = [task | _best(task["ways"]) for task in played if task["ways"]]
         if not tasks:
             continue
         start, solved, reached = (mean(task[name] for task in tasks) for name in ("start", "solved", "score"))
@@ -109,29 +106,14 @@ def by_way(run: Results) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def progress_in(actor: Any, task: Any, pool: Pool, plan: Sequence[str]) -> Progress:
-    """The true progress on a task, as the head of this file has it. plan: the expert's, () where none is known.
+def progress_in(actor: Guided, task: Any, pool: Pool) -> Progress:
+    """The true progress on a task, as the head of this file has it.
 
     Raises NoSolution for a game that the planner cannot solve.
     """
-    if not isinstance(actor, Guided):
-        return lambda actions: max(pool.at(actions).score, share_done(plan, actions))
     reached = actor.progress(task, pool)
-    start = reached(())
-    # `nearer` has a half at the beginning; the world's own score has 0.
+    start = reached(())  # a half, so that leading away is seen
     return lambda actions: (reached(actions) - start) / (1 - start)
-
-
-def share_done(plan: Sequence[str], actions: Sequence[str]) -> float:
-    """The share of a plan's actions that are among those that were done, in any order; 0 of an empty plan."""
-    return len({*plan} & {*actions}) / len({*plan}) if plan else 0.0
-
-
-def _plan(actor: Any, task: str) -> tuple[str, ...]:
-    try:
-        return tuple(actor.solution(task))
-    except NoSolution:
-        return ()
 
 
 def _played(run: Results, world: str, predictor: str) -> list[dict[str, Any]]:

@@ -25,14 +25,12 @@ from statefactory.experiments.rivals import LEARNED, ORACLE, PLACEBOS, RIDGE, SH
 from statefactory.experiments.scoring import STANDARD, Scoring
 from statefactory.experiments.statistics import title
 from statefactory.predictors import Given
-from statefactory.studies.policy import ATTEMPTED, TREE_SEARCH, best_of_n, tree_search
+from statefactory.studies.policy import BEST_OF_N, BOTH, best_of_n, tree_search
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-COUNTS = {"synthetic": 8, "official": 20}  # attempts a task
-FEW = 3  # tasks of a world that ATTEMPTED leaves out
 # Of the benchmark, for the distances; the official ones are those that the trained predictors are kept on.
 PAIRS = {"synthetic": -1, "official": 60}
 SEARCH = "by tree search"
@@ -66,44 +64,33 @@ def collect(
 ) -> list[Compared]:  # fmt: skip
     """Play, score and measure what is not there yet; a world each.
 
-    worlds: () for those of ATTEMPTED. limit: tasks, 0 for all, -1 for those of ATTEMPTED; count: attempts a task, -1
-    for COUNTS. pairs: of the benchmark, as `statefactory.experiments.predictions.Setup.limit`; -1 for PAIRS. searched:
-    tasks of a world in which trees are searched, -1 for the study's own. actor: who makes the attempts, "" for the
-    noisy expert. engine, engines: who answers the predictors. predictors: of `statefactory.experiments.rivals`, () for
-    all; learned: the trained adapters too, which on a processor core take about a second an attempt each.
+    worlds: () for all five where any has official data, else BOTH. limit: tasks, 0 for all; count: attempts a task;
+    searched: tasks of a world in which trees are searched; -1 for the studies' own. pairs: of the benchmark, as
+    `statefactory.experiments.predictions.Setup.limit`; -1 for PAIRS. actor: who makes the attempts, "" for the noisy
+    expert. engine, engines: who answers the predictors. predictors: of `statefactory.experiments.rivals`, () for all;
+    learned: the trained adapters too, which on a processor core take about a second an attempt each.
     Raises what `lab.runs.collecting.collect` raises; MissingData where official data are asked for and absent.
     """
-    decided = [
-        attempts.Setup(world=world, data=data, seed=seed, engine=actor).decided()
-        for world in worlds or ATTEMPTED["official"]
-    ]
-    much = extent(decided)
+    here = {
+        attempts.Setup(world=world, data=data, seed=seed, engine=actor).decided().data
+        for world in worlds or BEST_OF_N.benchmarks
+    }
+    much = "official" if "official" in here else "synthetic"  # TextWorld's games are always synthetic
     names = rivals.names_for(much == "official", engine, engines, predictors, learned)
-    how: dict[str, Any] = {"engine": engine, "engines": engines or {}, "workers": workers, "cluster": cluster}
+    asked: dict[str, Any] = {"engine": engine, "engines": engines or {}}
     found = []
-    for of in decided:
-        if not worlds and of.world not in ATTEMPTED[much]:
-            continue
-        usual = ATTEMPTED[much].get(of.world, FEW)
-        of = replace(of, limit=limit if limit >= 0 else usual, count=count if count > 0 else COUNTS[much])
-        made = collecting.collect(of, workers, cluster)
-        own: dict[str, Any] = {"benchmarks": (of.world,), "data": of.data, "seed": seed, **how}
-        options = {"acting": actor, "count": of.count}
-        run = best_of_n(names).run(**own, limit=of.limit, options=options)
+    for world in worlds or (BEST_OF_N.benchmarks if much == "official" else BOTH):
+        own: dict[str, Any] = {"benchmarks": (world,), "data": data, "seed": seed, **asked}
+        options = {"acting": actor} | ({f"{world}:count": count} if count > 0 else {})
+        trial = best_of_n(names).trial(**own, limit=limit, options=options).resolved()
+        made = collecting.collect(trial.part(world, trial.methods[0]).attempts, workers, cluster)
+        run = collecting.collect(trial, workers, cluster)
         chosen = [choice for when in (END, MIDWAY) for choice in choices(made, run, when, score)]
-        if searched and of.world in TREE_SEARCH.benchmarks:
-            chosen += led(tree_search(names).run(**own, limit=searched), of.world)
-        base = predictions.Setup(data=much, domains=(of.world,), limit=pairs if pairs >= 0 else PAIRS[much])
-        found.append(Compared(made, chosen, distances(base, names, score, **how)))
+        if searched and world in BOTH:
+            chosen += led(tree_search(names).run(**own, limit=searched, workers=workers, cluster=cluster), world)
+        base = predictions.Setup(data=much, domains=(world,), limit=pairs if pairs >= 0 else PAIRS[much])
+        found.append(Compared(made, chosen, distances(replace(base, **asked), names, score, workers, cluster)))
     return found
-
-
-def extent(worlds: Sequence[attempts.Setup]) -> str:
-    """How much is played: "official", as much as shows something, where any world's data are.
-
-    TextWorld's game files are not released: beside official data as many generated quests are played.
-    """
-    return "official" if any(of.data == "official" for of in worlds) else "synthetic"
 
 
 def led(run: Results, world: str) -> Iterator[Chosen]:
@@ -115,20 +102,18 @@ def led(run: Results, world: str) -> Iterator[Chosen]:
 
 
 def distances(
-    base: predictions.Setup, names: Sequence[str], score: Scoring = STANDARD, engine: str = "rules",
-    engines: Mapping[str, str] | None = None, workers: int = 0, cluster: str = "",
-) -> dict[str, Distances]:  # fmt: skip
+    setup: predictions.Setup, names: Sequence[str], score: Scoring = STANDARD, workers: int = 0, cluster: str = ""
+) -> dict[str, Distances]:
     """EPIC distances of predictors on the pairs of one world: predictor -> pair -> distance.
 
-    base: which pairs. Those of trained predictors are kept with the suite for the official pairs of PAIRS, and measured
-    on any others.
+    setup: which pairs, and who answers. Those of trained predictors are kept with the suite for the official pairs of
+    PAIRS, and measured on any others.
     """
-    (world,) = base.domains
-    pairs = base.resolved().pairs()[world]
+    (world,) = setup.domains
     methods = {name: rivals.method_of(name, world) for name in names}
     asking = tuple(name for name, method in methods.items() if method.operators)
-    setup = replace(base, methods=asking, engine=engine, engines=engines or {})
-    run = collecting.collect(setup, workers, cluster) if asking else None
+    pairs = replace(setup, engine="rules", engines={}).resolved().pairs()[world]
+    run = collecting.collect(replace(setup, methods=asking), workers, cluster) if asking else None
     found: dict[str, Distances] = {}
     for name, method in methods.items():
         if run and name in asking:

@@ -299,10 +299,11 @@ def effort(folder: Path = SHIPPED) -> pd.DataFrame:
 
 def train_one(
     name: str, preset: str, changes: Mapping[str, Any], pairs: int, validation: int, data: str, seed: int, workers: int
-) -> Adapter:
+) -> tuple[Adapter, pd.DataFrame]:
     """Build a training's pairs where they are not there yet, and train, or take what the same settings gave before.
 
     name: a domain. pairs, validation: of the domain. changes: to the preset. Killed, the next call goes on.
+    Returns the adapter, and its distances on its validation pairs with its controls and ridge on the same training.
     Raises MissingBackbone, MissingData and BuildFailed, and ValueError for what no recipe has.
     """
     from lab.models.cache import canonical
@@ -312,24 +313,17 @@ def train_one(
     # The number in the folder's name: another one would take its place.
     folder = default_folder(f"{BY_NAME[name].resolve(data)}-{pairs}", seed)
     path = preferences(name, data, pairs, validation, seed, workers, folder)
+    training, held = (read_preferences(path, side) for side in ("train", "validation"))
     data_hash = {path.name: sha256(path)}
     digest = hashlib.sha256(canonical([plan.to_json(), data_hash]).encode()).hexdigest()[:8]
-    place = runs_folder() / "reward_models" / f"{name} {digest}"
-    return train(name, read_preferences(path, "train"), plan, place, data_hash)
-
-
-def tried(adapter: Adapter, name: str, pairs: int, data: str, seed: int) -> pd.DataFrame:
-    """An adapter of `train_one` on its validation pairs, with its controls and ridge on the same training pairs."""
-    path = default_folder(f"{BY_NAME[name].resolve(data)}-{pairs}", seed) / f"{name}.parquet"
-    held, training = (read_preferences(path, side) for side in ("validation", "train"))
-    model = LearnedReward(adapter)
+    adapter = train(name, training, plan, runs_folder() / "reward_models" / f"{name} {digest}", data_hash)
     found: Mapping[str, Mapping[str, PrefixPredictor]] = {
-        LORA: with_controls(model, [row.chosen.goal for row in held]),
+        LORA: with_controls(LearnedReward(adapter), [row.chosen.goal for row in held]),
         RIDGE: {OWN: ridge.fit(training)},
     }
     frames = [frame(which, name, {goal: rewards(of, held) for goal, of in shown.items()}, held)
               for which, shown in found.items()]  # fmt: skip
-    return summary(distances(joined(frames)))
+    return adapter, summary(distances(joined(frames)))
 
 
 def backbone_of(folder: Path = SHIPPED) -> str:

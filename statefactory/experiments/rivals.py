@@ -9,7 +9,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from agents.experiments.attempts import ACTORS
 from lab.machine import progress
 from lab.models import engines
 from lab.models.backbone import Backbone
@@ -69,9 +68,9 @@ class Led(Experiment):
 
     @property
     def actor(self) -> Any:
-        """The experiment whose tasks they are; in the worlds of Table 2, the one that knows a planner's progress."""
-        known: Mapping[str, Callable[..., Any]] = {**ACTORS, **{of.package: of for of in WORLDS.values()}}
-        return known[self.world](data=self.data, limit=self.limit, seed=self.seed).decided()
+        """Whose tasks they are, and who knows the true progress on them."""
+        (actor,) = (actor for actor in WORLDS.values() if actor.package == self.world)
+        return actor(data=self.data, limit=self.limit, seed=self.seed).decided()
 
     def decided(self) -> Self:
         """With `data` decided."""
@@ -121,20 +120,17 @@ def evidence(run: Results, world: str, predictor: str) -> str:
 
 def method_of(name: str, world: str) -> Method:
     """A rival by its name. world: that it is to be had in. Raises ValueError for one that there is not."""
-    if name == ORACLE:
-        return TRUE_SCORE
-    if name in COUNTERS:
-        return COUNTERS[name]
-    if name in METHODS:
-        return METHODS[name]
+    known = {**METHODS, **COUNTERS, ORACLE: TRUE_SCORE}
+    if name in known:
+        return known[name]
     if name == RIDGE and (path := SHIPPED / RIDGE / f"{world}.json").exists():
         return _ridge(path)
     if name in trained():
         register_adapters([name.removeprefix(LEARNED)])
         # Taken out again: Table 1's methods are those of METHODS, and a comparison here must not add to them.
         return METHODS.pop(name)
-    known = ", ".join((*METHODS, *COUNTERS, RIDGE, *trained()))
-    raise ValueError(f"no predictor {name!r} to compare in {world}; choose from {known}")
+    choices = ", ".join((*known, RIDGE, *trained()))
+    raise ValueError(f"no predictor {name!r} to compare in {world}; choose from {choices}")
 
 
 def trained() -> list[str]:

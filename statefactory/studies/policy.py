@@ -14,20 +14,20 @@ from statefactory.experiments.hacking import Hacking
 from statefactory.experiments.rivals import ORACLE, names_for, quick, study
 from statefactory.experiments.searches import Search
 
-# Tasks of each world that are attempted; synthetic data are for a first look.
+BOTH = ("blocksworld", "alfworld")
+# Tasks of each world that are attempted. Synthetic data are for a first look, but for TextWorld's, which has no others.
 ATTEMPTED = {
-    "synthetic": {"blocksworld": 8, "alfworld": 3},
+    "synthetic": {"blocksworld": 8, "alfworld": 3, "scienceworld": 3, "webshop": 3, "textworld": 20},
     "official": {"blocksworld": 50, "alfworld": 30, "scienceworld": 20, "webshop": 20, "textworld": 20},
 }
+COUNTS = {"options": {"acting": "", "count": 20}, "synthetic": {"count": 8, "textworld:count": 20}}
 SEARCHED = {"synthetic": {"blocksworld": 2, "alfworld": 1}, "official": {"blocksworld": 50, "alfworld": 20}}
 HACKED = {"synthetic": {"blocksworld": 1, "alfworld": 1}, "official": {"blocksworld": 10, "alfworld": 3}}
-BOTH = ("blocksworld", "alfworld")
 
 
 def best_of_n(names: Sequence[str]) -> Study:
     """The predictors choose among attempts of one agent."""
-    count = {"options": {"acting": "", "count": 20}, "synthetic": {"count": 8}}
-    return study("statefactory-best-of-n", BestOfN, (*ATTEMPTED["official"],), names, limits=ATTEMPTED, **count)
+    return study("statefactory-best-of-n", BestOfN, (*ATTEMPTED["official"],), names, limits=ATTEMPTED, **COUNTS)
 
 
 def tree_search(names: Sequence[str]) -> Study:

@@ -23,7 +23,7 @@ from plain_routing import HashedEmbedder
 from statefactory.benchmark import DOMAINS
 from statefactory.experiments import best_of_n, predictions, reward_against_policy, rivals
 from statefactory.experiments.best_of_n import CHANCE, END, MIDWAY, BestOfN, When, attempted, choices, expected
-from statefactory.experiments.reward_against_policy import Compared, extent
+from statefactory.experiments.reward_against_policy import Compared
 from statefactory.experiments.rivals import MONOTONIC, ORACLE, RANDOM, SHORTEST
 from statefactory.plots import draw_policy
 from statefactory.predictors import METHODS
@@ -75,11 +75,6 @@ def test_of_three_that_share_the_highest_reward_one_success_counts_a_third() -> 
 def test_a_choice_is_what_drawing_among_the_best_comes_to(of: list[tuple[float, bool]]) -> None:
     best = [success for reward, success in of if reward == max(reward for reward, _ in of)]
     assert expected([reward for reward, _ in of], [attempt(success) for _, success in of]) == np.mean(best)
-
-
-def test_rewards_that_are_not_as_many_as_the_attempts_are_refused() -> None:
-    with pytest.raises(ValueError, match="2 rewards for 1 attempts"):
-        expected([1, 2], [attempt(True)])
 
 
 def test_the_oracle_takes_a_success_wherever_there_is_one_and_chance_takes_the_mean(played: Results) -> None:
@@ -186,11 +181,13 @@ def test_a_predictor_that_cannot_be_had_is_left_out_and_said(capsys: pytest.Capt
         rivals.method_of("psychic", "blocksworld")
 
 
-def test_textworlds_quests_are_played_as_often_as_official_tasks_where_those_are() -> None:
-    quests = attempts.Setup(world="textworld", data="synthetic")
-    assert extent([quests, MADE]) == "synthetic"
-    assert extent([quests, attempts.Setup(world="blocksworld", data="official")]) == "official"
-    assert {*policy.ATTEMPTED["official"]} == {*DOMAINS} and "textworld" not in policy.ATTEMPTED["synthetic"]
+def test_textworlds_quests_are_played_as_often_as_official_tasks() -> None:
+    trial = policy.best_of_n(NAMES).trial(benchmarks=("textworld",), data="synthetic").resolved()
+    quests = trial.part("textworld", RANDOM).attempts
+    assert (quests.limit, quests.count) == (policy.ATTEMPTED["official"]["textworld"], 20)
+    blocks = policy.best_of_n(NAMES).trial(benchmarks=("blocksworld",), data="synthetic").resolved()
+    assert blocks.part("blocksworld", RANDOM).attempts.count == 8
+    assert {*policy.ATTEMPTED["official"]} == {*DOMAINS}
 
 
 def test_ridge_comes_fitted_with_the_suite_and_predicts_what_was_kept_of_it() -> None:

@@ -12,7 +12,7 @@ import pytest
 from lab.runs.collecting import collect
 from statefactory.experiments import hacking
 from statefactory.experiments.guided import BlocksWorld
-from statefactory.experiments.hacking import progress_in, share_done
+from statefactory.experiments.hacking import progress_in
 from statefactory.planning.guides import AtRandom
 from statefactory.planning.hacking import GREEDY, REPEATED, WAYS, Hacker, Tried, cheapest
 from statefactory.planning.lookahead import Lookahead
@@ -32,7 +32,7 @@ TASK = WORLD.tasks("test")[5]
 
 def hacker(predictor: Predictor[Any], **effort: int) -> Hacker[Any]:
     pool = Pool(lambda: load("synthetic", 0, list_actions=False), TASK)
-    progress = progress_in(BlocksWorld(data="synthetic"), TASK, pool, ())
+    progress = progress_in(BlocksWorld(data="synthetic"), TASK, pool)
     return Hacker(Lookahead(predictor, Exact(pool)), pool, progress, TASK.goal, **effort)
 
 
@@ -101,11 +101,6 @@ def test_of_equal_scores_the_fewest_actions_are_the_cheapest() -> None:
     assert cheapest(tried, lambda actions: 0) == tried[1]
     assert cheapest(tried, lambda actions: float(actions == ("c",))) == tried[0], "that one has made progress"
     assert cheapest(tried, lambda actions: 1) is None
-
-
-def test_the_share_of_a_plan_counts_its_actions_in_any_order_and_once() -> None:
-    assert share_done(("a", "b", "c", "d"), ("c", "x", "a", "a")) == 0.5
-    assert share_done((), ("a",)) == 0
 
 
 def test_counting_down_is_counting_up_upside_down() -> None:
