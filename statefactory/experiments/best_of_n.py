@@ -131,9 +131,9 @@ def choices(made: attempts.Results, run: Results, when: When = END, scoring: Sco
         answered = answering(run, world, predictor) if predictor != "raw" else ""
         backbone = f"{acting}; rewards by {answered}" if answered else acting
         # Measured where neither those who acted nor those who judged were a stand-in with noise.
-        origin = max(made.evidence, evidence(run, world, predictor))
+        stood_in = "simulated" in (made.evidence, evidence(run, world, predictor))
         rewards = {name: _reward(episodes[name], scoring, when) for names in tasks.values() for name in names}
-        how = run.setup.part(world, predictor).how
+        how, origin = run.setup.part(world, predictor).how, "simulated" if stood_in else "measured"
         found.append(Chosen(predictor, how.title, when, backbone, origin, success(rewards)))
     known = {
         (CHANCE, CHANCE_TITLE): dict.fromkeys(every, 0.0),

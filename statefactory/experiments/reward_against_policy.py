@@ -25,7 +25,7 @@ from statefactory.experiments.rivals import LEARNED, ORACLE, PLACEBOS, RIDGE, SH
 from statefactory.experiments.scoring import STANDARD, Scoring
 from statefactory.experiments.statistics import title
 from statefactory.predictors import Given
-from statefactory.studies.policy import BEST_OF_N, BOTH, best_of_n, tree_search
+from statefactory.studies.policy import BEST_OF_N, BOTH, best_of_n, reached, tree_search
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,15 +40,19 @@ Distances = Mapping[str, float]  # of the pairs, by task
 
 @dataclass(frozen=True)
 class Compared:
-    """One world. choices: of each predictor, in each of WAYS. distances: of each, by the benchmark's pairs."""
+    """One world. choices: of each predictor, in each of WAYS. distances: of each, by the benchmark's pairs.
+
+    trees: the run of the tree search, where there is one.
+    """
 
     attempts: attempts.Results
     choices: Sequence[Chosen]
     distances: Mapping[str, Distances]
+    trees: Results | None = None
 
     @property
-    def world(self) -> str:
-        """Its name in tables."""
+    def title(self) -> str:
+        """The world's name in tables."""
         return title(self.attempts.setup.world)
 
     def chosen(self, when: str) -> list[Chosen]:
@@ -86,10 +90,13 @@ def collect(
         made = collecting.collect(trial.part(world, trial.methods[0]).attempts, workers, cluster)
         run = collecting.collect(trial, workers, cluster)
         chosen = [choice for when in (END, MIDWAY) for choice in choices(made, run, when, score)]
+        trees = None
         if searched and world in BOTH:
-            chosen += led(tree_search(names).run(**own, limit=searched, workers=workers, cluster=cluster), world)
+            trees = tree_search(names).run(**own, limit=searched, workers=workers, cluster=cluster)
+            chosen += led(trees, world)
         base = predictions.Setup(data=much, domains=(world,), limit=pairs if pairs >= 0 else PAIRS[much])
-        found.append(Compared(made, chosen, distances(replace(base, **asked), names, score, workers, cluster)))
+        far = distances(replace(base, **asked), names, score, workers, cluster)
+        found.append(Compared(made, chosen, far, trees))
     return found
 
 
@@ -117,31 +124,31 @@ def distances(
     found: dict[str, Distances] = {}
     for name, method in methods.items():
         if run and name in asking:
-            of, values = run.pairs[world], scoring.distances(run, name, score)[world]
+            measured, values = run.pairs[world], scoring.distances(run, name, score)[world]
         elif {*(held := _kept(name, world))} == {pair.task for pair in pairs}:
             found[name] = held
             continue
         else:
             # It asks nobody, and so its backbone is never looked at.
-            of, values = pairs, monotonic.distances(pairs, method.make(None, Given()))  # type: ignore[arg-type]
-        found[name] = {pair.task: float(value) for pair, value in zip(of, values, strict=True)}
+            measured, values = pairs, monotonic.distances(pairs, method.make(None, Given()))  # type: ignore[arg-type]
+        found[name] = {pair.task: float(value) for pair, value in zip(measured, values, strict=True)}
     return found
 
 
 def successes(compared: Sequence[Compared]) -> pd.DataFrame:
     """The results table of all choices, in percent: at the end, midway, and by tree search."""
-    return tables.table(_row(one, choice) for when in WAYS for one in compared for choice in one.chosen(when))
-
-
-def _row(one: Compared, choice: Chosen) -> tables.Row:
-    setup, values = one.attempts.setup, list(choice.success.values())
-    source = f"this run, {setup.data} data"
-    about = (choice.title, choice.backbone)
-    if choice.when == SEARCH:
-        metric, source = f"Tree search, {one.world}", f"{source}, exact world model"
-        return tables.rate_row(*about, metric, int(sum(values)), len(values), choice.evidence, source)
-    metric = f"Best of {setup.count} {choice.when}, {one.world}"
-    return tables.mean_row(*about, metric, [100 * value for value in values], choice.evidence, source)
+    rows = []
+    for when in (END, MIDWAY):
+        for world in compared:
+            setup = world.attempts.setup
+            metric, source = f"Best of {setup.count} {when}, {world.title}", f"this run, {setup.data} data"
+            for choice in world.chosen(when):
+                values = [100 * value for value in choice.success.values()]
+                about = (choice.title, choice.backbone, metric, values)
+                rows.append(tables.mean_row(*about, choice.evidence, source))
+    searched = (world.trees for world in compared if world.trees)
+    rows += [row for run in searched for part in run.parts for row in reached(run, *part)]
+    return tables.table(rows)
 
 
 def contrasts(compared: Sequence[Compared]) -> pd.DataFrame:
@@ -152,19 +159,19 @@ def contrasts(compared: Sequence[Compared]) -> pd.DataFrame:
     import pandas as pd
 
     lines = []
-    for one in compared:
-        choices = {choice.name: choice for choice in one.chosen(END)}
+    for world in compared:
+        choices = {choice.name: choice for choice in world.chosen(END)}
         for other in (choices[name] for name in (CHANCE, SHORTEST) if name in choices):
             for choice in choices.values():
                 if choice.name not in (CHANCE, ORACLE, other.name):
                     result = compare(choice.success, other.success)
                     numbers = [100 * value for value in result.difference]
-                    lines.append((one.world, f"{choice.title} − {other.title}", *numbers, result.wins, result.losses,
+                    lines.append((world.title, f"{choice.title} − {other.title}", *numbers, result.wins, result.losses,
                                   result.p, result.n, choice.evidence, choice.backbone))  # fmt: skip
     columns = ["world", "compared", "difference", "ci_low", "ci_high", "wins", "losses", "p", "n", "evidence",
                "backbone"]  # fmt: skip
     frame = pd.DataFrame(lines, columns=columns)
-    frame.insert(columns.index("n"), "p (Holm)", holm(frame["p"]))
+    frame.insert(columns.index("n"), "p (Holm)", holm(frame["p"].to_numpy(float)))
     return frame
 
 
@@ -177,17 +184,17 @@ def points(compared: Sequence[Compared]) -> pd.DataFrame:
     import pandas as pd
 
     lines = []
-    for one in compared:
-        made = one.attempts.setup
-        for choice in (choice for when in WAYS for choice in one.chosen(when) if choice.name != CHANCE):
-            far = [*one.distances.get(choice.name, {}).values()] or [0.0]
+    for world in compared:
+        made = world.attempts.setup
+        for choice in (choice for when in WAYS for choice in world.chosen(when) if choice.name != CHANCE):
+            far = [*world.distances.get(choice.name, {}).values()] or [0.0]
             values = [*choice.success.values()]
             # A task is solved or not; of attempts that tie, a choice has their mean.
             rate = wilson(sum(values), len(values)) if choice.when == SEARCH else bootstrap_mean(values)
             value, low, high = (100 * end for end in rate)
             placebo = "placebo" if choice.name in PLACEBOS else "predictor"
             lines.append({
-                "world": one.world, "when": choice.when, "predictor": choice.name, "method": choice.title,
+                "world": world.title, "when": choice.when, "predictor": choice.name, "method": choice.title,
                 "kind": ORACLE if choice.name == ORACLE else placebo, "distance": sum(far) / len(far),
                 **dict(zip(("distance_low", "distance_high"), bootstrap_mean(far)[1:], strict=True)),
                 "pairs": len(far) if choice.name != ORACLE else 0, "success": value, "ci_low": low, "ci_high": high,
@@ -208,21 +215,21 @@ def correlations(compared: Sequence[Compared], seed: int = 0) -> pd.DataFrame:
     import pandas as pd
 
     lines: list[dict[str, Any]] = []
-    for one in compared:
-        acting = {"backbone": one.attempts.backbone, "evidence": one.attempts.evidence}
+    for world in compared:
+        acting = {"backbone": world.attempts.backbone, "evidence": world.attempts.evidence}
         for when in WAYS:
             origin = {"backbone": "exact world model", "evidence": "simulated"} if when == SEARCH else acting
             for among, left_out in (("predictors", PLACEBOS), ("predictors and placebos", ())):
-                of = [
-                    choice for choice in one.chosen(when)
-                    if choice.name in one.distances and choice.name not in left_out
+                ranked = [
+                    choice for choice in world.chosen(when)
+                    if choice.name in world.distances and choice.name not in left_out
                 ]  # fmt: skip
-                if len(of) > 1:
-                    found = rank_correlation(*_matrices(of, one.distances), seed)
+                if len(ranked) > 1:
+                    found = rank_correlation(*_matrices(ranked, world.distances), seed)
                     lines.append({
-                        "world": one.world, "when": when, "among": among, "n": found.n, "rho": found.rho,
+                        "world": world.title, "when": when, "among": among, "n": found.n, "rho": found.rho,
                         "ci_low": found.low, "ci_high": found.high, "p": found.p, "least": found.least,
-                        "tasks": len(of[0].success), **origin,
+                        "tasks": len(ranked[0].success), **origin,
                     })  # fmt: skip
     frame = pd.DataFrame(lines)
     for among in {*frame.get("among", ())}:
@@ -234,10 +241,10 @@ def correlations(compared: Sequence[Compared], seed: int = 0) -> pd.DataFrame:
 def chance(compared: Sequence[Compared]) -> dict[str, dict[str, float]]:
     """Way -> world -> what a random choice among attempts achieves, in percent."""
     found: dict[str, dict[str, float]] = {END: {}, MIDWAY: {}}
-    for one in compared:
-        for choice in one.choices:
+    for world in compared:
+        for choice in world.choices:
             if choice.name == CHANCE and choice.success:
-                found[choice.when][one.world] = 100 * sum(choice.success.values()) / len(choice.success)
+                found[choice.when][world.title] = 100 * sum(choice.success.values()) / len(choice.success)
     return found
 
 
@@ -254,7 +261,8 @@ def _kept(name: str, world: str) -> Distances:
     """The distances of a trained predictor that are kept with the suite; of any other, none."""
     if name != RIDGE and not name.startswith(LEARNED):
         return {}
-    of = kept()
     model, training = (RIDGE, world) if name == RIDGE else (LORA, name.removeprefix(LEARNED))
-    rows = of[(of["model"] == model) & (of["trained_on"] == training) & (of["shown"] == OWN) & (of["domain"] == world)]
+    rows = kept()
+    rows = rows[(rows["model"] == model) & (rows["trained_on"] == training) & (rows["shown"] == OWN)]
+    rows = rows[rows["domain"] == world]
     return dict(zip(rows["task"], map(float, rows["distance"]), strict=True))

@@ -96,15 +96,12 @@ def study(name: str, leads: Callable[..., Led], worlds: Sequence[str], names: Se
 
     Raises ValueError for a predictor that there is not.
     """
-    conditions = tuple(
-        Condition(
-            predictor,
-            {world: partial(leads, world=world, registered=METHODS.get(predictor)) for world in worlds},
-            {"predictor": predictor},
-        )
-        for predictor in dict.fromkeys(names)
-    )
-    return Study(name, tuple(worlds), conditions, (), packages=PACKAGES, **declared)
+    conditions = []
+    for predictor in dict.fromkeys(names):
+        plays = {world: partial(leads, world=world, registered=METHODS.get(predictor)) for world in worlds}
+        role = "placebo" if predictor in PLACEBOS else "privileged" if predictor == ORACLE else "method"
+        conditions.append(Condition(predictor, plays, {"predictor": predictor}, role))  # type: ignore[arg-type]
+    return Study(name, tuple(worlds), tuple(conditions), (), packages=PACKAGES, **declared)
 
 
 def answering(run: Results, world: str, predictor: str) -> str:

@@ -5,14 +5,17 @@ Predictors are the conditions: those of a study are named by whoever plays it, s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from lab.results import tables
 from lab.runs.study import Study
+from lab.runs.study_results import Results
 from statefactory.experiments.best_of_n import BestOfN
 from statefactory.experiments.guided import SUCCESS
 from statefactory.experiments.hacking import Hacking
-from statefactory.experiments.rivals import ORACLE, names_for, quick, study
+from statefactory.experiments.rivals import ORACLE, answering, names_for, quick, study
 from statefactory.experiments.searches import Search
+from statefactory.experiments.statistics import title
 
 BOTH = ("blocksworld", "alfworld")
 # Tasks of each world that are attempted. Synthetic data are for a first look, but for TextWorld's, which has no others.
@@ -33,8 +36,17 @@ def best_of_n(names: Sequence[str]) -> Study:
 def tree_search(names: Sequence[str]) -> Study:
     """The predictors, but the slow ones, and an oracle lead a tree search; in ALFWorld there are 30 actions a turn."""
     outcomes = "alfworld:search.outcomes"
-    own = {"options": {outcomes: 600}, "synthetic": {outcomes: 300}, "metric": SUCCESS}
+    own = {"options": {outcomes: 600}, "synthetic": {outcomes: 300}, "metric": SUCCESS, "rows": reached}
     return study("statefactory-tree-search", Search, BOTH, [*quick(names), ORACLE], limits=SEARCHED, **own)
+
+
+def reached(run: Results, world: str, name: str) -> Iterator[tables.Row]:
+    """How often the goal is reached, in percent; simulated, since the world itself foresees what actions lead to."""
+    scores, data = list(run.scores_of(world, name).values()), run.setup.data_of(world)
+    yield tables.rate_row(
+        run.setup.part(world, name).how.title, answering(run, world, name) or "none", f"Tree search, {title(world)}",
+        int(sum(scores)), len(scores), "simulated", f"this run, {data} data, exact world model",
+    )  # fmt: skip
 
 
 def hacking(names: Sequence[str]) -> Study:
