@@ -43,8 +43,6 @@ SUCCESS = "success"
 PENALTY = 0.05  # lambda of Eq. 15, see `Lookahead`
 WorldModel = Literal["exact", "prompted"]
 Progress = Callable[[Actions], float]
-
-
 # What else may predict, beside `statefactory.predictors.METHODS`; none of them asks a model.
 OWN = ("oracle", "random", "constant", "learned")
 ADAPTER = "all"  # the learned reward model: the one that was trained on all worlds

@@ -147,7 +147,7 @@ def paddings(built: Mapping[str, Built], seeds: int = 10) -> pd.DataFrame:
     published, rows = _published(), []
     for name in (name for name in built if BY_NAME[name].rule.expert == "linear"):
         rule, labels = BY_NAME[name].rule, expert_labels(built[name].pairs())
-        ways = {title: replace(rule, sides=sides) for sides, title in PADDINGS.items()}
+        ways = _ways(rule)
         ways["three at each end"] = EachEnd(**{field.name: getattr(rule, field.name) for field in fields(rule)})
         means = {
             title: np.mean([distances_of_labels(labels, name, seed, way).mean() for seed in range(seeds)])
@@ -156,6 +156,11 @@ def paddings(built: Mapping[str, Built], seeds: int = 10) -> pd.DataFrame:
         rows.append({"domain": BY_NAME[name].title, "published": published[name], **means,
                      "chosen": PADDINGS[rule.sides], "evidence": "simulated"})  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def _ways(rule: Rule) -> dict[str, Rule]:
+    """The rule with each of PADDINGS, by title."""
+    return {title: replace(rule, sides=sides) for sides, title in PADDINGS.items()}
 
 
 def _published() -> dict[str, float]:
@@ -175,11 +180,9 @@ def lengths_alone(lengths: Sequence[int] = (3, 4, 5, 6, 8, 10, 13, 17, 22, 30), 
     """The monotonic baseline where every plan has T steps, a column a way of padding; labels t/T, negatives 0."""
     import pandas as pd
 
-    rule = BY_NAME["alfworld"].rule
-    rows = []
+    ways, rows = _ways(BY_NAME["alfworld"].rule), []
     for steps in lengths:
         labels = {str(number): [step / steps for step in range(1, steps + 1)] for number in range(pairs)}
-        ways = {title: replace(rule, sides=sides) for sides, title in PADDINGS.items()}
         means = {title: distances_of_labels(labels, "alfworld", rule=way).mean() for title, way in ways.items()}
         rows.append({"T": steps, **means, "evidence": "simulated"})
     return pd.DataFrame(rows)
