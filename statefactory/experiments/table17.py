@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from agents.history import FINISHED
 from agents.worlds.alfworld import NAME, TOOLS, household
+from lab.machine.reading import check_fields
 from lab.models.backbone import Backbone
 from lab.models.connect import connected
 from lab.models.engines import routed
@@ -100,10 +101,8 @@ class Setup:
     world_model: Literal["exact", "model"] = "exact"
 
     def __post_init__(self) -> None:
-        """Raises ValueError for another word."""
-        for name, words in (("proposer", ("valid", "model")), ("world_model", ("exact", "model"))):
-            if getattr(self, name) not in words:
-                raise ValueError(f"{name}={getattr(self, name)!r}: choose one of {', '.join(words)}")
+        """Raises Mismatch for another word."""
+        check_fields(self)
 
     @cached_property
     def backbone(self) -> Backbone:
