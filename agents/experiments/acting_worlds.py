@@ -79,13 +79,19 @@ class WebShop(WebShopInstructions, Listing):
 
 @dataclass(frozen=True, kw_only=True)
 class ScienceWorld(ScienceWorldTasks, Listing):
-    """In at most 500 steps, as SDP (A.3). An endpoint's `context` bounds what an agent reads."""
+    """In at most 500 steps, as SDP (A.3). An endpoint's `context` bounds what an agent reads.
+
+    points: append the points that an action gained to its observation, as for SDP.
+    """
 
     settings: Settings = Settings(steps=500)
+    points: bool = True
 
     constant: ClassVar[str] = "look around"
     method: ClassVar[str] = "acting-scienceworld"
-    made = Visiting
+
+    def environment(self, task: str) -> Visiting:
+        return Visiting(self.world(), self.named(task), self.listed, self.points)
 
 
 @dataclass(frozen=True, kw_only=True)

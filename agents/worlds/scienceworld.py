@@ -23,13 +23,13 @@ Focus on a thing only where the task asks for it: a wrong focus ends everything.
 class Visiting:
     """One task. The episode ends by the world alone: at full score, or with a failure.
 
-    listed: show the valid actions as well, which are hundreds.
+    listed: show the valid actions as well, which are hundreds. points: tell which points an action gained.
     """
 
     name, tools, form = NAME, TOOLS, ""
 
-    def __init__(self, world: ScienceWorld, task: ScienceTask, listed: bool = False) -> None:
-        self.world, self.task, self.listed = world, task, listed
+    def __init__(self, world: ScienceWorld, task: ScienceTask, listed: bool = False, points: bool = True) -> None:
+        self.world, self.task, self.listed, self.points = world, task, listed, points
         self._native: list[int] = []  # the score after each step, in percent
 
     def begin(self) -> str:
@@ -44,7 +44,7 @@ class Visiting:
         step = self.world.step(action)
         self._native.append(step.facts["native"])
         gained = self._native[-1] - before
-        text = f"{step.text}\nPoints gained: {gained}" if gained > 0 else step.text
+        text = f"{step.text}\nPoints gained: {gained}" if gained > 0 and self.points else step.text
         return Observation(text, step.done, valid=not REFUSALS.search(step.text))
 
     def view(self) -> str:
