@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from agents import noise, rules, rules_travelplanner  # noqa: F401  (registers what answers offline)
 from agents.environment import Environment
 from agents.experiments.acting import Acting
 from agents.play import Settings

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from agents import noise, rules  # noqa: F401  (registers what answers offline)
 from agents.chain_of_thought import chain_of_thought
 from agents.direct import direct
 from agents.prompts import DIRECT

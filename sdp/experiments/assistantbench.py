@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 from lab.models.backbone import Ledger
 from lab.viewer.steps import Step
-from sdp.adapters.assistantbench import noise, rules  # noqa: F401  (registers what answers offline)
 from sdp.adapters.assistantbench.adapter import AssistantBenchAdapter, Policy
 from sdp.adapters.assistantbench.browser import Browser
 from sdp.adapters.assistantbench.prompts import DECOMPOSE, FINALIZE, FINDING, JUDGE, REPLAN, TOOLS

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 from lab.models.backbone import Answer, Backbone, Ledger
 from lab.models.prompts import Prompt
 from lab.viewer.steps import Step
-from sdp.adapters.multihop import noise, rules  # noqa: F401  (registers what answers offline)
 from sdp.adapters.multihop.adapter import MultiHopAdapter, Policy, beginning
 from sdp.adapters.multihop.prompts import ANSWER, CONSISTENT, DECOMPOSE, EXTRACT, GUESS, QUERY, VERIFY
 from sdp.experiments.certifying import Certifying

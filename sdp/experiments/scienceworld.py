@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from lab.models import rules
 from lab.models.backbone import Ledger
 from lab.models.engines import ORACLE
-from sdp.adapters.scienceworld import noise  # noqa: F401  (registers how answers go wrong)
 from sdp.adapters.scienceworld.adapter import FULL, UNKNOWN, Policy, ScienceWorldAdapter, Visit
 from sdp.adapters.scienceworld.oracle import Oracle, Played, judge
 from sdp.adapters.scienceworld.prompts import ACT, JUDGE, PLAN
