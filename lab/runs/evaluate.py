@@ -118,7 +118,7 @@ def play(plan: Plan, workers: int = 0, cluster: str = "") -> Iterator[Block]:
         options = {name: str(value) for name, value in settings["options"].items()}
         cell = ({"engine": settings["engine"]} if len(plan.engines) > 1 else {}) | options
         title = ", ".join(f"{name}={value}" for name, value in cell.items()) or "the study's own options"
-        answers = [run.answer() for run in runs]
+        answers = filter(None, (run.answer() for run in runs))
         parts = [*_rows(plan, settings, runs, stored), *_contrasts(plan, runs), *answers]
         rows = pd.concat([run.frame().assign(seed=run.setup.seed, **options) for run in runs], ignore_index=True)
         yield Block("\n".join([f"{plan.study.name}: {title}", *parts]), rows)

@@ -50,8 +50,11 @@ class Results(experiment.Results[Any]):
 
     def answer(self) -> str:
         """What the run says, a sentence or two a benchmark: each condition's headline, and which differences are beyond
-        chance (p < .05 after Holm's correction). Computed, so that it follows whatever was changed.
+        chance (p < .05 after Holm's correction). Computed, so that it follows whatever was changed; "" where the study
+        has no headline.
         """
+        if not self.of_study.headline:
+            return ""
         rows, found = self.frame(), self.compare()
         return "\n".join(_said(self, benchmark, rows, found) for benchmark in self.setup.datasets)
 

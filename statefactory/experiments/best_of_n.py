@@ -22,6 +22,7 @@ from agents.experiments import attempts
 from agents.experiments.attempts import Attempt, attempt_of, task_of
 from lab.models.backbone import Ledger
 from lab.models.engines import parse
+from lab.results import tables
 from lab.runs import collecting
 from lab.runs.run import Episode
 from lab.runs.study_results import Results
@@ -140,6 +141,13 @@ def choices(made: attempts.Results, run: Results, when: When = END, scoring: Sco
         (ORACLE, TRUE_SCORE.title): {name: attempt.score for name, attempt in every.items()},
     }
     return found + [Chosen(*who, when, acting, "simulated", success(scores)) for who, scores in known.items()]
+
+
+def success(made: attempts.Results, choice: Chosen) -> tables.Row:
+    """The row of choices among attempts, in percent."""
+    metric = f"Best of {made.setup.count} {choice.when}, {title(made.setup.world)}"
+    values, source = [100 * value for value in choice.success.values()], f"this run, {made.setup.data} data"
+    return tables.mean_row(choice.title, choice.backbone, metric, values, choice.evidence, source)
 
 
 def expected(rewards: Sequence[float], of: Sequence[Attempt]) -> float:

@@ -52,12 +52,13 @@ class Hacking(Led):
         hacker = Hacker(Lookahead(self.made(ledger), Exact(pool)), pool, progress, named.goal, *effort)
         tried, scores = list(hacker.all()), hacker.along(plan)
         best = {way: cheapest((state for state in tried if state.way == way), progress) for way in WAYS}
-        ways = {
+        ways: dict[str, dict[str, Any]] = {
             way: {"score": state.score, "actions": state.actions, "progress": progress(state.actions)}
             for way, state in best.items()
             if state
         }
-        return {"start": scores[0], "solved": scores[-1], "states": len(tried), "ways": ways}
+        highest = max((found["score"] for found in ways.values()), default=scores[0])
+        return {"start": scores[0], "solved": scores[-1], "highest": highest, "states": len(tried), "ways": ways}
 
 
 def frame(run: Results) -> pd.DataFrame:

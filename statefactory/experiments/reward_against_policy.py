@@ -19,7 +19,7 @@ from lab.results.statistics import bootstrap_mean, compare, holm, wilson
 from lab.runs import collecting
 from lab.runs.study_results import Results
 from statefactory.experiments import monotonic, rivals
-from statefactory.experiments.best_of_n import CHANCE, END, MIDWAY, Chosen, choices
+from statefactory.experiments.best_of_n import CHANCE, END, MIDWAY, Chosen, choices, success
 from statefactory.experiments.predictions import Predicting
 from statefactory.experiments.reward_models import LORA, OWN, kept
 from statefactory.experiments.rivals import LEARNED, ORACLE, PLACEBOS, RIDGE, SHORTEST
@@ -72,9 +72,9 @@ def collect(
 
     worlds: () for all five where any has official data, else BOTH. limit: tasks, 0 for all; count: attempts a task;
     searched: tasks of a world in which trees are searched; -1 for the studies' own. pairs: of the benchmark, 0 for all;
-    -1 for PAIRS. actor: who makes the attempts, "" for the noisy
-    expert. engine, engines: who answers the predictors. predictors: of `statefactory.experiments.rivals`, () for all;
-    learned: the trained adapters too, which on a processor core take about a second an attempt each.
+    -1 for PAIRS. actor: who makes the attempts, "" for the noisy expert. engine, engines: who answers the predictors.
+    predictors: of `statefactory.experiments.rivals`, () for all; learned: the trained adapters too, which on a
+    processor core take about a second an attempt each.
     Raises what `lab.runs.collecting.collect` raises; MissingData where official data are asked for and absent.
     """
     here = {
@@ -148,15 +148,9 @@ def distances(
 
 def successes(compared: Sequence[Compared]) -> pd.DataFrame:
     """The results table of all choices, in percent: at the end, midway, and by tree search."""
-    rows = []
-    for when in (END, MIDWAY):
-        for world in compared:
-            setup = world.attempts.setup
-            metric, source = f"Best of {setup.count} {when}, {world.title}", f"this run, {setup.data} data"
-            for choice in world.chosen(when):
-                values = [100 * value for value in choice.success.values()]
-                about = (choice.title, choice.backbone, metric, values)
-                rows.append(tables.mean_row(*about, choice.evidence, source))
+    rows = [
+        success(world.attempts, choice) for when in (END, MIDWAY) for world in compared for choice in world.chosen(when)
+    ]
     searched = (world.trees for world in compared if world.trees)
     rows += [row for run in searched for part in run.parts for row in reached(run, *part)]
     return tables.table(rows)

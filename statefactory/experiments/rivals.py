@@ -12,12 +12,13 @@ from typing import Any, ClassVar, Self
 from lab.machine import progress
 from lab.models import engines
 from lab.models.backbone import Backbone
-from lab.runs.conditions import Condition
+from lab.runs.conditions import Condition, Metric
 from lab.runs.experiment import NOT_KEPT, Experiment
 from lab.runs.study import Study
 from lab.runs.study_results import Results
 from statefactory.experiments.guided import WORLDS, no_reward_model
 from statefactory.experiments.predictions import EXTRACTIONS, INSTRUCTIONS, JUDGES
+from statefactory.experiments.statistics import title
 from statefactory.planning.guides import AtRandom, Oracle
 from statefactory.predictors import METHODS, Given, Method, Predictor
 from statefactory.predictors.countdown import Countdown
@@ -91,7 +92,10 @@ class Led(Experiment):
         return {"version": self.how.version}
 
 
-def study(name: str, leads: Callable[..., Led], worlds: Sequence[str], names: Sequence[str], **declared: Any) -> Study:
+def study(
+    name: str, leads: Callable[..., Led], worlds: Sequence[str], names: Sequence[str], metrics: tuple[Metric, ...] = (),
+    **declared: Any,
+) -> Study:  # fmt: skip
     """The experiment `leads` in these worlds, once under each of the predictors. declared: other fields of the study.
 
     Raises ValueError for a predictor that there is not.
@@ -101,7 +105,8 @@ def study(name: str, leads: Callable[..., Led], worlds: Sequence[str], names: Se
         plays = {world: partial(leads, world=world, registered=METHODS.get(predictor)) for world in worlds}
         role = "placebo" if predictor in PLACEBOS else "privileged" if predictor == ORACLE else "method"
         conditions.append(Condition(predictor, plays, {"predictor": predictor}, role))  # type: ignore[arg-type]
-    return Study(name, tuple(worlds), tuple(conditions), (), packages=PACKAGES, **declared)
+    titles = {world: title(world) for world in worlds}
+    return Study(name, tuple(worlds), tuple(conditions), metrics, titles=titles, packages=PACKAGES, **declared)
 
 
 def answering(run: Results, world: str, predictor: str) -> str:

@@ -6,14 +6,17 @@ Predictors are the conditions: those of a study are named by whoever plays it, s
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from lab.results import tables
+from lab.runs.conditions import Metric
 from lab.runs.study import Study
 from lab.runs.study_results import Results
-from statefactory.experiments.best_of_n import BestOfN
+from statefactory.experiments.best_of_n import CHANCE, END, MIDWAY, BestOfN, attempted, choices, success
 from statefactory.experiments.guided import SUCCESS
 from statefactory.experiments.hacking import Hacking
 from statefactory.experiments.rivals import ORACLE, answering, names_for, quick, study
+from statefactory.experiments.scoring import STANDARD, Scoring
 from statefactory.experiments.searches import Search
 from statefactory.experiments.statistics import title
 
@@ -30,13 +33,23 @@ HACKED = {"synthetic": {"blocksworld": 1, "alfworld": 1}, "official": {"blockswo
 
 def best_of_n(names: Sequence[str]) -> Study:
     """The predictors choose among attempts of one agent."""
-    return study("statefactory-best-of-n", BestOfN, (*ATTEMPTED["official"],), names, limits=ATTEMPTED, **COUNTS)
+    own: dict[str, Any] = {"limits": ATTEMPTED, "rows": chosen, **COUNTS}
+    return study("statefactory-best-of-n", BestOfN, (*ATTEMPTED["official"],), names, **own)
+
+
+def chosen(run: Results, world: str, name: str, scoring: Scoring = STANDARD) -> Iterator[tables.Row]:
+    """What a predictor's choices came to, in percent; behind those of the last, what chance and an oracle choose."""
+    made, names = attempted(run.setup.part(world, name).attempts), run.setup.methods_of(world)
+    shown = {name, CHANCE, ORACLE} if name == names[-1] else {name}
+    for when in (END, MIDWAY):
+        yield from (success(made, choice) for choice in choices(made, run, when, scoring) if choice.name in shown)
 
 
 def tree_search(names: Sequence[str]) -> Study:
     """The predictors, but the slow ones, and an oracle lead a tree search; in ALFWorld there are 30 actions a turn."""
     outcomes = "alfworld:search.outcomes"
-    own = {"options": {outcomes: 600}, "synthetic": {outcomes: 300}, "metric": SUCCESS, "rows": reached}
+    own: dict[str, Any] = {"options": {outcomes: 600}, "synthetic": {outcomes: 300}, "metric": SUCCESS, "rows": reached,
+           "headline": "Tree search, {benchmark}"}  # fmt: skip
     return study("statefactory-tree-search", Search, BOTH, [*quick(names), ORACLE], limits=SEARCHED, **own)
 
 
@@ -51,7 +64,8 @@ def reached(run: Results, world: str, name: str) -> Iterator[tables.Row]:
 
 def hacking(names: Sequence[str]) -> Study:
     """High scores of the predictors, but the slow ones, are looked for in states without progress."""
-    return study("statefactory-hacking", Hacking, BOTH, quick(names), limits=HACKED)
+    highest = Metric("Highest reward without progress, {benchmark}", "highest", "mean", scale=1)
+    return study("statefactory-hacking", Hacking, BOTH, quick(names), (highest,), limits=HACKED, scale=1)
 
 
 BEST_OF_N, TREE_SEARCH, HACKING = (of(names_for(official=True)) for of in (best_of_n, tree_search, hacking))
