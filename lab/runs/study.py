@@ -339,8 +339,7 @@ class Trial(Experiment):
             raise BadSetting(f"limit={self.limit}: state how many, 0 for all, or -1 for the study's own")
         data = self._playable()._data()
         known = replace(self, data=data)
-        for (name, reason), datasets in known._missing().items():
-            _say(f"{name} is left out of {', '.join(datasets)}: {reason}")
+        known._say_missing()
         setup = replace(known._playable(), limit=max(self.limit, 0))
         setup._check_options()
         own = {**self.of.options, **(self.of.synthetic if data == "synthetic" else {})}
@@ -366,12 +365,16 @@ class Trial(Experiment):
             raise BadSetting(f"No condition plays {where}; choose from {known}{reasons}")
         return replace(self, datasets=datasets, methods=methods)
 
-    def _missing(self) -> dict[tuple[str, str], list[str]]:
-        """(condition, why it is left out) -> of which benchmarks."""
-        missing: dict[tuple[str, str], list[str]] = {}
+    def _say_missing(self) -> None:
+        """Say which conditions are left out of which benchmarks, once a reason."""
+        benchmarks: dict[tuple[str, str], list[str]] = {}
         for (dataset, name), reason in self.left_out.items():
-            missing.setdefault((name, reason), []).append(dataset)
-        return missing
+            benchmarks.setdefault((name, reason), []).append(dataset)
+        together: dict[tuple[str, str], list[str]] = {}
+        for (name, reason), datasets in benchmarks.items():
+            together.setdefault((", ".join(datasets), reason), []).append(name)
+        for (where, reason), names in together.items():
+            _say(f"{'; '.join(names)} {'are' if len(names) > 1 else 'is'} left out of {where}: {reason}")
 
     def _data(self) -> str:
         """Of all benchmarks alike, so synthetic where one lacks its official data."""

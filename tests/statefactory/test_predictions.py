@@ -103,7 +103,7 @@ def test_a_condition_that_there_is_not_is_named_with_those_there_are(tmp_path: P
 def test_rules_leave_judges_out_and_a_model_plays_them(capsys: pytest.CaptureFixture[str]) -> None:
     judges = tuple(title for title, _ in MODES.values())
     assert STUDY.trial(data="synthetic").resolved().methods == (MONOTONIC.name, OURS)
-    assert f"{STATEFUL} is left out of {', '.join(DOMAINS)}: rules do not judge" in capsys.readouterr().err
+    assert f"{STATEFUL} are left out of {', '.join(DOMAINS)}: rules do not judge" in capsys.readouterr().err
     assert STUDY.trial(engine="gpt-4o", data="synthetic").resolved().methods == (MONOTONIC.name, OURS, *judges)
     mixed = STUDY.trial(engine="rules", engines={"judge": "gpt-4o"}, data="synthetic")
     assert mixed.resolved().methods == (MONOTONIC.name, OURS, *judges)
