@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 from lab.models.prompts import Prompt
@@ -22,8 +21,6 @@ def every_prompt() -> Iterator[Prompt]:
 
 def examples() -> Iterator[tuple[Prompt, dict[str, Any]]]:
     """A question of each operator, on synthetic text."""
-    for benchmark in ("assistantbench", "multihop", "travelplanner"):
-        import_module(f"sdp.adapters.{benchmark}.rules")  # which answer the engine `rules`
     question = "In which year was the harbour of the town opened in which the painter Ada Lorn was born?"
     yield multihop.DECOMPOSE, {"question": question, "count": 2, "found": [], "refused": []}
     options = [

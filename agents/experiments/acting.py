@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -24,7 +24,7 @@ from agents.trivial import constant_action, do_nothing, first_action, random_act
 from lab.models.backbone import Ledger
 from lab.models.engines import ORACLE
 from lab.results.outcomes import Judged
-from lab.runs.experiment import NOT_TOLD, BadSetting
+from lab.runs.experiment import BadSetting
 from lab.runs.playable import Playable, Seen
 from lab.runs.run import Episode
 from lab.viewer.steps import Exchange
@@ -37,8 +37,8 @@ from worlds.benchmark import Expert, along
 class Agent(NamedTuple):
     """loop: plays one task. operators: that it asks. blanks: whether it plans or reflects, and so has a placebo.
 
-    searches: whether it is for environments that search and finish alone. told: settings of the experiment that its
-    loop takes by name.
+    searches: whether it is for environments that search and finish alone. told: what of the experiment its loop takes
+    by name.
     """
 
     loop: Callable[..., History]
@@ -74,18 +74,16 @@ NOBODY = "first"  # the engine of agents that ask nobody, whatever is chosen: th
 class Acting(Playable):
     """An agent on some tasks: played, scored, watched, resumed, recorded and shown alike on every benchmark.
 
-    agent: of AGENTS. settings: the caps, and how answers are read. constant: what the agent "constant action" does.
-    histories: keep them in the run folder, which timelines need.
+    agent: of AGENTS. settings: the caps, and how answers are read.
     """
 
     agent: str = REACT
     settings: Settings = Settings()
-    constant: str = field(default="look", metadata=NOT_TOLD)
-    histories: bool = field(default=True, metadata=NOT_TOLD)
 
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents")
     processes: ClassVar[int] = 1
     metric: ClassVar[str] = "score"
+    constant: ClassVar[str] = "look"  # what the agent "constant action" does
     searched: ClassVar[bool] = False  # whether its environment searches and finishes, for agents that do no more
     ruled: ClassVar[tuple[str, ...]] = ()  # the kinds of data on which rules play it; elsewhere `oracle` stands in
 
@@ -146,7 +144,8 @@ class Acting(Playable):
             "malformed": history.count(MALFORMED), "invalid": history.count(INVALID),
             "cut": sum(turn.cut for turn in history.turns),
             "calls": cost.calls, "tokens_in": cost.tokens_in, "tokens_out": cost.tokens_out,
-        } | ({"history": history.to_json()} if self.histories else {})  # fmt: skip
+            "history": history.to_json(),
+        }  # fmt: skip
 
     def watch(self, task: str, transcript: Transcript, seen: Seen = lambda shown: None) -> Timeline:
         """One episode, shown before each turn."""
@@ -168,8 +167,8 @@ class Acting(Playable):
         return Judged(kept["score"], "" if kept["score"] == 1 else ", ".join([kept["end"], *faults]))
 
     def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
-        """The history, where the run kept it."""
-        if episode.failed or "history" not in episode.result:
+        """The history."""
+        if episode.failed:
             return super().timeline(episode, exchanges)
         kept = episode.result
         return timeline(episode.task, History.from_json(kept["history"]), exchanges, kept["score"])

@@ -6,10 +6,9 @@ No honest rule plays most of these worlds: offline the engine `oracle`, the worl
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from agents import noise, rules, rules_travelplanner  # noqa: F401  (registers what answers offline)
 from agents.environment import Environment
 from agents.experiments.acting import Acting
 from agents.play import Settings
@@ -23,7 +22,6 @@ from agents.worlds.travelplanner import Planning, delivered
 from agents.worlds.webshop import Shopping
 from lab.models.engines import ORACLE
 from lab.results.outcomes import Judged
-from lab.runs.experiment import NOT_TOLD
 from lab.runs.run import Episode
 from worlds.alfworld.benchmark import AlfWorldGames
 from worlds.assistantbench.benchmark import AssistantBenchQuestions
@@ -58,8 +56,7 @@ class AlfWorld(AlfWorldGames, Listing):
 
 @dataclass(frozen=True, kw_only=True)
 class BlocksWorld(BlocksWorldProblems, Listing):
-    constant: str = field(default="pick up the red block", metadata=NOT_TOLD)
-
+    constant: ClassVar[str] = "pick up the red block"
     method: ClassVar[str] = "acting-blocksworld"
     made = stacking
 
@@ -73,8 +70,8 @@ class TextWorld(TextWorldQuests, Listing):
 @dataclass(frozen=True, kw_only=True)
 class WebShop(WebShopInstructions, Listing):
     settings: Settings = Settings(steps=30)
-    constant: str = field(default="search[gift]", metadata=NOT_TOLD)
 
+    constant: ClassVar[str] = "search[gift]"
     method: ClassVar[str] = "acting-webshop"
     made = Shopping
 
@@ -87,9 +84,9 @@ class ScienceWorld(ScienceWorldTasks, Listing):
     """
 
     settings: Settings = Settings(steps=500)
-    constant: str = field(default="look around", metadata=NOT_TOLD)
     points: bool = True
 
+    constant: ClassVar[str] = "look around"
     method: ClassVar[str] = "acting-scienceworld"
 
     def environment(self, task: str) -> Visiting:
@@ -108,8 +105,8 @@ class TravelPlanner(TravelPlannerQueries, Acting):
     engine: str = ORACLE
     cities: Literal["reference", "propose"] = "reference"
     settings: Settings = Settings(steps=100)
-    constant: str = field(default="Submit[[]]", metadata=NOT_TOLD)
 
+    constant: ClassVar[str] = "Submit[[]]"
     method: ClassVar[str] = "acting-travelplanner"
     ruled: ClassVar[tuple[str, ...]] = ("synthetic",)
 
@@ -134,8 +131,8 @@ class AssistantBench(AssistantBenchQuestions, Acting):
     """
 
     engine: str = ORACLE
-    constant: str = field(default="answer yes", metadata=NOT_TOLD)
 
+    constant: ClassVar[str] = "answer yes"
     method: ClassVar[str] = "acting-assistantbench"
 
     def environment(self, task: str) -> Browsing:
@@ -151,8 +148,7 @@ class AssistantBench(AssistantBenchQuestions, Acting):
 class MultiHop(MultiHopQuestions, Acting):
     """An agent that searches and answers; in the distractor setting, a question's own paragraphs are searched."""
 
-    constant: str = field(default="finish[yes]", metadata=NOT_TOLD)
-
+    constant: ClassVar[str] = "finish[yes]"
     searched: ClassVar[bool] = True
     ruled: ClassVar[tuple[str, ...]] = ("synthetic", "official")  # on real questions both SDP's rules and these give up
 

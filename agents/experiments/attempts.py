@@ -29,23 +29,11 @@ ACTORS: Mapping[str, Callable[..., Acting]] = {
     "alfworld": AlfWorld, "scienceworld": partial(ScienceWorld, lengths=("short",)), "webshop": WebShop,
     "blocksworld": BlocksWorld, "textworld": TextWorld,
 }  # fmt: skip
-
-
-class Noisy(NamedTuple):
-    """How often the expert's action is taken, and how many steps an attempt has."""
-
-    rate: float
-    steps: int
-
-    @property
-    def engine(self) -> str:
-        return f"oracle@{self.rate}"
-
-
-# So that of synthetic tasks some of the attempts succeed and most do not: where all or none do, no choice matters.
-NOISY: Mapping[str, Noisy] = {
-    "alfworld": Noisy(0.35, 20), "scienceworld": Noisy(0.4, 30), "webshop": Noisy(0.6, 12),
-    "blocksworld": Noisy(0.4, 16), "textworld": Noisy(0.3, 20),
+# The engine and the cap of steps where none are stated: how often the expert's action is taken. So of synthetic tasks
+# some attempts succeed and most do not: where all or none do, no choice matters.
+NOISY: Mapping[str, tuple[str, int]] = {
+    "alfworld": ("oracle@0.35", 20), "scienceworld": ("oracle@0.4", 30), "webshop": ("oracle@0.6", 12),
+    "blocksworld": ("oracle@0.4", 16), "textworld": ("oracle@0.3", 20),
 }  # fmt: skip
 
 
@@ -84,14 +72,13 @@ class Attempt:
 class Setup(Experiment):
     """`count` attempts a task of one world. engine: "" for the noisy expert of NOISY, with its cap of steps.
 
-    steps: the cap, 0 for NOISY's. agent: of `agents.experiments.acting.AGENTS`.
+    steps: the cap, 0 for NOISY's.
     """
 
     engine: str = ""
     world: str = "blocksworld"
     count: int = 20
     steps: int = 0
-    agent: str = REACT
 
     method: ClassVar[str] = "attempts"
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents")
@@ -109,18 +96,18 @@ class Setup(Experiment):
         if self.count < 1:
             raise BadSetting(f"count={self.count}: there is at least one attempt a task")
         # Decided here, so that a run's engine is never "".
-        object.__setattr__(self, "engine", self.engine or NOISY[self.world].engine)
-        object.__setattr__(self, "steps", self.steps or NOISY[self.world].steps)
+        engine, steps = NOISY[self.world]
+        object.__setattr__(self, "engine", self.engine or engine)
+        object.__setattr__(self, "steps", self.steps or steps)
 
     def actor(self) -> Acting:
         """Who makes the attempts."""
         return ACTORS[self.world](
-            engine=self.engine, data=self.data, limit=self.limit, seed=self.seed, agent=self.agent,
-            settings=Settings(steps=self.steps),
-        )  # fmt: skip
+            engine=self.engine, data=self.data, limit=self.limit, seed=self.seed, settings=Settings(steps=self.steps)
+        )
 
     def operators(self) -> tuple[str, ...]:
-        return AGENTS[self.agent].operators
+        return AGENTS[REACT].operators
 
     def decided(self) -> Self:
         """With `data` decided."""
@@ -144,8 +131,7 @@ class Setup(Experiment):
             history = actor.loop(of, environment)(backbone=Drawn(ledger, int(number) * TRIES))
         return {
             "goal": environment.task.goal, "first": heard.first, "steps": heard.steps,
-            "score": environment.result()["score"],
-            "end": history.end,
+            "score": environment.result()["score"], "end": history.end,
         }  # fmt: skip
 
     def judged(self, episode: Episode) -> Judged:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from agents import noise, rules  # noqa: F401  (registers what answers offline)
 from agents.chain_of_thought import chain_of_thought
 from agents.direct import direct
 from agents.prompts import DIRECT
@@ -23,7 +22,6 @@ from worlds.multihop.metrics import recall
 from worlds.multihop.world import as_text
 
 AGENTS: dict[str, Callable[..., str]] = {"direct": direct, "chain of thought": chain_of_thought}
-EVIDENCE = {"none": "closed book", "shown": "the paragraphs of the distractor setting", "gold": "the gold paragraphs"}
 
 
 @dataclass(frozen=True, kw_only=True)

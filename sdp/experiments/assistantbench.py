@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from lab.models.backbone import Ledger
-from lab.viewer.steps import Exchange, Step
-from lab.viewer.timeline import Timeline
-from sdp.adapters.assistantbench import noise, rules  # noqa: F401  (registers what answers offline)
+from lab.viewer.steps import Step
 from sdp.adapters.assistantbench.adapter import AssistantBenchAdapter, Policy
 from sdp.adapters.assistantbench.browser import Browser
 from sdp.adapters.assistantbench.prompts import DECOMPOSE, FINALIZE, FINDING, JUDGE, REPLAN, TOOLS
@@ -66,16 +64,14 @@ class Setup(AssistantBenchQuestions, Certifying):
         evidence = self.world().hidden(self.named(task)).evidence
         return len(evidence) + 1 if evidence else None
 
-    def shown(self, trajectory: Trajectory, exchanges: Sequence[Exchange] = ()) -> Timeline:
-        """The steps, and the answer that would have been right, where it is known."""
+    def official(self, trajectory: Trajectory) -> tuple[str, Step]:
+        """The official accuracy, with the answer that would have been right, where it is known."""
         question, kept = self.world().hidden(self.named(trajectory.task)), self.result(trajectory)
         right = "is not published" if question.answer is None else repr(question.answer)
-        last = Step(
+        return question.task.goal, Step(
             title="the official accuracy of the answer", verdict=kept["score"] == 1, observation=kept["answer"],
             reason=f"accuracy {kept['score']:.2f}; the right answer {right}",
         )  # fmt: skip
-        made = self.steps(trajectory, exchanges)
-        return replace(made, task=question.task.goal, score=kept["score"], steps=(*made.steps, last))
 
 
 def answer_of(trajectory: Trajectory) -> str:

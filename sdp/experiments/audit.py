@@ -6,7 +6,7 @@ Two errors: a wrong step that is certified, and a right one that is rejected. St
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
@@ -14,7 +14,7 @@ from lab.models import judges
 from lab.models.backbone import Ledger
 from lab.results import tables
 from lab.results.outcomes import Judged
-from lab.results.statistics import Interval, cluster_bootstrap, cluster_contrast
+from lab.results.statistics import cluster_bootstrap, cluster_contrast
 from lab.runs import collecting, experiment, recordings
 from lab.runs.experiment import BadSetting, Experiment, spread
 from lab.runs.run import Episode
@@ -130,25 +130,6 @@ class Counted(NamedTuple):
     certified: np.ndarray
     rejected: np.ndarray
 
-    @property
-    def labelled(self) -> np.ndarray:
-        return self.right | self.wrong
-
-
-# What each number is: an interval of these counts.
-RATES: dict[str, Callable[[Counted, Mapping[str, Any]], Interval]] = {
-    CERTIFY: lambda of, how: cluster_bootstrap(of.certified, of.task, among=of.wrong, **how),
-    REJECT: lambda of, how: cluster_bootstrap(of.rejected, of.task, among=of.right, **how),
-    WORTH: lambda of, how: cluster_bootstrap(of.wrong, of.task, among=of.certified & of.labelled, **how),
-    INFORMED: lambda of, how: cluster_contrast(of.certified, of.task, of.right, of.wrong, **how),
-}
-AMONG: dict[str, Callable[[Counted], np.ndarray]] = {
-    CERTIFY: lambda of: of.wrong,
-    REJECT: lambda of: of.right,
-    WORTH: lambda of: of.certified & of.labelled,
-    INFORMED: lambda of: of.labelled,
-}
-
 
 def counted(said: Labels, reading: Reading = PUBLISHED) -> Counted:
     """The labels of people and of a judge, side by side on the judge's steps. Raises BadSetting for another word."""
@@ -175,14 +156,25 @@ def rows(
     Those of which there is no step are left out. INFORMED is Youden's J, the share of right steps that are certified
     less that of wrong ones: 0 for verdicts by chance, 100 for people's own.
     """
-    of, how = counted(said, reading), {"seed": seed, "resamples": RESAMPLES}
+    steps, how = counted(said, reading), {"seed": seed, "resamples": RESAMPLES}
+    labelled = steps.right | steps.wrong
+    # Of each rate: what is counted, and among which steps.
+    shares = {
+        CERTIFY: (steps.certified, steps.wrong),
+        REJECT: (steps.rejected, steps.right),
+        WORTH: (steps.wrong, steps.certified & labelled),
+    }
+    found = {
+        metric: (cluster_bootstrap(values, steps.task, among=among, **how), among)
+        for metric, (values, among) in shares.items()
+        if among.any()
+    }
+    if steps.right.any() and steps.wrong.any():
+        found[INFORMED] = (cluster_contrast(steps.certified, steps.task, steps.right, steps.wrong, **how), labelled)
     made = []
-    for metric in METRICS:
-        n = int(AMONG[metric](of).sum())
-        if not n or (metric == INFORMED and not (of.right.any() and of.wrong.any())):
-            continue
-        rate = [100 * end for end in RATES[metric](of, how)]
-        row = tables.row(method, backbone, metric, rate[0], n=n, interval=(rate[1], rate[2]), **about)
+    for metric, (interval, among) in found.items():
+        value, low, high = (100 * end for end in interval)
+        row = tables.row(method, backbone, metric, value, n=int(among.sum()), interval=(low, high), **about)
         made.append(row | {"data": LABELLED})
     return made
 
@@ -234,31 +226,26 @@ def agreement(said: Mapping[str, Labels]) -> pd.DataFrame:
     import numpy as np
     import pandas as pd
 
-    names, steps = [*said], [*next(iter(said.values()))]
-    verdicts = np.array([[labels[step] == RIGHT for step in steps] for labels in said.values()])
+    steps = [*next(iter(said.values()))]
     people = np.array([agentprocessbench.steps()[step].label == RIGHT for step in steps])
-    same = 100 * (verdicts[:, None] == verdicts[None]).mean(axis=2)
-    np.fill_diagonal(same, np.nan)
-    closest = np.nanargmax(same, axis=1)
-    return pd.DataFrame(
-        {
-            "judge": names, "with people": 100 * (verdicts == people).mean(axis=1),
-            "with other judges": np.nanmean(same, axis=1), "most alike": [names[place] for place in closest],
-            "with it": same[range(len(names)), closest], "steps": len(people),
-        }
-    ).sort_values("with people", ascending=False, ignore_index=True)  # fmt: skip
+    verdicts = np.array([[labels[step] == RIGHT for step in steps] for labels in said.values()])
+    same = pd.DataFrame(100 * (verdicts[:, None] == verdicts[None]).mean(axis=2), [*said], [*said])
+    others = same.mask(np.eye(len(said), dtype=bool))
+    table = pd.DataFrame(
+        {"with people": 100 * (verdicts == people).mean(axis=1), "with other judges": others.mean(),
+         "most alike": others.idxmax(), "with it": others.max(), "steps": len(steps)}
+    )  # fmt: skip
+    return table.rename_axis("judge").reset_index().sort_values("with people", ascending=False, ignore_index=True)
 
 
 def by_kind(results: Results, reading: Reading = PUBLISHED, seed: int = 0) -> pd.DataFrame:
     """Our Validate's rows by kind of step: searches, answers, and turns that are neither."""
-    import pandas as pd
-
-    steps, found = agentprocessbench.steps(), []
-    for kind in dict.fromkeys(kind_of(step) for step in steps.values()):
-        said = {step: label for step, label in results.labels.items() if kind_of(steps[step]) == kind}
-        about = {"evidence": results.evidence, "source": f"this run on {SLICE}"}
-        found += rows(kind, results.backbone, said, reading, seed, **about) if said else []
-    return tables.table(found) if found else pd.DataFrame()
+    about = {"evidence": results.evidence, "source": f"this run on {SLICE}"}
+    kinds: dict[str, dict[str, int | None]] = {kind_of(step): {} for step in agentprocessbench.steps().values()}
+    for step, label in results.labels.items():
+        kinds[kind_of(agentprocessbench.steps()[step])][step] = label
+    found = [rows(kind, results.backbone, said, reading, seed, **about) for kind, said in kinds.items() if said]
+    return tables.table(sum(found, []))
 
 
 def kind_of(step: Step) -> str:

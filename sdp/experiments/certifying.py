@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from lab.models.backbone import Ledger
+from lab.models.connect import connected
 from lab.results import tables
 from lab.results.outcomes import Judged, Score
 from lab.results.statistics import compare, holm
@@ -18,7 +19,7 @@ from lab.runs import experiment
 from lab.runs.experiment import NOT_TOLD
 from lab.runs.playable import Playable, Seen
 from lab.runs.run import Episode
-from lab.viewer.steps import Exchange
+from lab.viewer.steps import Exchange, Step
 from lab.viewer.timeline import Timeline
 from lab.viewer.transcripts import Transcript
 from sdp.loop import Settings, run_episode
@@ -77,9 +78,17 @@ class Certifying(Playable):
         """A trajectory to look at, also one that is still running. exchanges: see `sdp.timeline`."""
         return timeline(trajectory, exchanges)
 
+    def official(self, trajectory: Trajectory) -> tuple[str, Step] | None:
+        """The goal in the benchmark's words, and its verdict on a whole trajectory as a step; None if it has none."""
+        return None
+
     def shown(self, trajectory: Trajectory, exchanges: Sequence[Exchange] = ()) -> Timeline:
-        """A whole trajectory to look at, with what the benchmark says of it at the end, if it does."""
-        return self.steps(trajectory, exchanges)
+        """A whole trajectory to look at, with the benchmark's verdict at the end, if it has one."""
+        made, official = self.steps(trajectory, exchanges), self.official(trajectory)
+        if official is None:
+            return made
+        goal, last = official
+        return replace(made, task=goal, score=self.score(trajectory), steps=(*made.steps, last))
 
     def controlled(self, task: str, ledger: Ledger) -> Adapter[Any, Any, Any]:
         """The adapter with the noise of a Validate that asks no prompt, and with a control in SDP's place."""
@@ -95,15 +104,22 @@ class Certifying(Playable):
         """Within, what answers knows of the task what it may; by default nothing."""
         return nullcontext()
 
-    def episode(self, task: str, ledger: Ledger, watch: Callable[[Trajectory], None] | None = None) -> Trajectory:
-        """One episode of a resolved experiment. watch: see `sdp.loop.run_episode`."""
+    def episode(
+        self, task: str, ledger: Ledger | None = None, watch: Callable[[Trajectory], None] | None = None
+    ) -> Trajectory:
+        """One episode. ledger: of a resolved experiment. watch: see `sdp.loop.run_episode`.
+
+        Raises KeyError for a task that is not there.
+        """
+        if ledger is None:
+            setup = self.resolved()
+            return setup.episode(task, Ledger(connected(setup.engine)), watch)
         with self.answering(task):
             return run_episode(task, self.controlled(task, ledger), self.settings, ledger, watch)
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
         """One episode: its result, how the loop ended, and what it took."""
-        with self.answering(task):
-            trajectory = run_episode(task, self.controlled(task, ledger), self.settings, ledger)
+        trajectory = self.episode(task, ledger)
         last = trajectory.attempts[-1].reason if trajectory.attempts else "Propose gave no usable plan"
         return {
             **self.result(trajectory),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from lab.models.backbone import Ledger
-from lab.viewer.steps import Exchange, Step
-from lab.viewer.timeline import Timeline
-from sdp.adapters.multihop import noise, rules  # noqa: F401  (registers what answers offline)
+from lab.models.backbone import Answer, Backbone, Ledger
+from lab.models.prompts import Prompt
+from lab.viewer.steps import Step
 from sdp.adapters.multihop.adapter import MultiHopAdapter, Policy, beginning
 from sdp.adapters.multihop.prompts import ANSWER, CONSISTENT, DECOMPOSE, EXTRACT, GUESS, QUERY, VERIFY
 from sdp.experiments.certifying import Certifying
@@ -21,9 +21,13 @@ from worlds.multihop.metrics import judged, recall
 
 @dataclass(frozen=True, kw_only=True)
 class Setup(MultiHopQuestions, Certifying):
-    """SDP on some questions; `HotpotQA` and `MuSiQue` have the paper's policy for each."""
+    """SDP on some questions; `HotpotQA` and `MuSiQue` have the paper's policy for each.
+
+    redraw: whether Validate's verdict on the same claim is a new sample each time.
+    """
 
     policy: Policy = Policy()
+    redraw: bool = False
     settings: Settings = Settings(step_cap=20)  # A.5; the budget of attempts was not recovered, and is the loop's
 
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "sdp")
@@ -35,7 +39,8 @@ class Setup(MultiHopQuestions, Certifying):
         return tuple(dict.fromkeys(prompt.operator for prompt in asked))
 
     def adapter(self, task: str, ledger: Ledger) -> MultiHopAdapter:
-        return MultiHopAdapter(self.named(task), self.opened(), ledger, self.policy)
+        backbone = Redrawing(ledger) if self.redraw else ledger
+        return MultiHopAdapter(self.named(task), self.opened(), backbone, self.policy)
 
     def score(self, trajectory: Trajectory) -> float:
         """Exact match of the answer."""
@@ -57,15 +62,13 @@ class Setup(MultiHopQuestions, Certifying):
         gold = self.world().hidden(self.named(task)).gold
         return len(gold) + 1 if gold else None
 
-    def shown(self, trajectory: Trajectory, exchanges: Sequence[Exchange] = ()) -> Timeline:
-        """The steps, and the answer that would have been right."""
+    def official(self, trajectory: Trajectory) -> tuple[str, Step]:
+        """The official metric, with the answer that would have been right."""
         question, kept = self._hidden(trajectory), self.result(trajectory)
-        last = Step(
+        return question.task.goal, Step(
             title="the official metric on the answer", verdict=kept["em"] == 1, observation=kept["answer"],
             reason=f"F1 {kept['f1']:.2f}; right is {question.answer}",
         )  # fmt: skip
-        made = self.steps(trajectory, exchanges)
-        return replace(made, task=question.task.goal, score=kept["em"], steps=(*made.steps, last))
 
     def _hidden(self, trajectory: Trajectory) -> Any:
         world = self.world()
@@ -87,6 +90,22 @@ class MuSiQue(MuSiQueQuestions, Setup):
     settings: Settings = Settings(step_cap=25)
 
     method: ClassVar[str] = "sdp-musique"
+
+
+class Redrawing:
+    """A backbone that gives a new sample whenever Validate asks in the words of before; one episode's."""
+
+    def __init__(self, backbone: Backbone) -> None:
+        self.engine, self._backbone, self._asked = backbone.engine, backbone, Counter[str]()
+
+    def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
+        if prompt.operator == VERIFY.operator:
+            question = prompt.fill(**fields).model_dump_json()
+            sample, self._asked[question] = self._asked[question], self._asked[question] + 1
+        return self._backbone.ask(prompt, sample=sample, **fields)
+
+    def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
+        return self._backbone.request(prompt, sample=sample, **fields)
 
 
 def answer_of(trajectory: Trajectory) -> str:

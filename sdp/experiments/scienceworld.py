@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from lab.models import rules
 from lab.models.backbone import Ledger
 from lab.models.engines import ORACLE
-from sdp.adapters.scienceworld import noise  # noqa: F401  (registers how answers go wrong)
 from sdp.adapters.scienceworld.adapter import FULL, UNKNOWN, Policy, ScienceWorldAdapter, Visit
 from sdp.adapters.scienceworld.oracle import Oracle, Played, judge
 from sdp.adapters.scienceworld.prompts import ACT, JUDGE, PLAN
@@ -49,18 +48,13 @@ class Setup(ScienceWorldTasks, Certifying):
 
     def score(self, trajectory: Trajectory) -> float:
         """The last score of the episode over 100; of a task that failed, the one before (SwiftSage's rule)."""
-        return last_score(trajectory) / FULL
+        scores = [attempt.observation["score"] for attempt in trajectory.attempts if attempt.observation]
+        return next((score for score in reversed(scores) if score >= 0), 0) / FULL
 
     def result(self, trajectory: Trajectory) -> dict[str, Any]:
         task = self.named(trajectory.task)
         refused = sum(attempt.reason == UNKNOWN for attempt in trajectory.attempts)
         return {"score": self.score(trajectory), "length": length_of(task.name), "type": task.name, "refused": refused}
-
-
-def last_score(trajectory: Trajectory) -> int:
-    """In percent, from what the attempts show; the last one that is not negative."""
-    scores = [attempt.observation["score"] for attempt in trajectory.attempts if attempt.observation]
-    return next((score for score in reversed(scores) if score >= 0), 0)
 
 
 def gold(tasks: ScienceWorldTasks, task: str) -> list[Played]:

@@ -22,7 +22,7 @@ def inputs(trajectories: Sequence[Trajectory], backbone: str) -> pd.DataFrame:
     """The four inputs of §2 and the credit signal, with what supplies each and how much of it there is."""
     import pandas as pd
 
-    objects, attempts = mdp(trajectories), sum(len(t.attempts) for t in trajectories)
+    objects, attempts = mdp(trajectories), sum(len(trajectory.attempts) for trajectory in trajectories)
     ended = sum(trajectory.reached_goal for trajectory in trajectories)
     credited = int(credit(trajectories)["certified"].sum())
     lines = [
@@ -33,19 +33,15 @@ def inputs(trajectories: Sequence[Trajectory], backbone: str) -> pd.DataFrame:
         ("per-predicate credit", "predicates with their attempt", "sdp.mdp.credit(...)", credited),
     ]
     table = pd.DataFrame(lines, columns=["MDP input", "what SDP supplies", "in code", "count"])
-    return _labelled(table, backbone, len(trajectories))
+    return table.assign(**_about(backbone, trajectories))
 
 
 def credit_by_kind(trajectories: Sequence[Trajectory], backbone: str) -> pd.DataFrame:
     """For each predicate kind: how many, the certified share, the mean number of rejections before, the mean k."""
-    table = credit(trajectories)
-    means = table.groupby("kind", sort=False).agg(
-        predicates=("predicate", "size"),
-        certified=("certified", "mean"),
-        rejections=("rejections", "mean"),
-        k=("k", "mean"),
-    )
-    return _labelled(means.reset_index(), backbone, len(trajectories))
+    kinds = credit(trajectories).groupby("kind", sort=False)
+    means = kinds[["certified", "rejections", "k"]].mean()
+    means.insert(0, "predicates", kinds.size())
+    return means.reset_index().assign(**_about(backbone, trajectories))
 
 
 def branching(objects: MDP) -> pd.DataFrame:
@@ -99,13 +95,11 @@ def proposition_1(trips: Sequence[Trajectory], backbone: str, count: int, permut
         "corridor, fair dice": (walks(False, count, seed), previous_state, "none"),
         "corridor, dice that remember (assumption broken)": (walks(True, count, seed), previous_state, "none"),
     }
-    rows = []
-    for world, (runs, prefix, who) in tests.items():
-        test = markov_test(runs, prefix, permutations, seed)
-        rows.append(_labelled(pd.DataFrame([{"world": world} | test._asdict()]), who, len(runs)))
-    return pd.concat(rows, ignore_index=True)
+    return pd.DataFrame(
+        {"world": world, **markov_test(runs, prefix, permutations, seed)._asdict(), **_about(who, runs)}
+        for world, (runs, prefix, who) in tests.items()
+    )
 
 
-def _labelled(table: pd.DataFrame, backbone: str, n: int) -> pd.DataFrame:
-    """The table with how its numbers came to be; n: episodes."""
-    return table.assign(evidence=engines.parse(backbone).evidence, backbone=backbone, n=n)
+def _about(backbone: str, episodes: Sequence[Trajectory]) -> dict[str, Any]:
+    return {"evidence": engines.parse(backbone).evidence, "backbone": backbone, "n": len(episodes)}

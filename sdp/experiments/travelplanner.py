@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 from lab.models.backbone import Ledger
-from lab.models.connect import connected
 from lab.results.outcomes import Judged
 from lab.runs.run import Episode
 from lab.viewer.steps import Exchange, Step
@@ -50,11 +49,11 @@ class Setup(TravelPlannerQueries, Certifying):
 
     def result(self, trajectory: Trajectory) -> dict[str, Any]:
         """The delivered plan; what it is worth the evaluator says."""
-        return {"plan": plan_of(self, trajectory)}
+        return {"plan": self.plan(trajectory)}
 
     def score(self, trajectory: Trajectory) -> float:
         """Whether the delivered plan passes."""
-        return float(self.verdict(trajectory.task, plan_of(self, trajectory)).final)
+        return float(self.verdict(trajectory.task, self.plan(trajectory)).final)
 
     def full(self) -> Setup:
         """Algorithm 1 with all its mechanisms; the policy on this benchmark stays."""
@@ -71,9 +70,17 @@ class Setup(TravelPlannerQueries, Certifying):
         """The trajectory, with the itinerary's facts."""
         return timeline(trajectory, exchanges, facts, named)
 
-    def shown(self, trajectory: Trajectory, exchanges: Sequence[Exchange] = ()) -> Timeline:
-        """The trajectory, and what the evaluator says of the plan."""
-        return shown(self, trajectory, exchanges)
+    def official(self, trajectory: Trajectory) -> tuple[str, Step]:
+        """The evaluator's word on the plan."""
+        plan = self.plan(trajectory)
+        verdict = self.verdict(trajectory.task, plan)
+        told = "; ".join(f"{name}: {reason}" for name, reason in verdict.failures.items())
+        last = Step(title="the evaluator on the plan", verdict=verdict.final, reason=told, observation=plan)
+        return self.named(trajectory.task).goal, last
+
+    def plan(self, trajectory: Trajectory) -> list[dict[str, Any]]:
+        """The itinerary that the last certified state makes, in the benchmark's submission format."""
+        return itinerary(state_from_json(self.named(trajectory.task), trajectory.states[-1]))
 
 
 @dataclass(frozen=True)
@@ -96,48 +103,13 @@ class Results(certifying.Results[Setup]):
         listings = self.setup.world().listings
         return [evaluate(task, plan, listings) for task, plan in zip(self.tasks, self.plans, strict=True)]
 
-    @cached_property
-    def strict_faults(self) -> list[list[str]]:
-        """What an honest reader objects to in each plan, beyond the official verdict."""
-        listings = self.setup.world().listings
-        return [strict_faults(task, plan, listings) for task, plan in zip(self.tasks, self.plans, strict=True)]
-
     @property
     def honest(self) -> list[bool]:
-        """Final pass, and nothing that the strict reading objects to."""
-        return [v.final and not faults for v, faults in zip(self.verdicts, self.strict_faults, strict=True)]
-
-    @property
-    def finals(self) -> dict[str, float]:
-        """Task id -> 1.0 for a final pass, else 0.0; what paired comparisons take."""
-        return {task.id: float(v.final) for task, v in zip(self.tasks, self.verdicts, strict=True)}
+        """Final pass, and nothing that an honest reader objects to."""
+        listings = self.setup.world().listings
+        judged = zip(self.tasks, self.plans, self.verdicts, strict=True)
+        return [verdict.final and not strict_faults(task, plan, listings) for task, plan, verdict in judged]
 
     def rates(self, denominators: Denominators = "stated") -> Rates:
         """The six rates over these tasks, or over the official fixed denominators."""
         return rates(self.verdicts, self.tasks, denominators)
-
-
-def play(
-    setup: Setup, task: str, ledger: Ledger | None = None, watch: Callable[[Trajectory], None] | None = None
-) -> Trajectory:
-    """One episode's trajectory. watch: see `sdp.loop.run_episode`. Raises KeyError for a task that is not there."""
-    if ledger is None:
-        setup, ledger = setup.resolved(), Ledger(connected(setup.resolved().engine))
-    return setup.episode(task, ledger, watch)
-
-
-def plan_of(setup: Setup, trajectory: Trajectory) -> list[dict[str, Any]]:
-    """The itinerary that the last certified state makes, in the benchmark's submission format."""
-    query = setup.named(trajectory.task)
-    return itinerary(state_from_json(query, trajectory.states[-1]))
-
-
-def shown(setup: Setup, trajectory: Trajectory, exchanges: Sequence[Exchange] = ()) -> Timeline:
-    """A trajectory to look at, with the query and the evaluator's word on the plan. exchanges: see `sdp.timeline`."""
-    plan = plan_of(setup, trajectory)
-    verdict = setup.verdict(trajectory.task, plan)
-    told = "; ".join(f"{name}: {reason}" for name, reason in verdict.failures.items())
-    last = Step(title="the evaluator on the plan", verdict=verdict.final, reason=told, observation=plan)
-    made = setup.steps(trajectory, exchanges)
-    query = setup.named(trajectory.task).goal
-    return replace(made, task=query, score=float(verdict.final), steps=(*made.steps, last))

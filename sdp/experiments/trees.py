@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from lab.machine.paths import official_data
@@ -22,6 +23,8 @@ from lab.results.statistics import compare, holm
 from sdp.adapters.multihop.adapter import HOP, Policy
 from sdp.adapters.multihop.trees import UNRECORDED, TreeBackbone, says
 from sdp.experiments.multihop import HotpotQA, MuSiQue, Setup
+from sdp.studies.comparing import points
+from sdp.trajectory import Trajectory
 from worlds.multihop import HopTask, Question, official
 from worlds.multihop.metrics import judged
 from worlds.multihop.trees import Tree, file_of, matched, trees
@@ -73,31 +76,42 @@ def played(setup: Setup, found: Mapping[str, Tree], seeds: int = SEEDS) -> pd.Da
 
     The system's own choice is its final answer. That by paragraphs is the first of the recorded answers to the whole
     question, in Realize's order, that stands in a paragraph and not in the question; else the first.
-    Columns: condition, seed, task, em, f1 and, of the loop, attempts, tried and certified (those at hops that had an
-    answer, and how many of them passed), replans, forced, and unrecorded: whether it came to a sub-question that the
-    recorded model was never asked, since the system went on with another answer.
+    Columns: condition, task, em, f1 and, of the loop, unrecorded: whether it came to a sub-question that the recorded
+    model was never asked, since the system went on with another answer.
     """
     import pandas as pd
 
     lines = []
     for task, tree in found.items():
         question = setup.world().hidden(setup.world().named(task))
-        shown = [f"{title} {text}" for title, text in question.paragraphs]
-        standing = [
-            answer
-            for answer in tree.root.answers
-            if any(says(text, answer) for text in shown) and not says(question.task.goal, answer)
-        ]
         own = tree.root.chosen.text
-        for condition, answer in ((OWN, own), (FILTERED, [*standing, *tree.root.answers, own][0])):
-            lines.append({"condition": condition, "seed": 0, "task": task} | judged(answer, question)._asdict())
-    full = _lines(FULL, setup, found)
-    certify = sum(line["certified"] for line in full) / sum(line["tried"] for line in full)
+        filtered = [*_standing(tree, question), *tree.root.answers, own][0]
+        for condition, answer in ((OWN, own), (FILTERED, filtered)):
+            lines.append({"condition": condition, "task": task, **judged(answer, question)._asdict()})
+    full = {task: setup.episode(task, Ledger(TreeBackbone(tree))) for task, tree in found.items()}
+    attempts = (attempt for trajectory in full.values() for attempt in trajectory.attempts)
+    hops = [attempt for attempt in attempts if attempt.kind == HOP and attempt.action]
+    certify = fmean(attempt.k > 0 for attempt in hops)  # the placebo's coin
+    lines += [_line(FULL, setup, trajectory) for trajectory in full.values()]
     unchecked = replace(setup, settings=replace(setup.settings, validate=False))
-    lines += [*full, *_lines(WITHOUT, unchecked, found)]
-    for seed in range(seeds):
-        lines += _lines(PLACEBO, setup, found, certify, seed)
+    for task, tree in found.items():
+        lines.append(_line(WITHOUT, setup, unchecked.episode(task, Ledger(TreeBackbone(tree)))))
+        for seed in range(seeds):
+            lines.append(_line(PLACEBO, setup, setup.episode(task, Ledger(TreeBackbone(tree, certify, seed)))))
     return pd.DataFrame(lines)
+
+
+def _standing(tree: Tree, question: Question) -> list[str]:
+    """The recorded answers to the whole question that stand in a paragraph and not in the question."""
+    shown = [f"{title} {text}" for title, text in question.paragraphs]
+    new = (answer for answer in tree.root.answers if not says(question.task.goal, answer))
+    return [answer for answer in new if any(says(text, answer) for text in shown)]
+
+
+def _line(condition: str, setup: Setup, trajectory: Trajectory) -> dict[str, Any]:
+    result, unrecorded = setup.result(trajectory), any(UNRECORDED in attempt.reason for attempt in trajectory.attempts)
+    about = {"condition": condition, "task": trajectory.task}
+    return {**about, "em": result["em"], "f1": result["f1"], "unrecorded": float(unrecorded)}
 
 
 def rows(played: pd.DataFrame) -> pd.DataFrame:
@@ -109,22 +123,20 @@ def rows(played: pd.DataFrame) -> pd.DataFrame:
 
     found = []
     for name, setup in SETUPS.items():
-        dataset, folder = setup.dataset, official_data() / official.NAME
         every = [
-            judged(tree.root.chosen.text, Question(HopTask("", tree.question, dataset), tree.gold[0], tree.gold[1:]))
-            for tree in trees(folder, dataset)
+            judged(
+                tree.root.chosen.text, Question(HopTask("", tree.question, setup.dataset), tree.gold[0], tree.gold[1:])
+            )
+            for tree in trees(official_data() / official.NAME, setup.dataset)
             if tree.gold
         ]
         groups = played[played["benchmark"] == name].groupby("condition", sort=False)
-        scores = {str(how): of.groupby("task")[["em", "f1"]].mean() for how, of in groups}
-        for how, of in {EVERY: pd.DataFrame(every), **scores}.items():
-            em, f1 = (f"{name} {metric}" for metric in ("EM", "F1"))
-            found += [
-                tables.mean_row(how, BACKBONE, em, 100 * of["em"], source=SOURCE)
-                if how == PLACEBO
-                else tables.rate_row(how, BACKBONE, em, int(of["em"].sum()), len(of), source=SOURCE),
-                tables.mean_row(how, BACKBONE, f1, 100 * of["f1"], source=SOURCE),
-            ]
+        scores = {str(how): group.groupby("task")[["em", "f1"]].mean() for how, group in groups}
+        for how, score in {EVERY: pd.DataFrame(every), **scores}.items():
+            em = (how, BACKBONE, f"{name} EM")
+            rate = tables.rate_row(*em, int(score["em"].sum()), len(score), source=SOURCE)
+            found.append(tables.mean_row(*em, 100 * score["em"], source=SOURCE) if how == PLACEBO else rate)
+            found.append(tables.mean_row(how, BACKBONE, f"{name} F1", 100 * score["f1"], source=SOURCE))
     return tables.table(row | {"data": OFFICIAL["data"]} for row in found)
 
 
@@ -136,19 +148,17 @@ def comparisons(played: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
-    pairs = []
-    for name, of in played.groupby("benchmark", sort=False):
-        scores = {how: each.groupby("task")["em"].mean() for how, each in of.groupby("condition", sort=False)}
-        full = scores.pop(FULL)
-        pairs += [(name, how, compare(full.to_dict(), other.to_dict())) for how, other in scores.items()]
-    adjusted = holm([c.p for *_, c in pairs])
-    lines = [
-        (name, f"{FULL} − {how}", c.n, *(100 * end for end in c.difference), c.wins, c.losses, c.p, p)
-        for (name, how, c), p in zip(pairs, adjusted, strict=True)
-    ]
-    columns = ["benchmark", "compared", "n", "difference", "low", "high", "gained", "lost", "p", "p (Holm)"]
+    lines: list[dict[str, Any]] = []
+    for name, rows in played.groupby("benchmark", sort=False):
+        scores = {how: group.groupby("task")["em"].mean() for how, group in rows.groupby("condition", sort=False)}
+        full = scores.pop(FULL).to_dict()
+        lines += [
+            {"benchmark": name, "compared": f"{FULL} − {how}", **points(compare(full, other.to_dict()))}
+            for how, other in scores.items()
+        ]
+    adjusted = holm([line["p"] for line in lines])
     about = {"data": OFFICIAL["data"], "evidence": "measured", "backbone": BACKBONE}
-    return pd.DataFrame(lines, columns=columns).assign(**about)
+    return pd.DataFrame(lines).assign(**{"p (Holm)": adjusted}, **about)
 
 
 def reach() -> pd.DataFrame:
@@ -170,21 +180,3 @@ def reach() -> pd.DataFrame:
             "the first is the system's choice": sum(hop.answers[:1] == (hop.chosen.text.strip(),) for hop in hops),
         })  # fmt: skip
     return pd.DataFrame(lines)
-
-
-def _lines(
-    condition: str, setup: Setup, found: Mapping[str, Tree], certify: float | None = None, seed: int = 0
-) -> list[dict[str, Any]]:
-    """An episode a task, as `played` has them."""
-    lines = []
-    for task, tree in found.items():
-        trajectory = setup.episode(task, Ledger(TreeBackbone(tree, certify, seed)))
-        result, attempts = setup.result(trajectory), trajectory.attempts
-        hops = [attempt for attempt in attempts if attempt.kind == HOP and attempt.action]
-        lines.append({
-            "condition": condition, "seed": seed, "task": task, "em": result["em"], "f1": result["f1"],
-            "attempts": len(attempts), "tried": len(hops), "certified": sum(attempt.k > 0 for attempt in hops),
-            "replans": sum(not plan.fault for plan in trajectory.plans[1:]), "forced": float(result["forced"]),
-            "unrecorded": float(any(UNRECORDED in attempt.reason for attempt in attempts)),
-        })  # fmt: skip
-    return lines

@@ -3,6 +3,5 @@
 from sdp.plots.anatomy import draw_anatomy
 from sdp.plots.idea import draw_idea
 from sdp.plots.run import draw_run
-from sdp.plots.trajectory import draw_trajectory
 
-__all__ = ["draw_anatomy", "draw_idea", "draw_run", "draw_trajectory"]
+__all__ = ["draw_anatomy", "draw_idea", "draw_run"]

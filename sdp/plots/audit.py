@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lab.models.judges import Errors
 from lab.results import plots
-from sdp.experiments.validate_surface import DATASETS, VERDICTS, between
+from sdp.studies.validate_surface import DATASETS, VERDICTS, between
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -29,12 +29,7 @@ WITHOUT_CASCADE = SDP.but("SDP without Cascade", "settings.cascade", False, reco
 PLACEBO = SDP.but("SDP, placebo", "placebo", 0.0, role="placebo", matched="placebo", recorded=False)
 BLANKED = PLACEBO.but("SDP, target's sentence blanked", settings={"blanked": 0.0}, matched="blanked")
 DIRECT = Condition(
-    "direct",
-    {
-        "AssistantBench": one_call.AssistantBench,
-        "HotpotQA": one_call.HotpotQA,
-        "MuSiQue": one_call.MuSiQue,
-    },
+    "direct", {"AssistantBench": one_call.AssistantBench, "HotpotQA": one_call.HotpotQA, "MuSiQue": one_call.MuSiQue}
 )
 
 
@@ -60,11 +55,6 @@ def loops(results: Results) -> list[str]:
     return [name for name in results.setup.methods if study.condition(name).plays == SDP.plays]
 
 
-def trajectories(results: Results, condition: str) -> list[Trajectory]:
-    """Of a variant of SDP; episodes that failed have none."""
-    return [Trajectory.from_json(episode["trajectory"]) for episode in results.played(condition)]
-
-
 def rejections(results: Results) -> float:
     """The share of attempts that SDP's own Validate rejects."""
-    return rejected(trajectories(results, SDP.name))
+    return rejected(Trajectory.from_json(played["trajectory"]) for played in results.played(SDP.name))

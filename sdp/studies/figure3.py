@@ -15,6 +15,7 @@ from sdp.adapters.multihop.adapter import HOP
 from sdp.experiments.certifying import Results
 from sdp.plots import draw_anatomy
 from sdp.studies import table2, table5
+from sdp.studies.comparing import about
 from sdp.studies.mechanisms import BENCHMARKS
 from sdp.studies.table6 import STUDY, played
 
@@ -89,14 +90,12 @@ def recorded(names: Sequence[str] = (), workers: int = 0, cluster: str = "") -> 
 
     names: of recordings of SDP on TravelPlanner or of Table 5.
     """
-    found, missing = list[Runs](), dict[str, MissingData]()
+    found = []
     for name in names or [*recordings.names(table2.STUDY.name), *recordings.names(table5.STUDY.name)]:
         try:
             found.append(collect([STUDY.trial(f"replay:{name}", [*READ])], workers, cluster))
         except MissingData as error:
-            missing[name] = error
-    if missing:
-        progress.say(f"Left out: {', '.join(missing)}. {next(iter(missing.values()))}")
+            progress.say(f"Left out: {name}. {error}")
     return found
 
 
@@ -118,7 +117,7 @@ def shares(runs: Runs, parts: Sequence[str] = tuple(PARTS)) -> pd.DataFrame:
     import pandas as pd
 
     found = [
-        made.assign(part=part, benchmark=name, data=run.setup.data, evidence=run.evidence, backbone=run.backbone)
+        made.assign(part=part, benchmark=name, **about(run))
         for part in parts
         for name, run in runs.items()
         if len(made := PARTS[part](name, run))
@@ -141,19 +140,18 @@ def rows(whole: pd.DataFrame, runs: Runs) -> pd.DataFrame:
 
     n: what a share is taken of, steps or episodes. A share of nothing has no row.
     """
-    found = whole.set_index(["part", "of", "benchmark"]).sort_index()
-    made = []
-    for name, reading in READINGS.items():
-        for benchmark, run in runs.items():
-            key = (reading.part, reading.of, benchmark)
-            if key in found.index and (one := found.loc[key])["denominator"]:
-                row = tables.row(
-                    name, run.backbone, benchmark, one["share"], evidence=run.evidence,
-                    source=f"this run, {run.setup.data} data", n=int(one["denominator"]),
-                    interval=(one["low"], one["high"]), outcomes=run.outcomes(),
-                )  # fmt: skip
-                made.append(row | {"data": run.setup.data})
-    return tables.table(made)
+    import pandas as pd
+
+    named = pd.DataFrame([(name, reading.part, reading.of) for name, reading in READINGS.items()])
+    named.columns = ["method", "part", "of"]
+    return tables.table(
+        tables.row(
+            line["method"], line["backbone"], line["benchmark"], line["share"], evidence=line["evidence"],
+            source=f"this run, {line['data']} data", n=int(line["denominator"]), interval=(line["low"], line["high"]),
+            outcomes=runs[line["benchmark"]].outcomes(),
+        ) | {"data": line["data"]}
+        for line in named.merge(whole[whole["denominator"] > 0]).to_dict("records")
+    )  # fmt: skip
 
 
 def published() -> pd.DataFrame:
@@ -162,7 +160,7 @@ def published() -> pd.DataFrame:
 
     text = tables.published("Figure 3 text readings", "sdp").set_index("metric")
     return pd.DataFrame(
-        text.loc[metric].to_dict() | {"method": name, "metric": benchmark, "part": reading.part, "of": reading.of}
+        {**text.loc[metric], "method": name, "metric": benchmark, "part": reading.part, "of": reading.of}
         for name, reading in READINGS.items()
         for benchmark, metric in reading.published.items()
     )
@@ -192,8 +190,7 @@ def draw(whole: pd.DataFrame) -> Figure:
 
 
 def _expert_actions(run: Results[Any]) -> dict[str, int]:
-    known = ((task, run.setup.expert_actions(task)) for task in run.episodes)
-    return {task: count for task, count in known if count is not None}
+    return {task: count for task in run.episodes if (count := run.setup.expert_actions(task)) is not None}
 
 
 def _evidence_shown(run: Results[Any]) -> dict[str, float | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,14 +34,8 @@ BENCHMARKS = {
     "MuSiQue": Column("MuSiQue F1", "f1"),
 }
 FULL, REPLAY, AGAIN = "full", "replay", "run again"
-# How a replay compares with the re-run, and the words for it.
+# How a replay compares with the re-run.
 ABOVE, BELOW, UNTOLD, SAME = "above", "below", "not told apart", "the same"
-FOUND = {
-    ABOVE: "The replay is above the re-run, an optimistic bound",
-    BELOW: "It is below the re-run, no bound",
-    UNTOLD: "They are not told apart",
-    SAME: "They are the same on every task",
-}
 
 
 class Ablated(NamedTuple):
@@ -76,11 +71,28 @@ def ablated(results: study.Results, benchmark: str) -> list[Ablated]:
 
 def rows(one: Ablated) -> Iterator[tables.Row]:
     """Full, replayed and re-run scores in percent."""
-    yield row(one, FULL, ABLATIONS[0])
+    yield _row(one, FULL, FULL, ABLATIONS[0])
     for ablation in ABLATIONS:
-        yield row(one, REPLAY, ablation)
+        yield _row(one, method_of(REPLAY, ablation), REPLAY, ablation)
         if ablation.name in one.without:
-            yield row(one, AGAIN, ablation)
+            yield _row(one, method_of(AGAIN, ablation), AGAIN, ablation)
+
+
+def method_of(way: str, ablation: Ablation) -> str:
+    """A row's name."""
+    return f"{ablation.name}, {way}"
+
+
+def _row(one: Ablated, name: str, way: str, ablation: Ablation) -> tables.Row:
+    run = one.without[ablation.name] if way == AGAIN else one.full
+    scores = [100 * score for score in one.scores(way, ablation).values()]
+    named = (name, run.backbone, one.benchmark)
+    about = (run.evidence, "this run, Appendix C" if way == REPLAY else "this run")
+    if {*scores} <= {0.0, 100.0}:  # a rate, which a bootstrap would call certain where all tasks agree
+        row = tables.rate_row(*named, scores.count(100.0), len(scores), *about, run.outcomes())
+    else:
+        row = tables.mean_row(*named, scores, *about, outcomes=run.outcomes(), top=100.0)
+    return row | {"data": run.setup.data}
 
 
 def comparisons(*families: Sequence[Ablated]) -> pd.DataFrame:
@@ -114,37 +126,17 @@ def orders(ablated: Sequence[Ablated]) -> pd.DataFrame:
 
     lines = []
     for ablation in ABLATIONS:
-        there = [one for one in ablated if ablation.name in one.without]
-        costs = {way: {one.benchmark: _cost(one, way, ablation) for one in there} for way in (REPLAY, AGAIN)}
-        told = {
-            way: ", ".join(f"{n} {c:.1f}" for n, c in sorted(of.items(), key=_falling)) for way, of in costs.items()
-        }
+        costs: dict[str, dict[str, float]] = {REPLAY: {}, AGAIN: {}}
+        for way, one in product(costs, ablated):
+            if ablation.name in one.without:
+                full, without = (fmean(one.scores(each, ablation).values()) for each in (FULL, way))
+                costs[way][one.benchmark] = 100 * (full - without)
+        falling = {way: sorted(of.items(), key=lambda cost: -cost[1]) for way, of in costs.items()}
+        told = {way: ", ".join(f"{name} {cost:.1f}" for name, cost in of) for way, of in falling.items()}
         tau = kendalltau(*([*of.values()] for of in costs.values())).statistic
-        lines.append({"condition": ablation.name} | told | {"tau": float(tau)})
+        lines.append({"condition": ablation.name, **told, "tau": float(tau)})
     about = {"data": {one.full.setup.data for one in ablated}, "evidence": {one.full.evidence for one in ablated}}
     return pd.DataFrame(lines).assign(**{name: " and ".join(sorted(words)) for name, words in about.items()})
-
-
-def _cost(one: Ablated, way: str, ablation: Ablation) -> float:
-    full, without = (one.scores(each, ablation).values() for each in (FULL, way))
-    return 100 * (fmean(full) - fmean(without))
-
-
-def _falling(cost: tuple[str, float]) -> float:
-    return -cost[1]
-
-
-def in_words(bounds: pd.DataFrame) -> str:
-    """For which mechanisms and benchmarks the replay is above or below the re-run, in points; a line each."""
-    lines = []
-    for found, words in FOUND.items():
-        places: dict[str, list[str]] = {}
-        for row in bounds[bounds["found"] == found].itertuples():
-            points = "" if found == SAME else f" ({row.difference:+.1f})"
-            places.setdefault(row.condition, []).append(row.benchmark + points)
-        told = "; ".join(f"{mechanism} on {', '.join(of)}" for mechanism, of in places.items())
-        lines.append(f"{words}: {told or 'nowhere'}.")
-    return "\n".join(lines)
 
 
 def _contrasts(families: Iterable[Sequence[Ablated]], first: str, second: str) -> pd.DataFrame:
@@ -163,20 +155,3 @@ def _contrasts(families: Iterable[Sequence[Ablated]], first: str, second: str) -
             lines.append((*about, *points, c.wins, c.losses, c.p, p, *evidence))
     columns = ["benchmark", "data", "condition", "n", first, second, "difference", "low", "high", "higher", "lower"]
     return pd.DataFrame(lines, columns=[*columns, "p", "p (Holm)", "evidence", "backbone"])
-
-
-def method_of(way: str, ablation: Ablation) -> str:
-    return FULL if way == FULL else f"{ablation.name}, {way}"
-
-
-def row(one: Ablated, way: str, ablation: Ablation) -> tables.Row:
-    run = one.without[ablation.name] if way == AGAIN else one.full
-    named = (method_of(way, ablation), run.backbone, one.benchmark)
-    about = (run.evidence, "this run, Appendix C" if way == REPLAY else "this run")
-    scores = [100 * score for score in one.scores(way, ablation).values()]
-    if set(scores) <= {0.0, 100.0}:  # a rate, which a bootstrap would call certain where all tasks agree
-        passes = sum(score > 0 for score in scores)
-        made = tables.rate_row(*named, passes, len(scores), *about, run.outcomes())
-    else:
-        made = tables.mean_row(*named, scores, *about, outcomes=run.outcomes(), top=100.0)
-    return made | {"data": run.setup.data}

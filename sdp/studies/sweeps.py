@@ -1,17 +1,18 @@
-"""Sweeps on TravelPlanner: final passes and calls against noise, and against the two error rates of Validate."""
+"""Sweeps over who answers: scores and calls against noise, and against the two error rates of Validate."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lab.models.judges import Errors, errors_of
 from lab.results import plots
 from lab.results.statistics import wilson
 from lab.runs.collecting import collect
-from sdp.experiments.travelplanner import Setup
+from lab.runs.conditions import Metric
+from lab.runs.study import Study, Trial, register
+from sdp.studies.conditions import SDP, WITHOUT_REPLAN, WITHOUT_VALIDATE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,30 +20,59 @@ if TYPE_CHECKING:
 
 # Undoing goes beyond the paper (A.2: retry only). It is there because it alone can act on what Validate finds here.
 UNDOING = "undoing Replan (beyond the paper)"
-CONDITIONS: dict[str, Callable[[Setup], Setup]] = {
-    "SDP": lambda setup: setup,
-    "without Validate": lambda setup: replace(setup, settings=replace(setup.settings, validate=False)),
-    "without Replan": lambda setup: replace(setup, settings=replace(setup.settings, replan=False)),
-    UNDOING: lambda setup: replace(setup, policy=replace(setup.policy, undo=3)),
-}
+STUDY = register(
+    Study(
+        name="sdp-sweeps",
+        benchmarks=("TravelPlanner",),
+        conditions=(
+            SDP,
+            WITHOUT_VALIDATE.but("without Validate"),
+            WITHOUT_REPLAN.but("without Replan"),
+            SDP.but(UNDOING, "policy.undo", 3),
+        ),
+        metrics=(Metric("Final Pass Rate", kind="rate"),),
+        against=SDP.name,
+        options={"trajectories": False},
+    )
+)
 
 
-def noise_sweep(base: Setup, keeps: Sequence[float], workers: int = 0, cluster: str = "") -> pd.DataFrame:
-    """Final pass rate and model calls a query against p of `rules@p`, with and without Validate and Replan.
+def erring(engine: str, errors: Errors) -> str:
+    """An engine whose Validate errs at two rates. engine: without such rates, as "rules@0.8"."""
+    return f"{engine}?certify={errors.certify:.4f}&reject={errors.reject:.4f}"
 
-    Columns: condition, keep, rate, low, high (percent, Wilson), calls (mean a query), n.
+
+def swept(
+    trial: Trial, points: Iterable[tuple[str, Mapping[str, Any]]], workers: int = 0, cluster: str = ""
+) -> pd.DataFrame:
+    """The share of full scores and the model calls a task, by point, benchmark and condition.
+
+    points: engines, each with columns of its own. Columns: dataset, condition, those of the point, rate, low, high
+    (percent, Wilson), calls (mean a task), n, data, evidence.
     """
     import pandas as pd
 
     lines = []
-    for keep, (name, change) in product(keeps, CONDITIONS.items()):
-        setup = change(replace(base.answered_by(f"rules@{keep:g}"), trajectories=False))
-        lines.append({"condition": name, "keep": keep} | _rate(setup, workers, cluster))
-    return pd.DataFrame(lines).assign(data=base.decided().data, evidence="simulated", backbone="rules@p")
+    for engine, columns in points:
+        results = collect(trial.answered_by(engine), workers, cluster, show_progress=False)
+        for dataset, condition in results.parts:
+            scores = results.scores_of(dataset, condition).values()
+            rate, low, high = (100 * end for end in wilson(sum(scores), len(scores)))
+            lines.append(
+                {"dataset": dataset, "condition": condition, **columns, "rate": rate, "low": low, "high": high,
+                 "calls": results.mean(dataset, condition, "calls"), "n": len(scores), "data": results.setup.data}
+            )  # fmt: skip
+    return pd.DataFrame(lines).assign(evidence="simulated")
+
+
+def noise_sweep(trial: Trial, keeps: Sequence[float], workers: int = 0, cluster: str = "") -> pd.DataFrame:
+    """Final pass rate and calls against p of `rules@p`. trial: of STUDY. Columns: of `swept`, and keep, p."""
+    points = ((f"rules@{keep:g}", {"keep": keep}) for keep in keeps)
+    return swept(trial, points, workers, cluster).drop(columns="dataset").assign(backbone="rules@p")
 
 
 def validator_sweep(
-    base: Setup,
+    trial: Trial,
     engine: str,
     certify: Sequence[float],
     reject: Sequence[float],
@@ -50,23 +80,18 @@ def validator_sweep(
     workers: int = 0,
     cluster: str = "",
 ) -> pd.DataFrame:
-    """Final pass rate and model calls a query against the two error rates of Validate, with both kinds of Replan.
+    """Final pass rate and calls against the two error rates of Validate, with both kinds of Replan.
 
-    engine: noisy rules without rates of Validate, such as "rules@0.8". certify, reject: each is tried with the other at
-    0. judges: names of published judges (lab/models/judges.py), which have both rates.
-    Columns: condition, validator, certify, reject (shares of wrong and of right steps), rate, low, high, calls, n.
+    trial: of STUDY. engine: see `erring`. certify, reject: each is tried with the other at 0. judges: names of
+    published judges (lab/models/judges.py), which have both rates.
+    Columns: those of `swept`, with validator, certify and reject (shares of wrong and of right steps).
     """
-    import pandas as pd
-
     validators = {f"certify={rate:g}, reject=0": Errors(rate, 0.0) for rate in certify}
     validators |= {f"certify=0, reject={rate:g}": Errors(0.0, rate) for rate in reject}
     validators |= {name: errors_of(name) for name in judges}
-    lines = []
-    for (validator, errors), name in product(validators.items(), ("SDP", UNDOING)):
-        noisy = f"{engine}?certify={errors.certify:.4f}&reject={errors.reject:.4f}"
-        setup = CONDITIONS[name](replace(base.answered_by(noisy), trajectories=False))
-        lines.append({"condition": name, "validator": validator} | errors._asdict() | _rate(setup, workers, cluster))
-    return pd.DataFrame(lines).assign(data=base.decided().data, evidence="simulated", backbone=engine)
+    both = replace(trial, methods=(SDP.name, UNDOING))
+    points = ((erring(engine, rates), {"validator": name, **rates._asdict()}) for name, rates in validators.items())
+    return swept(both, points, workers, cluster).drop(columns="dataset").assign(backbone=engine)
 
 
 def draw_sweep(sweep: pd.DataFrame) -> Figure:
@@ -80,7 +105,7 @@ def draw_sweep(sweep: pd.DataFrame) -> Figure:
     calls.set(xlabel="probability of an answer being kept, p", ylabel="model calls a query", ylim=(0, None))
     calls.get_legend().remove()
     rates.get_legend().remove()
-    figure.legend(*rates.get_legend_handles_labels(), loc="outside upper center", ncols=len(CONDITIONS))
+    figure.legend(*rates.get_legend_handles_labels(), loc="outside upper center", ncols=len(STUDY.conditions))
     plots.label_evidence(figure, sweep)
     return figure
 
@@ -107,11 +132,3 @@ def draw_validators(sweep: pd.DataFrame) -> Figure:
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     plots.label_evidence(figure, sweep)
     return figure
-
-
-def _rate(setup: Setup, workers: int, cluster: str) -> dict[str, float]:
-    """The final pass rate of a run in percent with its Wilson interval, its mean calls a query, and n."""
-    run = collect(setup, workers, cluster, show_progress=False)
-    rate, n = wilson(sum(v.final for v in run.verdicts), len(run.tasks)), len(run.tasks)
-    values = {"rate": 100 * rate.value, "low": 100 * rate.low, "high": 100 * rate.high}
-    return values | {"calls": run.total("calls") / n, "n": n}

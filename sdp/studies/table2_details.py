@@ -1,4 +1,4 @@
-"""Beside Table 2: the larger model against the smaller one, plans that are not honest, and what each failure is."""
+"""Beside Table 2: plans that are not honest, and what each failure is."""
 
 from __future__ import annotations
 
@@ -6,37 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from lab.results.exports import readable
-from lab.results.statistics import compare
-from lab.runs.paired import smallest
 from sdp.experiments.travelplanner import Results
-from sdp.studies.conditions import SDP
-from sdp.studies.table2 import BENCHMARK, STUDY
 from worlds.travelplanner.benchmark import first_failure
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-def between(first: str, second: str, workers: int = 0) -> pd.DataFrame:
-    """Two recordings on the queries of both: final passes in percent, their difference in points, exact McNemar.
-
-    smallest: the difference that so many queries would have shown. Raises MissingData without the official data.
-    """
-    import pandas as pd
-
-    runs = [STUDY.run(engine=f"replay:{name}", workers=workers) for name in (first, second)]
-    finals = [run.scores_of(BENCHMARK, SDP.name) for run in runs]
-    shared = sorted(finals[0].keys() & finals[1].keys())
-    one, other = ({task: final[task] for task in shared} for final in finals)
-    c = compare(one, other)
-    difference, low, high = (100 * end for end in c.difference)
-    line = {
-        "first": runs[0].backbone, "second": runs[1].backbone, "n": c.n, "of the first": 100 * c.mean_a,
-        "of the second": 100 * c.mean_b, "difference": difference, "low": low, "high": high, "gained": c.wins,
-        "lost": c.losses, "p (McNemar)": c.mcnemar, "smallest": smallest(c), "data": runs[0].setup.data,
-        "evidence": "measured",
-    }  # fmt: skip
-    return pd.DataFrame([line])
 
 
 def honesty(runs: Mapping[str, Results]) -> pd.DataFrame:

@@ -7,15 +7,7 @@ import os
 from lab.runs.conditions import Metric
 from lab.runs.experiment import BadSetting
 from lab.runs.study import Study, Trial, register
-from sdp.studies.conditions import (
-    DIRECT,
-    PLACEBO,
-    SDP,
-    WITHOUT_REPLAN,
-    WITHOUT_VALIDATE,
-    agent,
-    rejections,
-)
+from sdp.studies.conditions import DIRECT, PLACEBO, SDP, WITHOUT_REPLAN, WITHOUT_VALIDATE, agent, rejections
 from worlds.web.serper import KEY
 from worlds.web.site import FAULTY
 

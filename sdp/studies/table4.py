@@ -5,8 +5,10 @@ Scores are as SwiftSage's protocol has them: percent, means over types of the me
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from statistics import mean
+from typing import Any
 
 from lab.models.engines import ORACLE
 from lab.results import tables
@@ -14,19 +16,13 @@ from lab.runs.study import Study, register
 from lab.runs.study_results import Results
 from sdp.experiments import certifying
 from sdp.experiments.scienceworld import Setup
-from sdp.studies.conditions import (
-    PLACEBO,
-    SDP,
-    WITHOUT_CASCADE,
-    WITHOUT_REPLAN,
-    WITHOUT_VALIDATE,
-    rejections,
-)
+from sdp.studies.conditions import PLACEBO, SDP, WITHOUT_CASCADE, WITHOUT_REPLAN, WITHOUT_VALIDATE, rejections
 from worlds.scienceworld.benchmark import length_of
 from worlds.scienceworld.tasks import LENGTHS, name_and_variation
 
 BENCHMARK = "ScienceWorld"
-GROUPS = {length.capitalize(): length for length in LENGTHS} | {"Overall": ""}
+GROUPS = (*(length.capitalize() for length in LENGTHS), "Overall")
+Run = certifying.Results[Setup]
 BY_STAGE = SDP.but("SDP, a predicate a stage", "policy.grain", "stage", extra=True, recorded=False)
 BY_ACTION = BY_STAGE.but("SDP, a predicate an action", "policy.grain", "action")
 GRAINS = {"stage": BY_STAGE.name, "change": SDP.name, "action": BY_ACTION.name}  # §4.1; a change is the default
@@ -38,29 +34,35 @@ def by_length(results: Results, benchmark: str, condition: str) -> Iterator[tabl
     return scores(condition, results.part(benchmark, condition))
 
 
-def scores(name: str, run: certifying.Results[Setup]) -> Iterator[tables.Row]:
+def scores(name: str, run: Run) -> Iterator[tables.Row]:
     """Scores in percent by GROUPS; n counts types, which the intervals resample."""
-    for group, length in GROUPS.items():
-        if types := by_type(run, length):
-            played = sum(map(len, types.values()))
-            source = f"this run, {played} episodes, b = {run.setup.settings.budget}, cap {run.setup.settings.step_cap}"
-            outcomes = run.outcomes([task for task in run.episodes if length in ("", length_of_task(task))])
-            percent = [100 * mean(of) for of in types.values()]
-            yield tables.mean_row(name, run.backbone, group, percent, run.evidence, source, outcomes=outcomes)
+    settings = run.setup.settings
+    for group, part in [*lengths(run).items(), ("overall", run)]:
+        source = f"this run, {len(part.scores)} episodes, b = {settings.budget}, cap {settings.step_cap}"
+        outcomes = run.outcomes(part.episodes)
+        yield tables.mean_row(
+            name, run.backbone, group.capitalize(), by_type(part), run.evidence, source, outcomes=outcomes
+        )
 
 
-def by_type(run: certifying.Results[Setup], length: str = "") -> dict[str, list[float]]:
-    """Task type -> scores of its episodes in [0, 1]; of a group of LENGTHS, or of all."""
-    found: dict[str, list[float]] = {}
+def lengths(run: Run) -> dict[str, Run]:
+    """The parts of a run by the length of tasks, but for those without episodes."""
+
+    def part(length: str) -> Run:
+        def kept(named: Mapping[str, Any]) -> dict[str, Any]:
+            return {task: value for task, value in named.items() if length_of(name_and_variation(task)[0]) == length}
+
+        return replace(run, episodes=kept(run.episodes), not_measured=kept(run.not_measured), usage=kept(run.usage))
+
+    return {length: own for length in LENGTHS if (own := part(length)).episodes}
+
+
+def by_type(run: Run) -> list[float]:
+    """Of each task type, the mean score of its episodes in percent."""
+    scores: dict[str, list[float]] = {}
     for task, score in run.scores.items():
-        if length in ("", length_of_task(task)):
-            found.setdefault(name_and_variation(task)[0], []).append(score)
-    return found
-
-
-def length_of_task(task: str) -> str:
-    """The group of a task's type."""
-    return length_of(name_and_variation(task)[0])
+        scores.setdefault(name_and_variation(task)[0], []).append(score)
+    return [100 * mean(of_type) for of_type in scores.values()]
 
 
 STUDY = register(

@@ -5,16 +5,7 @@ from __future__ import annotations
 from agents.experiments.acting import AGENTS as ACTING_AGENTS
 from lab.runs.conditions import Metric
 from lab.runs.study import Study, Trial, register
-from sdp.studies.conditions import (
-    AGENTS,
-    DIRECT,
-    PLACEBO,
-    SDP,
-    WITHOUT_REPLAN,
-    WITHOUT_VALIDATE,
-    agent,
-    rejections,
-)
+from sdp.studies.conditions import AGENTS, DIRECT, PLACEBO, SDP, WITHOUT_REPLAN, WITHOUT_VALIDATE, agent, rejections
 
 CORPORA = {"HotpotQA": "12,479", "MuSiQue": "10,024"}  # paragraphs of the official data that is at hand
 ALL = DIRECT.but("direct, all paragraphs", "evidence", "shown", recorded=True)

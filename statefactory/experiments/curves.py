@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lab.results import plots, tables
 from statefactory.epic import epic_distance
 from statefactory.predictors import Predictor
 from worlds.base import Step
@@ -39,19 +40,15 @@ class Curves:
 
     def distances(self, backbone: str, evidence: str) -> pd.DataFrame:
         """EPIC distance of each predictor over all steps, in [0, 1], as `lab.results.tables` has rows."""
-        from lab.results import tables
-
-        about: dict[str, Any] = {"evidence": evidence, "source": "this run", "n": 1}
+        distances = {name: float(epic_distance(rewards, self.truth)) for name, rewards in self.rewards.items()}
         return tables.table(
-            tables.row(name, backbone, "EPIC distance", float(epic_distance(rewards, self.truth)), **about)
-            for name, rewards in self.rewards.items()
+            tables.row(name, backbone, "EPIC distance", distance, evidence=evidence, source="this run", n=1)
+            for name, distance in distances.items()
         )
 
     def draw(self, steps: str, results: pd.DataFrame) -> Figure:
         """The rewards and the truth. steps: what the horizontal axis counts. results: whose evidence is told."""
         import matplotlib.pyplot as plt
-
-        from lab.results import plots
 
         figure, axes = plt.subplots(figsize=(9, 3.5))
         axes.plot(self.truth, label="truth", color="black", drawstyle="steps-post")

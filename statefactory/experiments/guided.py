@@ -8,11 +8,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 from agents.environment import Environment
 from agents.experiments import acting_worlds
-from agents.experiments.acting import Acting
 from agents.history import ACT, History
 from agents.play import Settings
 from agents.stand_in import knowing
@@ -22,7 +21,7 @@ from lab.models.engines import ORACLE
 from lab.results.outcomes import Judged
 from lab.runs.experiment import BadSetting
 from lab.runs.run import Episode
-from statefactory.experiments.predictions import EXTRACTING, INSTRUCTIONS, JUDGING
+from statefactory.experiments.predictions import INSTRUCTIONS, JUDGING
 from statefactory.planning.guides import Actions, AtRandom, Oracle, nearer
 from statefactory.planning.lookahead import Lookahead
 from statefactory.planning.paths import Path
@@ -33,39 +32,19 @@ from statefactory.planning.world_models import Exact, Prompted
 from statefactory.predictors import METHODS as PREDICTORS
 from statefactory.predictors import Given, Predictor
 from statefactory.predictors.monotonic import Monotonic
+from statefactory.reward_models import adapters, backbones
+from statefactory.reward_models.adapters import SHIPPED
+from statefactory.reward_models.predictor import LearnedReward
 from worlds.base import NoSolution
-from worlds.benchmark import Benchmark, of_thread
+from worlds.benchmark import of_thread
 from worlds.pool import Pool
 
 SUCCESS = "success"
 PENALTY = 0.05  # lambda of Eq. 15, see `Lookahead`
 WorldModel = Literal["exact", "prompted"]
 Progress = Callable[[Actions], float]
-
-
-class Method(NamedTuple):
-    """A row of Table 2. predictor: of `statefactory.predictors.METHODS`, or one that `Guided.predictor` knows; "" for
-    none. operators: that it asks. penalised: whether repetitions are.
-    """
-
-    predictor: str = ""
-    operators: tuple[str, ...] = ()
-    penalised: bool = True
-
-
-REACT, STATEFACTORY, LEARNED = "ReAct", "ReAct + StateFactory", "ReAct + learned reward"
-JUDGE, INTUITIVE, RANDOM = "ReAct + judge", "ReAct + intuitive judge", "ReAct + random"
-METHODS = {
-    REACT: Method(),
-    STATEFACTORY: Method("statefactory", EXTRACTING),
-    JUDGE: Method("judge_analytic", JUDGING),
-    INTUITIVE: Method("judge_intuitive", JUDGING),  # a score without an analysis: a tenth of the tokens
-    LEARNED: Method("learned"),
-    "ReAct + oracle": Method("oracle"),  # the ceiling
-    RANDOM: Method("random"),  # placebos from here on: the agent is asked as much, and nothing is known
-    "ReAct + constant": Method("constant", penalised=False),
-    "ReAct + penalty alone": Method("constant"),
-}
+# What else may predict, beside `statefactory.predictors.METHODS`; none of them asks a model.
+OWN = ("oracle", "random", "constant", "learned")
 ADAPTER = "all"  # the learned reward model: the one that was trained on all worlds
 
 
@@ -73,27 +52,29 @@ def no_reward_model() -> str:
     """Why the trained reward model cannot be played here; "" where it can."""
     if lacking := [name for name in ("torch", "transformers", "peft") if not find_spec(name)]:
         return f"a learned reward needs {', '.join(lacking)}; see the README"
-    from statefactory.reward_models import adapters, backbones
-
     try:
-        backbones.located(adapters.read(adapters.SHIPPED / ADAPTER).recipe.base)
+        backbones.located(adapters.read(SHIPPED / ADAPTER).recipe.base)
     except (adapters.UnusableAdapter, backbones.MissingBackbone) as error:
         return str(error)
     return ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Guided(Benchmark, Acting):
+class Guided(acting_worlds.Listing):
     """ReAct on a world, as C.6.1 has it or with rewards. agent is ReAct in any case.
 
-    guided: a key of METHODS. world_model: who foresees; "exact" is privileged. penalty: lambda of Eq. 15. `settings`
-    caps an episode's calls at twice its steps for each question of a turn, unless it says otherwise.
+    reward: who predicts: of `statefactory.predictors.METHODS` or OWN; "" for plain ReAct. world_model: who foresees;
+    "exact" is privileged. penalty: lambda of Eq. 15. `settings` caps an episode's calls at twice its steps for each
+    question of a turn, unless it says otherwise.
     """
 
-    guided: str = REACT
+    reward: str = ""
     world_model: WorldModel = "exact"
     penalty: float = PENALTY
+    listed: bool = True
 
+    method: ClassVar[str] = "planning"
+    metric: ClassVar[str] = SUCCESS
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "statefactory")
     worlds_at_once: ClassVar[int] = 6  # of the pool: the candidates and the path itself, where a world is cheap
 
@@ -101,40 +82,41 @@ class Guided(Benchmark, Acting):
     def progress(self, task: Any, pool: Pool) -> Progress:
         """The true progress after some actions, in [0, 1]; privileged."""
 
-    @property
-    def by(self) -> Method:
-        """Raises BadSetting for a method that there is not."""
-        if self.guided not in METHODS:
-            raise BadSetting(f"guided={self.guided!r}: choose one of {', '.join(METHODS)}")
-        return METHODS[self.guided]
+    def judging(self) -> tuple[str, ...]:
+        """The operators of the predictor. Raises BadSetting for one that there is not."""
+        if self.reward in ("", *OWN):
+            return ()
+        if self.reward not in PREDICTORS:
+            raise BadSetting(f"reward={self.reward!r}: choose one of {', '.join((*PREDICTORS, *OWN))}")
+        return PREDICTORS[self.reward].operators
 
     def operators(self) -> tuple[str, ...]:
         foreseen = (PREDICT,) if self.world_model == "prompted" else ()
-        return (CHOOSE, ACT, *self.by.operators, *foreseen) if self.by.predictor else (ACT,)
+        return (CHOOSE, ACT, *self.judging(), *foreseen) if self.reward else (ACT,)
 
     def unplayable(self) -> str:
         """See `Experiment.unplayable`: a judge needs a model, a learned reward what it was trained on."""
-        if self.by.operators == JUDGING and self.who.of(JUDGING[0]).by_rules:
+        if self.judging() == JUDGING and self.who.of(JUDGING[0]).by_rules:
             return f"no rule judges progress: name a model, as in engines={{{JUDGING[0]!r}: 'local'}}"
-        return no_reward_model() if self.guided == LEARNED else ""
+        return no_reward_model() if self.reward == "learned" else ""
 
     def capped(self) -> Settings:
         """The settings with the cap of calls: what twice as many turns as steps would take."""
         most = K.get(self.package, FEWEST)
         foreseen = most * (self.world_model == "prompted")
-        questions = 2 + (most + 1) * len(self.by.operators) + foreseen if self.by.predictor else 1
+        questions = 2 + (most + 1) * len(self.judging()) + foreseen if self.reward else 1
         return replace(self.settings, calls=self.settings.calls or 2 * self.settings.steps * questions)
 
     def answering(self, task: str, environment: Environment) -> AbstractContextManager[None]:
         """See `Acting.answering`; with rewards, the same stand-in answers `further` prompts."""
-        if not self.by.predictor or self.who.of(ACT).name != ORACLE:
+        if not self.reward or self.who.of(ACT).name != ORACLE:
             return super().answering(task, environment)
         known = further(environment.name, connected(self.engine), self.capped().by_schema)
         return knowing(environment, self.expert(task), known)
 
     def loop(self, task: str, environment: Environment) -> Callable[..., History]:
         """See `Acting.loop`."""
-        if not self.by.predictor:
+        if not self.reward:
             return super().loop(task, environment)
         looking = partial(self.looking, task, environment)
         return partial(rewarded, environment, looking=looking, path=self.begun(task), settings=self.capped())
@@ -151,11 +133,11 @@ class Guided(Benchmark, Acting):
         pool = of_thread(key, lambda: Pool(self.opened, None, self.worlds_at_once)).on(self.named(task))
         exact = self.world_model == "exact"
         model = Exact(pool) if exact else Prompted(backbone, self.package, environment.tools)
-        return Lookahead(self.predictor(task, pool, backbone), model, self.penalty * self.by.penalised)
+        return Lookahead(self.predictor(task, pool, backbone), model, self.penalty)
 
     def predictor(self, task: str, pool: Pool, backbone: Backbone) -> Predictor[Any]:
         """What rates candidates. Raises what the oracle's planner raises, and MissingBackbone."""
-        match self.by.predictor:
+        match self.reward:
             case "oracle":
                 return Oracle(self.progress(self.named(task), pool))
             case "random":
@@ -163,9 +145,6 @@ class Guided(Benchmark, Acting):
             case "constant":
                 return Monotonic(self.settings.steps)
             case "learned":
-                from statefactory.reward_models.adapters import SHIPPED
-                from statefactory.reward_models.predictor import LearnedReward
-
                 return LearnedReward(SHIPPED / ADAPTER)
             case name:
                 return PREDICTORS[name].make(backbone, Given(INSTRUCTIONS.get(self.package, "")))
@@ -177,13 +156,8 @@ class Guided(Benchmark, Acting):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlocksWorld(acting_worlds.BlocksWorld, Guided):
+class BlocksWorld(Guided, acting_worlds.BlocksWorld):
     """The oracle counts the steps of a shortest plan from where the blocks are."""
-
-    listed: bool = True
-
-    method: ClassVar[str] = "planning-blocksworld"
-    metric: ClassVar[str] = SUCCESS
 
     def progress(self, task: Any, pool: Pool) -> Progress:
         from worlds.blocksworld.expert import state_after, steps_left
@@ -194,13 +168,8 @@ class BlocksWorld(acting_worlds.BlocksWorld, Guided):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AlfWorld(acting_worlds.AlfWorld, Guided):
+class AlfWorld(Guided, acting_worlds.AlfWorld):
     """The oracle counts the steps of a plan from the facts of the game."""
-
-    listed: bool = True
-
-    method: ClassVar[str] = "planning-alfworld"
-    metric: ClassVar[str] = SUCCESS
 
     def progress(self, task: Any, pool: Pool) -> Progress:
         """Raises NoSolution for a game that the planner cannot solve."""
@@ -220,16 +189,13 @@ class AlfWorld(acting_worlds.AlfWorld, Guided):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScienceWorld(acting_worlds.ScienceWorld, Guided):
+class ScienceWorld(Guided, acting_worlds.ScienceWorld):
     """The oracle is the world's own score. No points are told: what a step is worth is the predictor's to say."""
 
     settings: Settings = Settings(steps=50)
     lengths: tuple[str, ...] = ("short",)
-    listed: bool = True
     points: bool = False
 
-    method: ClassVar[str] = "planning-scienceworld"
-    metric: ClassVar[str] = SUCCESS
     worlds_at_once: ClassVar[int] = 2  # each is a Java process, and to replay takes it most of a second
 
     def progress(self, task: Any, pool: Pool) -> Progress:

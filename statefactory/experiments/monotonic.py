@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from statefactory.benchmark.domains import Domain, named
+from statefactory.benchmark.domains import named
 from statefactory.benchmark.labels import Rule
-from statefactory.benchmark.opened import close_all, opened
 from statefactory.benchmark.schema import Pair
 from statefactory.epic import epic_distances
 from statefactory.predictors import Predictor
@@ -30,28 +29,16 @@ Labels = Mapping[str, Sequence[float]]
 
 def distances(pairs: Sequence[Pair], predictor: Predictor | None = None) -> np.ndarray:
     """EPIC distances of a predictor's rewards, shape (pairs,); by default of the monotonic baseline."""
-    predictor = predictor or Monotonic()
-    predicted = [predictions(pair, predictor) for pair in pairs]
+    predicted = [predictions(pair, predictor or Monotonic()) for pair in pairs]
     return epic_distances(predicted, [pair.shaped for pair in pairs], [pair.task for pair in pairs])
 
 
 def predictions(pair: Pair, predictor: Predictor) -> np.ndarray:
-    """What a predictor says of the positive's steps, then of the negatives'."""
+    """The rewards of the positive's steps, then of the negatives'."""
     import numpy as np
 
     rows = pair.rows
     return np.concatenate([predictor.predict(row.goal_description, row.actions, row.observations) for row in rows])
-
-
-def plan_labels(domain: str, data: str = "auto", seed: int = 0) -> dict[str, list[float]]:
-    """Task id -> t/T for each step of the expert's plan, of the tasks that a build with this seed takes."""
-    of = named(domain)
-    try:
-        there = opened(of, of.resolve(data), seed)
-        lengths = {task: len(there.plan(there.tasks[task])) for task in sorted(there.tasks)}
-    finally:
-        close_all()
-    return {task: [step / length for step in range(1, length + 1)] for task, length in lengths.items()}
 
 
 def expert_labels(pairs: Sequence[Pair]) -> dict[str, list[float]]:
@@ -61,13 +48,8 @@ def expert_labels(pairs: Sequence[Pair]) -> dict[str, list[float]]:
     }
 
 
-def negative_labels(pairs: Sequence[Pair]) -> dict[str, list[float]]:
-    """Task id -> what the steps of its negative are worth, of built pairs."""
-    return {pair.task: pair.negative.shaped for pair in pairs}
-
-
 def distances_of_labels(
-    labels: Labels, domain: str | Domain, seed: int = 0, rule: Rule | None = None, negatives: Labels | None = None
+    labels: Labels, domain: str, seed: int = 0, rule: Rule | None = None, negatives: Labels | None = None
 ) -> np.ndarray:
     """The monotonic baseline's EPIC distances, shape (tasks,), without playing anything.
 
@@ -75,18 +57,12 @@ def distances_of_labels(
     give; a step after success is worth 0 if its rule says "zero", else 1. negatives: cut, or held at the last value,
     to the positive's length; without them they are 0.
     """
-    of = named(domain) if isinstance(domain, str) else domain
-    rule, recipe = rule or of.rule, of.recipe(seed)
-    truths = []
+    rule, recipe = rule or named(domain).rule, named(domain).recipe(seed)
+    truths, rising = [], []
     for task, worth in labels.items():
         before, after = rule.draw(recipe.random(task, "padding"))
         positive = [0.0] * before + list(worth) + [0.0 if rule.after == "zero" else 1.0] * after
-        truths.append(positive + _fitted((negatives or {}).get(task, (0.0,)), len(positive)))
-    halves = [len(truth) // 2 for truth in truths]  # the positive's steps; the negative has as many
-    rising = [[step / steps for step in range(1, steps + 1)] * 2 for steps in halves]
+        steps, negative = len(positive), (negatives or {}).get(task, (0.0,))
+        truths.append([*positive, *negative[:steps], *[negative[-1]] * (steps - len(negative))])
+        rising.append([step / steps for step in range(1, steps + 1)] * 2)
     return epic_distances(rising, truths, list(labels))
-
-
-def _fitted(values: Sequence[float], length: int) -> list[float]:
-    """So many of the values, the last one repeated where there are fewer."""
-    return [*values[:length], *[values[-1]] * (length - len(values))]

@@ -8,211 +8,185 @@ a line through all of them would show that.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agents.experiments import attempts
 from lab.results import tables
 from lab.results.ranks import rank_correlation
-from lab.results.statistics import Interval, bootstrap_mean, holm, wilson
-from statefactory.benchmark import DOMAINS
-from statefactory.experiments import best_of_n, monotonic, rivals, searches
-from statefactory.experiments.best_of_n import CHANCE, END, MIDWAY, Chosen, When, World
+from lab.results.statistics import bootstrap_mean, compare, holm, wilson
+from lab.runs import collecting
+from lab.runs.study_results import Results
+from statefactory.experiments import monotonic, rivals
+from statefactory.experiments.best_of_n import CHANCE, END, MIDWAY, Chosen, choices
 from statefactory.experiments.predictions import Predicting
-from statefactory.experiments.rivals import LEARNED, ORACLE, PLACEBOS, RIDGE
+from statefactory.experiments.reward_models import LORA, OWN, kept
+from statefactory.experiments.rivals import LEARNED, ORACLE, PLACEBOS, RIDGE, SHORTEST
 from statefactory.experiments.scoring import STANDARD, Scoring
 from statefactory.experiments.statistics import title
 from statefactory.predictors import METHODS, Given
 from statefactory.studies import table1
+from statefactory.studies.policy import BEST_OF_N, BOTH, best_of_n, reached, tree_search
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-# What a notebook takes by default: (tasks, attempts a task) by world; synthetic data are for a first look.
-SLICES: Mapping[str, Mapping[str, tuple[int, int]]] = {
-    "synthetic": {"blocksworld": (8, 8), "alfworld": (3, 8)},
-    "official": {**dict.fromkeys(DOMAINS, (20, 20)), "blocksworld": (50, 20), "alfworld": (30, 20)},
-}
-FEW = (3, 8)  # of a world that SLICES leaves out
 # Of the benchmark, for the distances; the official ones are those that the trained predictors are kept on.
 PAIRS = {"synthetic": table1.SLICE, "official": 60}
-# Tasks of each world in which trees are searched.
-SEARCHED: Mapping[str, Mapping[str, int]] = {
-    "synthetic": {"blocksworld": 2, "alfworld": 1},
-    "official": {"blocksworld": 50, "alfworld": 20},
-}
-# Foreseen in a task: ALFWorld has 30 valid actions a turn.
-OUTCOMES: Mapping[str, Mapping[str, int]] = {
-    "synthetic": {"blocksworld": 300, "alfworld": 300},
-    "official": {"blocksworld": 300, "alfworld": 600},
-}
-# Tasks of each world in which rewards are hacked.
-HACKED = {"synthetic": {"blocksworld": 1, "alfworld": 1}, "official": {"blocksworld": 10, "alfworld": 3}}
-PREDICTOR, PLACEBO = "predictor", "placebo"
-WHENS: tuple[When, ...] = (best_of_n.END, best_of_n.MIDWAY)
 SEARCH = "by tree search"
-WAYS = (*WHENS, SEARCH)  # in which a predictor chooses: among attempts, or of what is thought of
+WAYS = (END, MIDWAY, SEARCH)  # in which a predictor chooses: among attempts, or of what is thought of
 Distances = Mapping[str, float]  # of the pairs, by task
-
-
-@dataclass(frozen=True, kw_only=True)
-class Setup:
-    """What is compared.
-
-    worlds: () for those of SLICES. limit: tasks, 0 for all; count: attempts a task; -1 for those of SLICES. pairs: of
-    the benchmark, 0 for all; -1 for PAIRS. actor: who makes the attempts,
-    "" for the noisy expert. engine, engines: who answers the predictors. predictors: of
-    `statefactory.experiments.rivals`, () for all. learned: the trained adapters too, which on a processor core take
-    about a second an attempt each.
-    """
-
-    worlds: tuple[str, ...] = ()
-    data: str = "auto"
-    limit: int = -1
-    count: int = -1
-    pairs: int = -1
-    searched: int = -1
-    seed: int = 0
-    actor: str = ""
-    engine: str = "rules"
-    engines: Mapping[str, str] | None = None
-    predictors: tuple[str, ...] = ()
-    learned: bool = False
-
-    def attempted(self) -> list[attempts.Setup]:
-        """The attempts to make, a world each. Raises MissingData where official data are asked for and absent."""
-        every = dict.fromkeys(name for of in SLICES.values() for name in of)
-        decided = [
-            attempts.Setup(world=world, data=self.data, seed=self.seed, engine=self.actor).decided()
-            for world in self.worlds or every
-        ]
-        found = []
-        for of in decided:
-            usual = SLICES[extent(decided)].get(of.world) or (FEW if self.worlds else None)
-            if usual:
-                limit = self.limit if self.limit >= 0 else usual[0]
-                found.append(replace(of, limit=limit, count=self.count if self.count > 0 else usual[1]))
-        return found
-
-
-def extent(worlds: Sequence[attempts.Setup]) -> str:
-    """How much is played: "official", as much as shows something, where any world's data are.
-
-    TextWorld's game files are not released: beside official data as many generated quests are played.
-    """
-    return "official" if any(of.data == "official" for of in worlds) else "synthetic"
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One world. distances: of each predictor, by the benchmark's pairs. searched: the trees that each has led."""
+    """One world. choices: of each predictor, in each of WAYS. distances: of each, by the benchmark's pairs.
 
-    world: World
+    trees: the run of the tree search, where there is one.
+    """
+
+    attempts: attempts.Results
+    choices: Sequence[Chosen]
     distances: Mapping[str, Distances]
-    searched: Mapping[str, searches.Results] = field(default_factory=dict)
+    trees: Results | None = None
 
-    def choices(self, score: Scoring, way: str) -> list[Chosen]:
-        """What the choices of every predictor came to, in one of WAYS."""
-        if way != SEARCH:
-            return self.world.choices(score, MIDWAY if way == MIDWAY else END)
-        success = {
-            name: {task: run.setup.judged(episode).score or 0.0 for task, episode in run.episodes.items()}
-            for name, run in self.searched.items()
+    @property
+    def title(self) -> str:
+        """The world's name in tables."""
+        return title(self.attempts.setup.world)
+
+    def chosen(self, when: str) -> list[Chosen]:
+        """What choices in one of WAYS came to, where there were any."""
+        return [choice for choice in self.choices if choice.when == when and choice.success]
+
+
+def collect(
+    worlds: Sequence[str] = (), data: str = "auto", limit: int = -1, count: int = -1, pairs: int = -1,
+    searched: int = -1, seed: int = 0, actor: str = "", engine: str = "rules",
+    engines: Mapping[str, str] | None = None, predictors: Sequence[str] = (), learned: bool = False,
+    score: Scoring = STANDARD, workers: int = 0, cluster: str = "",
+) -> list[Compared]:  # fmt: skip
+    """Play, score and measure what is not there yet; a world each.
+
+    worlds: () for all five where any has official data, else BOTH. limit: tasks, 0 for all; count: attempts a task;
+    searched: tasks of a world in which trees are searched; -1 for the studies' own. pairs: of the benchmark, 0 for all;
+    -1 for PAIRS. actor: who makes the attempts, "" for the noisy
+    expert. engine, engines: who answers the predictors. predictors: of `statefactory.experiments.rivals`, () for all;
+    learned: the trained adapters too, which on a processor core take about a second an attempt each.
+    Raises what `lab.runs.collecting.collect` raises; MissingData where official data are asked for and absent.
+    """
+    here = {
+        attempts.Setup(world=world, data=data, seed=seed, engine=actor).decided().data
+        for world in worlds or BEST_OF_N.benchmarks
+    }
+    much = "official" if "official" in here else "synthetic"  # TextWorld's games are always synthetic
+    names = rivals.names_for(much == "official", engine, engines, predictors, learned)
+    asked: dict[str, Any] = {"engine": engine, "engines": engines or {}}
+    found = []
+    for world in worlds or (BEST_OF_N.benchmarks if much == "official" else BOTH):
+        own: dict[str, Any] = {"benchmarks": (world,), "data": data, "seed": seed, **asked}
+        options = {"acting": actor} | ({f"{world}:count": count} if count > 0 else {})
+        trial = best_of_n(names).trial(**own, limit=limit, options=options).resolved()
+        made = collecting.collect(trial.part(world, trial.methods[0]).attempts, workers, cluster)
+        run = collecting.collect(trial, workers, cluster)
+        chosen = [choice for when in (END, MIDWAY) for choice in choices(made, run, when, score)]
+        trees = None
+        if searched and world in BOTH:
+            trees = tree_search(names).run(**own, limit=searched, workers=workers, cluster=cluster)
+            chosen += led(trees, world)
+        of_pairs: dict[str, Any] = {
+            "data": much,
+            "limit": pairs if pairs >= 0 else PAIRS[much],
+            "workers": workers,
+            "cluster": cluster,
         }
-        shared = [task for task in next(iter(success.values()), {}) if all(task in of for of in success.values())]
-        return [
-            Chosen(name, run.setup.how.title, run.backbone if run.setup.operators() else "none", "simulated",
-                   {task: success[name][task] for task in shared})
-            for name, run in self.searched.items()
-        ]  # fmt: skip
-
-
-def collect(setup: Setup, score: Scoring = STANDARD, workers: int = 0, cluster: str = "") -> list[Compared]:
-    """Play, score and measure what is not there yet; a world each. Raises what `lab.runs.collecting.collect` raises."""
-    found, worlds = [], setup.attempted()
-    much = extent(worlds)
-    measured = replace(setup, pairs=setup.pairs if setup.pairs >= 0 else PAIRS[much])
-    for of in worlds:
-        names = rivals.names_for(of.world, much, setup.engine, setup.engines, setup.predictors, setup.learned)
-        world = best_of_n.collect(of, names, setup.engine, setup.engines, workers, cluster)
-        far = distances(measured, of.world, much, names, score, workers, cluster)
-        found.append(Compared(world, far, searched(setup, of.world, of.data, names, workers, cluster)))
+        far = distances(world, names, score, **asked, **of_pairs)
+        found.append(Compared(made, chosen, far, trees))
     return found
 
 
-def searched(
-    setup: Setup, world: str, data: str, names: Sequence[str], workers: int = 0, cluster: str = ""
-) -> dict[str, searches.Results]:
-    """The trees that each predictor leads, and the oracle; none where no tree is searched.
-
-    Trained adapters are left out: they take a second a state, and hundreds are foreseen.
-    """
-    limit = SEARCHED[data].get(world, 0) if setup.searched < 0 else setup.searched
-    if not limit or world not in searches.SEARCHED:
-        return {}
-    of = searches.Setup(
-        world=world, data=data, limit=limit, seed=setup.seed, engine=setup.engine, engines=setup.engines or {},
-        search=replace(searches.SETTINGS, outcomes=OUTCOMES[data][world]),
-    )  # fmt: skip
-    return rivals.collect(of, [*hackable(names), ORACLE], workers, cluster)
+def led(run: Results, world: str) -> Iterator[Chosen]:
+    """Whether the trees that each predictor led reached the goal; the world itself foresaw."""
+    for name in run.setup.methods_of(world):
+        backbone = rivals.answering(run, world, name) or "none"
+        how = run.setup.part(world, name).how
+        yield Chosen(name, how.title, SEARCH, backbone, "simulated", run.scores_of(world, name))
 
 
 def distances(
-    setup: Setup, world: str, data: str, names: Sequence[str], score: Scoring = STANDARD, workers: int = 0,
-    cluster: str = "",
+    world: str, names: Sequence[str], score: Scoring, *, data: str, limit: int, engine: str,
+    engines: Mapping[str, str], workers: int = 0, cluster: str = "",
 ) -> dict[str, Distances]:  # fmt: skip
-    """EPIC distances of predictors on a world's pairs of the benchmark: predictor -> pair -> distance.
+    """EPIC distances of predictors on the pairs of one world: predictor -> pair -> distance.
 
-    Those of trained ones are kept with the suite for the official pairs of PAIRS, and measured on any others.
+    Those of trained predictors are kept with the suite for the official pairs of PAIRS, and measured on any others.
     """
-    pairs = Predicting(domain=world, data=data, limit=setup.pairs).pairs()
+    methods = {name: rivals.method_of(name, world) for name in names}
+    titles = {name: method.title for name, method in methods.items() if name in METHODS}
+    asked = {operator for name in titles for operator in methods[name].operators}
+    own = {operator: other for operator, other in engines.items() if operator in asked}
+    run = titles and table1.study().run(
+        benchmarks=(world,), conditions=titles.values(), data=data, limit=limit, engine=engine, engines=own,
+        workers=workers, cluster=cluster,
+    )  # fmt: skip
+    pairs = Predicting(domain=world, data=data, limit=limit).pairs()
     found: dict[str, Distances] = {}
-    for name in names:
-        method = rivals.method_of(name, world)
-        if rivals.is_learned(name) and {*(kept := _kept(name, world))} == {pair.task for pair in pairs}:
-            found[name] = kept
-        elif name in METHODS:
-            run = table1.study().run(
-                benchmarks=(world,), conditions=(method.title,), data=data, limit=setup.pairs, workers=workers,
-                cluster=cluster, **rivals.engines_for(name, world, setup.engine, setup.engines or {}),
-            )  # fmt: skip
-            part = run.part(world, method.title)
+    for name, method in methods.items():
+        if run and name in titles:
+            part = run.part(world, titles[name])
             found[name] = dict(zip(part.episodes, map(float, part.distances(score)), strict=True))
+        elif {*(held := _kept(name, world))} == {pair.task for pair in pairs}:
+            found[name] = held
         else:
             # It asks nobody, and so its backbone is never looked at.
             values = monotonic.distances(pairs, method.make(None, Given()))  # type: ignore[arg-type]
-            found[name] = {pair.task: float(v) for pair, v in zip(pairs, values, strict=True)}
+            found[name] = {pair.task: float(value) for pair, value in zip(pairs, values, strict=True)}
     return found
 
 
-def successes(compared: Sequence[Compared], score: Scoring = STANDARD) -> pd.DataFrame:
-    """The results table of all choices: at the end, midway, and by tree search."""
+def successes(compared: Sequence[Compared]) -> pd.DataFrame:
+    """The results table of all choices, in percent: at the end, midway, and by tree search."""
+    rows = []
+    for when in (END, MIDWAY):
+        for world in compared:
+            setup = world.attempts.setup
+            metric, source = f"Best of {setup.count} {when}, {world.title}", f"this run, {setup.data} data"
+            for choice in world.chosen(when):
+                values = [100 * value for value in choice.success.values()]
+                about = (choice.title, choice.backbone, metric, values)
+                rows.append(tables.mean_row(*about, choice.evidence, source))
+    searched = (world.trees for world in compared if world.trees)
+    rows += [row for run in searched for part in run.parts for row in reached(run, *part)]
+    return tables.table(rows)
+
+
+def contrasts(compared: Sequence[Compared]) -> pd.DataFrame:
+    """Each predictor's choices at the end against a random choice and the shortest attempt, task by task, in percent.
+
+    p (Holm): for all rows together. Columns: world, compared, difference with its interval, wins, losses, p, n.
+    """
     import pandas as pd
 
-    worlds = [one.world for one in compared]
-    found = tables.table(
-        tables.rate_row(
-            of.title, of.backbone, f"Tree search, {title(one.world.name)}", int(sum(of.success.values())),
-            len(of.success), of.evidence, f"this run, {one.world.attempts.setup.data} data, exact world model",
-        )
-        for one in compared for of in one.choices(score, SEARCH)
-    )  # fmt: skip
-    every = [*(best_of_n.frame(worlds, score, when) for when in WHENS), found]
-    return pd.concat([one for one in every if len(one)], ignore_index=True)
+    lines = []
+    for world in compared:
+        choices = {choice.name: choice for choice in world.chosen(END)}
+        for other in (choices[name] for name in (CHANCE, SHORTEST) if name in choices):
+            for choice in choices.values():
+                if choice.name not in (CHANCE, ORACLE, other.name):
+                    result = compare(choice.success, other.success)
+                    numbers = [100 * value for value in result.difference]
+                    lines.append((world.title, f"{choice.title} − {other.title}", *numbers, result.wins, result.losses,
+                                  result.p, result.n, choice.evidence, choice.backbone))  # fmt: skip
+    columns = ["world", "compared", "difference", "ci_low", "ci_high", "wins", "losses", "p", "n", "evidence",
+               "backbone"]  # fmt: skip
+    frame = pd.DataFrame(lines, columns=columns)
+    frame.insert(columns.index("n"), "p (Holm)", holm(frame["p"].to_numpy(float)))
+    return frame
 
 
-def hackable(names: Sequence[str]) -> list[str]:
-    """Of the predictors, each once, those whose rewards are tried to be had for nothing: all but the trained adapters.
-
-    An adapter takes a second a state, and hundreds are tried.
-    """
-    return [name for name in dict.fromkeys(names) if not name.startswith(LEARNED)]
-
-
-def points(compared: Sequence[Compared], score: Scoring = STANDARD) -> pd.DataFrame:
+def points(compared: Sequence[Compared]) -> pd.DataFrame:
     """A row a predictor, world and way of choosing: EPIC distance in [0, 1] and success in percent, with intervals.
 
     kind: "predictor"; "placebo"; or "oracle", whose distance is 0 since it is the truth. evidence is of the success;
@@ -221,30 +195,27 @@ def points(compared: Sequence[Compared], score: Scoring = STANDARD) -> pd.DataFr
     import pandas as pd
 
     lines = []
-    for one in compared:
-        made = one.world.attempts.setup
-        for when in WAYS:
-            for chosen in one.choices(score, when):
-                if chosen.name == CHANCE or not chosen.success:
-                    continue
-                of = list(one.distances.get(chosen.name, {}).values()) or [0.0]
-                values = list(chosen.success.values())
-                # A task is solved or not; of attempts that tie, a choice has their mean.
-                rate = wilson(sum(values), len(values)) if when == SEARCH else bootstrap_mean(values)
-                success = Interval(*(100 * end for end in rate))
-                lines.append({
-                    "world": title(one.world.name), "when": when, "predictor": chosen.name, "method": chosen.title,
-                    "kind": _kind(chosen.name), "distance": sum(of) / len(of),
-                    **dict(zip(("distance_low", "distance_high"), bootstrap_mean(of)[1:], strict=True)),
-                    "pairs": len(of) if chosen.name != ORACLE else 0, "success": success.value,
-                    "ci_low": success.low, "ci_high": success.high, "n": len(chosen.success),
-                    "attempts a task": made.count if when != SEARCH else None, "data": made.data,
-                    "backbone": chosen.backbone, "evidence": chosen.evidence,
-                })  # fmt: skip
+    for world in compared:
+        made = world.attempts.setup
+        for choice in (choice for when in WAYS for choice in world.chosen(when) if choice.name != CHANCE):
+            far = [*world.distances.get(choice.name, {}).values()] or [0.0]
+            values = [*choice.success.values()]
+            # A task is solved or not; of attempts that tie, a choice has their mean.
+            rate = wilson(sum(values), len(values)) if choice.when == SEARCH else bootstrap_mean(values)
+            value, low, high = (100 * end for end in rate)
+            placebo = "placebo" if choice.name in PLACEBOS else "predictor"
+            lines.append({
+                "world": world.title, "when": choice.when, "predictor": choice.name, "method": choice.title,
+                "kind": ORACLE if choice.name == ORACLE else placebo, "distance": sum(far) / len(far),
+                **dict(zip(("distance_low", "distance_high"), bootstrap_mean(far)[1:], strict=True)),
+                "pairs": len(far) if choice.name != ORACLE else 0, "success": value, "ci_low": low, "ci_high": high,
+                "n": len(values), "attempts a task": made.count if choice.when != SEARCH else None, "data": made.data,
+                "backbone": choice.backbone, "evidence": choice.evidence,
+            })  # fmt: skip
     return pd.DataFrame(lines)
 
 
-def correlations(compared: Sequence[Compared], score: Scoring = STANDARD, seed: int = 0) -> pd.DataFrame:
+def correlations(compared: Sequence[Compared], seed: int = 0) -> pd.DataFrame:
     """Spearman's rho of distance and success within each world; below 0 where nearer rewards choose better.
 
     A row a world and way of choosing, without placebos and with them; never with the oracle, whose place is certain.
@@ -255,35 +226,36 @@ def correlations(compared: Sequence[Compared], score: Scoring = STANDARD, seed: 
     import pandas as pd
 
     lines: list[dict[str, Any]] = []
-    for one in compared:
+    for world in compared:
+        acting = {"backbone": world.attempts.backbone, "evidence": world.attempts.evidence}
         for when in WAYS:
-            choices = [of for of in one.choices(score, when) if of.success and of.name in one.distances]
+            origin = {"backbone": "exact world model", "evidence": "simulated"} if when == SEARCH else acting
             for among, left_out in (("predictors", PLACEBOS), ("predictors and placebos", ())):
-                of = [each for each in choices if each.name not in left_out]
-                if len(of) < 2:
-                    continue
-                found = rank_correlation(*_matrices(of, one.distances), seed)
-                lines.append({
-                    "world": title(one.world.name), "when": when, "among": among, "n": found.n, "rho": found.rho,
-                    "ci_low": found.low, "ci_high": found.high, "p": found.p, "least": found.least,
-                    "tasks": len(of[0].success),
-                    "backbone": "exact world model" if when == SEARCH else one.world.attempts.backbone,
-                    "evidence": "simulated" if when == SEARCH else one.world.attempts.evidence,
-                })  # fmt: skip
+                ranked = [
+                    choice for choice in world.chosen(when)
+                    if choice.name in world.distances and choice.name not in left_out
+                ]  # fmt: skip
+                if len(ranked) > 1:
+                    found = rank_correlation(*_matrices(ranked, world.distances), seed)
+                    lines.append({
+                        "world": world.title, "when": when, "among": among, "n": found.n, "rho": found.rho,
+                        "ci_low": found.low, "ci_high": found.high, "p": found.p, "least": found.least,
+                        "tasks": len(ranked[0].success), **origin,
+                    })  # fmt: skip
     frame = pd.DataFrame(lines)
-    tested = frame.index[frame["p"].notna()] if lines else []
-    for _, part in frame.loc[tested].groupby("among") if lines else ():
-        frame.loc[part.index, "p (Holm)"] = holm(part["p"])
+    for among in {*frame.get("among", ())}:
+        tested = frame.index[(frame["among"] == among) & frame["p"].notna()]
+        frame.loc[tested, "p (Holm)"] = holm(frame.loc[tested, "p"])
     return frame
 
 
-def chance(compared: Sequence[Compared], score: Scoring = STANDARD, when: When = END) -> dict[str, float]:
-    """World -> what a random choice achieves, in percent."""
-    found = {}
-    for one in compared:
-        success = next(of.success for of in one.world.choices(score, when) if of.name == CHANCE)
-        if success:
-            found[title(one.world.name)] = 100 * sum(success.values()) / len(success)
+def chance(compared: Sequence[Compared]) -> dict[str, dict[str, float]]:
+    """Way -> world -> what a random choice among attempts achieves, in percent."""
+    found: dict[str, dict[str, float]] = {END: {}, MIDWAY: {}}
+    for world in compared:
+        for choice in world.choices:
+            if choice.name == CHANCE and choice.success:
+                found[choice.when][world.title] = 100 * sum(choice.success.values()) / len(choice.success)
     return found
 
 
@@ -291,29 +263,17 @@ def _matrices(choices: Sequence[Chosen], distances: Mapping[str, Distances]) -> 
     """(predictors, pairs) and (predictors, tasks); NaN for a pair that one was not measured on."""
     import numpy as np
 
-    pairs = sorted({pair for one in choices for pair in distances[one.name]})
-    far = np.array([[distances[one.name].get(pair, math.nan) for pair in pairs] for one in choices])
-    return far, np.array([list(one.success.values()) for one in choices])
-
-
-def _kind(name: str) -> str:
-    return ORACLE if name == ORACLE else PLACEBO if name in PLACEBOS else PREDICTOR
-
-
-@cache
-def _kept_rows() -> Any:
-    from statefactory.experiments.reward_models import kept
-
-    return kept()
+    pairs = sorted({pair for choice in choices for pair in distances[choice.name]})
+    far = np.array([[distances[choice.name].get(pair, math.nan) for pair in pairs] for choice in choices])
+    return far, np.array([list(choice.success.values()) for choice in choices])
 
 
 def _kept(name: str, world: str) -> Distances:
-    """The distances of a trained predictor that are kept with the suite."""
-    from statefactory.experiments.reward_models import LORA
-    from statefactory.experiments.reward_models import RIDGE as RIDGE_MODEL
-    from statefactory.reward_models.predictor import OWN
-
-    model, training = (RIDGE_MODEL, world) if name == RIDGE else (LORA, name.removeprefix(LEARNED))
-    of = _kept_rows()
-    rows = of[(of["model"] == model) & (of["trained_on"] == training) & (of["shown"] == OWN) & (of["domain"] == world)]
+    """The distances of a trained predictor that are kept with the suite; of any other, none."""
+    if name != RIDGE and not name.startswith(LEARNED):
+        return {}
+    model, training = (RIDGE, world) if name == RIDGE else (LORA, name.removeprefix(LEARNED))
+    rows = kept()
+    rows = rows[(rows["model"] == model) & (rows["trained_on"] == training) & (rows["shown"] == OWN)]
+    rows = rows[rows["domain"] == world]
     return dict(zip(rows["task"], map(float, rows["distance"]), strict=True))

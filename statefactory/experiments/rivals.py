@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -13,19 +12,26 @@ from typing import Any, ClassVar, Self
 from lab.machine import progress
 from lab.models import engines
 from lab.models.backbone import Backbone
-from lab.runs import collecting
-from lab.runs.experiment import Experiment, Results
-from statefactory.experiments.guided import no_reward_model
+from lab.runs.conditions import Condition
+from lab.runs.experiment import NOT_KEPT, Experiment
+from lab.runs.study import Study
+from lab.runs.study_results import Results
+from statefactory.experiments.guided import WORLDS, no_reward_model
 from statefactory.experiments.predictions import EXTRACTIONS, INSTRUCTIONS, JUDGES
-from statefactory.planning.guides import AtRandom
+from statefactory.planning.guides import AtRandom, Oracle
 from statefactory.predictors import METHODS, Given, Method, Predictor
 from statefactory.predictors.countdown import Countdown
 from statefactory.predictors.monotonic import Monotonic
+from statefactory.reward_models.adapters import SHIPPED
+from statefactory.reward_models.campaign import NAMES
+from statefactory.reward_models.predictor import register_adapters
+from statefactory.reward_models.ridge import Ridge
 
 HORIZON = 100  # T of predictors that count steps: beyond all caps, so that no two lengths share a reward
 MONOTONIC, SHORTEST, RANDOM, RIDGE, LEARNED = "monotonic", "shortest", "random", "ridge", "reward_model_"
+ORACLE = "oracle"
 PLACEBOS = (SHORTEST, RANDOM)
-ORACLE, ORACLE_TITLE = "oracle", "Oracle (true score)"  # no predictor: it is read off the world
+PACKAGES = ("lab", "worlds", "agents", "statefactory")
 
 
 def _made(predictor: Predictor[Any], backbone: Backbone, given: Given) -> Predictor[Any]:
@@ -37,175 +43,125 @@ COUNTERS: Mapping[str, Method] = {
     SHORTEST: Method("Shortest (placebo)", partial(_made, Countdown(HORIZON))),
     RANDOM: Method("Random (placebo)", partial(_made, AtRandom())),
 }
+# Its progress is the world's: an experiment makes the oracle of a task.
+TRUE_SCORE = Method("Oracle (true score)", partial(_made, Oracle(len)))
 
 
 @dataclass(frozen=True, kw_only=True)
-class ByPredictor(Experiment):
-    """An experiment with one rival. predictor: its name, as `method_of` takes it."""
+class Led(Experiment):
+    """An experiment in one world that one predictor leads.
 
+    predictor: its name, as `method_of` takes it. registered: the predictor, where a reader registered it: worker
+    processes do not know its name.
+    """
+
+    world: str = "blocksworld"
     predictor: str = "statefactory"
+    registered: Method | None = field(default=None, repr=False, metadata=NOT_KEPT)
 
-    @property
-    @abstractmethod
-    def domain(self) -> str:
-        """The world that is predicted."""
+    packages: ClassVar[tuple[str, ...]] = PACKAGES
 
     @property
     def how(self) -> Method:
-        """Of the predictor. Raises ValueError for one that there is not."""
-        return method_of(self.predictor, self.domain)
+        """The predictor's method. Raises ValueError for a name that there is not."""
+        return self.registered or method_of(self.predictor, self.world)
+
+    @property
+    def actor(self) -> Any:
+        """Whose tasks they are, and who knows the true progress on them."""
+        (actor,) = (actor for actor in WORLDS.values() if actor.package == self.world)
+        return actor(data=self.data, limit=self.limit, seed=self.seed).decided()
+
+    def decided(self) -> Self:
+        """With `data` decided."""
+        return replace(self, data=self.actor.data)
+
+    def tasks(self) -> list[str]:
+        return list(self.actor.tasks())
 
     def made(self, backbone: Backbone) -> Predictor[Any]:
         """The predictor itself."""
-        return self.how.make(backbone, Given(INSTRUCTIONS.get(self.domain, "")))
+        return self.how.make(backbone, Given(INSTRUCTIONS.get(self.world, "")))
 
     def operators(self) -> tuple[str, ...]:
         return self.how.operators
 
-    def parameters(self) -> dict[str, Any]:
-        """With the version of the predictor: a reader's own code is no part of the code that a run is known by."""
-        return super().parameters() | {"version": self.how.version}
-
-    def __getstate__(self) -> dict[str, Any]:
-        """With the predictor: one that a notebook registered is not known in a worker process."""
-        own = {name: METHODS[name] for name in (self.predictor,) if name in METHODS}
-        return {**vars(self), "registered": own}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        METHODS.update(state.pop("registered"))
-        vars(self).update(state)
+    def inputs(self) -> dict[str, str]:
+        """The predictor's version: a reader's own code is no part of the code that a run is known by."""
+        return {"version": self.how.version}
 
 
-@dataclass(frozen=True, kw_only=True)
-class OnTasks(ByPredictor):
-    """An experiment with one rival on the tasks of a world. limit: tasks, 0 for all."""
+def study(name: str, leads: Callable[..., Led], worlds: Sequence[str], names: Sequence[str], **declared: Any) -> Study:
+    """The experiment `leads` in these worlds, once under each of the predictors. declared: other fields of the study.
 
-    world: str = "blocksworld"
-
-    packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "statefactory")
-    selection: ClassVar[tuple[str, ...]] = ("data", "limit", "world")
-
-    @property
-    def results(self) -> type[Results[Self]]:
-        return Results[Self]
-
-    @abstractmethod
-    def actor(self) -> Any:
-        """The experiment whose tasks they are."""
-
-    @property
-    def domain(self) -> str:
-        return self.world
-
-    def decided(self) -> Self:
-        """With `data` decided."""
-        return replace(self, data=self.actor().decided().data)
-
-    def tasks(self) -> list[str]:
-        return list(self.actor().decided().tasks())
+    Raises ValueError for a predictor that there is not.
+    """
+    conditions = []
+    for predictor in dict.fromkeys(names):
+        plays = {world: partial(leads, world=world, registered=METHODS.get(predictor)) for world in worlds}
+        role = "placebo" if predictor in PLACEBOS else "privileged" if predictor == ORACLE else "method"
+        conditions.append(Condition(predictor, plays, {"predictor": predictor}, role))  # type: ignore[arg-type]
+    return Study(name, tuple(worlds), tuple(conditions), (), packages=PACKAGES, **declared)
 
 
-def collect(
-    setup: OnTasks, predictors: Sequence[str], workers: int = 0, cluster: str = "", **options: Any
-) -> dict[str, Results[Any]]:
-    """A run for each of the predictors, in the world of the setup. Raises what `lab.runs.collecting.collect` does."""
-    found = {}
-    for name in predictors:
-        answering = engines_for(name, setup.world, setup.engine, setup.engines)
-        one = replace(setup, predictor=name, **answering)
-        found[name] = collecting.collect(one, workers, cluster, **options)
-    return found
+def answering(run: Results, world: str, predictor: str) -> str:
+    """Who answered what a predictor asks in a run of a `study`; "" for one that asks nobody."""
+    operators = run.setup.part(world, predictor).operators()
+    return run.who.among(operators).label if operators else ""
 
 
-def engines_for(name: str, world: str, engine: str, others: Mapping[str, str]) -> dict[str, Any]:
-    """The settings `engine` and `engines` of a rival's run; one that asks nobody is the same run with any engine."""
-    asks = () if name == ORACLE else method_of(name, world).operators
-    own = {operator: other for operator, other in others.items() if operator in asks}
-    return {"engine": engine if asks else "rules", "engines": own}
+def evidence(run: Results, world: str, predictor: str) -> str:
+    """ "simulated" where noise answered what a predictor asks, else "measured"."""
+    return engines.parse(answering(run, world, predictor) or "rules").evidence
 
 
 def method_of(name: str, world: str) -> Method:
-    """A rival. world: the domain that `ridge` was fitted on. Raises ValueError for one that there is not.
-
-    Names are those of METHODS, of COUNTERS, "ridge", and "reward_model_<training>" of the trained adapters.
-    """
-    if name in COUNTERS:
-        return COUNTERS[name]
-    if name in METHODS:
-        return METHODS[name]
-    if name == RIDGE and (path := _ridge_of(world)).exists():
-        version = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-        return Method("Ridge on embeddings, own domain", partial(_ridge, path), version=version)
+    """A rival by its name. world: that it is to be had in. Raises ValueError for one that there is not."""
+    known = {**METHODS, **COUNTERS, ORACLE: TRUE_SCORE}
+    if name in known:
+        return known[name]
+    if name == RIDGE and (path := SHIPPED / RIDGE / f"{world}.json").exists():
+        return _ridge(path)
     if name in trained():
-        from statefactory.reward_models.predictor import register_adapters
-
-        training = name.removeprefix(LEARNED)
-        register_adapters([training])
+        register_adapters([name.removeprefix(LEARNED)])
         # Taken out again: Table 1's methods are those of METHODS, and a comparison here must not add to them.
         return METHODS.pop(name)
-    known = (*METHODS, *COUNTERS, *([RIDGE] if _ridge_of(world).exists() else []), *trained())
-    raise ValueError(f"no predictor {name!r} to compare in {world}; choose from {', '.join(known)}")
+    choices = ", ".join((*known, RIDGE, *trained()))
+    raise ValueError(f"no predictor {name!r} to compare in {world}; choose from {choices}")
 
 
 def trained() -> list[str]:
     """The names of the adapters that come with the suite."""
-    from statefactory.experiments.reward_models import TRAINED_ON
-
-    return [f"{LEARNED}{training}" for training in TRAINED_ON]
+    return [f"{LEARNED}{training}" for training in NAMES]
 
 
-def is_learned(name: str) -> bool:
-    """Whether it was trained, on our pairs."""
-    return name == RIDGE or name.startswith(LEARNED)
-
-
-def lacks(name: str, world: str, engine: str = "rules", others: Mapping[str, str] | None = None) -> str:
-    """Why a rival cannot be had here; "" where it can."""
-    if name in JUDGES and engines.with_others(engine, others or {}).of("judge").by_rules:
-        return "a judge is a model; name one as engine"
-    if name == RIDGE and not _ridge_of(world).exists():
-        return f"none was fitted on {world}"
-    return no_reward_model() if name.startswith(LEARNED) else ""
+def quick(names: Sequence[str]) -> list[str]:
+    """Those of the predictors that can score hundreds of states: all but the adapters, which take a second a state."""
+    return [name for name in names if not name.startswith(LEARNED)]
 
 
 def names_for(
-    world: str, data: str, engine: str = "rules", others: Mapping[str, str] | None = None,
-    chosen: Sequence[str] = (), learned: bool = False,
+    official: bool, engine: str = "rules", others: Mapping[str, str] | None = None, chosen: Sequence[str] = (),
+    learned: bool = False,
 ) -> list[str]:  # fmt: skip
-    """The chosen rivals, or all, that can be had here; of the others it is said why not.
+    """The chosen rivals, or all, that can be had here; of chosen ones that cannot it is said why.
 
-    learned: the trained ones as well, of which adapters take a second an attempt without an accelerator. Ridge, which
-    takes embeddings alone, stands among the others on official data, of which it was fitted on the training side.
+    engine, others: who answers them, for judges are models. learned: the adapters as well. Ridge stands among all
+    others on official data, since it was fitted on the training side of these.
     """
     own = [name for name in METHODS if name not in EXTRACTIONS and name not in JUDGES]
-    wanted = list(chosen) or [*EXTRACTIONS, *JUDGES, MONOTONIC, RANDOM, SHORTEST, *own]
-    if learned and not chosen:
-        wanted += trained()
-    if not chosen and (learned or data == "official"):
-        wanted.append(RIDGE)
-    found, skipped = [], dict[str, list[str]]()
-    for name in wanted:
-        if why := lacks(name, world, engine, others):
-            skipped.setdefault(why, []).append(name)
-        else:
-            found.append(name)
-    for why, of in skipped.items():
-        progress.say(f"{world}: {', '.join(of)} left out: {why}")
-    return found
-
-
-def _ridge_of(world: str) -> Path:
-    from statefactory.reward_models.adapters import SHIPPED
-
-    return SHIPPED / RIDGE / f"{world}.json"
-
-
-def _ridge(path: Path, backbone: Backbone, given: Given) -> Predictor[Any]:
-    return _read(path)
+    every = [*EXTRACTIONS, *JUDGES, MONOTONIC, RANDOM, SHORTEST, *own, *(trained() if learned else ())]
+    every += [RIDGE] if learned or official else []
+    by_rules = engines.with_others(engine, others or {}).of("judge").by_rules
+    lacking = dict.fromkeys(JUDGES, "a judge is a model; name one as engine" if by_rules else "")
+    lacking |= dict.fromkeys(trained(), no_reward_model() if learned or chosen else "")
+    for name in chosen:
+        if lacking.get(name):
+            progress.say(f"{name} left out: {lacking[name]}")
+    return [name for name in chosen or every if not lacking.get(name)]
 
 
 @cache
-def _read(path: Path) -> Predictor[Any]:
-    from statefactory.reward_models.ridge import Ridge
-
-    return Ridge.read(path)
+def _ridge(path: Path) -> Method:
+    version = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    return Method("Ridge on embeddings, own domain", partial(_made, Ridge.read(path)), version=version)

@@ -23,52 +23,35 @@ def counts(pairs: Pairs) -> pd.DataFrame:
     """
     import pandas as pd
 
-    rows = [
-        {
-            "domain": BY_NAME[name].title,
-            "pairs": len(of),
-            "published": BY_NAME[name].sizes["official"],
-            "native_reward": BY_NAME[name].native_reward,
-            "tasks": BY_NAME[name].tasks,
-            "positives": ", ".join(sorted({pair.positive.source for pair in of})),
-            "data": ", ".join(sorted({pair.positive.data for pair in of})),
-        }
-        for name, of in pairs.items()
-    ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame({
+        "domain": title(name), "pairs": len(of), "published": BY_NAME[name].sizes["official"],
+        "native_reward": BY_NAME[name].native_reward, "tasks": BY_NAME[name].tasks,
+        "positives": ", ".join(sorted({pair.positive.source for pair in of})),
+        "data": ", ".join(sorted({pair.positive.data for pair in of})),
+    } for name, of in pairs.items())  # fmt: skip
 
 
 def lengths(pairs: Pairs) -> pd.DataFrame:
     """Steps a trajectory: a row a domain and kind with mean, median, min and max; `expert` counts expert steps."""
-    import pandas as pd
-
-    rows = []
-    for name, of in pairs.items():
-        for kind in ("positive", "negative"):
-            members = [row for pair in of for row in pair.rows if row.kind == kind]
-            expert = sum(step.reward.is_expert for row in members for step in row.trajectory) / max(1, len(members))
-            steps = pd.Series([len(row.trajectory) for row in members], dtype=float)
-            rows.append(
-                {"domain": BY_NAME[name].title, "kind": kind, "trajectories": len(members), "mean": steps.mean(),
-                 "median": steps.median(), "min": steps.min(), "max": steps.max(), "expert": expert}
-            )  # fmt: skip
-    return pd.DataFrame(rows)
+    table = rewards(pairs).groupby(["domain", "kind", "id"], sort=False)["is_expert"].agg(["size", "sum"])
+    kinds = table.groupby(["domain", "kind"], sort=False)
+    found = kinds["size"].agg(["count", "mean", "median", "min", "max"]).rename(columns={"count": "trajectories"})
+    return found.astype({"min": float, "max": float}).assign(expert=kinds["sum"].mean()).reset_index()
 
 
 def rewards(pairs: Pairs) -> pd.DataFrame:
     """A row a step: domain, kind, id, step (from 0), part (of the trajectory, in (0, 1]), raw, shaped, is_expert."""
     import pandas as pd
 
-    rows = [
-        (BY_NAME[name].title, row.kind, row.id, number, (number + 1) / len(row.trajectory), step.reward.raw,
-         step.reward.shaped, step.reward.is_expert)
+    return pd.DataFrame(
+        {"domain": title(name), "kind": row.kind, "id": row.id, "step": number,
+         "part": (number + 1) / len(row.trajectory), "raw": step.reward.raw, "shaped": step.reward.shaped,
+         "is_expert": step.reward.is_expert}
         for name, of in pairs.items()
         for pair in of
         for row in pair.rows
         for number, step in enumerate(row.trajectory)
-    ]  # fmt: skip
-    columns = ["domain", "kind", "id", "step", "part", "raw", "shaped", "is_expert"]
-    return pd.DataFrame(rows, columns=columns)
+    )  # fmt: skip
 
 
 def sample_table(pair: Pair, kind: Kind = "positive", width: int = 110) -> pd.DataFrame:
@@ -77,7 +60,6 @@ def sample_table(pair: Pair, kind: Kind = "positive", width: int = 110) -> pd.Da
     width: characters of an observation that are shown; white space is put on one line, and the goal left out, which
     WebShop repeats on every page.
     """
-
     row = pair.positive if kind == "positive" else pair.negative
     texts = [shortened(text.replace(row.goal_description or "\0", "…"), width) for text in row.observations]
     rows = [

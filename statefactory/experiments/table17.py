@@ -7,18 +7,19 @@ all of it is simulated. Models can stand in for both. No expert is asked.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import partial
-from pathlib import Path as FilePath
+from functools import cached_property
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from agents.history import FINISHED
 from agents.worlds.alfworld import NAME, TOOLS, household
+from lab.machine.reading import check_fields
 from lab.models.backbone import Backbone
 from lab.models.connect import connected
 from lab.models.engines import routed
-from lab.results import tables
 from lab.results.exports import readable
 from lab.results.text import shortened
 from statefactory.benchmark.schema import Reward, Row, StepRecord
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
 TASKS = {"official": "alfworld-valid_unseen-009", "synthetic": "alfworld-made-valid_unseen-006"}
 UNCHANGED = "(unchanged)"
 SETTINGS = Settings(simulations=12, width=0, steps=20)
-Guide = Callable[[int], Predictor[Any] | None]  # seed -> what values the leaves; None for StateFactory
 
 
 @dataclass(frozen=True)
@@ -92,24 +92,19 @@ def case(task: str = "", data: str = "auto", seed: int = 0) -> Case:
 class Setup:
     """Who answers in a search. engine: everyone that is asked; engines: who answers single operators instead.
 
-    proposer, world_model: a model in place of the valid actions, and of the world itself. calls: of models in an
-    episode; 0 for any number. embedding: of the states and goals that are compared.
+    proposer, world_model: a model in place of the valid actions, and of the world itself.
     """
 
     engine: str = "rules"
     engines: Mapping[str, str] = field(default_factory=dict)
     proposer: Literal["valid", "model"] = "valid"
     world_model: Literal["exact", "model"] = "exact"
-    calls: int = 0
-    embedding: str = DEFAULT
 
     def __post_init__(self) -> None:
-        """Raises ValueError for another word."""
-        for name, words in (("proposer", ("valid", "model")), ("world_model", ("exact", "model"))):
-            if getattr(self, name) not in words:
-                raise ValueError(f"{name}={getattr(self, name)!r}: choose one of {', '.join(words)}")
+        """Raises Mismatch for another word."""
+        check_fields(self)
 
-    @property
+    @cached_property
     def backbone(self) -> Backbone:
         """Raises as `connect` does, and UnknownOperator."""
         return connected(str(routed(self.engine, self.engines, (*EXTRACTING, PROPOSE, PREDICT), "Table 17")))
@@ -118,55 +113,44 @@ class Setup:
     def evidence(self) -> str:
         """Simulated where an answer is the world's own."""
         asks = self.proposer == self.world_model == "model"
-        return self.backbone.engine.evidence if asks else tables.EVIDENCE[-1]
+        return self.backbone.engine.evidence if asks else "simulated"
 
     def predictor(self, backbone: Backbone | None = None) -> StateFactory:
         """StateFactory with fragments as values, as Table 17 prints them."""
-        return StateFactory(backbone or self.backbone, embedder_of(self.embedding), values="fragments")
-
-    def planner(self, pool: Pool, settings: Settings, seed: int, guide: Predictor[Any] | None = None) -> Planner[Any]:
-        """guide: values the leaves in the place of StateFactory. seed: of the order of valid actions."""
-        meter = Meter(self.backbone, self.calls)
-        world_model = Exact(pool) if self.world_model == "exact" else Prompted(meter, NAME, TOOLS)
-        proposer = Listed(pool, seed) if self.proposer == "valid" else proposals.Prompted(meter, NAME, TOOLS)
-        return Planner(Lookahead(guide or self.predictor(meter), world_model), proposer, settings, meter)
+        return StateFactory(backbone or self.backbone, embedder_of(DEFAULT), values="fragments")
 
 
 def solve(
-    of: Case, setup: Setup = Setup(), settings: Settings = SETTINGS, seed: int = 0, guide: Predictor[Any] | None = None,
-    kept: FilePath | None = None,
-) -> Found:  # fmt: skip
-    """Play the game by tree search. The arguments are those of `Setup.planner`; kept: see `plan`."""
-    pool, world = Pool(of.world, of.task), of.world()
-    try:
-        planner = setup.planner(pool, settings, seed, guide)
-        episode = plan(household(world, of.task), of.task.goal, planner, kept)
-    finally:
-        pool.close()
-        world.close()
+    of: Case, setup: Setup = Setup(), settings: Settings = SETTINGS, seed: int = 0, guide: Predictor[Any] | None = None
+) -> Found:
+    """Play the game by tree search.
+
+    seed: of the order of valid actions. guide: values the leaves in the place of StateFactory.
+    """
+    pool, world, meter = Pool(of.world, of.task), of.world(), Meter(setup.backbone)
+    world_model = Exact(pool) if setup.world_model == "exact" else Prompted(meter, NAME, TOOLS)
+    proposer = Listed(pool, seed) if setup.proposer == "valid" else proposals.Prompted(meter, NAME, TOOLS)
+    planner = Planner(Lookahead(guide or setup.predictor(meter), world_model), proposer, settings, meter)
+    with closing(pool), closing(world):
+        episode = plan(household(world, of.task), of.task.goal, planner)
     solved = episode.history.end == FINISHED  # a game of ALFWorld ends when it is won
     return Found(solved, episode.path.actions, episode.outcomes, pool.steps, pool.resets, episode)
 
 
 def breadth_first(of: Case, outcomes: int, seed: int = 0) -> Found:
     """All valid actions after all paths, the shortest first, until one ends the game or all outcomes were foreseen."""
-    pool = Pool(of.world, of.task)
-    proposer, world_model = Listed(pool, seed), Exact(pool)
-    waiting, asked = deque([Path(of.task.goal, pool.at(()).text)]), 0
-    solution: tuple[str, ...] = ()
-    try:
-        while waiting and not solution and asked < outcomes:
+    with closing(Pool(of.world, of.task)) as pool:
+        proposer, waiting = Listed(pool, seed), deque([Path(of.task.goal, pool.at(()).text)])
+        asked = 0
+        while waiting and asked < outcomes:
             path = waiting.popleft()
             for action in proposer.actions(path, outcomes - asked):
-                [outcome] = world_model.outcomes(path, [action])
                 asked += 1
-                waiting.append(path.then(action, outcome.observation))
-                if outcome.done:
-                    solution = waiting[-1].actions
-                    break
-    finally:
-        pool.close()
-    return Found(bool(solution), solution, asked, pool.steps, pool.resets)
+                step = pool.at((*path.actions, action))
+                waiting.append(path.then(action, step.text))
+                if step.done:
+                    return Found(True, waiting[-1].actions, asked, pool.steps, pool.resets)
+        return Found(False, (), asked, pool.steps, pool.resets)
 
 
 def trace(of: Case, found: Found, guide: StateFactory, width: int = 70) -> pd.DataFrame:
@@ -193,41 +177,32 @@ def trace(of: Case, found: Found, guide: StateFactory, width: int = 70) -> pd.Da
     })  # fmt: skip
 
 
-GUIDES: Mapping[str, Guide] = {"StateFactory": lambda seed: None, "random values": AtRandom}
-
-
-def compared(
-    of: Case, setup: Setup, settings: Sequence[Settings], budget: int, seeds: int = 3,
-    guides: Mapping[str, Guide] = GUIDES,
-) -> pd.DataFrame:  # fmt: skip
+def compared(of: Case, setup: Setup, settings: Sequence[Settings], budget: int, seeds: int = 3) -> pd.DataFrame:
     """Searches with the same budget of foreseen outcomes: how often they solve the game, and what it takes them.
 
-    guides: title -> what values the leaves. Each is tried with all the settings, and the seeds 0 to `seeds` - 1 decide
-    in which order actions are proposed. Columns: search, width, simulations, solved (a share of the seeds), and means
-    over the seeds: actions (of the solved ones), outcomes, world steps, world resets.
+    The placebo has random values at the leaves. The seeds 0 to `seeds` - 1 decide in which order actions are proposed.
+    Columns: search, width, simulations, solved (a share of the seeds), and means over the seeds: actions (of the solved
+    ones), outcomes, world steps, world resets.
     """
     import pandas as pd
 
-    searches: dict[tuple[str, Any, Any], Callable[[int], Found]] = {
-        (title, each.width or "all", each.simulations): partial(
-            _guided, of, setup, replace(each, outcomes=budget), guide
-        ) for title, guide in guides.items() for each in settings
-    }  # fmt: skip
-    searches["breadth-first", "all", None] = lambda seed: breadth_first(of, budget, seed)
+    searches: dict[tuple[str, Any, Any], list[Found]] = {}
+    for title in ("StateFactory", "random values"):
+        for each in settings:
+            within = replace(each, outcomes=budget)
+            searches[title, each.width or "all", each.simulations] = [
+                solve(of, setup, within, seed, AtRandom(seed) if title == "random values" else None)
+                for seed in range(seeds)
+            ]
+    searches["breadth-first", "all", None] = [breadth_first(of, budget, seed) for seed in range(seeds)]
     lines = []
-    for about, search in searches.items():
-        found = [search(seed) for seed in range(seeds)]
+    for about, found in searches.items():
         lengths = [len(each.actions) for each in found if each.solved]
-        counted = ("solved", "outcomes", "steps", "resets")
-        means = [sum(getattr(each, name) for each in found) / seeds for name in counted]
-        length = sum(lengths) / len(lengths) if lengths else None
-        lines.append([*about, means[0], length, *means[1:], seeds, setup.evidence])
+        solved, length = fmean(each.solved for each in found), fmean(lengths) if lengths else None
+        means = (fmean(getattr(each, name) for each in found) for name in ("outcomes", "steps", "resets"))
+        lines.append([*about, solved, length, *means, seeds, setup.evidence])
     columns = ["search", "width", "simulations", "solved", "actions", "outcomes", "world steps", "world resets"]
     return pd.DataFrame(lines, columns=[*columns, "n", "evidence"])
-
-
-def _guided(of: Case, setup: Setup, settings: Settings, guide: Guide, seed: int) -> Found:
-    return solve(of, setup, settings, seed, guide(seed))
 
 
 def _row(of: Case, path: Path) -> Row:

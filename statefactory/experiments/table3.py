@@ -20,7 +20,6 @@ from statefactory.experiments.monotonic import (
     distances,
     distances_of_labels,
     expert_labels,
-    negative_labels,
     predictions,
 )
 from statefactory.experiments.printed import replay
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-BACKBONE = "none"
 # Where drawing random steps anew is near a build and not equal to it: their own scores are left out.
 NEAR = ("scienceworld",)
 # Built in seconds; and their experts' plans hang on the random steps before.
@@ -45,31 +43,16 @@ PADDINGS: dict[Sides, str] = {
 }
 
 
-def pairs_of(built: Mapping[str, Built]) -> dict[str, list[Pair]]:
-    """Domain -> its pairs, sorted by task."""
-    return {name: of.pairs() for name, of in built.items()}
-
-
 def build_table(built: Mapping[str, Built]) -> pd.DataFrame:
     """How each build went: pairs, and how often random steps were drawn again or left out."""
     import pandas as pd
 
-    names = {
-        "pairs": "pairs",
-        "positive_redraws": "beginnings drawn again",
-        "unpadded": "left without a beginning",
-        "negative_redraws": "negatives drawn again",
-    }
-    rows = [
-        {
-            "domain": BY_NAME[name].title,
-            "data": of.pairs()[0].positive.data,
-            **{title: of.about[key] for key, title in names.items()},
-            "skipped": len(of.about["skipped"]),
-        }
-        for name, of in built.items()
-    ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame({
+        "domain": BY_NAME[name].title, "data": of.data, "pairs": of.about["pairs"],
+        "beginnings drawn again": of.about["positive_redraws"],
+        "left without a beginning": of.about["unpadded"], "negatives drawn again": of.about["negative_redraws"],
+        "skipped": len(of.about["skipped"]),
+    } for name, of in built.items())  # fmt: skip
 
 
 def sample_pairs(domains: Iterable[str], seed: int = 0) -> dict[str, Pair]:
@@ -88,17 +71,10 @@ def printed(built: Mapping[str, Built]) -> pd.DataFrame | None:
         close_all()
 
 
-def monotonic(pairs: Mapping[str, Sequence[Pair]]) -> dict[str, np.ndarray]:
-    """EPIC distances of the monotonic baseline, a value a pair."""
-    return {name: distances(of) for name, of in pairs.items()}
-
-
-def with_published(built: Mapping[str, Built], rows: Sequence[tables.Row]) -> pd.DataFrame:
-    """The published rows of the monotonic baseline and these."""
-    import pandas as pd
-
-    published, measured = tables.table(scores.published([METHOD])), tables.table(rows)
-    return pd.concat([published, measured], ignore_index=True)
+def monotonic(pairs: Mapping[str, Sequence[Pair]]) -> pd.DataFrame:
+    """The EPIC distances of the monotonic baseline behind those that the paper reports."""
+    rows = scores.rows(METHOD, "none", {name: distances(of) for name, of in pairs.items()})
+    return tables.table([*scores.published([METHOD]), *rows])
 
 
 def seed_table(built: Mapping[str, Built], seeds: int = 10, workers: int = 2) -> pd.DataFrame:
@@ -112,14 +88,13 @@ def seed_table(built: Mapping[str, Built], seeds: int = 10, workers: int = 2) ->
     """
     import pandas as pd
 
-    published = {row["metric"]: row["value"] for row in scores.published([METHOD])}
-    rows = []
+    published, rows = _published(), []
     for name, of in built.items():
         values, noise = _over_seeds(name, of, seeds, workers)
-        paper = published[scores.metric(name)]
         rows.append(
-            {"domain": BY_NAME[name].title, "published": paper, "here": values.mean(), "std": values.std(ddof=1),
-             "min": values.min(), "max": values.max(), "difference": values.mean() - paper, "seeds": len(values),
+            {"domain": BY_NAME[name].title, "published": published[name], "here": values.mean(),
+             "std": values.std(ddof=1), "min": values.min(), "max": values.max(),
+             "difference": values.mean() - published[name], "seeds": len(values),
              "noise of a task": noise and noise.run, "noise of tasks": noise and noise.task,
              "anew": "tasks and steps" if name in REBUILT else "random steps", "fitted": name in FITTED,
              "evidence": "simulated" if name in NEAR else "measured"}
@@ -136,7 +111,7 @@ def _over_seeds(name: str, built: Built, seeds: int, workers: int) -> tuple[np.n
         builds = (build(name, built.data, seed, limit, workers, show_progress=False) for seed in range(seeds))
         return np.array([distances(of.pairs()).mean() for of in builds]), None
     pairs = built.pairs()
-    labels, negatives = expert_labels(pairs), negative_labels(pairs)
+    labels, negatives = expert_labels(pairs), {pair.task: pair.negative.shaped for pair in pairs}
     drawn = np.array([distances_of_labels(labels, name, seed, negatives=negatives) for seed in range(seeds)])
     return drawn.mean(axis=1), decompose(drawn.T) if min(drawn.shape) > 1 else None
 
@@ -169,23 +144,29 @@ def paddings(built: Mapping[str, Built], seeds: int = 10) -> pd.DataFrame:
     import numpy as np
     import pandas as pd
 
-    published = {row["metric"]: row["value"] for row in scores.published([METHOD])}
-    rows = []
-    for name, of in built.items():
-        rule = BY_NAME[name].rule
-        if rule.expert == "native":
-            continue
-        ways = {title: replace(rule, sides=sides) for sides, title in PADDINGS.items()}
+    published, rows = _published(), []
+    for name in (name for name in built if BY_NAME[name].rule.expert == "linear"):
+        rule, labels = BY_NAME[name].rule, expert_labels(built[name].pairs())
+        ways = _ways(rule)
         ways["three at each end"] = EachEnd(**{field.name: getattr(rule, field.name) for field in fields(rule)})
-        labels = expert_labels(of.pairs())
         means = {
             title: np.mean([distances_of_labels(labels, name, seed, way).mean() for seed in range(seeds)])
             for title, way in ways.items()
         }
-        chosen = PADDINGS[rule.sides]
-        rows.append({"domain": BY_NAME[name].title, "published": published[scores.metric(name)], **means,
-                     "chosen": chosen, "evidence": "simulated"})  # fmt: skip
+        rows.append({"domain": BY_NAME[name].title, "published": published[name], **means,
+                     "chosen": PADDINGS[rule.sides], "evidence": "simulated"})  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def _ways(rule: Rule) -> dict[str, Rule]:
+    """The rule with each of PADDINGS, by title."""
+    return {title: replace(rule, sides=sides) for sides, title in PADDINGS.items()}
+
+
+def _published() -> dict[str, float]:
+    """Domain -> the baseline's distance in the paper."""
+    values = {row["metric"]: row["value"] for row in scores.published([METHOD])}
+    return {name: values[scores.metric(name)] for name in BY_NAME}
 
 
 class EachEnd(Rule):
@@ -199,13 +180,9 @@ def lengths_alone(lengths: Sequence[int] = (3, 4, 5, 6, 8, 10, 13, 17, 22, 30), 
     """The monotonic baseline where every plan has T steps, a column a way of padding; labels t/T, negatives 0."""
     import pandas as pd
 
-    rule = BY_NAME["alfworld"].rule
-    rows = []
+    ways, rows = _ways(BY_NAME["alfworld"].rule), []
     for steps in lengths:
         labels = {str(number): [step / steps for step in range(1, steps + 1)] for number in range(pairs)}
-        found = {
-            title: distances_of_labels(labels, "alfworld", rule=replace(rule, sides=sides)).mean()
-            for sides, title in PADDINGS.items()
-        }
-        rows.append({"T": steps, **found, "evidence": "simulated"})
+        means = {title: distances_of_labels(labels, "alfworld", rule=way).mean() for title, way in ways.items()}
+        rows.append({"T": steps, **means, "evidence": "simulated"})
     return pd.DataFrame(rows)

@@ -13,6 +13,6 @@
     mcts           tree search whose leaves a predictor values                                 (C.6.3)
     hacking        how high a score can be driven where nothing of the task is done
 
-`statefactory.experiments.guided` and `planning` play them, with placebos beside, on the paper's three worlds; `table17`
-plays the tree search on one task, and `reward_against_policy` asks which reward chooses best.
+`statefactory.studies.table2` plays them, with placebos beside, on the paper's three worlds. `experiments.table17` plays
+the tree search on one task, and `studies.policy` asks which reward chooses best.
 """

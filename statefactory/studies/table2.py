@@ -7,7 +7,6 @@ that the row is privileged), a model, or rules.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Literal
 
 from lab.models.engines import ORACLE
 from lab.results import tables
@@ -15,8 +14,8 @@ from lab.runs.conditions import Condition
 from lab.runs.experiment import BadSetting
 from lab.runs.study import Study, Trial, register
 from lab.runs.study_results import Results
-from statefactory.experiments.guided import LEARNED, METHODS, PENALTY, RANDOM, REACT, STATEFACTORY, SUCCESS, WORLDS
-from statefactory.experiments.predictions import EXTRACTING, JUDGING
+from statefactory.experiments.guided import PENALTY, SUCCESS, WORLDS
+from statefactory.experiments.predictions import EXTRACTING
 from statefactory.planning import foresight
 from statefactory.planning.prompts import PREDICT
 
@@ -26,16 +25,22 @@ LIMITS = {
     "synthetic": {"AlfWorld": 6, "BlocksWorld": 20, "ScienceWorld": 1},
     "official": {"AlfWorld": 0, "BlocksWorld": 100, "ScienceWorld": 20},
 }
-MODEL_PAID = tuple(name for name, method in METHODS.items() if method.operators == JUDGING or name == LEARNED)
-
-
-def guided(name: str) -> Condition:
-    """A row. Those whose every reward a model computes, for about a second, are played where they are named."""
-    of = METHODS[name].predictor
-    role: Literal["method", "placebo", "privileged"] = "method"
-    role = "privileged" if of == "oracle" else "placebo" if of in ("random", "constant") else role
-    recorded = name in (REACT, STATEFACTORY, RANDOM)
-    return Condition(name, WORLDS, {"guided": name}, role, extra=name in MODEL_PAID, recorded=recorded)
+REACT = Condition("ReAct", WORLDS, recorded=True)
+CONSTANT = REACT.but("ReAct + penalty alone", "reward", "constant", role="placebo", recorded=False)
+# Those whose every reward a model computes, for about a second, are played where they are named.
+CONDITIONS = (
+    REACT,
+    REACT.but("ReAct + StateFactory", "reward", "statefactory"),
+    REACT.but("ReAct + judge", "reward", "judge_analytic", extra=True, recorded=False),
+    # A score without an analysis: a tenth of the tokens.
+    REACT.but("ReAct + intuitive judge", "reward", "judge_intuitive", extra=True, recorded=False),
+    REACT.but("ReAct + learned reward", "reward", "learned", extra=True, recorded=False),
+    REACT.but("ReAct + oracle", "reward", "oracle", role="privileged", recorded=False),  # the ceiling
+    # Placebos: the agent is asked as much, and nothing is known.
+    REACT.but("ReAct + random", "reward", "random", role="placebo"),
+    CONSTANT.but("ReAct + constant", "penalty", 0.0),
+    CONSTANT,
+)
 
 
 def rules_beside_an_expert(trial: Trial) -> Mapping[str, str]:
@@ -47,7 +52,7 @@ def rules_beside_an_expert(trial: Trial) -> Mapping[str, str]:
 def foreseen(trial: Trial) -> None:
     """Raises BadSetting where rules are asked what happens next and do not know."""
     asked, exact = trial.who.of(PREDICT), trial.options["world_model"] == "exact"
-    if exact or not asked.by_rules or not any(METHODS[name].predictor for name in trial.methods):
+    if exact or not asked.by_rules or {*trial.methods} == {REACT.name}:
         return
     if asked.name == ORACLE:
         raise BadSetting(
@@ -63,7 +68,8 @@ def foreseen(trial: Trial) -> None:
 
 def successes(results: Results, world: str, condition: str) -> Iterator[tables.Row]:
     """The success rate in percent, with its Wilson interval, and who foresaw."""
-    setup, scores, predicts = results.setup, results.scores_of(world, condition), METHODS[condition].predictor
+    setup, scores = results.setup, results.scores_of(world, condition)
+    predicts = setup.of.condition(condition).settings.get("reward", "")
     exact = setup.options["world_model"] == "exact"
     # Whoever acts: the true progress is knowledge that no agent has.
     evidence = "simulated" if predicts == "oracle" else results.evidence
@@ -82,10 +88,10 @@ STUDY = register(
     Study(
         name="statefactory-table2",
         benchmarks=tuple(WORLDS),
-        conditions=tuple(guided(name) for name in METHODS),
+        conditions=CONDITIONS,
         metrics=(),
         metric=SUCCESS,
-        against=REACT,
+        against=REACT.name,
         published=("Table 2", "statefactory"),
         options={"world_model": "exact", "penalty": PENALTY, "settings.steps": 50, "settings.stuck": 0,
                  "settings.schema": False},

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agents.chain_of_thought import chain_of_thought
 from agents.direct import direct
-from agents.experiments.one_call import EVIDENCE, HotpotQA, MultiHop, MuSiQue
+from agents.experiments.one_call import HotpotQA, MultiHop, MuSiQue
 from agents.noise import another_name
 from agents.prompts import CHAIN_OF_THOUGHT, DIRECT, QuestionFields
 from lab.models.backbone import Ledger
@@ -29,17 +29,20 @@ def played(setup: MultiHop) -> list[Any]:
     return list(collecting.collect(setup, 0, "").episodes.values())
 
 
+EVIDENCE: tuple[Any, ...] = ("none", "shown", "gold")
+
+
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 @pytest.mark.parametrize("agent", ["direct", "chain of thought"])
 def test_rules_answer_from_paragraphs_and_know_nothing_without(experiment: type[MultiHop], agent: Any) -> None:
     setup = experiment(data="synthetic", split="writing", limit=6, agent=agent)
-    scores = {each: [one.result["em"] for one in played(replace(setup, evidence=each))] for each in EVIDENCE}  # type: ignore[arg-type]
+    scores = {each: [one.result["em"] for one in played(replace(setup, evidence=each))] for each in EVIDENCE}
     assert scores == {"none": [0.0] * 6, "shown": [1.0] * 6, "gold": [1.0] * 6}
 
 
 def test_what_was_given_to_read_is_counted_as_seen() -> None:
     setup = HotpotQA(data="synthetic", split="writing", limit=2)
-    seen = {each: {one.result["gold_seen"] for one in played(replace(setup, evidence=each))} for each in EVIDENCE}  # type: ignore[arg-type]
+    seen = {each: {one.result["gold_seen"] for one in played(replace(setup, evidence=each))} for each in EVIDENCE}
     assert seen == {"none": {0.0}, "shown": {1.0}, "gold": {1.0}}
 
 

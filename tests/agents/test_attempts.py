@@ -32,7 +32,7 @@ def test_a_world_that_there_is_not_and_no_attempts_are_refused() -> None:
 
 
 def test_without_an_engine_the_noisy_expert_of_the_world_acts(made: Results) -> None:
-    assert (MADE.engine, MADE.steps) == (NOISY["blocksworld"].engine, NOISY["blocksworld"].steps)
+    assert (MADE.engine, MADE.steps) == NOISY["blocksworld"]
     assert made.evidence == "simulated"
 
 

@@ -10,11 +10,11 @@ import pytest
 from lab.machine.faults import MissingData
 from lab.results.statistics import holm
 from lab.runs import collecting, recordings, study
-from lab.runs.experiment import BadSetting, ReplayMismatch
+from lab.runs.experiment import ReplayMismatch
 from lab.runs.settings import changed
 from lab.runs.study_results import Results
 from sdp.studies import agents_details, conditions
-from sdp.studies.agents import ACTED, METHODS, REACT, STUDIES, even, stood_in
+from sdp.studies.agents import ACTED, REACT, STUDIES, even, stood_in
 from sdp.studies.conditions import BLANK
 
 SDP, PLACEBO, BLANKED = conditions.SDP.name, conditions.PLACEBO.name, conditions.BLANKED.name
@@ -51,8 +51,9 @@ def test_only_where_all_are_answered_for_alike_is_anything_compared_with_sdp() -
 
 def test_flawless_rules_make_a_plan_and_its_placebo_alike() -> None:
     run = played("HotpotQA", "rules")
-    pairs = agents_details.placebos(run).set_index("method")
-    assert pairs.loc["Plan-and-Solve", "difference"] == 0 and pairs.loc["Plan-and-Solve", "score"] == 100
+    pairs = agents_details.placebos(run).set_index("compared")
+    assert pairs.loc[f"Plan-and-Solve − Plan-and-Solve{BLANK}", "difference"] == 0
+    assert {*run.scores_of("HotpotQA", "Plan-and-Solve").values()} == {1.0}
 
 
 def test_the_primary_comparison_is_sdp_less_react_corrected_over_the_benchmarks() -> None:
@@ -117,14 +118,3 @@ def test_rows_of_actions_that_are_bound_to_their_form_say_so() -> None:
         f"{name}, actions bound to their form" for name in acted
     ]
     assert {*bound} > {SDP, PLACEBO, BLANKED, DIRECT}
-
-
-def test_what_there_is_not_is_refused() -> None:
-    trips = STUDIES["TravelPlanner"]
-    with pytest.raises(BadSetting, match="No benchmark 'WebArena'; choose from TravelPlanner"):
-        trips.trial(benchmarks=("WebArena",)).resolved()
-    with pytest.raises(BadSetting, match="choose from"):
-        trips.trial(conditions=("Chameleon",)).resolved()
-    with pytest.raises(BadSetting, match="no setting 'settings.turns'"):
-        trips.trial(options={"settings.turns": 3}).resolved()
-    assert {*METHODS} > {*SOME}

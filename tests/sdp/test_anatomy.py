@@ -28,7 +28,8 @@ from sdp.ablation import action_fidelity
 from sdp.adapters.corridor import Corridor, CorridorAdapter, rolls
 from sdp.anatomy import ALL, CASCADE, CERTIFIED, FORCED, NEITHER, STALLED
 from sdp.loop import Settings, run_episode
-from sdp.studies import figure3, multihop_details, table2, table5
+from sdp.studies import figure3, table2, table5
+from sdp.studies.loop_counts import loop_counts
 from sdp.studies.table6 import STUDY as TABLE6
 from sdp.trajectory import Forced, Trajectory
 
@@ -260,7 +261,7 @@ def test_retrieval_failures_are_counted_once_for_table_5_and_here(runs: figure3.
     run = table5.STUDY.run(
         engine=engine, options=options, limit=12, conditions=("SDP",), benchmarks=("MuSiQue",), data="synthetic"
     )
-    (line,) = multihop_details.anatomy(run).to_dict("records")
+    (line,) = loop_counts(run).to_dict("records")
     ours = whole[(whole["part"] == figure3.EVIDENCE) & (whole["benchmark"] == "MuSiQue")].iloc[0]
     assert (line["evidence never shown"], line["failures"]) == (ours["numerator"], ours["denominator"])
     assert line["share, %"].startswith(f"{ours['share']:.0f} [")

@@ -23,9 +23,10 @@ from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
 from sdp.adapters.multihop import labelled
 from sdp.adapters.multihop.prompts import CONSISTENT, VERIFY
-from sdp.experiments import audit, validate_surface
+from sdp.experiments import audit
 from sdp.experiments.audit import CERTIFY, INFORMED, REJECT, WORTH, Reading, Setup
-from sdp.experiments.validate_surface import REDRAWN, REPEATED, VERDICTS
+from sdp.studies import validate_surface
+from sdp.studies.validate_surface import REDRAWN, REPEATED, VERDICTS
 from worlds.agentprocessbench import NEUTRAL, RIGHT, WRONG, judged, steps
 
 

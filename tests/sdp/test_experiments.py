@@ -20,7 +20,7 @@ from lab.runs.run import ManifestMismatch
 from lab.viewer.episodes import Kept
 from sdp.adapters.travelplanner.adapter import Policy
 from sdp.experiments import table1
-from sdp.experiments.travelplanner import Results, Setup, play
+from sdp.experiments.travelplanner import Results, Setup
 from sdp.mdp import mdp
 from sdp.studies import table2, table2_details
 from sdp.trajectory import Trajectory
@@ -48,17 +48,17 @@ def test_a_finished_run_is_read_and_not_played_again(tmp_path: Path) -> None:
     before = (tmp_path / "run" / "episodes.jsonl").read_bytes()
     again = run(MADE, tmp_path)
     assert (tmp_path / "run" / "episodes.jsonl").read_bytes() == before
-    assert again.finals == first.finals
+    assert again.scores == first.scores
     assert again.total("calls") == first.total("calls") > 0
 
 
 def test_a_runs_headline_is_the_final_pass_rate_and_says_what_kept_a_plan_from_it(tmp_path: Path) -> None:
     results = run(replace(MADE, engine="rules@0.3"), tmp_path)
-    kept, passes = Kept(tmp_path / "run"), int(sum(results.finals.values()))
+    kept, passes = Kept(tmp_path / "run"), int(sum(results.scores.values()))
     (head,) = catalogue.headline(kept)
     assert passes < 4 and head[3:6] == pytest.approx([100 * end for end in wilson(passes, 4)])
     assert {score.of: bool(score.why) for score in catalogue.scores(kept)} == {
-        task: not final for task, final in results.finals.items()
+        task: not final for task, final in results.scores.items()
     }
 
 
@@ -67,7 +67,7 @@ def test_on_travelplanner_only_choices_are_asked_for(tmp_path: Path) -> None:
     with pytest.raises(UnknownOperator, match="'validate' is no operator of sdp-travelplanner .* do: realize"):
         run(replace(MADE, engines={"Validate": "gpt-4o"}), tmp_path)
     with pytest.raises(UnknownOperator, match="'propose'"):
-        play(replace(MADE, engines={"propose": "gpt-4o"}), MADE.tasks()[0])
+        replace(MADE, engines={"propose": "gpt-4o"}).episode(MADE.tasks()[0])
 
 
 def test_propose_and_realize_have_engines_of_their_own(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_the_counts_of_table_1_are_those_of_the_trajectories(tmp_path: Path) -> 
 
 def test_a_trajectory_survives_the_run_folder(tmp_path: Path) -> None:
     kept = run(MADE, tmp_path)
-    assert kept.trajectories[0] == play(MADE, kept.tasks[0].id)
+    assert kept.trajectories[0] == MADE.episode(kept.tasks[0].id)
     line = json.loads((tmp_path / "run" / "episodes.jsonl").read_text().splitlines()[0])
     assert line["result"]["trajectory"]["task"] == kept.tasks[0].id
 
@@ -211,7 +211,7 @@ def test_a_trajectory_survives_the_run_folder(tmp_path: Path) -> None:
 def test_a_kept_episode_is_told_with_its_verdicts_prompts_and_the_evaluators_word(tmp_path: Path) -> None:
     results = run(replace(MADE, engine="rules@0.5", policy=Policy(undo=3), limit=2), tmp_path)
     kept = Kept(results.folder)
-    for task, final in results.finals.items():
+    for task, final in results.scores.items():
         assert kept.judged(task).score == final
         shown = kept.timeline(task, prompts=True)
         attempts = [step for step in shown.steps if step.verdict is not None]
@@ -230,4 +230,4 @@ def test_without_trajectories_a_kept_episode_is_told_as_it_was_kept(tmp_path: Pa
     results = run(replace(MADE, trajectories=False, limit=1), tmp_path)
     (task,) = results.episodes
     shown = Kept(results.folder).timeline(task)
-    assert shown.steps[-1].observation == results.episodes[task].result and shown.score == results.finals[task]
+    assert shown.steps[-1].observation == results.episodes[task].result and shown.score == results.scores[task]

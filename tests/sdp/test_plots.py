@@ -18,8 +18,6 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
-from lab.models.backbone import Ledger
-from lab.models.connect import connect
 from lab.models.parsing import MalformedAnswer
 from lab.results import drawing
 from odd_texts import ODD
@@ -27,7 +25,7 @@ from sdp.adapters.cellar import Cellar, CellarAdapter
 from sdp.adapters.corridor import Corridor, CorridorAdapter
 from sdp.adapters.travelplanner.adapter import Policy
 from sdp.experiments import travelplanner
-from sdp.experiments.multihop import HotpotQA, MuSiQue, Setup
+from sdp.experiments.multihop import HotpotQA, MuSiQue
 from sdp.loop import Settings, run_episode
 from sdp.plots import draw_run
 from sdp.trajectory import Predicate, Trajectory
@@ -66,25 +64,19 @@ def overlaps(figure: Figure) -> list[tuple[str, ...]]:
     ]
 
 
-def question(setup: Setup, task: str) -> Trajectory:
-    setup = setup.resolved()
-    return setup.episode(task, Ledger(connect(setup.engine)))
-
-
 def walk(dice: list[int], length: int = 6, **options: Any) -> Trajectory:
     return run_episode("corridor", CorridorAdapter(Corridor(length, dice)), Settings(**{"budget": 1} | options))
 
 
 RUNS = {
-    "questions": lambda: question(
-        MuSiQue(engine="rules@0.8", data="synthetic", setting="open"), "3hop__made_musique_writing_0_000049"
+    "questions": lambda: MuSiQue(engine="rules@0.8", data="synthetic", setting="open").episode(
+        "3hop__made_musique_writing_0_000049"
     ),
-    "an answer that is forced": lambda: question(
-        HotpotQA(engine="rules@0.3", data="synthetic", settings=Settings(budget=1, step_cap=7)),
-        "2hop__made_hotpotqa_writing_0_000048",
-    ),
-    "trips": lambda: travelplanner.play(
-        travelplanner.Setup(engine="rules@0.6", data="synthetic", policy=Policy(undo=3)), "made-validation-035"
+    "an answer that is forced": lambda: HotpotQA(
+        engine="rules@0.3", data="synthetic", settings=Settings(budget=1, step_cap=7)
+    ).episode("2hop__made_hotpotqa_writing_0_000048"),
+    "trips": lambda: travelplanner.Setup(engine="rules@0.6", data="synthetic", policy=Policy(undo=3)).episode(
+        "made-validation-035"
     ),
     "a walk": lambda: walk([1, 0, 0, 2, 0, 1, 3]),
     "a cellar": lambda: run_episode("cellar", CellarAdapter(Cellar([0, 2, 0, 1, None], 5)), Settings(budget=1)),

@@ -16,9 +16,8 @@ from lab.runs.collecting import collect
 from lab.runs.run import Episode
 from lab.runs.study import Trial
 from sdp.ablation import ABLATIONS
-from sdp.experiments.travelplanner import Setup
 from sdp.studies import mechanisms, sweeps, table3, table5, table6
-from sdp.studies.mechanisms import ABOVE, AGAIN, BELOW, FULL, REPLAY, SAME, UNTOLD, Ablated
+from sdp.studies.mechanisms import ABOVE, AGAIN, FULL, REPLAY, Ablated
 
 ASKED: dict[str, dict[str, Any]] = {
     "TravelPlanner": {"engine": "rules@0.7", "limit": 6},
@@ -99,23 +98,6 @@ def test_a_failed_episode_stays_in_the_mean_of_a_replay(ablated: list[Ablated]) 
     assert found == {task: 0.0} | {other: whole[other] for other in others}
 
 
-def test_findings_are_told_in_words() -> None:
-    lines = [
-        ("HotpotQA", "-Validate", 10.61, ABOVE),
-        ("MuSiQue", "-Validate", 29.9, ABOVE),
-        ("MuSiQue", "-Replan", -2.7, UNTOLD),
-        ("MuSiQue", "-Cascade", 0.0, SAME),
-    ]
-    told = mechanisms.in_words(
-        pd.DataFrame(lines, columns=["benchmark", "condition", "difference", "found"])
-    ).splitlines()
-    assert [line.partition(": ")[2] for line in told] == [
-        "-Validate on HotpotQA (+10.6), MuSiQue (+29.9).", "nowhere.", "-Replan on MuSiQue (-2.7).",
-        "-Cascade on MuSiQue.",
-    ]  # fmt: skip
-    assert list(mechanisms.FOUND) == [ABOVE, BELOW, UNTOLD, SAME]
-
-
 def test_a_recording_of_the_loop_is_replayed_without_running_again(tmp_path: Path) -> None:
     played = collect(trial("HotpotQA", limit=3, conditions=["SDP"]), run=str(tmp_path / "run"), record=True)
     recorded = f"replay:{tmp_path / 'run'}"
@@ -165,14 +147,14 @@ def test_benchmarks_are_ordered_by_what_a_removal_costs(ablated: list[Ablated]) 
 
 
 def test_the_noise_sweep_is_monotone_enough_and_labelled() -> None:
-    sweep = sweeps.noise_sweep(Setup(data="synthetic", limit=6), [1.0, 0.3])
+    sweep = sweeps.noise_sweep(sweeps.STUDY.trial(data="synthetic", limit=6), [1.0, 0.3])
     rate = sweep.set_index(["condition", "keep"])["rate"]
     assert set(sweep["evidence"]) == {"simulated"} and set(sweep["data"]) == {"synthetic"}
     assert rate["SDP", 0.3] < rate["SDP", 1.0] and rate[sweeps.UNDOING, 0.3] > rate["SDP", 0.3]
 
 
 def test_a_validator_that_certifies_anything_is_none_and_one_that_rejects_costs_calls() -> None:
-    base = Setup(data="synthetic", limit=6)
+    base = sweeps.STUDY.trial(data="synthetic", limit=6)
     sweep = sweeps.validator_sweep(base, "rules@0.4", [0.0, 1.0], [0.5], ["GPT-5.2"]).set_index(
         ["condition", "validator"]
     )

@@ -20,22 +20,12 @@ from lab.runs.experiment import BadSetting
 from lab.runs.manifest import Manifest
 from lab.runs.study import Trial
 from lab.runs.study_results import Results
-from statefactory.experiments.guided import (
-    INTUITIVE,
-    JUDGE,
-    LEARNED,
-    METHODS,
-    REACT,
-    STATEFACTORY,
-    WORLDS,
-    AlfWorld,
-    BlocksWorld,
-    ScienceWorld,
-    no_reward_model,
-)
+from statefactory.experiments.guided import WORLDS, AlfWorld, BlocksWorld, ScienceWorld, no_reward_model
 from statefactory.planning.rewarded import K
-from statefactory.studies.table2 import LIMITS, STUDY
+from statefactory.studies.table2 import CONDITIONS, LIMITS, STUDY
 
+METHODS = tuple(condition.name for condition in CONDITIONS)
+REACT, STATEFACTORY, JUDGE, INTUITIVE, LEARNED = METHODS[:5]
 CONSTANT, ORACLE = "ReAct + constant", "ReAct + oracle"
 BLOCKS = ("BlocksWorld",)
 SMALL: dict[str, Any] = {"data": "synthetic", "conditions": (REACT, CONSTANT, ORACLE), "engine": "oracle@0.6"}
@@ -69,7 +59,7 @@ def test_a_run_holds_methods_beside_each_other_and_the_placebo_beside_react_show
 
 def test_published_rows_are_the_papers_six() -> None:
     rows = tables.published("Table 2", "statefactory")
-    assert len(rows) == 6 and set(rows["method"]) == {REACT, STATEFACTORY} <= METHODS.keys()
+    assert len(rows) == 6 and set(rows["method"]) == {REACT, STATEFACTORY}
     assert {f"Success rate, {world}" for world in WORLDS} == set(rows["metric"])
     # Shares of 134 games, of 100 problems and of 137 tasks, which is how many they were played on.
     solved = [value * n / 100 for value, n in zip(rows["value"], (134, 134, 100, 100, 137, 137), strict=True)]
@@ -100,12 +90,12 @@ def test_by_default_a_slice_of_synthetic_data_is_played_and_more_of_official_dat
 
 
 def test_calls_are_capped_by_how_many_questions_a_turn_has() -> None:
-    def most(method: str, **changed: object) -> int:
-        return BlocksWorld(guided=method, settings=Settings(steps=10), **changed).capped().calls  # type: ignore[arg-type]
+    def most(reward: str, **changed: object) -> int:
+        return BlocksWorld(reward=reward, settings=Settings(steps=10), **changed).capped().calls  # type: ignore[arg-type]
 
-    assert [most(REACT), most(CONSTANT), most(STATEFACTORY)] == [20, 40, 20 * (2 + 4 * 3)]
-    assert most(CONSTANT, world_model="prompted") == 20 * (2 + 3)
-    assert BlocksWorld(guided=CONSTANT, settings=Settings(calls=7)).capped().calls == 7
+    assert [most(""), most("constant"), most("statefactory")] == [20, 40, 20 * (2 + 4 * 3)]
+    assert most("constant", world_model="prompted") == 20 * (2 + 3)
+    assert BlocksWorld(reward="constant", settings=Settings(calls=7)).capped().calls == 7
 
 
 def test_each_world_has_the_papers_number_of_candidates() -> None:
@@ -115,7 +105,7 @@ def test_each_world_has_the_papers_number_of_candidates() -> None:
 
 def test_scienceworld_is_played_with_candidates_from_its_list_and_without_points() -> None:
     setup = ScienceWorld(
-        engine="oracle@0.8", data="synthetic", limit=1, guided=ORACLE, settings=Settings(steps=5)
+        engine="oracle@0.8", data="synthetic", limit=1, reward="oracle", settings=Settings(steps=5)
     ).resolved()
     (result,) = [setup.play(task, Ledger(connected(setup.engine))) for task in setup.tasks()]
     turns = result["history"]["turns"]

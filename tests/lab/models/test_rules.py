@@ -176,3 +176,34 @@ def test_an_oracles_errors_are_those_of_the_episode_where_no_noise_is_registered
         assert connect("oracle@0").ask(prompt, box=1).value.shelf not in (-1, place(BoxFields(box=1)).shelf)
     with pytest.raises(NoRule, match="No oracle answers"):
         connect("oracle").ask(quiet, box=1)
+
+
+STAND_INS = """
+import sys
+from lab.models import standins
+from lab.models.connect import connect
+from lab.models.rules import NoRule
+from procllm.prompts import VERIFYING
+
+if sys.argv[1] == "without":
+    standins._known = lambda: ()
+asked = {"effect": "the answer is written", "files": (("files/answer.txt", "yes"),)}
+print("procllm.rules.agent" in sys.modules)
+try:
+    print(connect("rules").ask(VERIFYING, **asked).value.satisfied)
+except NoRule as error:
+    print(error)
+print("procllm.rules.agent" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("installed", ["with", "without"])
+def test_a_stand_in_is_imported_when_its_prompt_is_first_asked_and_missed_where_it_is_not_installed(
+    installed: str,
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", STAND_INS, installed], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    before, answer, after = done.stdout.splitlines()
+    assert before == "False" and after == str(installed == "with")
+    assert answer == "True" if installed == "with" else answer.startswith("No rule answers prompt procllm.verify.")

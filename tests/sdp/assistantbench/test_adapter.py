@@ -13,7 +13,6 @@ from lab.models.backbone import Ledger
 from lab.models.connect import connect
 from lab.models.engines import parse
 from lab.models.rules import Rules
-from sdp.adapters.assistantbench import noise, rules  # noqa: F401  (registers what answers offline)
 from sdp.adapters.assistantbench.adapter import (
     FINAL,
     GOAL,

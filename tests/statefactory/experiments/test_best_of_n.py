@@ -6,7 +6,6 @@ A random direction for every text stands in for an embedding model.
 from __future__ import annotations
 
 import json
-import math
 import pickle
 
 import numpy as np
@@ -18,26 +17,35 @@ from scipy.stats import mannwhitneyu
 
 from agents.experiments import attempts
 from agents.experiments.attempts import Attempt, Told
+from lab.runs import collecting
+from lab.runs.study_results import Results
 from plain_routing import HashedEmbedder
 from statefactory.benchmark import DOMAINS
 from statefactory.experiments import best_of_n, reward_against_policy, rivals
-from statefactory.experiments.best_of_n import CHANCE, END, MIDWAY, World, collect, expected
-from statefactory.experiments.reward_against_policy import SLICES, Compared, extent
+from statefactory.experiments.best_of_n import CHANCE, END, MIDWAY, BestOfN, When, attempted, choices, expected
+from statefactory.experiments.reward_against_policy import Compared
 from statefactory.experiments.rivals import MONOTONIC, ORACLE, RANDOM, SHORTEST
+from statefactory.experiments.scoring import STANDARD
 from statefactory.plots import draw_policy
 from statefactory.predictors import METHODS
 from statefactory.reward_models.adapters import SHIPPED
 from statefactory.reward_models.evaluation import Pairs, rewards
+from statefactory.studies import policy
 
 MADE = attempts.Setup(world="blocksworld", data="synthetic", limit=3, count=6)
 NAMES = ["statefactory", "raw", MONOTONIC, RANDOM, SHORTEST]
 
 
+def scored(names: list[str]) -> Results:
+    trial = policy.best_of_n(names).trial(benchmarks=("blocksworld",), data="synthetic", limit=3, options={"count": 6})
+    return collecting.collect(trial, workers=1, show_progress=False)
+
+
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> World:
+def played(tmp_path_factory: pytest.TempPathFactory) -> Results:
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("LAB_RUNS", str(tmp_path_factory.mktemp("runs")))
-        return collect(MADE, NAMES, workers=1, show_progress=False)
+        return scored(NAMES)
 
 
 @pytest.fixture(autouse=True)
@@ -51,8 +59,8 @@ def attempt(success: bool, steps: int = 1) -> Attempt:
     return Attempt("task", "goal", "", (Told("act", "seen", float(success)),) * steps, float(success))
 
 
-def by_name(world: World, when: best_of_n.When = END) -> dict[str, dict[str, float]]:
-    return {one.name: dict(one.success) for one in world.choices(when=when)}
+def by_name(run: Results, when: When = END) -> dict[str, dict[str, float]]:
+    return {choice.name: dict(choice.success) for choice in choices(attempted(MADE), run, when)}
 
 
 # --- choosing -----------------------------------------------------------------------------------------------------
@@ -70,60 +78,55 @@ def test_a_choice_is_what_drawing_among_the_best_comes_to(of: list[tuple[float, 
     assert expected([reward for reward, _ in of], [attempt(success) for _, success in of]) == np.mean(best)
 
 
-def test_rewards_that_are_not_as_many_as_the_attempts_are_refused() -> None:
-    with pytest.raises(ValueError, match="2 rewards for 1 attempts"):
-        expected([1, 2], [attempt(True)])
-
-
-def test_the_oracle_takes_a_success_wherever_there_is_one_and_chance_takes_the_mean(played: World) -> None:
+def test_the_oracle_takes_a_success_wherever_there_is_one_and_chance_takes_the_mean(played: Results) -> None:
     found = by_name(played)
-    for task, of in played.attempts.attempts().items():
+    for task, of in attempted(MADE).attempts().items():
         assert found[ORACLE][task] == any(one.success for one in of)
         assert found[CHANCE][task] == pytest.approx(np.mean([one.success for one in of]))
         assert all(found[name][task] <= found[ORACLE][task] for name in NAMES)
 
 
-def test_the_shortest_attempt_and_the_longest_are_chosen_by_the_two_that_count_steps(played: World) -> None:
+def test_the_shortest_attempt_and_the_longest_are_chosen_by_the_two_that_count_steps(played: Results) -> None:
     found = by_name(played)
-    for task, of in played.attempts.attempts().items():
+    for task, of in attempted(MADE).attempts().items():
         for name, extreme in ((SHORTEST, min), (MONOTONIC, max)):
             length = extreme(len(one.steps) for one in of)
             assert found[name][task] == np.mean([one.success for one in of if len(one.steps) == length])
 
 
-def test_midway_only_attempts_that_still_run_are_chosen_among_and_their_length_says_nothing(played: World) -> None:
+def test_midway_only_attempts_that_still_run_are_chosen_among_and_their_length_says_nothing(played: Results) -> None:
     found, half = by_name(played, MIDWAY), MADE.steps // 2
     for task, success in found[CHANCE].items():
-        still = [one for one in played.attempts.attempts()[task] if len(one.steps) > half]
+        still = [one for one in attempted(MADE).attempts()[task] if len(one.steps) > half]
         assert success == pytest.approx(np.mean([one.success for one in still]))
     assert found[SHORTEST] == found[MONOTONIC] == found[CHANCE]
 
 
-def test_what_a_predictor_says_of_an_attempt_is_what_it_says_when_it_follows_it(played: World) -> None:
-    said, half = played.scored[RANDOM], MADE.steps // 2
-    at_end, midway = said.rewards(), said.rewards(when=MIDWAY)
+def test_what_a_predictor_says_of_an_attempt_is_what_it_says_when_it_follows_it(played: Results) -> None:
+    half, episodes = MADE.steps // 2, played.of("blocksworld", RANDOM)
     random = rivals.method_of(RANDOM, "blocksworld").make(None, None)  # type: ignore[arg-type]
-    for task, of in played.attempts.attempts().items():
+    for task, of in attempted(MADE).attempts().items():
         for number, one in enumerate(of):
             rewards = random.predict(one.goal, one.actions, one.observations, one.first)
-            assert at_end[task][number] == rewards[-1]
-            still = midway[task][number]
-            assert math.isnan(still) if len(one.steps) <= half else still == rewards[half - 1]
+            kept = episodes[f"{task}#{number}"].result["rewards"]
+            assert kept[-1] == rewards[-1]
+            assert len(kept) == 1 if len(one.steps) <= half else kept == [rewards[half - 1], rewards[-1]]
 
 
-def test_one_predictor_more_plays_no_attempt(played: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LAB_RUNS", str(played.attempts.folder.parent.parent))
-    kept = played.attempts.folder / "episodes.jsonl"
+def test_one_predictor_more_plays_no_attempt(played: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_RUNS", str(played.folder.parent.parent))
+    kept = attempted(MADE).folder / "episodes.jsonl"
     before = kept.stat().st_mtime_ns
-    more = collect(MADE, [*NAMES, "textual"], workers=1, show_progress=False)
+    attempted.cache_clear()
+    more = by_name(scored([*NAMES, "textual"]))
     assert kept.stat().st_mtime_ns == before
-    assert {name: by_name(more)[name] for name in NAMES} == {name: by_name(played)[name] for name in NAMES}
+    assert {name: more[name] for name in NAMES} == {name: by_name(played)[name] for name in NAMES}
 
 
-def test_the_length_table_counts_how_often_a_success_is_shorter(played: World) -> None:
-    line = best_of_n.lengths([played]).iloc[0]
+def test_the_length_table_counts_how_often_a_success_is_shorter(played: Results) -> None:
+    line = best_of_n.lengths([attempted(MADE)]).iloc[0]
     wins, count = 0.0, 0
-    for of in played.attempts.attempts().values():
+    for of in attempted(MADE).attempts().values():
         good, bad = ([len(one.steps) for one in of if one.success == wanted] for wanted in (True, False))
         if good and bad:
             # The Mann-Whitney statistic counts the pairs in which a failure is longer, ties half.
@@ -135,13 +138,18 @@ def test_the_length_table_counts_how_often_a_success_is_shorter(played: World) -
 # --- the scatter --------------------------------------------------------------------------------------------------
 
 
+def together(run: Results, distances: reward_against_policy.Distances) -> list[Compared]:
+    made = attempted(MADE)
+    return [Compared(made, [*choices(made, run), *choices(made, run, MIDWAY)], distances)]
+
+
 def test_the_scatter_has_each_predictor_at_its_distance_and_its_success(
-    played: World, monkeypatch: pytest.MonkeyPatch
+    played: Results, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
-    monkeypatch.setenv("LAB_RUNS", str(played.attempts.folder.parent.parent))
-    setup = reward_against_policy.Setup(data="synthetic", pairs=3)
-    far = reward_against_policy.distances(setup, "blocksworld", "synthetic", NAMES, workers=1)
-    compared = [Compared(played, far)]
+    monkeypatch.setenv("LAB_RUNS", str(played.folder.parent.parent))
+    asked = {"engine": "rules", "engines": {}, "workers": 1}
+    far = reward_against_policy.distances("blocksworld", NAMES, STANDARD, data="synthetic", limit=3, **asked)
+    compared = together(played, far)
     points = reward_against_policy.points(compared)
     at_end = points[points["when"] == END].set_index("predictor")
     assert set(at_end.index) == {*NAMES, ORACLE} and at_end.loc[ORACLE, "distance"] == 0
@@ -153,8 +161,7 @@ def test_the_scatter_has_each_predictor_at_its_distance_and_its_success(
         assert far[SHORTEST][pair] ** 2 == pytest.approx(1 - distance**2)
     found = reward_against_policy.correlations(compared)
     assert set(found["n"]) == {3, 5}, "without placebos and with them; never the oracle"
-    chance = {END: reward_against_policy.chance(compared)}
-    figure = draw_policy(points, found, chance)
+    figure = draw_policy(points, found, reward_against_policy.chance(compared))
     assert [panel.get_title().split("\n")[0] for panel in figure.axes] == [
         "BlocksWorld, at the end", "BlocksWorld, midway",
     ]  # fmt: skip
@@ -168,23 +175,24 @@ def test_trained_predictors_have_the_distances_that_are_kept_with_the_suite() ->
 
 
 def test_a_predictor_that_cannot_be_had_is_left_out_and_said(capsys: pytest.CaptureFixture[str]) -> None:
-    names = rivals.names_for("blocksworld", "synthetic", chosen=["judge_analytic", "raw"])
+    names = rivals.names_for(False, chosen=["judge_analytic", "raw"])
     assert names == ["raw"]
     assert "a judge is a model" in "".join(capsys.readouterr())
     with pytest.raises(ValueError, match="no predictor 'psychic'"):
         rivals.method_of("psychic", "blocksworld")
 
 
-def test_textworlds_quests_are_played_as_often_as_official_tasks_where_those_are() -> None:
-    quests = attempts.Setup(world="textworld", data="synthetic")
-    assert extent([quests, MADE]) == "synthetic"
-    assert extent([quests, attempts.Setup(world="blocksworld", data="official")]) == "official"
-    assert {*SLICES["official"]} == {*DOMAINS} and "textworld" not in SLICES["synthetic"]
+def test_textworlds_quests_are_played_as_often_as_official_tasks() -> None:
+    trial = policy.best_of_n(NAMES).trial(benchmarks=("textworld",), data="synthetic").resolved()
+    quests = trial.part("textworld", RANDOM).attempts
+    assert (quests.limit, quests.count) == (policy.ATTEMPTED["official"]["textworld"], 20)
+    blocks = policy.best_of_n(NAMES).trial(benchmarks=("blocksworld",), data="synthetic").resolved()
+    assert blocks.part("blocksworld", RANDOM).attempts.count == 8
+    assert {*policy.ATTEMPTED["official"]} == {*DOMAINS}
 
 
 def test_ridge_comes_fitted_with_the_suite_and_predicts_what_was_kept_of_it() -> None:
-    rivals_of = rivals.names_for("blocksworld", "official")
-    assert "ridge" in rivals_of and "ridge" not in rivals.names_for("blocksworld", "synthetic")
+    assert "ridge" in rivals.names_for(official=True) and "ridge" not in rivals.names_for(official=False)
     for domain in DOMAINS:
         made = rivals.method_of("ridge", domain).make(None, None)  # type: ignore[arg-type]
         assert made.card["pairs"] in (80, 120)
@@ -210,19 +218,16 @@ def test_asking_for_a_trained_adapter_adds_no_method_to_table_1() -> None:
 def test_a_predictor_that_a_notebook_registered_goes_to_worker_processes_with_its_run() -> None:
     METHODS["mine"] = rivals.COUNTERS[MONOTONIC]
     try:
-        sent = pickle.dumps(best_of_n.Setup(predictor="mine", of=MADE))
+        sent = pickle.dumps(policy.best_of_n(["mine"]).trial(benchmarks=("blocksworld",)))
     finally:
         del METHODS["mine"]
     with pytest.raises(ValueError, match="no predictor 'mine'"):
-        rivals.method_of("mine", "blocksworld")
-    try:
-        assert pickle.loads(sent).how.title == rivals.COUNTERS[MONOTONIC].title
-    finally:
-        METHODS.pop("mine", None)
+        BestOfN(predictor="mine").operators()
+    assert pickle.loads(sent).part("blocksworld", "mine").how.title == rivals.COUNTERS[MONOTONIC].title
 
 
-def test_the_contrasts_are_paired_by_task(played: World) -> None:
-    found = best_of_n.contrasts([played])
+def test_the_contrasts_are_paired_by_task(played: Results) -> None:
+    found = reward_against_policy.contrasts(together(played, {}))
     line = found[found["compared"].str.startswith("Shortest")].iloc[0]
     success = by_name(played)
     gain = [success[SHORTEST][task] - success[CHANCE][task] for task in success[CHANCE]]

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from lab.machine.faults import MissingData
-from statefactory.benchmark import read_pairs
+from statefactory.benchmark import DOMAINS, read_pairs
 from statefactory.benchmark.build import SHIPPED
 from statefactory.experiments import reward_models, scores
-from statefactory.experiments.reward_models import LORA, ORDER, RIDGE, TRAINED_ON
+from statefactory.experiments.reward_models import LORA, RIDGE, TRAINED_ON
 from statefactory.plots import draw_matrix
 from statefactory.reward_models import evaluation
 from statefactory.reward_models.predictor import ANOTHER, NO_GOAL, OWN
@@ -21,7 +21,7 @@ from statefactory.reward_models.preferences.pairs import of_benchmark
 from statefactory.reward_models.recipe import recipe
 
 N = 8
-ROWS = {domain: of_benchmark(read_pairs(SHIPPED / f"{domain}.parquet"))[:N] for domain in ORDER}
+ROWS = {domain: of_benchmark(read_pairs(SHIPPED / f"{domain}.parquet"))[:N] for domain in DOMAINS}
 OUTCOME = "LoRA, loss=outcome"
 
 
@@ -39,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ridges = []
     for number, name in enumerate(TRAINED_ON):
         frames = []
-        for domain in ORDER:
+        for domain in DOMAINS:
             there = name in (domain, "all")
             said = {OWN: guesses(domain, 0.1 if there else 3.0, number)}
             if there:
@@ -72,13 +72,13 @@ def test_a_row_of_the_matrix_is_the_mean_of_its_pairs_and_overall_that_of_its_do
 ) -> None:
     monkeypatch.setattr(reward_models, "backbone_of", lambda: "toy")
     rows = reward_models.table1(distances, (LORA, RIDGE))
-    assert len(rows) == 2 * len(TRAINED_ON) * (len(ORDER) + 1) and set(rows["evidence"]) == {"measured"}
+    assert len(rows) == 2 * len(TRAINED_ON) * (len(DOMAINS) + 1) and set(rows["evidence"]) == {"measured"}
     values = rows.set_index(["method", "metric"])["value"]
     mine = "Supervised RM, trained on WebShop"
     where = (distances["model"] == LORA) & (distances["trained_on"] == "webshop") & (distances["domain"] == "textworld")
     assert values[mine, scores.metric("textworld")] == pytest.approx(distances[where]["distance"].mean())
-    five = [values[mine, scores.metric(domain)] for domain in ORDER]
-    assert values[mine, scores.OVERALL] == pytest.approx(np.mean(five)) and min(five) == five[ORDER.index("webshop")]
+    five = [values[mine, scores.metric(domain)] for domain in DOMAINS]
+    assert values[mine, scores.OVERALL] == pytest.approx(np.mean(five)) and min(five) == five[DOMAINS.index("webshop")]
     assert set(rows[rows["metric"] == scores.OVERALL]["n"]) == {5 * N}
     published = reward_models.table1_published()
     assert set(rows["method"][rows["backbone"] == "toy"]) <= set(published["method"]), "they stand side by side"
@@ -91,7 +91,7 @@ def test_the_monotonic_row_stands_on_the_same_pairs(distances: pd.DataFrame) -> 
 
 def test_a_model_reads_the_goal_where_another_one_makes_it_worse(distances: pd.DataFrame) -> None:
     reading = reward_models.goal_reading(distances, (LORA,))
-    assert len(reading) == 2 * len(ORDER), "each in its own domain, and the union's in all five"
+    assert len(reading) == 2 * len(DOMAINS), "each in its own domain, and the union's in all five"
     assert list(reading[reading["reads"]]["domain"]) == ["alfworld", "alfworld"]
     controls = reward_models.controls(distances)
     here = controls[(controls["trained_on"] == "alfworld")].set_index(["model", "shown"])
@@ -101,7 +101,7 @@ def test_a_model_reads_the_goal_where_another_one_makes_it_worse(distances: pd.D
 
 def test_rewards_are_alike_where_the_goal_is_not_read(folder: Path) -> None:
     alike = reward_models.rewards_alike(reward_models.predictions(folder))
-    assert len(alike) == 2 * len(ORDER) and set(alike["model"]) == {LORA}
+    assert len(alike) == 2 * len(DOMAINS) and set(alike["model"]) == {LORA}
     read = alike["domain"] == "alfworld"
     assert (alike[~read]["correlation"] > 0.999).all() and (alike[~read]["change"] == 0).all()
     assert (alike[read]["correlation"] < 0.9).all() and (alike[read]["change"] > 1).all()
@@ -163,6 +163,6 @@ def test_the_heat_map_frames_the_diagonal_and_tells_every_value(distances: pd.Da
     assert [label.get_text() for label in published.get_yticklabels()][-2:] == ["all domains", "Monotonic"]
     texts = {text.get_text() for text in published.texts}
     assert {".212", ".618", ".282"} <= texts and any("[" in text.get_text() for text in ours.texts)
-    assert len(published.patches) == len(ours.patches) == len(ORDER)
+    assert len(published.patches) == len(ours.patches) == len(DOMAINS)
     with pytest.raises(ValueError, match="no panel"):
         draw_matrix({})

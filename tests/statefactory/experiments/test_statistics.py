@@ -86,13 +86,13 @@ def test_labels_alone_give_the_distances_of_built_pairs(rooms: list[int], seed: 
     pairs = [pair(n, seed) for n in rooms]
     labels = {hall(n).id: [step / n for step in range(1, n + 1)] for n in rooms}
     assert expert_labels(pairs) == labels
-    assert distances_of_labels(labels, domain(), seed) == pytest.approx(distances(pairs))
+    assert distances_of_labels(labels, "hall", seed) == pytest.approx(distances(pairs))
 
 
 def test_a_pair_by_hand() -> None:
     """Three expert steps and nothing else: Pearson of (1,2,3,1,2,3)/3 with (1,2,3,0,0,0)/3."""
     rule = replace(RULES["alfworld"], sides="none")
-    (value,) = distances_of_labels({"a": [1 / 3, 2 / 3, 1]}, domain(), 0, rule)
+    (value,) = distances_of_labels({"a": [1 / 3, 2 / 3, 1]}, "hall", 0, rule)
     covariance, of_time, of_truth = 1 + 4 + 9 - 12 * 6 / 6, 28 - 12 * 12 / 6, 14 - 6 * 6 / 6
     assert value == pytest.approx(math.sqrt((1 - covariance / math.sqrt(of_time * of_truth)) / 2))
 
@@ -102,7 +102,7 @@ def test_steps_after_success_count_as_the_rule_says(after: str, value: float) ->
     rule = replace(RULES["alfworld"], after=after)
     recipe = domain().recipe
     seed = next(s for s in range(99) if rule.draw(recipe(s).random("a", "padding")) == (0, 1))
-    (distance,) = distances_of_labels({"a": [0.5, 1.0]}, domain(), seed, rule)
+    (distance,) = distances_of_labels({"a": [0.5, 1.0]}, "hall", seed, rule)
     predicted, truth = [1 / 3, 2 / 3, 1] * 2, [0.5, 1.0, value, 0, 0, 0]
     assert distance == pytest.approx(math.sqrt((1 - correlation(predicted, truth)) / 2))
 

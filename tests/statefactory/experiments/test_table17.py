@@ -62,11 +62,11 @@ def test_models_propose_and_foresee_in_the_place_of_the_world(server: ChatServer
 
     server.behave(answer)
     model = dict.fromkeys(("propose", "predict"), "small?patience=5")
-    setup = Setup(engines=model, proposer="model", world_model="model", calls=100)
+    setup = Setup(engines=model, proposer="model", world_model="model")
     found = table17.solve(table17.case(data="synthetic"), setup, Settings(simulations=1, width=1, steps=6))
     assert found.solved and found.actions == way and found.episode is not None
     assert found.episode.surprises == len(way) - 1 and found.resets == 0
-    assert 0 < found.episode.history.cost.calls <= 100
+    assert found.episode.history.cost.calls > 0
 
 
 def test_breadth_first_finds_the_shortest_way_if_it_may() -> None:

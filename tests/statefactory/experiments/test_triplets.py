@@ -191,19 +191,19 @@ def collect(extracted: Results, engine: str, each: int = 3, seed: int = 0, name:
 
 
 def test_each_domain_has_probes_of_positives_and_negatives_in_turn(extracted: Results) -> None:
-    found = triplets.probes_of(extracted, 3, 0, "statefactory")
+    found = triplets.probes_of(extracted, 3, 0)
     kinds = [name.rpartition("/")[0].split("_")[-1].isdigit() for name in found if name.startswith("blocksworld/")]
     assert kinds == [False, True, False], "negatives end in their number"
     assert {name.split("/")[0] for name in found} == {"blocksworld", "webshop"}
-    assert triplets.probes_of(extracted, 3, 0, "statefactory") == found
-    assert triplets.probes_of(extracted, 3, 1, "statefactory") != found
+    assert triplets.probes_of(extracted, 3, 0) == found
+    assert triplets.probes_of(extracted, 3, 1) != found
 
 
 def test_a_model_says_each_probe_in_other_words_once(extracted: Results, server: ChatServer) -> None:
     server.behave(in_other_words)
     made = collect(extracted, "para-d")
     asked = server.count
-    wanted = triplets.probes_of(extracted, 3, 0, "statefactory")
+    wanted = triplets.probes_of(extracted, 3, 0)
     found = {triplet for of in made.triplets.values() for triplet in of}
     assert found == {Triplet(p.anchor, f"It is so: {p.anchor}", p.negative) for p in wanted.values()}
     assert (made.backbone, made.outcomes().failed, list(made.triplets)) == ("para-d", 0, ["webshop", "blocksworld"])

@@ -19,7 +19,8 @@ from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.models.parsing import MalformedAnswer
 from lab.viewer.transcripts import Transcript
-from statefactory.experiments.guided import METHODS, REACT, STATEFACTORY, AlfWorld, BlocksWorld, Guided
+from statefactory.experiments.guided import AlfWorld, BlocksWorld, Guided
+from statefactory.experiments.predictions import EXTRACTING
 from statefactory.planning.guides import AtRandom, nearer
 from statefactory.planning.prompts import CHOOSE, MOST, Chosen, Rated, RatedFields
 from statefactory.planning.rewarded import LOOK_AHEAD
@@ -28,13 +29,11 @@ from worlds.pool import Pool
 
 BLOCKS = BlocksWorld(engine="oracle@0.6", data="synthetic", limit=4)
 MADE: dict[str, Guided] = {"BlocksWorld": BLOCKS, "AlfWorld": AlfWorld(engine="oracle@0.6", data="synthetic", limit=2)}
-CONSTANT, PENALTY, ORACLE, RANDOM = (
-    f"{REACT} + {name}" for name in ("constant", "penalty alone", "oracle", "random")
-)  # fmt: skip
+REACT, STATEFACTORY, CONSTANT, ORACLE, RANDOM = "", "statefactory", "constant", "oracle", "random"
 
 
-def extracted_by_rules(method: str) -> dict[str, str]:
-    return dict.fromkeys(METHODS[method].operators, "rules")
+def extracted_by_rules(reward: str) -> dict[str, str]:
+    return dict.fromkeys(EXTRACTING if reward == STATEFACTORY else (), "rules")
 
 
 @pytest.fixture(params=MADE)
@@ -42,9 +41,11 @@ def setup(request: pytest.FixtureRequest) -> Guided:
     return MADE[request.param]
 
 
-def played(setup: Guided, method: str = "", **changed: Any) -> list[dict[str, Any]]:
-    method = method or setup.guided
-    resolved = replace(setup, guided=method, engines=extracted_by_rules(method), **changed).resolved()
+def played(setup: Guided, reward: str = REACT, **changed: Any) -> list[dict[str, Any]]:
+    """With the penalty for repetition only where a reward can differ."""
+    penalty = 0.0 if reward == CONSTANT else setup.penalty
+    engines = extracted_by_rules(reward)
+    resolved = replace(setup, reward=reward, penalty=penalty, engines=engines, **changed).resolved()
     return [resolved.play(task, Ledger(connected(resolved.engine))) for task in resolved.tasks()]
 
 
@@ -81,7 +82,7 @@ def test_the_ceiling_is_above_and_random_rewards_are_below(setup: Guided) -> Non
 
 def test_states_that_rules_extract_rate_candidates_and_every_call_is_counted() -> None:
     setup = replace(
-        BLOCKS, guided=STATEFACTORY, limit=1, engines=extracted_by_rules(STATEFACTORY), settings=Settings(steps=4)
+        BLOCKS, reward=STATEFACTORY, limit=1, engines=extracted_by_rules(STATEFACTORY), settings=Settings(steps=4)
     )
     resolved = setup.resolved()
     ledger = Ledger(connected(resolved.engine))
@@ -109,7 +110,7 @@ def test_the_cap_of_steps_holds_and_leaves_room_for_all_questions(setup: Guided)
 
 
 def test_an_episode_is_shown_with_the_prompts_of_each_turn() -> None:
-    resolved = replace(BLOCKS, guided=STATEFACTORY, limit=1, engines=extracted_by_rules(STATEFACTORY)).resolved()
+    resolved = replace(BLOCKS, reward=STATEFACTORY, limit=1, engines=extracted_by_rules(STATEFACTORY)).resolved()
     seen: list[Any] = []
     shown = resolved.watch(resolved.tasks()[0], Transcript(connected(resolved.engine)), seen.append)
     asked = [exchange for step in shown.steps for exchange in step.exchanges]
@@ -123,7 +124,7 @@ def test_an_episode_is_shown_with_the_prompts_of_each_turn() -> None:
 
 @pytest.fixture
 def model(server: ChatServer) -> Iterator[Guided]:
-    yield replace(BLOCKS, engine="small?patience=5", guided=RANDOM, limit=1, settings=Settings(steps=2))
+    yield replace(BLOCKS, engine="small?patience=5", reward=RANDOM, limit=1, settings=Settings(steps=2))
 
 
 def history(setup: Guided) -> History:
@@ -235,6 +236,5 @@ def test_random_rewards_follow_from_what_was_done_alone() -> None:
 
 
 def test_a_method_that_there_is_not_is_told() -> None:
-    with pytest.raises(ValueError, match=r"guided='luck': choose one of ReAct, ReAct \+ StateFactory"):
-        replace(BLOCKS, guided="luck").resolved()
-    assert {name for name, method in METHODS.items() if not method.predictor} == {REACT}
+    with pytest.raises(ValueError, match="reward='luck': choose one of statefactory, .* learned"):
+        replace(BLOCKS, reward="luck").resolved()

@@ -1,0 +1,128 @@
+"""What Validate's two error rates do to SDP's score: a grid of them, played on synthetic questions under noise.
+
+Simulated: the rules read the synthetic encyclopedia, noise makes a share of their other answers wrong, and a Validate
+errs at the two rates. Draws are nested across rates (see `lab.models.rules`), so that neighbours on the grid differ by
+their rates and not by luck.
+
+Rates alone do not say what a retry meets. A Validate that repeats itself on the same claim, as a model does at
+temperature 0, makes a wrong rejection final until Replan finds other words; one that draws anew lets it pass later, and
+what is wrong as well. Both are played.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from lab.models.judges import Errors
+from lab.runs.conditions import Metric
+from lab.runs.study import Study, register
+from sdp.studies.conditions import SDP
+from sdp.studies.sweeps import erring, swept
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SIMULATED = {"data": "synthetic", "evidence": "simulated"}
+REPEATED, REDRAWN = VERDICTS = ("verdicts repeated", "verdicts drawn anew")
+DATASETS = ("HotpotQA", "MuSiQue")
+STUDY = register(
+    Study(
+        name="sdp-validate-surface",
+        benchmarks=DATASETS,
+        conditions=(SDP.but(REPEATED), SDP.but(REDRAWN, "redraw", True)),
+        metrics=(Metric("{benchmark} EM", "em", "rate"),),
+        against=REPEATED,
+        options={"split": "reporting", "trajectories": False},
+    )
+)
+
+
+def play(engine: str, certify: Sequence[float], reject: Sequence[float], **options: Any) -> pd.DataFrame:
+    """SDP's exact match and calls a question at each pair of Validate's error rates: see `at`.
+
+    certify, reject: the grid, shares of wrong and of right steps.
+    """
+    return at(engine, [Errors(*pair) for pair in product(certify, reject)], **options)
+
+
+def at(
+    engine: str, pairs: Iterable[Errors], limit: int = 0, seed: int = 0, workers: int = 0, cluster: str = ""
+) -> pd.DataFrame:
+    """The same at single pairs of rates.
+
+    engine: see `erring`. limit: questions of each dataset, of those on which no rule was written. Columns: dataset,
+    verdicts, certify, reject, score, low, high (percent, Wilson), calls, n, data, evidence, backbone.
+    """
+    import pandas as pd
+
+    points = ((erring(engine, errors), errors._asdict()) for errors in pairs)
+    rows = swept(STUDY.trial(data="synthetic", limit=limit, seed=seed), points, workers, cluster)
+    rows = rows.rename(columns={"condition": "verdicts", "rate": "score"}).assign(backbone=engine)
+    surfaces = [surface for _, surface in rows.groupby(["dataset", "verdicts"], sort=False)]
+    return pd.concat(surfaces, ignore_index=True)
+
+
+def interpolated(surface: pd.DataFrame, errors: Mapping[str, Errors]) -> pd.DataFrame:
+    """The score at each judge's rates, bilinear between the four played pairs around it; NaN outside of the grid.
+
+    surface: of `play`. Columns: judge, certify, reject, and the score in percent of each dataset and kind of verdicts.
+    """
+    import pandas as pd
+
+    table = pd.DataFrame([{"judge": judge, **rates._asdict()} for judge, rates in errors.items()])
+    at_rates = table[["certify", "reject"]].to_numpy(float)
+    for (dataset, verdicts), rows in surface.groupby(["dataset", "verdicts"], sort=False):
+        table[f"{dataset}, {verdicts}"] = between(rows)(at_rates)
+    return table.assign(**SIMULATED, backbone="interpolated")
+
+
+def between(rows: pd.DataFrame) -> Any:
+    """A function of pairs of rates, shape (n, 2): the scores of one dataset and kind of verdicts, shape (n,)."""
+    import numpy as np
+    from scipy.interpolate import RegularGridInterpolator
+
+    grid = rows.pivot(index="certify", columns="reject", values="score")
+    axes = tuple(axis.to_numpy(float) for axis in (grid.index, grid.columns))
+    return RegularGridInterpolator(axes, grid.to_numpy(float), bounds_error=False, fill_value=np.nan)
+
+
+def gaps(surface: pd.DataFrame, engine: str, errors: Mapping[str, Errors], **options: Any) -> pd.DataFrame:
+    """How far interpolation is off: the score played at judges' own rates beside the interpolated one, in points.
+
+    options: limit, seed, workers and cluster, as the surface was played with.
+    """
+    played = at(engine, errors.values(), **options)
+    names = {pair: name for name, pair in errors.items()}
+    judges = [names[Errors(*pair)] for pair in zip(played["certify"], played["reject"], strict=True)]
+    guessed = interpolated(surface, errors).set_index("judge")
+    columns = played["dataset"] + ", " + played["verdicts"]
+    inside = [guessed.loc[judge, column] for judge, column in zip(judges, columns, strict=True)]
+    played.insert(0, "judge", judges)
+    return played.assign(interpolated=inside, off=inside - played["score"]).drop(columns=["certify", "reject", "calls"])
+
+
+def grid(surface: pd.DataFrame) -> pd.DataFrame:
+    """The surface for reading: a row for each rate of false certification, a column for each of false rejection."""
+    cells = surface.assign(cell=[f"{row.score:.0f} [{row.low:.0f}, {row.high:.0f}]" for row in surface.itertuples()])
+    wide = cells.pivot(index=["dataset", "verdicts", "certify"], columns="reject", values="cell")
+    wide.columns = [f"reject {rate:g}" for rate in wide.columns]
+    return wide.reset_index().assign(n=int(surface["n"].max()), **SIMULATED, backbone=surface["backbone"].iloc[0])
+
+
+def slopes(surface: pd.DataFrame) -> pd.DataFrame:
+    """What ten points more of each error take away on average over the grid, in points of exact match: least squares.
+
+    Columns: dataset, verdicts, false certification, false rejection, evidence, backbone.
+    """
+    import numpy as np
+    import pandas as pd
+
+    lines = []
+    for (dataset, verdicts), rows in surface.groupby(["dataset", "verdicts"], sort=False):
+        rates = np.column_stack([rows["certify"], rows["reject"], np.ones(len(rows))])
+        certify, reject, _ = -np.linalg.lstsq(rates, rows["score"].to_numpy(float), rcond=None)[0] / 10
+        about = {"dataset": dataset, "verdicts": verdicts}
+        lines.append(about | {"false certification": certify, "false rejection": reject})
+    return pd.DataFrame(lines).assign(**SIMULATED, backbone=surface["backbone"].iloc[0])

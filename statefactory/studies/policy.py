@@ -1,0 +1,57 @@
+"""Does a better reward make a better planner? Each predictor in three places where only its rewards decide.
+
+Predictors are the conditions: those of a study are named by whoever plays it, so that one more can be registered first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from lab.results import tables
+from lab.runs.study import Study
+from lab.runs.study_results import Results
+from statefactory.experiments.best_of_n import BestOfN
+from statefactory.experiments.guided import SUCCESS
+from statefactory.experiments.hacking import Hacking
+from statefactory.experiments.rivals import ORACLE, answering, names_for, quick, study
+from statefactory.experiments.searches import Search
+from statefactory.experiments.statistics import title
+
+BOTH = ("blocksworld", "alfworld")
+# Tasks of each world that are attempted. Synthetic data are for a first look, but for TextWorld's, which has no others.
+ATTEMPTED = {
+    "synthetic": {"blocksworld": 8, "alfworld": 3, "scienceworld": 3, "webshop": 3, "textworld": 20},
+    "official": {"blocksworld": 50, "alfworld": 30, "scienceworld": 20, "webshop": 20, "textworld": 20},
+}
+COUNTS = {"options": {"acting": "", "count": 20}, "synthetic": {"count": 8, "textworld:count": 20}}
+SEARCHED = {"synthetic": {"blocksworld": 2, "alfworld": 1}, "official": {"blocksworld": 50, "alfworld": 20}}
+HACKED = {"synthetic": {"blocksworld": 1, "alfworld": 1}, "official": {"blocksworld": 10, "alfworld": 3}}
+
+
+def best_of_n(names: Sequence[str]) -> Study:
+    """The predictors choose among attempts of one agent."""
+    return study("statefactory-best-of-n", BestOfN, (*ATTEMPTED["official"],), names, limits=ATTEMPTED, **COUNTS)
+
+
+def tree_search(names: Sequence[str]) -> Study:
+    """The predictors, but the slow ones, and an oracle lead a tree search; in ALFWorld there are 30 actions a turn."""
+    outcomes = "alfworld:search.outcomes"
+    own = {"options": {outcomes: 600}, "synthetic": {outcomes: 300}, "metric": SUCCESS, "rows": reached}
+    return study("statefactory-tree-search", Search, BOTH, [*quick(names), ORACLE], limits=SEARCHED, **own)
+
+
+def reached(run: Results, world: str, name: str) -> Iterator[tables.Row]:
+    """How often the goal is reached, in percent; simulated, since the world itself foresees what actions lead to."""
+    scores, data = list(run.scores_of(world, name).values()), run.setup.data_of(world)
+    yield tables.rate_row(
+        run.setup.part(world, name).how.title, answering(run, world, name) or "none", f"Tree search, {title(world)}",
+        int(sum(scores)), len(scores), "simulated", f"this run, {data} data, exact world model",
+    )  # fmt: skip
+
+
+def hacking(names: Sequence[str]) -> Study:
+    """High scores of the predictors, but the slow ones, are looked for in states without progress."""
+    return study("statefactory-hacking", Hacking, BOTH, quick(names), limits=HACKED)
+
+
+BEST_OF_N, TREE_SEARCH, HACKING = (of(names_for(official=True)) for of in (best_of_n, tree_search, hacking))
