@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeVar
 
 from agents.answers import Act, ActInForm, as_text, read
 from agents.environment import Environment
-from agents.history import CALLS, FINISHED, INVALID, MALFORMED, STEPS, STUCK, TOKENS, Fault, History, Turn
-from agents.prompts import ACT, ActFields, Past, react_prompt
+from agents.history import ACT, CALLS, FINISHED, INVALID, MALFORMED, STEPS, STUCK, TOKENS, Fault, History, Turn
+from agents.prompts import ActFields, Past, react_prompt
 from lab.models.backbone import Backbone
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import Prompt

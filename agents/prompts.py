@@ -1,13 +1,20 @@
-"""What the agents ask a model. Evidence stands first: what several questions share is read once."""
+"""What the agents ask a model; the wording stands in `agents/prompt_texts`.
+
+Evidence comes first: what several questions share is read once. The form of an answer in free text comes last, since
+small models forget one that stands before a long history; it is told in prose, since they copy samples.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
+from types import MappingProxyType
 
 from pydantic import Field
 
 from agents.answers import Act, Sentence, in_form
-from agents.history import ACT
+from lab.models.prompt_files import read_prompt
 from lab.models.prompts import AnswerModel, Fields, FreeText, Listing, Prompt
 
 BY_SCHEMA = "schema"
@@ -34,38 +41,8 @@ class Reasoned(AnswerModel):
     answer: str = Field(description="the answer, in as few words as possible")
 
 
-ASKING = """{% if evidence %}
-{{ evidence }}
-
-{% endif %}
-Question: {{ question }}
-Answer {{ form }}."""
-
-DIRECT = Prompt(
-    name="agents.direct",
-    version="1",
-    operator="answer",
-    system="""
-You answer a question. Where texts stand before it, they hold what is needed; answer in their own words. Give an answer
-in any case.
-""",
-    template=ASKING,
-    fields=QuestionFields,
-    answer=Said,
-)
-
-CHAIN_OF_THOUGHT = Prompt(
-    name="agents.chain_of_thought",
-    version="1",
-    operator="answer",
-    system="""
-You answer a question that takes several steps. Reason first, one step after another, and then answer. Where texts
-stand before it, they hold what is needed; answer in their own words. Give an answer in any case.
-""",
-    template=ASKING,
-    fields=QuestionFields,
-    answer=Reasoned,
-)
+DIRECT = read_prompt("agents/direct.md", QuestionFields, Said)
+CHAIN_OF_THOUGHT = read_prompt("agents/chain_of_thought.md", QuestionFields, Reasoned)
 
 
 class ThinkFields(QuestionFields):
@@ -80,31 +57,11 @@ ENDING = "So the answer is:"
 @cache
 def think_prompt(by_schema: bool = False) -> Prompt:
     """The next sentence of a chain of thought, which is searched for next (IRCoT, Trivedi et al. 2023)."""
-    return Prompt(
-        name=f"agents.interleave{f'.{BY_SCHEMA}' if by_schema else ''}",
-        version="1",
-        operator="think",
-        system=f"""
-You reason towards the answer to a question that takes several texts, one sentence at a time. After each sentence you
-are shown the texts that fit it. Say in one line what follows next from the texts, with full names; where they do not
-say, say what has to be found. Once the answer is known, the sentence is: {ENDING} the answer.
-""",
-        template=ASKING
-        + """
-{% if thoughts %}
-
-Reasoned so far:
-{% for thought in thoughts %}
-{{ thought }}
-{% endfor %}
-{% endif %}
-
-The next sentence:""",
-        fields=ThinkFields,
-        answer=Sentence if by_schema else FreeText,
-        retry_temperatures=(0.3, 0.6),
+    prompt = read_prompt(
+        "agents/interleave.md", ThinkFields, Sentence if by_schema else FreeText, retry_temperatures=(0.3, 0.6),
         stop=() if by_schema else ("\n\n",),
-    )
+    )  # fmt: skip
+    return replace(prompt, name=f"{prompt.name}.{BY_SCHEMA}") if by_schema else prompt
 
 
 class Past(Fields):
@@ -142,16 +99,8 @@ def act_form(fields: Fields) -> type[Act]:
 VALID = Listing("view", "action", parted=("Valid actions: ", "; "), form=act_form)
 OBSERVED = "\nObservation:"  # a model that goes on would make up what it observes
 CUT_OFF = " [cut off]"
-REACTING = """
-You work on a task in an environment, one action at a time. After each action you are shown what it brought; what you
-are shown is all that is known. Before each action think: what is known by now, and what is missing.
-"""
-# At the end, since small models forget a form that stands before a long history; in prose, since they copy samples.
-FORM = """
-
-Answer with two lines and nothing else. The first begins with `Thought:` and says what is known and what to do next. The
-second begins with `Action:` and is one action, written as it is listed."""
-TURNS = """{{ task }}
+# How prompts show what was done, `{{ history }}` of their texts.
+HISTORY = """{{ task }}
 {% if left_out %}
 ({{ left_out }} earlier turns are left out)
 {% endif %}
@@ -204,25 +153,36 @@ def without_oldest(fields: ActFields, characters_over: int) -> ActFields | None:
     return fields.model_copy(update={"turns": [turns[0].model_copy(update={"observation": kept})]})
 
 
+def world_prompt(
+    file: str,
+    fields: type[ActFields],
+    answer: type[AnswerModel],
+    world: str,
+    by_schema: bool,
+    stop: tuple[str, ...] = (),
+    listings: tuple[Listing, ...] = (),
+    parts: Mapping[str, str] = MappingProxyType({}),
+) -> Prompt:
+    """The prompt of a text file for a world by its short name, since rules and noise are registered for each.
+
+    by_schema: whether the answer is bound to its schema; else it is free text, which ends at one of `stop`.
+    file, parts: see `read_prompt`; the part `history` is HISTORY unless another one is given.
+    """
+    prompt = read_prompt(
+        file, fields, answer if by_schema else FreeText, {"history": HISTORY, **parts},
+        stop=() if by_schema else stop, listings=listings, shorten=without_oldest,
+    )  # fmt: skip
+    return replace(prompt, name=f"{prompt.name}.{world}{f'.{BY_SCHEMA}' if by_schema else ''}")
+
+
 @cache
 def react_prompt(world: str, by_schema: bool = False) -> Prompt:
-    """ReAct's prompt (Yao et al. 2022) for a world, without examples; rules and noise are registered for each.
+    """ReAct's prompt (Yao et al. 2022) for a world, without examples.
 
     Agents that plan or reflect are asked for actions by the same prompt, with the plan or the lessons beside the
     history: so no rule, and no noise, knows which method asks.
     """
-    return Prompt(
-        name=f"agents.react.{world}{f'.{BY_SCHEMA}' if by_schema else ''}",
-        version="2",
-        operator=ACT,
-        system=REACTING + "\n{{ tools }}",
-        template=TURNS + ("" if by_schema else FORM),
-        fields=ActFields,
-        answer=Act if by_schema else FreeText,
-        shorten=without_oldest,
-        stop=() if by_schema else (OBSERVED,),
-        listings=(VALID,),
-    )
+    return world_prompt("agents/react.md", ActFields, Act, world, by_schema, (OBSERVED,), (VALID,))
 
 
 def written(thought: str, action: str, free: bool = True) -> AnswerModel:

@@ -16,7 +16,8 @@ from pydantic import Field, create_model
 
 from lab.models.backbone import Backbone
 from lab.models.parsing import MalformedAnswer
-from lab.models.prompts import AnswerModel, Fields, Prompt
+from lab.models.prompt_files import read_prompt
+from lab.models.prompts import AnswerModel, Fields
 from procllm.domains.base import Domain
 from procllm.files import File, listed
 from procllm.network import TOP, BadNetwork, Network, read
@@ -86,50 +87,6 @@ class Made(NamedTuple):
     attempts: tuple[Attempt, ...]
 
 
-SYSTEM = """
-You plan work for an agent that solves a problem by giving commands to a system: Read shows a file, Write replaces a
-file, Append adds to a file, and Verify asks for a check of its current task. After each command the agent sees only
-what the last command showed, so it must keep notes often.
-
-Its files:
-{% for file in files %}
-- {{ file.path }} ({{ "read and write" if file.writable else "read only" }}): {{ file.about }}
-{% endfor %}
-
-Write a task network that leads the agent to the solution. It is a list of methods. Each method has the name of its
-task, the names of the subtasks to be done before it, in the order in which they are to be done, the effect that shows
-that the task is done, and the files in which a checker can see that. As an example, two methods of a network:
-{"task": "{{ top }}", "subtasks": ["take notes on the request", "<your next task>"],
- "effect": "answer.txt answers the request in the right form",
- "effect_files": ["answer.txt", "files/request.txt", "files/problem_specification.txt"]}
-{"task": "take notes on the request", "subtasks": [], "effect": "the notes have what the request says",
- "effect_files": ["files/notes.txt", "files/request.txt"]}
-
-Rules:
-- The task that everything starts with is called "{{ top }}", and its effect is that of the example.
-- Every subtask has a method of its own, under exactly the same name. A task that is done at once has no subtasks.
-- No task is, at any depth, a subtask of itself.
-- The agent verifies by itself; have no subtasks for that.
-- The effect files are all that the checker sees. If an answer is to be checked, the request and the problem
-  specification belong to them.
-"""
-
-TEMPLATE = """
-*** THE PROBLEM SPECIFICATION ***
-{{ specification | inert }}
-*** END OF THE PROBLEM SPECIFICATION ***
-{% if fault %}
-
-*** YOUR LAST NETWORK ***
-{{ previous | inert }}
-*** END OF YOUR LAST NETWORK ***
-
-It cannot be used: {{ fault | inert }}
-Write the whole network again without this fault.
-{% endif %}
-"""
-
-
 @cache
 def _with_paths(paths: tuple[str, ...]) -> type[StatedNetwork]:
     """The answer in which only files that there are can be named."""
@@ -147,7 +104,7 @@ def _narrow(fields: NetworkFields) -> type[StatedNetwork]:
     return _with_paths(tuple(file.path for file in fields.files))
 
 
-PLANNING = Prompt("procllm.network", "1", "network", SYSTEM, TEMPLATE, NetworkFields, StatedNetwork, narrow=_narrow)
+PLANNING = read_prompt("procllm/network.md", NetworkFields, StatedNetwork, narrow=_narrow)
 
 
 def make(domain: Domain, backbone: Backbone) -> Made:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from pydantic import Field, field_validator
 
 from lab.models.backbone import Backbone
-from lab.models.prompts import AnswerModel, Fields, Prompt
+from lab.models.prompt_files import read_prompt
+from lab.models.prompts import AnswerModel, Fields
 from statefactory.embeddings import Embedder
 from statefactory.extraction import Trace
 from statefactory.state import Attribute, Values, entities, sentence
@@ -70,22 +71,8 @@ def _in_other_words(text: str) -> type[Paraphrase]:
     return OtherWords
 
 
-PARAPHRASE = Prompt(
-    name="statefactory.paraphrase",
-    version="1",
-    operator="paraphrase",
-    system="""
-You say a fact about the state of a world in other words.
-
-- Change words and sentence structure as much as you can.
-- What is true must stay exactly as it was: the same thing, the same property, the same value. Add nothing.
-""",
-    template="""
-Sentence: {{ sentence }}
-""",
-    fields=ParaphraseFields,
-    answer=Paraphrase,
-    narrow=lambda fields: _in_other_words(fields.sentence),
+PARAPHRASE = read_prompt(
+    "statefactory/paraphrase.md", ParaphraseFields, Paraphrase, narrow=lambda fields: _in_other_words(fields.sentence)
 )
 
 

@@ -9,18 +9,20 @@ from functools import cache
 
 from lab.machine.paths import ROOT
 
+SOURCES = ("*.py", "*.md")  # the latter are texts of prompts
 NOTED = ("numpy", "pandas", "scipy", "pydantic", "openai", "joblib")
 
 
 def code_hash(packages: Iterable[str] = ()) -> str:
-    """A hash over the Python sources of the named packages of this repository, by default of all, in a fixed order."""
+    """A hash over the Python sources and prompt texts of the named packages, by default of all, in a fixed order."""
     return _hash_of(tuple(sorted(packages or (path.parent.name for path in ROOT.glob("*/__init__.py")))))
 
 
 @cache  # once a process: what was imported stays as it was, whatever is edited meanwhile
 def _hash_of(packages: tuple[str, ...]) -> str:
     digest = hashlib.sha256()
-    for path in sorted(file for package in packages for file in (ROOT / package).rglob("*.py")):
+    files = (file for package in packages for pattern in SOURCES for file in (ROOT / package).rglob(pattern))
+    for path in sorted(files):
         digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 

@@ -121,7 +121,7 @@ class Prompt:
     on. Empty: the engine's for all. stop: texts at which an answer in free text ends; neither they nor what follows are
     part of it. listings: where it lists the options of its answer; of several, the first that has any. unkept: texts of
     the answer that runs and recordings leave empty, where they may quote data that nobody may pass on; of an answer
-    that cannot be read, nothing is kept then.
+    that cannot be read, nothing is kept then. file: that holds the wording (`lab.models.prompt_files`), or "".
     """
 
     name: str
@@ -137,6 +137,7 @@ class Prompt:
     stop: tuple[str, ...] = ()
     unkept: tuple[str, ...] = ()
     listings: tuple[Listing, ...] = field(default=(), compare=False)  # no part of what a model is sent
+    file: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         """Raises ValueError for an unkept text that the answer does not have: under a wrong name it would be kept."""
@@ -168,13 +169,29 @@ class Prompt:
         return _with_answer(self, self.narrow(fields)) if self.narrow else self
 
     def render(self, fields: Fields) -> list[dict[str, str]]:
-        """The chat messages: the standing rules first, so that calls of one operator share a prefix."""
+        """The chat messages: the standing rules first, so that calls of one operator share a prefix.
+
+        Raises ValueError for a text that is no Jinja template, naming its file and line.
+        """
         values = {name: getattr(fields, name) for name in type(fields).model_fields}
-        rules = _written(self.system, values)
+        rules = self._written("system", values)
         return [
             {"role": "system", "content": rules if self.free else f"{rules}\n\n{self._shape}"},
-            {"role": "user", "content": _written(self.template, values)},
+            {"role": "user", "content": self._written("user", values)},
         ]
+
+    def _written(self, part: Literal["system", "user"], values: dict[str, Any]) -> str:
+        from jinja2 import TemplateSyntaxError
+
+        try:
+            template = _compiled(self.system if part == "system" else self.template)
+        except TemplateSyntaxError as error:
+            where = f"line {error.lineno} of its {part} text{f' in {self.file}' if self.file else ''}"
+            raise ValueError(
+                f"Prompt {self.name} v{self.version}: {where} is no Jinja template: {error.message}. Correct it there"
+            ) from None
+        # A lone surrogate, from a badly decoded file say, can be sent to no server.
+        return str(template.render(values)).encode("utf-8", "replace").decode()
 
     @property
     def free(self) -> bool:
@@ -243,11 +260,6 @@ def _of_options(options: tuple[str, ...]) -> type[Choice]:
 def _with_answer(prompt: Prompt, answer: type[AnswerModel]) -> Prompt:
     # Cached for its schema, which is costly to make.
     return replace(prompt, answer=answer, narrow=None)
-
-
-def _written(template: str, values: dict[str, Any]) -> str:
-    # A lone surrogate, from a badly decoded file say, can be sent to no server.
-    return _compiled(template).render(values).encode("utf-8", "replace").decode()
 
 
 @cache

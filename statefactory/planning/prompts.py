@@ -1,20 +1,23 @@
-"""What planners ask a model: to choose or make up candidate actions, to foresee, and to act on rewards."""
+"""What planners ask a model: to choose or make up candidate actions, to foresee, and to act on rewards.
+
+The wording stands in `statefactory/prompt_texts`.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, Any, Self
 
 from pydantic import ConfigDict, Field, create_model
 
 from agents.answers import Act, labelled
-from agents.history import ACT
-from agents.prompts import BY_SCHEMA, FORM, OBSERVED, REACTING, TURNS, VALID, ActFields, act_form, without_oldest
+from agents.prompts import HISTORY, OBSERVED, VALID, ActFields, act_form, world_prompt
 from lab.models.parsing import MalformedAnswer
-from lab.models.prompts import AnswerModel, Fields, FreeText, Listing, Prompt
+from lab.models.prompt_files import read_prompt
+from lab.models.prompts import AnswerModel, Fields, Listing, Prompt
 from statefactory.planning.paths import Step
 
 PREDICT = "predict"  # the operator that foresees
@@ -44,30 +47,8 @@ class Predicted(AnswerModel):
 @cache
 def predict_prompt(world: str) -> Prompt:
     """A world model's prompt, for a world by its short name; `foresight` has rules for some."""
-    return Prompt(
-        name=f"statefactory.predict.{world}",
-        version="1",
-        operator=PREDICT,
-        system="""
-You are the environment in which an agent works on a task. You are shown what was done so far, with your answer to each
-action, and one action more. Say what you would answer to it: in the same words and the same form as before, with
-nothing that the agent could not see. What was seen stays as it was unless an action changed it. Where an action is not
-possible, answer as you did to such actions, or say that nothing happens.
-
-{{ tools }}""",
-        template="""
-{{ first }}
-{% for action, observation in steps %}
-
-Action: {{ action }}
-Answer: {{ observation }}
-{% endfor %}
-
-The agent's task: {{ goal }}
-Action: {{ action }}""",
-        fields=PredictFields,
-        answer=Predicted,
-    )
+    prompt = read_prompt("statefactory/predict.md", PredictFields, Predicted)
+    return replace(prompt, name=f"{prompt.name}.{world}")
 
 
 class ChooseFields(ActFields):
@@ -129,12 +110,6 @@ def _chosen(options: int, most: int) -> type[Chosen]:
     return create_model("Chosen", __base__=Chosen, numbers=(list[one], about))
 
 
-CHOOSING = """
-You choose what an agent that works on a task in an environment should consider doing next. Of the valid actions, which
-are numbered, choose those that are most likely to bring the task on. Read first what was done and what it brought: an
-action that failed or changed nothing, and one that goes round in circles, is no choice. What follows from what is seen
-now comes before looking further.
-"""
 # What a world needs to be told besides; after what the paper's three prompts (C.6.2) tell.
 OF_WORLD = {
     "alfworld": """
@@ -151,39 +126,20 @@ what comes first, not before that is done. Leave out all that the part of the ta
 """,
 }
 # An environment's view without its list of valid actions, which would stand there twice.
-SEEN = TURNS.replace("{% if view %}", "{% set seen = view.split('Valid actions: ')[0]|trim %}\n{% if seen %}").replace(
-    "{{ view }}", "{{ seen }}"
-)
-OPTIONS = """
-
-Valid actions:
-{% for option in options %}
-{{ loop.index }}. {{ option }}
-{% endfor %}
-
-Which of them should be considered next? Choose at most {{ most }}, the most promising first."""
-CHOSEN_FORM = f"""
-Answer with two lines and nothing else. The first begins with `Thought:` and says what was tried and what has to come
-next. The second begins with `Chosen:` and has the numbers of the actions with commas between them, or the word {NONE}
-where none of them will do."""
+SEEN = HISTORY.replace(
+    "{% if view %}", "{% set seen = view.split('Valid actions: ')[0]|trim %}\n{% if seen %}"
+).replace("{{ view }}", "{{ seen }}")
 
 
 @cache
 def choose_prompt(world: str, by_schema: bool = False) -> Prompt:
     """C.6.2's filter: at most K of the valid actions, for a world by its short name."""
-    return Prompt(
-        name=f"statefactory.choose.{world}{f'.{BY_SCHEMA}' if by_schema else ''}",
-        version="1",
-        operator=CHOOSE,
-        system=CHOOSING + OF_WORLD.get(world, "") + "\n{{ tools }}",
-        template=SEEN + OPTIONS + ("" if by_schema else CHOSEN_FORM),
-        fields=ChooseFields,
-        answer=Chosen if by_schema else FreeText,
-        narrow=Listed() if by_schema else None,
-        shorten=without_oldest,
-        stop=() if by_schema else (OBSERVED,),
-        listings=(Listing("options", "numbers", by="number", form=Listed()),),
-    )
+    prompt = world_prompt(
+        "statefactory/choose.md", ChooseFields, Chosen, world, by_schema, (OBSERVED,),
+        (Listing("options", "numbers", by="number", form=Listed()),),
+        {"history": SEEN, "world": OF_WORLD.get(world, "")},
+    )  # fmt: skip
+    return replace(prompt, narrow=Listed()) if by_schema else prompt
 
 
 class Rated(Fields):
@@ -199,31 +155,8 @@ class RatedFields(ActFields):
     candidates: list[Rated]
 
 
-WEIGHING = """
-Of some actions you are shown a predicted reward: how much closer to the task's goal they lead, as a share of the whole
-way. Above 0 an action brings the task on; at 0 it changes nothing that counts; below 0 it leads away, or repeats what
-was done before. Predictions can be wrong: weigh them against what you know. Another valid action may be taken, too.
-"""
-RATED = """
-
-Predicted rewards:
-{% for one in candidates %}
-{{ "%+.3f"|format(one.reward) }}  {{ one.action }}
-{% endfor %}"""
-
-
 @cache
 def rewarded_prompt(world: str, by_schema: bool = False) -> Prompt:
     """ReAct's prompt with the rewards of candidates put back into it (C.6.2)."""
-    return Prompt(
-        name=f"statefactory.rewarded.{world}{f'.{BY_SCHEMA}' if by_schema else ''}",
-        version="1",
-        operator=ACT,
-        system=REACTING + WEIGHING + "\n{{ tools }}",
-        template=TURNS + RATED + ("" if by_schema else FORM),
-        fields=RatedFields,
-        answer=Act if by_schema else FreeText,
-        shorten=without_oldest,
-        stop=() if by_schema else (OBSERVED,),
-        listings=(Listing("candidates", "action", text="action", form=act_form), VALID),
-    )
+    listings = (Listing("candidates", "action", text="action", form=act_form), VALID)
+    return world_prompt("statefactory/rewarded.md", RatedFields, Act, world, by_schema, (OBSERVED,), listings)

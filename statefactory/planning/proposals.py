@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from random import Random
 from typing import Protocol
@@ -10,6 +11,7 @@ from pydantic import Field, create_model
 
 from lab.models.backbone import Backbone
 from lab.models.parsing import MalformedAnswer
+from lab.models.prompt_files import read_prompt
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from statefactory.planning.paths import Path, Step
 from worlds.pool import Pool
@@ -45,35 +47,10 @@ class Proposed(AnswerModel):
 @cache
 def propose_prompt(world: str) -> Prompt:
     """A proposer's prompt, for a world by its short name; rules and noise are registered for each."""
-    return Prompt(
-        name=f"statefactory.propose.{world}",
-        version="1",
-        operator=PROPOSE,
-        system="""
-You choose what an agent could do next. You are shown its task and what it did and saw so far. Before you name any
-action, take stock, in this order: what the agent holds; where it is; what it can see and act on there; what has to be
-brought about next, be it to find something, to handle it or to change it. Then name actions that are possible right
-now and bring the task on:
-- Each is written as it is listed, with names as they were seen, numbers included.
-- Act on nothing but what is in sight or held. Places that were named can be gone to.
-- All are different. The most promising one stands first.
-
-{{ tools }}""",
-        template="""
-{{ first }}
-{% for action, observation in steps %}
-
-Action: {{ action }}
-Observation: {{ observation }}
-{% endfor %}
-
-The agent's task: {{ goal }}
-Take stock, then name {{ count }} action{{ "s" if count > 1 else "" }} to try next.""",
-        fields=ProposeFields,
-        answer=Proposed,
-        narrow=_of_count,
-        retry_temperatures=(0.3, 0.6),
+    prompt = read_prompt(
+        "statefactory/propose.md", ProposeFields, Proposed, narrow=_of_count, retry_temperatures=(0.3, 0.6)
     )
+    return replace(prompt, name=f"{prompt.name}.{world}")
 
 
 def _of_count(fields: ProposeFields) -> type[Proposed]:

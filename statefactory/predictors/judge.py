@@ -6,6 +6,7 @@
 
 Source: Shen et al. 2026, §3.1.2, Appendix C.3 and Table 8. Ours, since the paper does not say: what 0 and 100 mean, an
 analysis of at most three sentences, and the whole stateful prompt. Table 8's mark against thinking is a sentence here.
+The wording stands in `statefactory/prompt_texts/judge`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from lab.models.parsing import MalformedAnswer
+from lab.models.prompt_files import read_prompt
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from statefactory.predictors import Predictor
 from statefactory.truncation import oldest, shorter_text, without_end
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
 
 Mode: TypeAlias = Literal["analytic", "intuitive", "stateful"]
 Percent = Annotated[int, Field(strict=True, ge=0, le=100, description="the progress, a whole number from 0 to 100")]
-VERSION = "1"
 NO_ACTION = "(none yet)"  # shown where the first observation is judged
 LABELS = len("Step 1. Action: \nObservation: \n")  # what a step takes in the history beside its own words
 
@@ -79,50 +80,6 @@ class Believed(AnswerModel):
     reward: Percent
 
 
-SCALE = """
-You judge how far an agent has come with its task, as a whole number from 0 to 100: 0 where nothing that the task asks
-for has been reached, 100 where all of it has.
-"""
-ANALYTIC = """
-- You see the task, and every action of the agent in order of time with the observation that it led to.
-- First review this history from its beginning, step by step, and write into `analysis` what it shows to be reached,
-  undone or still missing.
-- Then score strictly, by what the analysis found.
-"""
-INTUITIVE = """
-- You see the task, and every action of the agent in order of time with the observation that it led to.
-- Score where the agent stands at the end of this history.
-- Answer at once, by your first impression. Reasons, analysis and explanations are forbidden: give the number alone.
-"""
-STATEFUL = """
-- You see the task, your own belief of how the world was before the agent's newest action, that action, and the
-  observation that it led to. You do not see earlier steps: the belief is all that you remember of them.
-- First bring the belief up to date: keep what still holds and may matter for the task, also what has been achieved,
-  replace what the observation contradicts, and add what it tells.
-- Then score strictly where the agent stands, by the belief that you have just written.
-"""
-
-_HISTORY = """
-Task: {{ goal }}
-
-History:
-{% if left_out %}
-(Earlier steps left out here for length: {{ left_out }})
-{% endif %}
-{% for step in history %}
-Step {{ left_out + loop.index }}. Action: {{ step.action }}
-Observation: {{ step.observation or "None" }}
-{% endfor %}
-"""
-_BELIEF = """
-Task: {{ goal }}
-
-Belief so far: {{ belief or "None" }}
-Action: {{ action }}
-Observation: {{ observation or "None" }}
-"""
-
-
 def shorter_history(fields: HistoryFields, characters_over: int) -> HistoryFields | None:
     """Without the oldest steps; the newest stays, and the end of its observation goes last."""
     *earlier, newest = fields.history
@@ -141,25 +98,11 @@ def shorter_belief(fields: BeliefFields, characters_over: int) -> BeliefFields |
     return shorter_text(fields, "observation", characters_over) or shorter_text(fields, "belief", characters_over)
 
 
-def _prompt(mode: Mode, rules: str, answer: type[AnswerModel]) -> Prompt:
-    """A judge's prompt. What changes from step to step stands last: the calls of a trajectory share a prefix."""
-    stateful = mode == "stateful"
-    return Prompt(
-        name=f"statefactory.judge.{mode}",
-        version=VERSION,
-        operator="judge",
-        system=f"{SCALE.strip()}\n\n{rules.strip()}",
-        template=_BELIEF if stateful else _HISTORY,
-        fields=BeliefFields if stateful else HistoryFields,
-        answer=answer,
-        shorten=shorter_belief if stateful else shorter_history,
-    )
-
-
+# What changes from step to step stands last in each: the calls of a trajectory share a prefix.
 PROMPTS: dict[Mode, Prompt] = {
-    "analytic": _prompt("analytic", ANALYTIC, Analysed),
-    "intuitive": _prompt("intuitive", INTUITIVE, Guessed),
-    "stateful": _prompt("stateful", STATEFUL, Believed),
+    "analytic": read_prompt("statefactory/judge/analytic.md", HistoryFields, Analysed, shorten=shorter_history),
+    "intuitive": read_prompt("statefactory/judge/intuitive.md", HistoryFields, Guessed, shorten=shorter_history),
+    "stateful": read_prompt("statefactory/judge/stateful.md", BeliefFields, Believed, shorten=shorter_belief),
 }
 
 

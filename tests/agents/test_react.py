@@ -13,7 +13,7 @@ import chat_server as chat
 from agents.answers import Act, read
 from agents.history import CALLS, FINISHED, INVALID, MALFORMED, STEPS, STUCK, History, timeline
 from agents.play import SHOWN, Settings
-from agents.prompts import CUT_OFF, FORM, ActFields, Past, react_prompt, without_oldest, written
+from agents.prompts import CUT_OFF, ActFields, Past, react_prompt, without_oldest, written
 from agents.react import react
 from chat_server import ChatServer
 from lab.models.backbone import Ledger
@@ -47,7 +47,9 @@ def test_it_thinks_acts_and_observes_until_the_world_ends(server: ChatServer, cl
     assert "The only action is: up" in shown[0]["content"] and "JSON" not in shown[0]["content"]
     assert shown[1]["content"] == (
         "Task: Stand on stair 2.\n\nYou stand on stair 0.\n\nThought: I am at the bottom.\nAction: up\n"
-        f"Observation: You stand on stair 1.{FORM}"
+        "Observation: You stand on stair 1.\n\n"
+        "Answer with two lines and nothing else. The first begins with `Thought:` and says what is known and what to "
+        "do next. The\nsecond begins with `Action:` and is one action, written as it is listed."
     )
 
 

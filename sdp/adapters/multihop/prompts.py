@@ -1,5 +1,7 @@
-"""What the operators for multi-hop questions ask a model. Paragraphs stand first: what an episode sends again is read
-once."""
+"""What the operators for multi-hop questions ask a model; the wording stands in `sdp/prompt_texts/multihop`.
+
+Paragraphs stand first: what an episode sends again is read once.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,8 @@ from typing import Any
 
 from pydantic import Field, create_model
 
-from lab.models.prompts import AnswerModel, Fields, Prompt
+from lab.models.prompt_files import read_prompt
+from lab.models.prompts import AnswerModel, Fields
 
 
 class Told(Fields):
@@ -36,18 +39,6 @@ class Shown(Fields):
 # A retry is another action (§3.2), which a model at temperature 0 gives only to a prompt in other words.
 RETRIED = (0.7,)
 IN_ORDER = "the sub-questions, in order"
-TELLING = """{% for one in found %}
-Certified: {{ one.asked }} {{ one.finding }} [{{ one.entity }}]
-{% endfor %}
-"""
-REFUSING = """{% for one in refused %}
-Rejected before: {{ one.tried }} ({{ one.reason }})
-{% endfor %}
-"""
-SHOWING = """{% for paragraph in paragraphs %}
-[{{ paragraph.title }}] {{ paragraph.text }}
-{% endfor %}
-"""
 
 
 class DecomposeFields(Fields):
@@ -76,24 +67,9 @@ def _of(count: int) -> type[SubQuestions]:
     return create_model("SubQuestions", __base__=SubQuestions, questions=(list[str], listed))
 
 
-DECOMPOSE = Prompt(
-    name="sdp.multihop.decompose",
-    version="1",
-    operator="propose",
-    system="""
-You break a question into sub-questions that are answered one after another, each from one paragraph of an
-encyclopedia. A later sub-question refers to the answer of the first as #1, of the second as #2, and so on. The answer
-of the last one, or a comparison of all, answers the question. Each asks for one thing, and none is the whole question.
-Where sub-questions are certified already, they count as #1, #2 and so on; give only those that are still missing, and
-not in words that were rejected.
-""",
-    template="Question: {{ question }}\n" + TELLING + REFUSING + "Sub-questions wanted: "
-    "{{ count if count else 'two, three or four' }}",
-    fields=DecomposeFields,
-    answer=SubQuestions,
-    narrow=exactly,
-    retry_temperatures=RETRIED,
-)  # fmt: skip
+DECOMPOSE = read_prompt(
+    "sdp/multihop/decompose.md", DecomposeFields, SubQuestions, narrow=exactly, retry_temperatures=RETRIED
+)
 
 
 class QueryFields(Fields):
@@ -111,19 +87,7 @@ class Query(AnswerModel):
     query: str = Field(description="the search query: names and key words")
 
 
-QUERY = Prompt(
-    name="sdp.multihop.query",
-    version="1",
-    operator="realize",
-    system="""
-You write the query of a search in an encyclopedia whose titles are names. The best query is the name of the page that
-answers the sub-question, with a few key words. Do not repeat a query that was tried.
-""",
-    template="Question: {{ question }}\n" + TELLING + "Sub-question: {{ asked }}\n"
-    "{% for query in tried %}\nTried: {{ query }}\n{% endfor %}",
-    fields=QueryFields,
-    answer=Query,
-)  # fmt: skip
+QUERY = read_prompt("sdp/multihop/query.md", QueryFields, Query)
 
 
 class GuessFields(Fields):
@@ -139,17 +103,7 @@ class Guess(AnswerModel):
     guess: str = Field(description="the name that is most likely the answer")
 
 
-GUESS = Prompt(
-    name="sdp.multihop.guess",
-    version="1",
-    operator="realize",
-    system="""
-Guess the answer of the sub-question from what you know. It will be looked up before anybody believes it.
-""",
-    template="Question: {{ question }}\nSub-question: {{ asked }}",
-    fields=GuessFields,
-    answer=Guess,
-)
+GUESS = read_prompt("sdp/multihop/guess.md", GuessFields, Guess)
 
 
 class ExtractFields(Fields):
@@ -170,19 +124,7 @@ class Extract(AnswerModel):
     entity: str = Field(description="the answer in as few words as possible: a name, a date, a number")
 
 
-EXTRACT = Prompt(
-    name="sdp.multihop.extract",
-    version="1",
-    operator="realize",
-    system="""
-You answer a sub-question from paragraphs, each behind its [title], and from nothing else. Where none of them answers
-it, the finding says that it is not mentioned. Do not repeat what was rejected.
-""",
-    template=SHOWING + "Question: {{ question }}\n" + TELLING + "Sub-question: {{ asked }}\n" + REFUSING,
-    fields=ExtractFields,
-    answer=Extract,
-    retry_temperatures=RETRIED,
-)
+EXTRACT = read_prompt("sdp/multihop/extract.md", ExtractFields, Extract, retry_temperatures=RETRIED)
 
 
 class VerifyFields(Fields):
@@ -201,18 +143,7 @@ class Verified(AnswerModel):
     supported: bool = Field(description="whether the paragraph says it and it answers the sub-question")
 
 
-VERIFY = Prompt(
-    name="sdp.multihop.verify",
-    version="1",
-    operator="validate",
-    system="""
-You check a finding against one paragraph. It is supported when the paragraph says it and it answers the sub-question;
-what may be true but does not stand there is not supported.
-""",
-    template="[{{ title }}] {{ text }}\nSub-question: {{ asked }}\nFinding: {{ finding }}",
-    fields=VerifyFields,
-    answer=Verified,
-)
+VERIFY = read_prompt("sdp/multihop/verify.md", VerifyFields, Verified)
 
 
 class AnswerFields(Fields):
@@ -233,20 +164,7 @@ class Final(AnswerModel):
     answer: str = Field(description="the answer, in as few words as possible")
 
 
-ANSWER = Prompt(
-    name="sdp.multihop.answer",
-    version="1",
-    operator="realize",
-    system="""
-You answer a question from certified findings, in their own words and as few as possible, such as a name, a date or a
-number; with yes or no only where the question asks for it. Do not repeat an answer that was rejected.
-""",
-    template="Question: {{ question }}\n" + TELLING
-    + "{% for one in unsure %}\nNot certified: {{ one }}\n{% endfor %}\n" + REFUSING,
-    fields=AnswerFields,
-    answer=Final,
-    retry_temperatures=RETRIED,
-)  # fmt: skip
+ANSWER = read_prompt("sdp/multihop/answer.md", AnswerFields, Final, retry_temperatures=RETRIED)
 
 
 class ConsistentFields(Fields):
@@ -264,14 +182,4 @@ class Consistent(AnswerModel):
     consistent: bool = Field(description="whether the answer follows from the findings and answers the question")
 
 
-CONSISTENT = Prompt(
-    name="sdp.multihop.consistent",
-    version="1",
-    operator="validate",
-    system="""
-You check whether a proposed answer follows from a chain of certified findings and is what the question asks for.
-""",
-    template="Question: {{ question }}\n" + TELLING + "Proposed answer: {{ answer }}",
-    fields=ConsistentFields,
-    answer=Consistent,
-)
+CONSISTENT = read_prompt("sdp/multihop/consistent.md", ConsistentFields, Consistent)

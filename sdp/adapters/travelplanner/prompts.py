@@ -1,4 +1,4 @@
-"""The two questions that TravelPlanner's operators ask a model."""
+"""The two questions that TravelPlanner's operators ask a model; the wording stands in `sdp/prompt_texts`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from pydantic import Field, create_model
 
-from lab.models.prompts import AnswerModel, Fields, Listing, Prompt
+from lab.models.prompt_files import read_prompt
+from lab.models.prompts import AnswerModel, Fields, Listing
 
 
 class Listed(Fields):
@@ -54,45 +55,10 @@ def selection_of(count: int) -> type[Selection]:
     return create_model("Selection", __base__=Selection, choice=(numbers, about))
 
 
-SELECT = Prompt(
-    name="sdp.travelplanner.select",
-    version="1",
-    operator="realize",
-    system="""
-You put a trip together one decision at a time. You are given the trip, what has been decided, the condition that the
-next decision must make true, and a numbered list of options. Every option on the list exists, keeps the traveller's
-wishes and can be paid. Choose exactly one of them by its number.
-
-- Decisions yet to come must be paid from the same budget: prefer cheap options.
-- While cuisines are still wanted, choose a restaurant that offers one of them.
-- Do not repeat a choice that was rejected.
-""",
-    template="""
-Trip: {{ trip }}
-Decided so far:
-{% for line in decided %}
-- {{ line }}
-{% else %}
-- nothing
-{% endfor %}
-Budget left: ${{ "%.0f" % left }}
-{% if wanted %}
-Cuisines still wanted: {{ wanted | join(", ") }}
-{% endif %}
-The next decision must make this true: {{ target }}
-To decide now: {{ slot }}
-Options:
-{% for option in options %}
-{{ option.number }}. "{{ option.text }}" for ${{ "%.0f" % option.cost }}
-{%- if option.cuisines %}, offers {{ option.cuisines | join(" and ") }}{% endif +%}
-{% endfor %}
-{% for failure in failures %}
-Rejected {{ "%d times" % failure.times if failure.times > 1 else "before" }}: {{ failure.choice }},
-  because {{ failure.reason }}
-{% endfor %}
-""",
-    fields=SelectFields,
-    answer=Selection,
+SELECT = read_prompt(
+    "sdp/travelplanner/select.md",
+    SelectFields,
+    Selection,
     narrow=lambda fields: selection_of(len(fields.options)),
     listings=(Listing("options", "choice", by="number", number="number"),),
 )
@@ -136,26 +102,10 @@ def cities_of(names: tuple[str, ...], count: int) -> type[Cities]:
     return create_model("Cities", __base__=Cities, cities=(list[name], about))
 
 
-CITIES = Prompt(
-    name="sdp.travelplanner.cities",
-    version="1",
-    operator="propose",
-    system="""
-You choose which cities of a state a trip visits. The first city must be reached from the origin on the first day, and
-the origin from the last city on the last day. Each city needs a place to stay, restaurants for every meal and at least
-one attraction. Prefer what is cheap.
-""",
-    template="""
-{% macro money(cost) %}{{ "$%.0f" % cost if cost is not none else "none" }}{% endmacro %}
-Trip: {{ trip }}
-Choose {{ count }} different cities, in the order of travel, from:
-{% for c in candidates %}
-- {{ c.city }}: way there {{ money(c.there) }}, way back {{ money(c.back) }}, stay {{ money(c.stay) }},
-  {{ c.restaurants }} restaurants, {{ c.attractions }} attractions
-{% endfor %}
-""",
-    fields=CitiesFields,
-    answer=Cities,
+CITIES = read_prompt(
+    "sdp/travelplanner/cities.md",
+    CitiesFields,
+    Cities,
     narrow=lambda fields: cities_of(tuple(candidate.city for candidate in fields.candidates), fields.count),
     listings=(Listing("candidates", "cities", text="city"),),
 )

@@ -236,6 +236,12 @@ def test_a_run_that_lost_answers_is_not_recorded(wanted: Path, tmp_path: Path) -
     assert not wanted.exists()
 
 
+def test_the_prompts_of_committed_recordings_are_worded_as_they_were_when_recorded() -> None:
+    recorded = recordings.manifests()
+    assert any(about.prompts for about in recorded.values())
+    assert not [recordings.void(name) for name in recorded if recordings.void(name)]
+
+
 def test_the_files_of_committed_recordings_are_those_of_their_manifests() -> None:
     for name, about in recordings.manifests().items():
         for file, digest in about.sha256.items():
