@@ -75,9 +75,10 @@ class Benchmark:
         return spread(sorted(task.id for task in self.known()), self.limit)
 
     def known(self) -> Sequence[Any]:
-        """The tasks of the split, whatever the limit."""
+        """The tasks of the split, whatever the limit; read once a thread, since every episode looks for its own."""
         world = self.world()
-        found: Sequence[Any] = world.tasks(self._split(world))
+        split = self._split(world)
+        found: Sequence[Any] = of_thread((self._key("tasks"), split), lambda: world.tasks(split))
         return found
 
     def named(self, task: str) -> Any:
