@@ -90,9 +90,9 @@ class Extractor:
         self.backbone, self.level = backbone, level
         self._given: dict[str, Any] = {"values": values, "reasoning": reasoning, "instruction": instruction}
 
-    def start(self, task: str, observation: str = "") -> Memory:
+    def start(self, goal: str, observation: str = "") -> Memory:
         """Before any action: what the first observation tells; where it is not known nothing is asked."""
-        begun = Memory(task)
+        begun = Memory(goal)
         return self.advance(begun, "", observation) if observation else begun
 
     def advance(self, memory: Memory, action: str, observation: str) -> Memory:

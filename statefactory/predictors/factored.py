@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-class StateFactory(Predictor[Memory]):
+class StateFactory(Extractor, Predictor[Memory]):
     """r_t = sim(goal state, state), Eq. 9, at any level of representation; "object_attribute" is the method.
+
+    What it remembers is what its extraction hands from step to step.
 
     backbone: answers Modules A, B and C. embedder: by default all-MiniLM-L6-v2 (C.4). level, values, instruction,
     reasoning: as for `statefactory.extraction.Extractor`. convention: of the routing, the paper's equations or the
@@ -36,20 +38,12 @@ class StateFactory(Predictor[Memory]):
         instruction: str = "",
         reasoning: Reasoning = "short",
     ) -> None:
-        self._extractor = Extractor(backbone, level, values, instruction, reasoning)
+        super().__init__(backbone, level, values, instruction, reasoning)
         self._embedder, self.convention = embedder, convention
 
     @cached_property
     def embedder(self) -> Embedder:
         return self._embedder or open_embedder()
-
-    def start(self, goal: str, observation: str = "") -> Memory:
-        """The task, with the state and goal that the first observation tells; without one nothing is asked."""
-        return self._extractor.start(goal, observation)
-
-    def advance(self, memory: Memory, action: str, observation: str) -> Memory:
-        """Modules A, B and C are asked once each."""
-        return self._extractor.advance(memory, action, observation)
 
     def score(self, memory: Memory) -> float:
         """The similarity of the memory's goal and state; 0 as long as there is no goal."""
@@ -57,11 +51,11 @@ class StateFactory(Predictor[Memory]):
 
     def scores(self, memories: Sequence[Memory]) -> np.ndarray:
         """All texts are embedded in one batch."""
-        return trace_rewards(trace_of(self._extractor.level, memories), self.embedder, self.convention)
+        return trace_rewards(trace_of(self.level, memories), self.embedder, self.convention)
 
     def result(self, memories: Sequence[Memory]) -> dict[str, Any]:
         """What was extracted, so that it can be scored with any embedding."""
-        trace = trace_of(self._extractor.level, memories)
+        trace = trace_of(self.level, memories)
         return {"trace": trace.to_json(), "malformed": trace.malformed}
 
 
