@@ -48,6 +48,11 @@ def test_a_module_imports_only_what_lies_below_it(path: Path) -> None:
     )
 
 
+def test_studies_import_experiments_and_never_the_other_way() -> None:
+    for path in (path for path in MODULES if "experiments" in path.parts):
+        assert not [name for name in full_names(path.read_text(encoding="utf-8")) if ".studies" in name], path
+
+
 REGISTERING = {"lab.models.rules.rule", "lab.models.noise.corruption", "lab.models.noise.verdict"}
 # Tables about the stand-ins themselves, a reader's own domain, which brings its rule, and the audit's prompts.
 ABOUT_STAND_INS = {

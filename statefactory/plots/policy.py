@@ -17,7 +17,7 @@ MARKS = {"predictor": "o", "placebo": "X", "oracle": "*"}
 def draw_policy(points: pd.DataFrame, correlations: pd.DataFrame, chance: Mapping[str, Mapping[str, float]]) -> Figure:
     """Success against EPIC distance with 95 % intervals, a column a world and a row a way of choosing.
 
-    points, correlations: of `statefactory.experiments.reward_against_policy`. chance: way -> world -> what a random
+    points, correlations: of `statefactory.studies.reward_against_policy`. chance: way -> world -> what a random
     choice achieves, a dotted line. Predictors are discs, placebos crosses, the oracle a star; above each panel stands
     the rank correlation among the predictors alone.
     """

@@ -10,9 +10,10 @@ from sdp.adapters.assistantbench.adapter import Policy as WebPolicy
 from sdp.adapters.multihop.adapter import Policy as HopPolicy
 from sdp.adapters.scienceworld.adapter import Policy as SciencePolicy
 from sdp.adapters.travelplanner.adapter import Policy
-from sdp.experiments import assistantbench, multihop, scienceworld, tables7to11
+from sdp.experiments import assistantbench, multihop, scienceworld
 from sdp.experiments.travelplanner import Setup
 from sdp.loop import Settings
+from sdp.studies import tables7to11
 
 SETUP = Setup(data="synthetic", levels=("easy", "medium", "hard"))
 

@@ -18,8 +18,8 @@ from lab.models.parsing import MalformedAnswer
 from sdp.adapters.multihop.adapter import HOP, Policy
 from sdp.adapters.multihop.prompts import QUERY
 from sdp.adapters.multihop.trees import UNRECORDED, TreeBackbone, says, uncertified
-from sdp.experiments import trees as experiment
 from sdp.experiments.multihop import MuSiQue, answer_of
+from sdp.studies import trees as experiment
 from sdp.trajectory import Trajectory
 from worlds.multihop import Question
 from worlds.multihop.trees import Tree, file_of

@@ -21,16 +21,16 @@ from lab.runs import collecting
 from lab.runs.study_results import Results
 from plain_routing import HashedEmbedder
 from statefactory.benchmark import DOMAINS
-from statefactory.experiments import best_of_n, reward_against_policy, rivals
+from statefactory.experiments import best_of_n, rivals
 from statefactory.experiments.best_of_n import CHANCE, END, MIDWAY, BestOfN, When, attempted, choices, expected
-from statefactory.experiments.reward_against_policy import Compared
 from statefactory.experiments.rivals import MONOTONIC, ORACLE, RANDOM, SHORTEST
 from statefactory.experiments.scoring import STANDARD
 from statefactory.plots import draw_policy
 from statefactory.predictors import METHODS
 from statefactory.reward_models.adapters import SHIPPED
 from statefactory.reward_models.evaluation import Pairs, rewards
-from statefactory.studies import policy
+from statefactory.studies import policy, reward_against_policy
+from statefactory.studies.reward_against_policy import Compared
 
 MADE = attempts.Setup(world="blocksworld", data="synthetic", limit=3, count=6)
 NAMES = ["statefactory", "raw", MONOTONIC, RANDOM, SHORTEST]
