@@ -7,11 +7,11 @@ them.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 from zlib import crc32
 
-from lab.models.backbone import Answer, Backbone
+from lab.models.backbone import Backbone
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import Prompt
 from procllm.actions import Action, Verify, command_of
@@ -38,23 +38,23 @@ class Seen:
         self.commands: deque[str] = deque(maxlen=SHOWN_COMMANDS)
 
 
-class Asker:
-    """Asks the backbone for independent samples: of one question in two episodes, and of one asked again in an episode.
+class Samples:
+    """Independent samples: of one question in two episodes, and of one asked again in an episode.
 
     All episodes begin with the same context. If a cache or a seed gave them the same answers, they would succeed and
     fail together, and no interval over instances would hold; and a loop within an episode could never be left.
     """
 
-    def __init__(self, backbone: Backbone, episode: str) -> None:
+    def __init__(self, episode: str) -> None:
         """episode: what its samples are drawn by, the instance's id."""
-        self._backbone, self._first = backbone, crc32(episode.encode()) // 2  # 31 bits, as seeds have
+        self._first = crc32(episode.encode()) // 2  # 31 bits, as seeds have
         self._asked: Counter[tuple[Any, ...]] = Counter()
 
-    def ask(self, prompt: Prompt, **fields: Any) -> Answer:
+    def next(self, prompt: Prompt, fields: Mapping[str, Any]) -> int:
+        """The sample to ask for: the question is the prompt's name with its fields; asked again, it is the next one."""
         question = (prompt.name, *fields.values())
-        # The prompt's name and its fields are the question; asked again, it is the next sample.
         self._asked[question] += 1
-        return self._backbone.ask(prompt, sample=self._first + self._asked[question] - 1, **fields)
+        return self._first + self._asked[question] - 1
 
 
 def play(
@@ -74,7 +74,7 @@ def play(
     if horizon < 1:
         raise ValueError(f"horizon={horizon}; an episode has at least one iteration")
     workspace, agenda = workspace_of(domain, instance), Agenda(network)
-    steps = procllm(agenda, workspace, Asker(backbone, instance.id), horizon, nudge, watch)
+    steps = procllm(agenda, workspace, backbone, Samples(instance.id), horizon, nudge, watch)
     answer, notes = workspace.text(ANSWER), workspace.text(NOTES)
     verdict = domain.check(instance, answer)
     ended: Literal["done", "horizon"] = "horizon" if agenda.head else "done"
@@ -94,7 +94,8 @@ def workspace_of(domain: Domain, instance: Instance) -> Workspace:
 def procllm(
     agenda: Agenda,
     workspace: Workspace,
-    asker: Asker,
+    backbone: Backbone,
+    samples: Samples,
     horizon: int,
     nudge: bool = False,
     watch: Callable[[Sequence[Step]], None] | None = None,
@@ -107,7 +108,7 @@ def procllm(
         if (task := agenda.head) is None:  # lines 4-5
             break
         try:
-            action = _act(asker, workspace, seen, task, nudge)  # lines 6-8
+            action = _act(backbone, samples, workspace, seen, task, nudge)  # lines 6-8
         except MalformedAnswer as error:  # costs an iteration, and is no command
             seen.trace = f"JSON error, nothing was done: {error}"
             seen.response = shortened(error.text)
@@ -115,7 +116,7 @@ def procllm(
             continue
         seen.commands.append(command_of(action))
         if isinstance(action, Verify):  # line 9
-            verified, seen.trace = _verified(asker, workspace, task)  # lines 10-12
+            verified, seen.trace = _verified(backbone, samples, workspace, task)  # lines 10-12
             if verified:  # lines 13-15
                 agenda.verify()
             outcome: Outcome = "verified" if verified else "rejected"
@@ -133,19 +134,16 @@ def shortened(text: str) -> str:
     return f"{text[:SHOWN_MALFORMED]}\n[... {left} more characters]" if left > 0 else text
 
 
-def _act(asker: Asker, workspace: Workspace, seen: Seen, task: Task, nudge: bool) -> Action:
+def _act(
+    backbone: Backbone, samples: Samples, workspace: Workspace, seen: Seen, task: Task, nudge: bool
+) -> Action:  # fmt: skip
     """Lines 6-7: the action context, and the action that the model chooses in it. Raises MalformedAnswer."""
-    answer = asker.ask(
-        ACTING,
-        files=tuple(workspace.files.values()),
-        notes=workspace.text(NOTES),
-        last_response=seen.response,
-        last_commands=tuple(seen.commands),
-        last_output=seen.trace,
-        task=task.name,
-        effect=task.effect,
-        nudge=nudge,
-    )
+    context = {
+        "files": tuple(workspace.files.values()), "notes": workspace.text(NOTES), "last_response": seen.response,
+        "last_commands": tuple(seen.commands), "last_output": seen.trace, "task": task.name, "effect": task.effect,
+        "nudge": nudge,
+    }  # fmt: skip
+    answer = backbone.ask(ACTING, samples.next(ACTING, context), **context)
     seen.response = answer.value.model_dump_json(indent=1)
     return answer.value.action.typed
 
@@ -157,12 +155,13 @@ class Verified(NamedTuple):
     feedback: str
 
 
-def _verified(asker: Asker, workspace: Workspace, task: Task) -> Verified:
+def _verified(backbone: Backbone, samples: Samples, workspace: Workspace, task: Task) -> Verified:
     """Lines 10-11: the verify context holds the effect and its files alone. A verdict that is none passes nothing."""
     paths = (*(path for path in DOCUMENTS if path in task.files), *task.files)
     files = tuple((path, workspace.text(path)) for path in dict.fromkeys(paths))
     try:
-        verdict = asker.ask(VERIFYING, effect=task.effect, files=files).value
+        context = {"effect": task.effect, "files": files}
+        verdict = backbone.ask(VERIFYING, samples.next(VERIFYING, context), **context).value
     except MalformedAnswer as error:
         return Verified(False, f"{FAILED}: the check gave no verdict ({error})")
     return Verified(verdict.satisfied, f"{PASSED if verdict.satisfied else FAILED}: {verdict.analysis}")
