@@ -1,7 +1,7 @@
 """What the agents ask a model; the wording stands in `agents/prompt_texts`.
 
 Evidence comes first: what several questions share is read once. The form of an answer in free text comes last, since
-small models forget one that stands before a long history; it is told in prose, since they copy samples.
+small models forget one that stands before a long history; it is described in prose, since they copy samples.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class Shown:
 
     @cached_property
     def facts(self) -> dict[str, str]:
-        """The manifest in words, and how the episodes came out."""
+        """The settings of the run, and how many episodes were scored, failed or not measured."""
         kept, manifest = self.kept, self.kept.manifest
         episodes, tasks = kept.episodes.values(), manifest.tasks
         pending, writing = len(tasks) - len(episodes), writer(kept.folder)

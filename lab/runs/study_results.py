@@ -55,8 +55,8 @@ class Results(experiment.Results[Any]):
         """
         if not self.of_study.headline:
             return ""
-        rows, found = self.frame(), self.compare()
-        return "\n".join(_said(self, benchmark, rows, found) for benchmark in self.setup.datasets)
+        rows, contrasts = self.frame(), self.compare()
+        return "\n".join(_sentences(self, benchmark, rows, contrasts) for benchmark in self.setup.datasets)
 
     def timeline(self, benchmark: str, condition: str, task: str) -> Timeline:
         """An episode, step by step. Raises KeyError for one that was not measured."""
@@ -165,26 +165,25 @@ class Results(experiment.Results[Any]):
         return ((dataset, method) for dataset in self.setup.datasets for method in self.setup.methods_of(dataset))
 
 
-def _said(results: Results, benchmark: str, rows: pd.DataFrame, found: pd.DataFrame) -> str:
+def _sentences(results: Results, benchmark: str, rows: pd.DataFrame, contrasts: pd.DataFrame) -> str:
     study = results.of_study
     own = rows[rows["metric"] == study.headline_of(benchmark)]
     if own.empty:
         return f"{benchmark}: no condition has a headline score."
-    decimals = study.decimals
+    decimals, metric = study.decimals, own.iloc[0]["metric"]
     values = "; ".join(f"{row['method']} {tables.with_interval(row, decimals)}" for row in own.to_dict("records"))
-    metric = own.iloc[0]["metric"]
     metric = metric if study.titles.get(benchmark, benchmark) in metric else f"{benchmark}, {metric}"
-    said = f"{metric} ({own.iloc[0]['data']} data, n = {tables.span(own['n'])}): {values}."
-    contrasts = [line for line in found.to_dict("records") if line["dataset"] == benchmark]
-    beyond = [line for line in contrasts if line["p (Holm)"] < CHANCE]
-    less = f"less {study.against}"  # the column
-    differences = (
-        f"{one['method']} {one[less]:+.{decimals}f} [{one['low']:+.{decimals}f}, {one['high']:+.{decimals}f}]"
-        for one in beyond
+    text = f"{metric} ({own.iloc[0]['data']} data, n = {tables.span(own['n'])}): {values}."
+    compared = [contrast for contrast in contrasts.to_dict("records") if contrast["dataset"] == benchmark]
+    if not compared:
+        return text
+    differences = ", ".join(
+        f"{contrast['method']} {contrast[f'less {study.against}']:+.{decimals}f} "
+        f"[{contrast['low']:+.{decimals}f}, {contrast['high']:+.{decimals}f}]"
+        for contrast in compared
+        if contrast["p (Holm)"] < CHANCE
     )
-    if contrasts:
-        said += f" Less {study.against}, beyond chance: {', '.join(differences) or 'none'}."
-    return said
+    return f"{text} Less {study.against}, beyond chance: {differences or 'none'}."
 
 
 def took(usage: Mapping[str, Any] | None, what: str) -> float:
