@@ -9,8 +9,8 @@ An episode in five lines, and Figure 1 of the paper for it:
     procllm.film(network, trajectory)
 
 To read the method, begin with `loop` (Algorithm 1); it stands on `network`, `agenda` and `workspace`. `prompts` has
-what a model is asked, `generation` networks that a model makes, `domains` the four domains, `rules` what answers
-offline, `plots` the drawings, `experiments.episodes` plays a domain under a network, `studies` are tables and figures.
+what a model is asked, `generation` networks that a model makes, `domains` the four domains, `plots` the drawings,
+`experiments.episodes` plays a domain under a network, `studies` are tables and figures.
 `dir(procllm)` lists what a user needs first.
 Source: Hsiao, Roberts and Smith 2025, "Procedural Knowledge Improves Agentic LLM Workflows".
 """
@@ -25,7 +25,6 @@ PLACES = {
     "Method": "procllm.network",
     "NONE": "procllm.conditions",
     "Network": "procllm.network",
-    "Skill": "procllm.rules.view",
     "Trajectory": "procllm.trajectory",
     "cumulative": "procllm.domains.base",
     "domain": "procllm.domains",

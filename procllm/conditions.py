@@ -2,7 +2,7 @@
 
 Placebo-TN asks what the content of a network is worth. It has as many tasks as the human network of the domain, so that
 as many verdicts have to be won before the last one, and its tasks say nothing of how the problem is solved. What an
-agent does in them is its own affair: it may work on the problem (see `procllm.studies.noise_kinds`).
+agent does in them is its own affair: it may work on the problem (see `standins.procllm.noise_kinds`).
 """
 
 from __future__ import annotations

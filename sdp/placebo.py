@@ -60,11 +60,6 @@ class Control:
         return [each if each == goal else self._blank(each, number) for number, each in steps]
 
 
-def says_nothing(text: str) -> bool:
-    """Whether a target is one of these controls', which rules answer from what else they are shown."""
-    return text == NOTHING or text.startswith(STEP)
-
-
 def rejected(trajectories: Iterable[Trajectory]) -> float:
     """The share of attempts that Validate rejected, in [0, 1], to three places; 0 of none."""
     verdicts = [attempt.k for trajectory in trajectories for attempt in trajectory.attempts]

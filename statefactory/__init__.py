@@ -16,7 +16,6 @@ Around it:
     triplets       whether an embedding tells a paraphrase from another fact                    (Eq. 14)
     truncation     what is left out where a prompt does not fit the context
     walkthrough    one trajectory step by step: which object fulfilled which part of the goal   (Table 17)
-    rules          the offline stand-in for a model; no part of the method
     plots, experiments
                    the figures and the tables
 
@@ -39,12 +38,10 @@ from lab.lazy import front_door
 
 PLACES = {
     "Entity": "statefactory.state",
-    "Language": "statefactory.rules.languages",
     "Judge": "statefactory.predictors.judge",
     "Monotonic": "statefactory.predictors.monotonic",
     "Pair": "statefactory.benchmark.schema",
     "Predictor": "statefactory.predictors",
-    "Reading": "statefactory.rules.languages",
     "Row": "statefactory.benchmark.schema",
     "State": "statefactory.state",
     "StateFactory": "statefactory.predictors.factored",

@@ -18,9 +18,9 @@ from agents.play import Settings
 from agents.react import react
 from agents.reflexion import reflexion
 from agents.search import interleave, retrieve_once
-from agents.stand_in import knowing
 from agents.tdp import tdp
 from agents.trivial import constant_action, do_nothing, first_action, random_action
+from lab.models import rules
 from lab.models.backbone import Ledger
 from lab.models.engines import ORACLE
 from lab.results.outcomes import Judged
@@ -121,7 +121,7 @@ class Acting(Playable):
     def answering(self, task: str, environment: Environment) -> AbstractContextManager[None]:
         """Within, the engine `oracle` knows the task."""
         known = any(part.name == ORACLE for part in self.who.parts)
-        return knowing(environment, self.expert(task)) if known else nullcontext()
+        return rules.knowing("agents.oracle", environment, self.expert(task)) if known else nullcontext()
 
     def loop(self, task: str, environment: Environment) -> Callable[..., History]:
         """The agent's loop over a task, of a `backbone` and a `watch` (see `agents.play`)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import partial
 from random import Random
@@ -25,7 +25,7 @@ _rules: dict[str, Rule] = {}
 
 
 class NoRule(LookupError):
-    """The rules engine was asked a prompt that no rule answers."""
+    """The rules engine was asked a prompt that no rule answers, or `oracle` about a world that none knows."""
 
 
 def rule(prompt: Prompt) -> Callable[[R], R]:
@@ -59,6 +59,27 @@ class Known(NamedTuple):
 
 
 _of_episode: ContextVar[Known] = ContextVar("_of_episode")
+Knowing = Callable[..., Known]
+_oracles: dict[str, Knowing] = {}
+K = TypeVar("K", bound=Knowing)
+
+
+def knows(name: str) -> Callable[[K], K]:
+    """Register a function of an episode as the oracle of that name: it returns the answers that `oracle` gives."""
+
+    def register(function: K) -> K:
+        _oracles[name] = function
+        return function
+
+    return register
+
+
+def knowing(name: str, *episode: Any) -> AbstractContextManager[None]:
+    """A context in which the engine `oracle` answers as the oracle of that name, told the episode. Raises NoRule."""
+    standins.load(name)
+    if name not in _oracles:
+        raise NoRule(f"No oracle is registered for {name} (lab.models.rules.knows). Use another engine")
+    return oracle(*_oracles[name](*episode))
 
 
 @contextmanager

@@ -166,7 +166,7 @@ def manifest_of(setup: Experiment) -> Manifest:
     address, tasks = getattr(backbone, "address", "rules"), held_by(backbone, setup)
     read_by = f"{type(setup).__module__}:{type(setup).__qualname__}"
     identity = setup.who.identity
-    return Manifest.of(setup.method, identity, address, setup.parameters(), tasks, setup.packages, read_by)
+    return Manifest.of(setup.method, identity, address, setup.parameters(), tasks, setup.sources, read_by)
 
 
 def _first_answers(run: Run) -> FirstAnswers:

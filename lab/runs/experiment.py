@@ -85,6 +85,11 @@ class Experiment(ABC):
         """Who answers: the engine, read. Raises BadEngine."""
         return engines.parse(self.engine)
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Packages of the suite whose source code a run depends on: where rules answer, stand-ins, too."""
+        return (*self.packages, "standins") if "rules" in self.who.kinds else self.packages
+
     def player(self, task: str) -> tuple[Experiment, str]:
         """Who plays a task, and what it is called there; of an experiment with parts, one of them."""
         return self, task

@@ -70,7 +70,7 @@ def of(folder: Path, manifest: Manifest, setup: Experiment | None, episode: Epis
     if not alike:
         return (), f"Prompts and answers are not shown: when the episode was played again, {why}."
     # A request that is found by its hash is the one that was sent; a rule is asked nothing but fields.
-    by_hash = isinstance(backbone, Replay) or manifest.code == code_hash(setup.packages)
+    by_hash = isinstance(backbone, Replay) or manifest.code == code_hash(setup.sources)
     return tuple(transcript.exchanges), "" if by_hash else "Prompts are as today's code writes them."
 
 

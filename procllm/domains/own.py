@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from procllm.domains.base import AnswerVerdict, Domain, Instance, cumulative
 from procllm.files import ANSWER, NOTES, REQUEST, SPECIFICATION
 from procllm.network import Method, Network, write
-from procllm.rules.agent import register
-from procllm.rules.view import Skill
 
 NOTE = "take notes on user request"
 READS = (ANSWER, REQUEST, SPECIFICATION)
@@ -21,13 +19,13 @@ def in_one_go(
     tasks: Callable[[int, int], Sequence[str]],
     request: Callable[[str], str],
     fault: Callable[[str, str], str],
-    answer: Callable[[str], str],
 ) -> Domain:
     """The domain, with a network of three methods: take notes, write the answer, and have both verified.
 
     about: the problem specification. goal: what answer.txt has to hold, in words. tasks: the
     ids of so many tasks of a seed. request: what the agent of a task reads. fault: what is wrong with the answer to a
-    task, "" if nothing. answer: the rule that answers a request where the engine is `rules`.
+    task, "" if nothing. `standins.procllm.agent.answering` takes the rule that answers a request, for
+    the engine `rules`.
     """
     work = f"write what {goal}"
     methods = (
@@ -35,17 +33,6 @@ def in_one_go(
         Method("m-note", NOTE, "the notes say what the user's request says", (NOTES, REQUEST)),
         Method("m-write", work, f"{ANSWER} holds {goal}", READS),
     )
-
-    called = name
-
-    class Answering(Skill):
-        name = called
-        specification = about
-
-        def answer(self, asked: str) -> str:
-            return answer(asked)
-
-    register(Answering())
 
     def instances(count: int, seed: int = 0) -> list[Instance]:
         return [Instance(task, request(task), task) for task in tasks(count, seed)]

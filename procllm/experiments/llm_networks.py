@@ -14,15 +14,10 @@ from lab.results.outcomes import Judged
 from lab.runs import collecting, experiment
 from lab.runs.experiment import Experiment
 from lab.runs.run import Episode
-from procllm.agenda import Agenda
 from procllm.conditions import LLM
 from procllm.domains import NAMES, domain
-from procllm.files import NOTES, SPECIFICATION
 from procllm.generation import PLANNING, Made, make
 from procllm.network import Network
-from procllm.prompts import VerifyFields
-from procllm.rules import agent
-from procllm.rules.view import note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,7 +116,6 @@ def _line(made: Made) -> dict[str, Any]:
         "tasks": tasks,
         "depth": depth,
         "ends in an answer": answers,
-        "tasks that rules cannot check": unreadable(made.domain, network) if network else None,
         "tasks (human)": human[0],
         "depth (human)": human[1],
     }
@@ -131,18 +125,6 @@ def _size(network: Network) -> tuple[int, int]:
     """How many tasks the top one decomposes into, itself included, and the most levels below it."""
     depths = [depth for depth, _ in network.tree()]
     return len(depths), max(depths)
-
-
-def unreadable(name: str, network: Network) -> int:
-    """Of how many tasks that are worked off, in their order, the rules' verifier cannot read the effect."""
-    specification = domain(name).specification
-    texts = {SPECIFICATION: specification, NOTES: note("problem specification", specification).text}
-    agenda, count = Agenda(network), 0
-    while task := agenda.head:
-        files = tuple((path, texts.get(path, "something")) for path in task.files)
-        count += agent.verify(VerifyFields(effect=task.effect, files=files)).analysis.startswith(agent.UNREADABLE)
-        agenda.verify()
-    return count
 
 
 def playable(makings: Iterable[Made]) -> list[str]:

@@ -10,7 +10,6 @@ from lab.models import rules
 from lab.models.backbone import Ledger
 from lab.models.engines import ORACLE
 from sdp.adapters.scienceworld.adapter import FULL, UNKNOWN, Policy, ScienceWorldAdapter, Visit
-from sdp.adapters.scienceworld.oracle import Oracle, Played, judge
 from sdp.adapters.scienceworld.prompts import ACT, JUDGE, PLAN
 from sdp.experiments.certifying import Certifying
 from sdp.loop import Settings
@@ -39,8 +38,7 @@ class Setup(ScienceWorldTasks, Certifying):
         """Within, `oracle` has played the gold path before."""
         if not any(part.name == ORACLE for part in self.who.parts):
             return super().answering(task)
-        knows = Oracle(gold(self, task), self.settings.budget)
-        return rules.oracle({PLAN.name: knows.plan, ACT.name: knows.act, JUDGE.name: judge})
+        return rules.knowing("sdp.scienceworld.oracle", self, task, self.settings.budget)
 
     def expert_actions(self, task: str) -> int | None:
         """The length of the gold path."""
@@ -55,15 +53,3 @@ class Setup(ScienceWorldTasks, Certifying):
         task = self.named(trajectory.task)
         refused = sum(attempt.reason == UNKNOWN for attempt in trajectory.attempts)
         return {"score": self.score(trajectory), "length": length_of(task.name), "type": task.name, "refused": refused}
-
-
-def gold(tasks: ScienceWorldTasks, task: str) -> list[Played]:
-    """The expert's actions on a task, with what the world answers to them."""
-    path, world = tasks.solution(task), tasks.world()
-    world.reset(tasks.named(task))
-    found, before = list[Played](), 0
-    for action in path:
-        step = world.step(action)
-        found.append(Played(action, step.text, step.facts["native"] - before))
-        before = step.facts["native"]
-    return found

@@ -8,7 +8,7 @@
     textworld      quests of another seed
 
 What is made comes from seeds beyond FIRST, which nothing else starts from. A domain's own module says what its rules
-were written on (`statefactory.rules`).
+were written on (`standins.statefactory`).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from agents.environment import Environment
 from agents.experiments import acting_worlds
 from agents.history import ACT, History
 from agents.play import Settings
-from agents.stand_in import knowing
+from lab.models import rules
 from lab.models.backbone import Backbone
 from lab.models.connect import connected
 from lab.models.engines import ORACLE
@@ -27,7 +27,6 @@ from statefactory.planning.lookahead import Lookahead
 from statefactory.planning.paths import Path
 from statefactory.planning.prompts import CHOOSE, PREDICT
 from statefactory.planning.rewarded import FEWEST, K, rewarded
-from statefactory.planning.stand_in import further
 from statefactory.planning.world_models import Exact, Prompted
 from statefactory.predictors import METHODS as PREDICTORS
 from statefactory.predictors import Given, Predictor
@@ -108,11 +107,11 @@ class Guided(acting_worlds.Listing):
         return replace(self.settings, calls=self.settings.calls or 2 * self.settings.steps * questions)
 
     def answering(self, task: str, environment: Environment) -> AbstractContextManager[None]:
-        """See `Acting.answering`; with rewards, the same stand-in answers `further` prompts."""
+        """See `Acting.answering`; the oracle then answers the prompts that show rewards, too."""
         if not self.reward or self.who.of(ACT).name != ORACLE:
             return super().answering(task, environment)
-        known = further(environment.name, connected(self.engine), self.capped().by_schema)
-        return knowing(environment, self.expert(task), known)
+        backbone, by_schema = connected(self.engine), self.capped().by_schema
+        return rules.knowing("statefactory.oracle", environment, self.expert(task), backbone, by_schema)
 
     def loop(self, task: str, environment: Environment) -> Callable[..., History]:
         """See `Acting.loop`."""

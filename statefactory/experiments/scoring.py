@@ -13,10 +13,10 @@ from lab.machine import progress
 from statefactory.benchmark import Pair
 from statefactory.embeddings import DEFAULT, Embedder, open_embedder
 from statefactory.epic import epic_distances
+from statefactory.experiments.wordings import reworded
 from statefactory.extraction import Trace
 from statefactory.predictors.factored import trace_rewards
 from statefactory.routing import PAPER, Convention
-from statefactory.rules import blocksworld
 from statefactory.state import Entity, State, entities
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Scoring:
     the whole pair; "offline_task", of that state the objects that the task's own goal names, if any. The latter two are
     an oracle's knowledge, and what they give is simulated (§4.3, Table 14). ignored: names of goal attributes that are
     left out, and with them the goals that have no other. wording: of BlocksWorld's positions as the rules state them,
-    see `statefactory.rules.blocksworld.WORDINGS`. The last two are for objects with attributes.
+    see `statefactory.experiments.wordings.WORDINGS`. The last two are for objects with attributes.
     """
 
     embedding: str = DEFAULT
@@ -113,9 +113,9 @@ def _worded(prediction: Prediction, scoring: Scoring) -> Prediction:
     if prediction.pair.positive.domain != "blocksworld" or scoring.wording == STANDARD.wording:
         return prediction
     distinct = {state for trace in prediction.traces for state in (*trace.states, *trace.goals)}
-    reworded = {state: blocksworld.reworded(_objects(state), scoring.wording) for state in distinct}
+    states = {state: reworded(_objects(state), scoring.wording) for state in distinct}
     traces = (
-        replace(trace, states=tuple(reworded[s] for s in trace.states), goals=tuple(reworded[g] for g in trace.goals))
+        replace(trace, states=tuple(states[s] for s in trace.states), goals=tuple(states[g] for g in trace.goals))
         for trace in prediction.traces
     )
     return prediction._replace(traces=tuple(traces))

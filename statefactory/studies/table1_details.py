@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lab.machine import progress
-from lab.machine.faults import MissingData
 from lab.models import engines
 from lab.results.statistics import Comparison, compare, holm
 from lab.runs.study_results import Results
@@ -18,7 +16,6 @@ from statefactory.experiments import scores, scoring
 from statefactory.experiments.scoring import STANDARD, Prediction, Scoring
 from statefactory.experiments.statistics import title
 from statefactory.routing import OFFICIAL, PAPER
-from statefactory.rules import fidelity
 from statefactory.studies.table1 import FRAGMENTS, MONOTONIC, STATEFACTORY, label
 
 if TYPE_CHECKING:
@@ -27,7 +24,7 @@ if TYPE_CHECKING:
 OURS = STATEFACTORY.name
 VALUES = {OURS: "values as sentences", FRAGMENTS.name: "values as fragments"}  # the paper's form first
 CONVENTIONS = {"the paper's equations": PAPER, "the official program": OFFICIAL}
-# Those of `statefactory.rules.blocksworld.WORDINGS`.
+# Those of `statefactory.experiments.wordings`.
 WORDINGS = {
     "observed": "the observation's words: on top of the blue block",
     "short": "shortened: on blue block",
@@ -159,18 +156,3 @@ def _about(prediction: Prediction, rewards: np.ndarray) -> Mapping[str, float]:
         "steps": len(steps), "rises": rho, "positive": positive.mean(), "truth": sum(row.shaped) / len(steps),
         "negative": negative.mean(), "end": positive[expert[-1]] if expert else positive[-1],
     }  # fmt: skip
-
-
-def fidelity_table(games: int, seed: int, names: Sequence[str] = fidelity.NAMES) -> pd.DataFrame:
-    """How faithful the rules' reading is: F1 of facts, a row a world; a world whose games are not here is left out."""
-    import pandas as pd
-
-    lines = []
-    for name in names:
-        try:
-            found = fidelity.fidelity(list(fidelity.compared(name, games, seed)))
-        except MissingData as error:
-            progress.say(f"{name} is left out: {error}")
-            continue
-        lines.append({"world": name, "against": fidelity.against(name), **found._asdict(), "evidence": "measured"})
-    return pd.DataFrame(lines)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from lab.models.engines import ORACLE
+from lab.models.rules import rule_of
 from lab.results import tables
 from lab.runs.conditions import Condition
 from lab.runs.experiment import BadSetting
@@ -16,8 +17,7 @@ from lab.runs.study import Study, Trial, register
 from lab.runs.study_results import Results
 from statefactory.experiments.guided import PENALTY, SUCCESS, WORLDS
 from statefactory.experiments.predictions import EXTRACTING
-from statefactory.planning import foresight
-from statefactory.planning.prompts import PREDICT
+from statefactory.planning.prompts import PREDICT, predict_prompt
 
 # As many official tasks as show the paper's differences, but of ScienceWorld, where a candidate costs a replay in a
 # Java process.
@@ -59,7 +59,7 @@ def foreseen(trial: Trial) -> None:
             "world_model='prompted': the stand-in acts, and foresees nothing. Say who does, as in "
             f"engines={{{PREDICT!r}: 'rules'}}"
         )
-    if unknown := [world for world in trial.datasets if world.lower() not in foresight.FORESEEN]:
+    if unknown := [world for world in trial.datasets if rule_of(predict_prompt(world.lower())) is None]:
         raise BadSetting(
             f"world_model='prompted': no rules foresee {', '.join(unknown)}; name a model, as in "
             f"engines={{{PREDICT!r}: 'local'}}"

@@ -14,7 +14,6 @@ from agents.plans import BLANK
 from agents.play import Settings
 from agents.prompts import ActFields
 from agents.react import react
-from agents.rules import FINISH, next_action
 from agents.tdp import tdp
 from agents.worlds.multihop import Asking, best
 from chat_server import ChatServer
@@ -22,6 +21,7 @@ from lab.models.connect import connected
 from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
 from lab.viewer.transcripts import Transcript
+from standins.agents.rules import FINISH, next_action
 from worlds.base import NoSolution
 from worlds.multihop.questions import Paragraph
 from worlds.multihop.world import from_text

@@ -12,11 +12,11 @@ import chat_server as chat
 from agents.experiments.acting import ASKING
 from agents.experiments.acting_worlds import TravelPlanner
 from agents.play import Settings
-from agents.rules_travelplanner import next_step, trip_of
 from agents.worlds.travelplanner import Planning, delivered
 from chat_server import ChatServer
 from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting, Results
+from standins.agents.travelplanner import next_step, trip_of
 from worlds.travelplanner.hard import RULED_OUT
 
 MADE = TravelPlanner(data="synthetic", limit=4)

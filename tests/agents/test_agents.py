@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from agents.chain_of_thought import chain_of_thought
 from agents.direct import direct
 from agents.experiments.one_call import HotpotQA, MultiHop, MuSiQue
-from agents.noise import another_name
 from agents.prompts import CHAIN_OF_THOUGHT, DIRECT, QuestionFields
 from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.runs import collecting
+from standins.agents.noise import another_name
 from worlds.multihop.questions import Paragraph
 from worlds.multihop.world import as_text, from_text
 

@@ -36,10 +36,11 @@ from procllm.files import NOTES
 from procllm.generation import make
 from procllm.loop import play
 from procllm.network import TOP, Method, Network
-from procllm.studies import figure3, figure4, noise_kinds, outcomes, read_loops, recipes, subtasks, table1
+from procllm.studies import figure3, figure4, outcomes, read_loops, recipes, subtasks, table1
 from procllm.studies.conditions import BLOCKS, TITLES, UNITS
 from procllm.studies.llm_networks import STUDY as EVERYWHERE
 from procllm.trajectory import Step
+from standins.procllm import agent, noise_kinds
 
 STUDY = figure3.STUDY
 PAIR = (HUMAN, NONE)
@@ -398,9 +399,9 @@ def values(rows: pd.DataFrame) -> dict[tuple[str, str], float]:
 
 
 def test_tasks_that_rules_cannot_check_are_counted() -> None:
-    assert [llm_networks.unreadable(name, domain(name).network) for name in NAMES] == [0] * len(NAMES)
+    assert [agent.uncheckable(domain(name), domain(name).network) for name in NAMES] == [0] * len(NAMES)
     stars = Network((Method("m", TOP, "the stars are right", (NOTES,), ("wait", "wait")),))
-    assert llm_networks.unreadable("blocks", stars) == 3
+    assert agent.uncheckable(domain("blocks"), stars) == 3
 
 
 def test_costs_are_told_of_all_sizes_together_and_of_each(tmp_path: Path) -> None:

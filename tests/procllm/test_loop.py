@@ -23,14 +23,13 @@ from procllm.conditions import EXTENDED, HUMAN, LLM, NONE, PLACEBO, network_of
 from procllm.domains import NAMES, domain
 from procllm.domains.base import Domain, Instance, cumulative
 from procllm.experiments.episodes import network as made_network
-from procllm.experiments.llm_networks import unreadable
 from procllm.files import ANSWER, NOTES, REQUEST, SPECIFICATION, listed
 from procllm.loop import play
 from procllm.network import TOP, Method, Network, read, write
 from procllm.prompts import ACTING, VERIFYING, ActFields, VerifyAnswer, VerifyFields
-from procllm.rules import agent
-from procllm.rules.view import Skill
 from procllm.trajectory import Step, Trajectory
+from standins.procllm import agent
+from standins.procllm.view import Skill
 
 LEAF = Network((Method("m", TOP, "answer.txt says hello", (ANSWER,)),))
 TREE = Network(
@@ -309,7 +308,7 @@ def test_a_made_network_whose_uncheckable_effects_are_reworded_is_solved_as_well
 ) -> None:
     of_domain = domain(name)
     methods = made_network(LLM, name).methods
-    checkable = [unreadable(name, Network((replace(each, task=TOP, subtasks=()),))) == 0 for each in methods]
+    checkable = [not agent.uncheckable(of_domain, Network((replace(each, task=TOP, subtasks=()),))) for each in methods]
     assert not all(checkable)
     reworded = Network(
         tuple(

@@ -23,7 +23,6 @@ from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
 from lab.runs.study_results import Results
 from sdp.adapters.assistantbench.adapter import FORCED_AFTER
-from sdp.adapters.assistantbench.noise import another_number
 from sdp.adapters.assistantbench.prompts import FINALIZE, FINDING, Shown
 from sdp.experiments.planted import FALSE, FOLLOWED, OWN, Planting
 from sdp.studies import assistantbench_details as details
@@ -32,6 +31,7 @@ from sdp.studies.assistantbench_details import PLANTED, injections, submit, verd
 from sdp.studies.conditions import rejections
 from sdp.studies.loop_counts import loop_counts
 from sdp.studies.table3 import BENCHMARK, STUDY
+from standins.sdp.assistantbench.noise import another_number
 from worlds.assistantbench import published
 from worlds.assistantbench.scorer import scores
 from worlds.web.serper import KEY

@@ -26,9 +26,9 @@ from lab.models.endpoint import Endpoint
 from lab.models.engines import parse
 from lab.models.prompts import Prompt
 from lab.models.usage import Call, by_operator
+from standins.statefactory.languages import UnknownLanguage
 from statefactory.extraction import Trace, extract, read_trace
 from statefactory.predictors.factored import StateFactory, trace_rewards
-from statefactory.rules.languages import UnknownLanguage
 from statefactory.state import LEVELS, Attribute, Entity, Level
 
 GOAL = "Put the kite into the box."

@@ -22,12 +22,12 @@ from lab.models.engines import parse
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import Fields, Prompt
 from lab.models.usage import Call
+from standins.statefactory import languages
+from standins.statefactory.answers import UNPARSED
+from standins.statefactory.languages import language_of
 from statefactory.benchmark import Pair, build
 from statefactory.extraction import Trace, extract, read_trace
 from statefactory.prompts import ITEMS, InterpretFields, PerceiveFields, RefineFields, modules
-from statefactory.rules import languages
-from statefactory.rules.answers import UNPARSED
-from statefactory.rules.languages import language_of
 from statefactory.state import Attribute, Entity, Group, Level, State, Values, at_level, entity, from_level
 
 GOAL = "Put the kite into the box."
@@ -411,3 +411,14 @@ def test_rules_read_a_world_of_ones_own_that_is_registered(monkeypatch: pytest.M
     assert set(trace.goals) == {(entity("kite", {"place": "box"}),)}
     languages.register(Kites())
     assert len(languages._own) == 1, "of one class, the latest"
+
+
+def test_a_language_of_ones_own_that_takes_every_goal_reads_no_other_world(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Greedy(Kites):
+        def is_goal(self, goal: str) -> bool:
+            return True
+
+    monkeypatch.setattr(languages, "_own", {})
+    languages.register(Greedy())
+    assert languages.language_of("the red block is on top of the blue block") is languages.named("blocksworld")
+    assert isinstance(languages.language_of("Fly a kite"), Greedy)

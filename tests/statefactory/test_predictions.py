@@ -32,14 +32,13 @@ from lab.viewer.episodes import Kept
 from plain_routing import HashedEmbedder
 from statefactory.benchmark import DOMAINS
 from statefactory.epic import epic_distance, overall
-from statefactory.experiments import figure4, monotonic, predictions, scores, scoring
+from statefactory.experiments import figure4, monotonic, predictions, scores, scoring, wordings
 from statefactory.experiments.predictions import EXTRACTING, MODES, Predicting
 from statefactory.experiments.scoring import STANDARD, Prediction, Scoring
 from statefactory.extraction import extract
 from statefactory.predictors.factored import trace_rewards
 from statefactory.prompts import modules
 from statefactory.routing import OFFICIAL, rewards
-from statefactory.rules import blocksworld
 from statefactory.state import entities
 from statefactory.studies import ablations, held_out, table1_details
 from statefactory.studies.table1 import FRAGMENTS, MONOTONIC, STATEFACTORY, STUDY
@@ -425,8 +424,8 @@ def test_values_conventions_and_wordings_are_scored_on_the_same_answers(hashed: 
                                   for convention in ("the paper's equations", "the official program")}  # fmt: skip
     assert table["value"].nunique() == 4
     table = table1_details.wordings(results).set_index("method")["value"]
-    assert set(table1_details.WORDINGS) == set(blocksworld.WORDINGS)
-    assert len(table) == table.nunique() == 2 * len(blocksworld.WORDINGS)
+    assert set(table1_details.WORDINGS) == set(wordings.WORDINGS)
+    assert len(table) == table.nunique() == 2 * len(wordings.WORDINGS)
     own = f"{table1_details.WORDINGS['observed']}, values as sentences"
     assert table[own] == results.frame()["value"].iloc[0]
 

@@ -14,11 +14,11 @@ from lab.models.usage import Call
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
 from sdp.adapters.travelplanner.options import Catalogue
 from sdp.adapters.travelplanner.prompts import CITIES, CitiesFields, Selection
-from sdp.adapters.travelplanner.rules import nearest
 from sdp.adapters.travelplanner.trip import even_route, itinerary, state_from_json, state_plan
 from sdp.adapters.travelplanner.validators import REOPEN
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Predicate, Trajectory
+from standins.sdp.travelplanner.rules import nearest
 from worlds.travelplanner.listings import Listings
 from worlds.travelplanner.synthetic import synthetic_listings, synthetic_tasks
 from worlds.travelplanner.tasks import TripTask

@@ -21,12 +21,9 @@ from dataclasses import replace
 from typing import Any
 
 from lab.models.backbone import Backbone
-from lab.models.noise import corruption, verdict
-from lab.models.rules import rule
-from sdp.adapters.multihop import noise
 from sdp.adapters.multihop.adapter import Policy
-from sdp.adapters.multihop.filters import content_words, ranked
-from sdp.adapters.multihop.prompts import CONSISTENT, VERIFY, Consistent, ConsistentFields, Told, Verified, VerifyFields
+from sdp.adapters.multihop.filters import ranked
+from sdp.adapters.multihop.prompts import CONSISTENT, VERIFY, Told
 from worlds.agentprocessbench import Page, Step, before
 
 # The same words to a model. Names of their own, since a rule and what is kept of an answer go by the prompt: the
@@ -72,25 +69,3 @@ def _read(step: Step, answer: str) -> Iterator[tuple[str, Page]]:
     for query in step.queries:
         for place in ranked(step.pages, f"{query} {answer}")[:1]:
             yield query, step.pages[place]
-
-
-@rule(HOP)
-def overlaps(fields: VerifyFields) -> Verified:
-    """A floor for judges: whether half of the content words that were asked for stand in the text."""
-    wanted, there = set(content_words(fields.asked)), set(content_words(f"{fields.title} {fields.text}"))
-    supported = bool(wanted) and 2 * len(wanted & there) >= len(wanted)
-    return Verified(reason="by the words in common", supported=supported)
-
-
-@rule(ANSWER)
-def stands_there(fields: ConsistentFields) -> Consistent:
-    """The same of an answer: whether its content words, where it has any, stand in one of the findings."""
-    wanted = set(content_words(fields.answer))
-    consistent = any(wanted <= set(content_words(f"{one.entity} {one.finding}")) for one in fields.found)
-    return Consistent(reason="by the words in common", consistent=consistent)
-
-
-corruption(HOP)(noise.misjudged)
-verdict(HOP)(noise.supports)
-corruption(ANSWER)(noise.misweighed)
-verdict(ANSWER)(noise.agrees)

@@ -188,12 +188,12 @@ from procllm.prompts import VERIFYING
 if sys.argv[1] == "without":
     standins._known = lambda: ()
 asked = {"effect": "the answer is written", "files": (("files/answer.txt", "yes"),)}
-print("procllm.rules.agent" in sys.modules)
+print("standins.procllm.agent" in sys.modules)
 try:
     print(connect("rules").ask(VERIFYING, **asked).value.satisfied)
 except NoRule as error:
     print(error)
-print("procllm.rules.agent" in sys.modules)
+print("standins.procllm.agent" in sys.modules)
 """
 
 

@@ -18,12 +18,12 @@ from procllm.domains import domain
 from procllm.domains.base import Instance
 from procllm.domains.blocks.instances import COLOURS, instances
 from procllm.domains.blocks.request import GOAL, NoProblem, bottom_up, parsed, worded
-from procllm.domains.blocks.rules import SKILL, product_of
 from procllm.files import ANSWER, NOTES, REQUEST, SPECIFICATION
 from procllm.loop import play
 from procllm.network import TOP, read
-from procllm.rules.noise import corrupt_text
-from procllm.rules.view import Judgement, View, note, sections
+from standins.procllm.blocks import SKILL, product_of
+from standins.procllm.noise import corrupt_text
+from standins.procllm.view import Judgement, View, note, sections
 
 BLOCKS = domain("blocks")
 ANSWERED = "answer.txt holds a plan in the required format"

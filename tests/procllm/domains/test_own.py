@@ -10,7 +10,7 @@ from lab.models.connect import connected
 from procllm import play
 from procllm.domains import NAMES, Domain, domain
 from procllm.domains.own import in_one_go
-from procllm.rules import agent
+from standins.procllm import agent
 
 
 @pytest.mark.parametrize(("answer", "solved"), [(sum, True), (len, False)])
@@ -28,8 +28,8 @@ def test_it_is_asked_answered_verified_and_checked(
     domain = in_one_go(
         "adder", "An adder adds numbers up.", "the sum", lambda n, seed: [f"{seed} 3 {i}" for i in range(5, 5 + n)],
         told, lambda task, written: "" if int(written) == sum(map(int, task.split())) else "another number",
-        lambda request: str(answer(numbers(request))),
     )  # fmt: skip
+    agent.answering(domain, lambda request: str(answer(numbers(request))))
     instances = domain.instances(2, 4)
     assert [one.id for one in instances] == ["4 3 5", "4 3 6"]
     played = [play(domain, one, domain.network, connected("rules"), horizon=20) for one in instances]
@@ -38,10 +38,12 @@ def test_it_is_asked_answered_verified_and_checked(
 
 def repeating(name: str, about: str, answer: str) -> Domain:
     """A domain whose every request is answered by the same word."""
-    return in_one_go(
+    domain = in_one_go(
         name, about, "the word", lambda n, seed: [f"{name}-{i}" for i in range(n)], lambda task: "Say it.",
-        lambda task, written: "" if written == answer else "another word", lambda request: answer,
+        lambda task, written: "" if written == answer else "another word",
     )  # fmt: skip
+    agent.answering(domain, lambda request: answer)
+    return domain
 
 
 def test_a_readers_domain_takes_no_other_domain_for_its_own_whatever_its_name(monkeypatch: pytest.MonkeyPatch) -> None:

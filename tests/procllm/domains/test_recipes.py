@@ -22,13 +22,13 @@ from procllm.domains.base import Instance
 from procllm.domains.recipes.book import TABLE, TOOLS, all_ingredients, book
 from procllm.domains.recipes.instances import EXTRA, instances
 from procllm.domains.recipes.request import LONGEST, OPENING, RecipeProblem, is_name, parsed, worded
-from procllm.domains.recipes.rules import NONE, SKILL, product_of, program
 from procllm.files import ANSWER, ERRORS, NOTES, OUTPUT, PRINTED, REQUEST, SOLVER, SPECIFICATION
 from procllm.files import TOOLS as TOOLS_FILE
 from procllm.network import TOP, Network, read
-from procllm.rules.noise import corrupt_text
-from procllm.rules.view import FAILED, View, note, sections
 from procllm.trajectory import Trajectory
+from standins.procllm.noise import corrupt_text
+from standins.procllm.recipes import NONE, SKILL, product_of, program
+from standins.procllm.view import FAILED, View, note, sections
 
 RECIPES = domain("recipes")
 ANSWERED = RECIPES.network.task(TOP).effect

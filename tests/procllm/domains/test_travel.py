@@ -24,8 +24,11 @@ from procllm.actions import Append, Read, Verify, Write
 from procllm.domains.base import Instance
 from procllm.domains.travel import DOMAIN, toolbox
 from procllm.domains.travel.instances import funnel, instances
-from procllm.domains.travel.rules import SKILL, pieces_of
-from procllm.domains.travel.sections import (
+from procllm.files import ANSWER, ERRORS, NOTES, PRINTED, REQUEST, SOLVER, SPECIFICATION, TOOLS
+from procllm.network import TOP, Method
+from procllm.trajectory import Trajectory
+from standins.procllm.travel import SKILL, pieces_of
+from standins.procllm.travel.sections import (
     ACCOMMODATION,
     DEPARTING,
     RETURNING,
@@ -35,11 +38,8 @@ from procllm.domains.travel.sections import (
     trip_fault,
     trip_section,
 )
-from procllm.domains.travel.wording import Trip, trip
-from procllm.files import ANSWER, ERRORS, NOTES, PRINTED, REQUEST, SOLVER, SPECIFICATION, TOOLS
-from procllm.network import TOP, Method
-from procllm.rules.view import Judgement, View, note, sections
-from procllm.trajectory import Trajectory
+from standins.procllm.travel.wording import Trip, trip
+from standins.procllm.view import Judgement, View, note, sections
 from worlds import travelplanner
 
 DATA = Path(os.environ.get("LAB_DATA") or "nowhere")

@@ -28,18 +28,18 @@ from procllm.conditions import EXTENDED, HUMAN, NONE, network_of
 from procllm.domains import domain
 from procllm.domains.base import Instance
 from procllm.domains.units.checker import BadAnswer, along_edges
-from procllm.domains.units.grouping import read_groups
 from procllm.domains.units.instances import CALL_SIGNS, PLACES, instances
 from procllm.domains.units.layout import arranged, points_of, sections_of
 from procllm.domains.units.plots import AFTER, BEFORE, draw
 from procllm.domains.units.request import NoProblem, parsed
-from procllm.domains.units.rules import SKILL, product_of
 from procllm.experiments import figure_a1
 from procllm.files import ANSWER, NOTES, REQUEST, SPECIFICATION
 from procllm.loop import play
 from procllm.network import TOP, read
-from procllm.rules.noise import corrupt_text
-from procllm.rules.view import Judgement, View, note, sections
+from standins.procllm.noise import corrupt_text
+from standins.procllm.units import SKILL, product_of
+from standins.procllm.units_grouping import read_groups
+from standins.procllm.view import Judgement, View, note, sections
 
 UNITS = domain("units")
 ANSWERED = UNITS.network.task(TOP).effect

@@ -20,10 +20,10 @@ from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
 from sdp.adapters.scienceworld import prompts
 from sdp.adapters.scienceworld.adapter import GOAL, TARGET, Event, ScienceWorldAdapter, Visit
-from sdp.adapters.scienceworld.oracle import DONE, GAINED, STAGE, Oracle, Played, actions, changes, judge, stages
 from sdp.experiments.scienceworld import Setup
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Predicate
+from standins.sdp.scienceworld.oracle import DONE, GAINED, STAGE, Oracle, Played, actions, changes, judge, stages
 from worlds.scienceworld import ScienceWorld, load
 from worlds.scienceworld.tasks import LENGTHS
 

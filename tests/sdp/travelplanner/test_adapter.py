@@ -30,7 +30,6 @@ from sdp.adapters.travelplanner.prompts import (
     SelectFields,
     Selection,
 )
-from sdp.adapters.travelplanner.rules import cheapest, nearest
 from sdp.adapters.travelplanner.trip import (
     BETWEEN,
     BUDGET,
@@ -48,6 +47,7 @@ from sdp.adapters.travelplanner.trip import (
 )
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Trajectory
+from standins.sdp.travelplanner.rules import cheapest, nearest
 from travel_episodes import LISTINGS_0, TASKS, Picking, by_days, delivered, plan_for, play, played
 from worlds.travelplanner.costs import plan_bill
 from worlds.travelplanner.evaluator import evaluate

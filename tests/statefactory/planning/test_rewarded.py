@@ -19,12 +19,12 @@ from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.models.parsing import MalformedAnswer
 from lab.viewer.transcripts import Transcript
+from standins.statefactory.oracle import obeying
 from statefactory.experiments.guided import AlfWorld, BlocksWorld, Guided
 from statefactory.experiments.predictions import EXTRACTING
 from statefactory.planning.guides import AtRandom, nearer
 from statefactory.planning.prompts import CHOOSE, MOST, Chosen, Rated, RatedFields
 from statefactory.planning.rewarded import LOOK_AHEAD
-from statefactory.planning.stand_in import obeying
 from worlds.pool import Pool
 
 BLOCKS = BlocksWorld(engine="oracle@0.6", data="synthetic", limit=4)

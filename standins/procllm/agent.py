@@ -1,0 +1,174 @@
+"""The rules behind the loop's two prompts: notes on documents here, everything else by the domain's skill.
+
+A rule reads what a prompt holds and nothing more. Which domain it plays it learns from the problem specification, once
+that is in its notes. It knows the words of domains and documents, and none that a condition's network alone would use:
+an agent works on the answer under any task that it does not understand, and a verifier treats all effects that it
+cannot check alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from importlib import import_module
+
+from lab.models.rules import rule
+from procllm.actions import Action, Read, Response, Verify, Write, stated
+from procllm.agenda import Agenda
+from procllm.domains import NAMES, Domain
+from procllm.files import ANSWER, NOTES, REQUEST, SPECIFICATION, TOOLS
+from procllm.network import Network
+from procllm.prompts import ACTING, VERIFYING, ActFields, VerifyAnswer, VerifyFields
+from standins.procllm import noise  # noqa: F401  (registers how these answers go wrong)
+from standins.procllm.view import Judgement, Skill, View, note, sections, without_numbers
+
+# Documents by the heading that they have in the notes, and the words by which tasks speak of them.
+DOCUMENTS = {"request": REQUEST, "problem specification": SPECIFICATION, "tools specification": TOOLS}
+WORDS = {
+    REQUEST: ("request", "origin", "initial", "goal", "document"),
+    SPECIFICATION: ("specification", "problem", "rules", "document"),
+    TOOLS: ("tool",),
+}
+NOTING = ("take notes", "understand", "read ", "note ", "review", "record ")  # how tasks about documents begin
+UNREADABLE = "No rule can tell from these files whether this holds"
+TRIES = 3  # rejections of the same command before the notes are thought wrong
+SURE = 0.5  # how surely a skill must recognise a specification to be the one that plays
+
+
+@rule(ACTING)
+def act(fields: ActFields) -> Response:
+    """The next action: note what documents the task needs, do the task, verify; start over after many rejections."""
+    view = view_of(fields)
+    thought, action = _next(view)
+    return Response(observation=f"last: {view.last or 'nothing'}", thought=thought, action=stated(action))
+
+
+@rule(VERIFYING)
+def verify(fields: VerifyFields) -> VerifyAnswer:
+    """The judgement of the first that can check the effect: the domain's skill, then the one of notes on documents.
+
+    Neither can check "the stars are right": `judge_uncheckable` decides then, and the analysis says so.
+    """
+    effect, files = fields.effect, dict(fields.files)
+    skill = skill_for([files.get(SPECIFICATION, ""), sections(files.get(NOTES, "")).get("problem specification", "")])
+    judged = (skill.judge(effect, files) if skill else None) or judge_notes(effect, files)
+    judged = judged or judge_uncheckable(effect, files)
+    if judged.satisfied and ANSWER in files and NOTES in files and "notes" in effect.lower():
+        judged = judge_notes(effect, files) or judged  # a goal that asks for an answer and for notes as well (§6)
+    return VerifyAnswer(analysis=judged.analysis, satisfied=judged.satisfied)
+
+
+def view_of(fields: ActFields) -> View:
+    """The prompt's fields, taken apart."""
+    last = fields.last_commands[-1] if fields.last_commands else ""
+    output = without_numbers(fields.last_output) if last.startswith("Read ") else fields.last_output
+    files = frozenset(file.path for file in fields.files)
+    return View(fields.task, fields.effect, sections(fields.notes), fields.last_commands, output, files)
+
+
+def _next(view: View) -> tuple[str, Action]:
+    if _stuck(view):
+        return "Several checks failed in a row, so my notes must be wrong: I start over.", Write(NOTES, "")
+    # What the last command showed is gone with the next one (B.1), so a document is noted before anything else.
+    shown = next((name for name, path in DOCUMENTS.items() if view.last == f"Read {path}"), None)
+    if shown and view.output.strip() and view.sections.get(shown) != view.output.strip("\n"):
+        return f"I keep the {shown} in my notes.", note(shown, view.output)
+    missing = [name for name, path in DOCUMENTS.items() if path in view.files and name not in view.sections]
+    about = documents_of(view)
+    if about and view.rejected:
+        missing = [name for name in about if DOCUMENTS[name] in view.output] or about
+    elif about:
+        missing = [name for name in about if name in missing]
+    if missing:
+        return f"I need the {missing[0]}.", Read(DOCUMENTS[missing[0]])
+    skill = skill_for([view.sections.get("problem specification", "")])
+    if about or skill is None:
+        return "The notes hold what the task asks for.", Verify()
+    return "I work on the task.", skill.act(view)
+
+
+def _stuck(view: View) -> bool:
+    """Whether the same two or three commands were rejected again and again."""
+    rounds = (view.commands[-period * TRIES :] for period in (2, 3))
+    return view.rejected and any(commands == commands[: len(commands) // TRIES] * TRIES for commands in rounds)
+
+
+def documents_of(view: View) -> list[str]:
+    """The documents that the task is to take notes on; empty for a task about something else."""
+    if not view.task.lower().startswith(NOTING):
+        return []
+    spoken = [name for name, path in DOCUMENTS.items() if any(word in view.task.lower() for word in WORDS[path])]
+    return [name for name in spoken if DOCUMENTS[name] in view.files]
+
+
+def judge_notes(effect: str, files: Mapping[str, str]) -> Judgement | None:
+    """Whether the notes have every line of the documents beside them that the effect speaks of; None if of none."""
+    kept = {line.strip() for line in files.get(NOTES, "").split("\n")}
+    spoken = _spoken_of(effect, files)
+    if NOTES not in files or not spoken:
+        return None
+    for path in spoken:
+        for line in files[path].split("\n"):
+            if line.strip() and line.strip() not in kept:
+                return Judgement(False, f"The notes lack this line of {path}: {line.strip()[:80]}")
+    return Judgement(True, f"The notes have every line of {', '.join(spoken)}.")
+
+
+def judge_uncheckable(effect: str, files: Mapping[str, str]) -> Judgement:
+    """Whether none of the effect files is empty, whatever the effect's words are.
+
+    Its files show no more of such an effect, and to refuse it for ever would stop the episode at a task that no work
+    can finish.
+    """
+    empty = next((path for path, text in files.items() if not text.strip()), "")
+    return Judgement(not empty, f"{UNREADABLE}: {effect}. {empty or 'None of them'} is empty.")
+
+
+def _spoken_of(effect: str, files: Mapping[str, str]) -> list[str]:
+    """The documents among the files that the effect speaks of."""
+    return [path for path in files if path in WORDS and any(word in effect.lower() for word in WORDS[path])]
+
+
+_own: dict[str, Skill] = {}
+
+
+def register(skill: Skill) -> None:
+    """Let `engine="rules"` play a domain of your own, in the place of the skill that had its name."""
+    _own[skill.name] = skill
+
+
+def answering(domain: Domain, answer: Callable[[str], str]) -> None:
+    """Let `engine="rules"` play a domain of your own by a function of the request, whose result answer.txt holds."""
+
+    class Answering(Skill):
+        name = domain.name
+        specification = domain.specification
+
+        def answer(self, request: str) -> str:
+            return answer(request)
+
+    register(Answering())
+
+
+def uncheckable(domain: Domain, network: Network) -> int:
+    """Of how many tasks of a network no rule can read the effect; each counts as often as it is worked off."""
+    texts = {SPECIFICATION: domain.specification, NOTES: note("problem specification", domain.specification).text}
+    agenda, count = Agenda(network), 0
+    while task := agenda.head:
+        files = tuple((path, texts.get(path, "something")) for path in task.files)
+        count += verify(VerifyFields(effect=task.effect, files=files)).analysis.startswith(UNREADABLE)
+        agenda.verify()
+    return count
+
+
+def skill_for(specifications: Iterable[str]) -> Skill | None:
+    """The skill that most surely recognises one of these texts as its problem specification; of equals, a reader's."""
+    texts, known = [text for text in specifications if text], (*_own.values(), *_skills())
+    sure = [max((skill.recognises(text) for text in texts), default=0.0) for skill in known]
+    best = max(range(len(known)), key=sure.__getitem__)
+    return known[best] if sure[best] >= SURE else None
+
+
+@cache
+def _skills() -> tuple[Skill, ...]:
+    return tuple(import_module(f"standins.procllm.{name}").SKILL for name in NAMES)

@@ -1,0 +1,127 @@
+"""What answers for Blocks World offline: unstack everything, then build the goal. It reads only what a prompt holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from procllm.actions import Action, Verify, Write
+from procllm.domains.base import Instance
+from procllm.domains.blocks.checker import ACTIONS, BadPlan, check, missing, read_plan, run
+from procllm.domains.blocks.request import NoProblem, StackProblem, parsed
+from procllm.files import ANSWER, NOTES, REQUEST
+from standins.procllm.view import Judgement, View, note, sections
+from worlds.blocksworld.state import State
+
+# What a task or effect asks for, by its words; the first that fits.
+PRODUCTS = {
+    "answer": r"answer\.txt|answer file|final answer|write (the |an |your )?answer",
+    "unstacking": r"unstack|clear (all|every|the)\b",
+    "building": r"pick and stack|\bbuild",
+    "plan": r"\bplan\b|\bsteps\b|\bsequence\b|\bsolution\b|\bsolve",
+}
+# Notes on a document may name actions as well; they speak of these, and of no steps.
+DOCUMENTS = r"\brules\b|information|details|copy|initial|repeat|allowed|format|specification"
+STEPS = r"\bsteps\b|\bsequence\b|\bactions (to|that)\b|\bsolve"
+NOTHING = "every block stands on the table already"
+LINE = re.compile(rf"(?:{'|'.join(ACTIONS)})(?: +\w+){{1,2}}")
+
+
+class BlocksSkill:
+    """Knows Blocks World."""
+
+    name = "blocks"
+
+    def recognises(self, specification: str) -> bool:
+        """Whether the problem specification speaks of blocks and of this domain's actions."""
+        return all(word in specification.lower() for word in ("block", *ACTIONS))
+
+    def act(self, view: View) -> Action:
+        """Notes on the unstacking first, then whatever the task asks for, then Verify."""
+        try:
+            problem = parsed(view.sections.get("request", ""))
+        except NoProblem:
+            return Write(NOTES, "")
+        product = product_of(f"{view.task} {view.effect}") or ("plan" if view.wanted("notes") else "answer")
+        if product in ("plan", "answer") and "unstacking" not in view.sections:
+            return note("unstacking", unstacking(problem))
+        if product == "answer":
+            return Verify() if view.since_verify(f"Write {ANSWER}") else Write(ANSWER, whole(problem, view.sections))
+        if product in view.sections and not view.rejected:
+            return Verify()
+        made = {"unstacking": unstacking, "building": building, "plan": lambda _: whole(problem, view.sections)}
+        return note(product, made[product](problem))
+
+    def judge(self, effect: str, files: Mapping[str, str]) -> Judgement | None:
+        """Whether the answer, or the steps in the notes, do what the effect says when they are carried out."""
+        notes = sections(files.get(NOTES, ""))
+        product = product_of(effect)
+        if product is None or (product == "answer" and ANSWER not in files):
+            return None
+        try:
+            problem = parsed(files.get(REQUEST) or notes.get("request", ""))
+        except NoProblem as fault:
+            return Judgement(False, f"{fault}.")
+        # A network may let a plan be seen in the answer's file alone, which then has to hold it.
+        if product == "answer" or (product == "plan" and NOTES not in files and ANSWER in files):
+            verdict = check(Instance("", "", problem), files[ANSWER])
+            return Judgement(verdict.solved, verdict.reason or "The plan runs and the goal holds in the end.")
+        return _judged_steps(problem, product, notes)
+
+
+def product_of(text: str) -> str | None:
+    """Which of PRODUCTS a task or effect is about, or None."""
+    text = text.lower()
+    found = next((name for name, words in PRODUCTS.items() if re.search(words, text)), None)
+    about_document = re.search(DOCUMENTS, text) and not re.search(STEPS, text)
+    return None if found != "answer" and about_document else found
+
+
+def unstacking(problem: StackProblem) -> str:
+    """The lines that put every block on the table."""
+    pairs = [pair for tower in problem.start.towers for pair in reversed(list(zip(tower[1:], tower, strict=False)))]
+    return "\n".join(f"unstack {upper} {lower}\nput {upper}" for upper, lower in pairs) or NOTHING
+
+
+def building(problem: StackProblem) -> str:
+    """The lines that build the goal from blocks that are all on the table."""
+    return "\n".join(f"pick {upper}\nstack {upper} {lower}" for upper, lower in problem.goal)
+
+
+def whole(problem: StackProblem, known: Mapping[str, str]) -> str:
+    """The plan from the parts that the notes hold; they are taken as they stand, and made where there are none."""
+    built = known["building"] if "building" in known else building(problem)
+    return "\n".join([*steps(known.get("unstacking", "")), *steps(built)]) + "\n"
+
+
+def steps(text: str) -> list[str]:
+    """The lines that look like actions."""
+    return [line.strip() for line in text.split("\n") if LINE.fullmatch(line.strip())]
+
+
+def _judged_steps(problem: StackProblem, product: str, notes: Mapping[str, str]) -> Judgement:
+    """Carry out the steps of a section; where notes are kept otherwise, all steps outside the documents."""
+    flat = State(tuple((block,) for block in problem.start.blocks))
+    start = flat if product == "building" else problem.start
+    documents = ("request", "problem specification")
+    read = [notes[product]] if product in notes else [text for name, text in notes.items() if name not in documents]
+    lines = [line for text in read for line in steps(text)]
+    if not lines and not (product == "unstacking" and notes.get(product) == NOTHING):
+        return Judgement(False, f"The notes hold no steps for {product}.")
+    try:
+        ran = run(start, read_plan("\n".join(lines), start.blocks) if lines else [])
+    except BadPlan as error:
+        return Judgement(False, f"Of the steps for {product} in the notes: {error}.")
+    fault = ran.fault or (_not_flat(ran.state) if product == "unstacking" else missing(problem, ran.state))
+    return Judgement(not fault, f"{fault}." if fault else f"The steps for {product} run and lead where they should.")
+
+
+def _not_flat(state: State) -> str:
+    """What keeps a state from having every block clear and the hand empty, in words; "" if nothing does."""
+    if state.holding is not None:
+        return f"After the steps the hand still holds the {state.holding} block"
+    covered = next((tower[0] for tower in state.towers if len(tower) > 1), None)
+    return f"After the steps the {covered} block is not clear" if covered else ""
+
+
+SKILL = BlocksSkill()

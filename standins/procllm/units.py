@@ -1,0 +1,142 @@
+"""What answers for Unit Movement offline: group the units, then move each group. It reads only what a prompt holds."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+from procllm.actions import Action, Verify, Write
+from procllm.domains.base import Instance
+from procllm.domains.units.checker import BadAnswer, check, read_moves
+from procllm.domains.units.request import MovementProblem, NoProblem, parsed
+from procllm.files import ANSWER, NOTES, REQUEST
+from standins.procllm.units_grouping import Group, fault_of, grouped, read_groups, written
+from standins.procllm.view import Judgement, View, note, sections
+
+# What a task or effect asks for, by its words; the first that fits. A single "group 2" comes before these.
+PRODUCTS = {
+    "answer": r"answer\.txt|answer file|final answer|write (the |an |your )?answer",
+    "grouping": r"\bgroup|strateg|\bassign",
+    "actions": r"\bjson\b|\blist of\b",
+    "moves": r"\bmoves?\b|\bmovements?\b|\bactions?\b|\bplan\b|\borders?\b",
+}
+# Notes on a document may name moves as well; they speak of these, and of nothing that is reached.
+DOCUMENTS = r"\brules\b|information|details|copy|initial|repeat|allowed|available|format|specification"
+REACHED = r"\bfinal\b|achieve|\breach|fulfil|satisf|\bsolve|\basks for|for the turn"
+
+
+class UnitsSkill:
+    """Knows Unit Movement."""
+
+    name = "units"
+
+    def recognises(self, specification: str) -> bool:
+        """Whether the problem specification speaks of units and their moves."""
+        return all(word in specification for word in ("unit_id", "action_type", "location"))
+
+    def act(self, view: View) -> Action:
+        """The grouping first, then the moves of each group, then whatever the task asks for, then Verify."""
+        try:
+            problem = parsed(view.sections.get("request", ""))
+        except NoProblem:
+            return Write(NOTES, "")
+        product = product_of(f"{view.task} {view.effect}") or ("moves" if view.wanted("notes") else "answer")
+        groups = read_groups(view.sections.get("grouping", ""))
+        if groups is None or (product == "grouping" and view.rejected):
+            return note("grouping", written(grouped(problem)))
+        if product == "grouping":
+            return Verify()
+        return _moved(view, product, groups)
+
+    def judge(self, effect: str, files: Mapping[str, str]) -> Judgement | None:
+        """Whether the groups, the moves in the notes or the answer reach what the effect says."""
+        notes, product = sections(files.get(NOTES, "")), product_of(effect)
+        if product is None or (product == "answer" and ANSWER not in files):
+            return None
+        groups = read_groups(notes.get("grouping", ""))
+        if product.startswith("group "):
+            return _judged_group(int(product[-1]), groups, notes)
+        try:
+            problem = parsed(files.get(REQUEST) or notes.get("request", ""))
+        except NoProblem as error:
+            return Judgement(False, f"{error}.")
+        if product == "grouping":
+            fault = fault_of(groups, problem) if groups else "The notes do not say of three groups where they go"
+            return Judgement(not fault, f"{fault}." if fault else "Three groups with all units go to three places.")
+        if product == "answer":
+            return _judged_moves(problem, files[ANSWER])
+        return _judged_moves(problem, notes.get("actions", "" if product == "actions" else _of_groups(notes)))
+
+
+def product_of(text: str) -> str | None:
+    """Which of PRODUCTS a task or effect is about, or "group 1" to "group 3" for that group's moves, or None."""
+    text = text.lower()
+    numbers = set(re.findall(r"\bgroup ([1-3])\b", text))
+    if len(numbers) == 1 and not re.search(PRODUCTS["answer"], text):
+        return f"group {numbers.pop()}"
+    found = next((name for name, words in PRODUCTS.items() if re.search(words, text)), None)
+    about_document = re.search(DOCUMENTS, text) and not re.search(REACHED, text)
+    return None if found in ("actions", "moves") and about_document else found
+
+
+def heading(number: int) -> str:
+    """The notes' section with the moves of a group."""
+    return f"group {number} moves"
+
+
+def orders(group: Group) -> str:
+    """The group's moves, a JSON object a line."""
+    moves = ({"unit_id": unit, "action_type": "move", "location": group.place} for unit in group.units)
+    return "\n".join(json.dumps(move) for move in moves)
+
+
+def whole(parts: Sequence[str]) -> str:
+    """The JSON list of all lines of the parts, as they stand."""
+    lines = [line.strip().rstrip(",") for part in parts for line in part.split("\n")]
+    return "[\n" + ",\n".join(f"  {line}" for line in lines if line.startswith("{")) + "\n]\n"
+
+
+def _moved(view: View, product: str, groups: Sequence[Group]) -> Action:
+    """The next piece between the grouping and the product; a rejected product is made again."""
+    wanted = [group for group in groups if product in (f"group {group.number}", "moves", "actions", "answer")]
+    for group in wanted:
+        name = heading(group.number)
+        if name not in view.sections or (view.rejected and view.sections[name] != orders(group)):
+            return note(name, orders(group))
+    if product == "actions" and ("actions" not in view.sections or view.rejected):
+        return note("actions", _of_groups(view.sections))
+    if product == "answer" and not view.since_verify(f"Write {ANSWER}"):
+        listed = view.sections.get("actions")
+        return Write(ANSWER, _of_groups(view.sections) if listed is None else whole([listed]))
+    return Verify()
+
+
+def _of_groups(notes: Mapping[str, str]) -> str:
+    """The list of all groups' moves, as the notes have them."""
+    return whole([notes.get(heading(number), "") for number in (1, 2, 3)])
+
+
+def _judged_group(number: int, groups: Sequence[Group] | None, notes: Mapping[str, str]) -> Judgement:
+    """Whether each unit of the group has one move, to where the grouping sends it, and no other unit has one."""
+    if groups is None:
+        return Judgement(False, f"The notes do not say which units group {number} has and where it goes.")
+    _, place, units = groups[number - 1]
+    try:
+        moves = read_moves(whole([notes.get(heading(number), "")]))
+    except BadAnswer as fault:
+        return Judgement(False, f"The moves of group {number} cannot be read: {fault}.")
+    expected = [(unit, place) for unit in units]
+    odd = next(iter(sorted(set(expected) ^ set(moves))), None)
+    if odd or len(moves) != len(expected):
+        shown = f"{odd[0]} and {odd[1]}" if odd else "a move that stands twice"
+        return Judgement(False, f"Not each unit of group {number} moves to {place}, once; see {shown}.")
+    return Judgement(True, f"Each of the {len(expected)} units of group {number} moves to {place}.")
+
+
+def _judged_moves(problem: MovementProblem, answer: str) -> Judgement:
+    verdict = check(Instance("", "", problem), answer)
+    return Judgement(verdict.solved, f"{verdict.reason}." if verdict.reason else "The target is surrounded.")
+
+
+SKILL = UnitsSkill()

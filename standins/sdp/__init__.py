@@ -1,0 +1,1 @@
+"""Rules, noise and an oracle for the prompts of SDP's operators."""

@@ -1,0 +1,1 @@
+"""Rules that read the synthetic encyclopedia, and floors for labelled steps."""

@@ -1,0 +1,1 @@
+"""An oracle that knows the gold path, and its noise."""

@@ -1,0 +1,179 @@
+"""An oracle for ScienceWorld: rules that know the gold path of their task, since no honest rule makes plans here.
+
+Whatever they answer is simulated. Even so a plan is conditions on the world, Realize works on the one that it is given
+and leaves it where Validate says so, and Validate reads the observation alone: it does not know the path. A condition
+that is certified too early thus costs the actions that would have brought it, until a new plan has them again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from lab.models.rules import Known, knows
+from sdp.adapters.scienceworld.prompts import (
+    ACT,
+    GRAINS,
+    JUDGE,
+    PLAN,
+    WHOLE,
+    ActFields,
+    Action,
+    Grain,
+    Judged,
+    JudgeFields,
+    PlanFields,
+    Targets,
+)
+from worlds.scienceworld.benchmark import ScienceWorldTasks
+from worlds.scienceworld.world import REFUSALS
+
+# What the simulator answers, and the condition that then holds.
+CONDITIONS = (
+    (r"You (?:move|teleport) to the ([\w ]+)\.", "The agent is in the {0}."),
+    (r"This (?:room|outside location) is called the ([\w ]+)\.", "The agent is in the {0}."),
+    (r"You move the (.+) to the inventory\.", "The inventory contains the {0}."),
+    (r"You move the (.+) to the (.+)\.", "The {0} is in the {1}."),
+    (r"You focus on the (.+)\.", "The agent has focused on the {0}."),
+    (r"The (.+) is (?:now|already) (open|closed|activated|deactivated)\.", "The {0} is {1}."),
+    (r"You pour the contents of the (.+) into the (.+)\.", "The contents of the {0} are in the {1}."),
+)
+GAINED = "What was waited for has happened, and points were gained."
+DONE = "This was done: {0}."
+STAGE = "A stage of the task is complete."
+CARRIED = re.compile(r"The inventory contains the (.+)\.$")
+LOOKS = ((re.compile("The agent is in the "), "look around"), (CARRIED, "inventory"))  # what shows a condition again
+STAGES = 4  # of a task, by its points
+AGAIN = re.compile(r" \(\d+\)$")  # behind what a plan names more than once
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """An action of the gold path with what the world answered. gained: points."""
+
+    action: str
+    answer: str
+    gained: int
+
+
+def gold(tasks: ScienceWorldTasks, task: str) -> list[Played]:
+    """The expert's actions on a task, with what the world answers to them."""
+    path, world = tasks.solution(task), tasks.world()
+    world.reset(tasks.named(task))
+    played, before = list[Played](), 0
+    for action in path:
+        step = world.step(action)
+        played.append(Played(action, step.text, step.facts["native"] - before))
+        before = step.facts["native"]
+    return played
+
+
+def condition(answer: str, gained: int) -> str:
+    """What an observation shows to hold, "" if nothing."""
+    for pattern, words in CONDITIONS:
+        if found := re.match(pattern, answer):
+            return words.format(*found.groups())
+    return GAINED if gained > 0 else ""
+
+
+def changes(path: Sequence[Played], longest: int) -> list[tuple[int, str]]:
+    """Indices of actions and the conditions that a plan names for them: where points are gained, and between them as
+    many more that no stretch is longer than `longest` actions.
+    """
+    texts = [condition(one.answer, one.gained) for one in path]
+    found, last = list[tuple[int, str]](), -1
+    for index, one in enumerate(path[:-1]):  # the last one brings the goal
+        chosen = index if one.gained > 0 else -1
+        if chosen < 0 and index - last >= longest:
+            within = [each for each in range(last + 1, index + 1) if texts[each]]
+            first = [each for each in within if texts[each] not in texts[last + 1 : each]]
+            chosen = (first or within or [-1])[-1]
+        if chosen >= 0:
+            # What holds earlier in the stretch, and not since, is a condition of its own: else it is taken for this.
+            new = [each for each in range(last + 1, chosen + 1) if texts[each] == texts[chosen]]
+            found += [(each, texts[each]) for each in new]
+            last = chosen
+    return found
+
+
+def actions(path: Sequence[Played], longest: int) -> list[tuple[int, str]]:
+    """As `changes`, a condition for each action; for one that the simulator asks back about, after the answer."""
+    done = [(index, one) for index, one in enumerate(path[:-1]) if not REFUSALS.search(one.answer)]
+    return [(index, condition(one.answer, 0) or DONE.format(one.action)) for index, one in done]
+
+
+def stages(path: Sequence[Played], longest: int) -> list[tuple[int, str]]:
+    """As `changes`, for the actions that complete a part of all points."""
+    whole = [int(STAGES * score / 100) for score in accumulate(one.gained for one in path)]
+    return [(index, STAGE) for index in range(1, len(path) - 1) if whole[index] > whole[index - 1]]
+
+
+PLANS: dict[Grain, Callable[[Sequence[Played], int], list[tuple[int, str]]]] = dict(
+    zip(GRAINS, (stages, changes, actions), strict=True)
+)
+
+
+@knows("sdp.scienceworld.oracle")
+def known(tasks: ScienceWorldTasks, task: str, longest: int) -> Known:
+    """The answers on a task, whose gold path is played for it. longest: see `changes`."""
+    oracle = Oracle(gold(tasks, task), longest)
+    return Known({PLAN.name: oracle.plan, ACT.name: oracle.act, JUDGE.name: judge})
+
+
+class Oracle:
+    """The rules of one episode. path: gold actions, as they were played. longest: see `changes`."""
+
+    def __init__(self, path: Sequence[Played], longest: int) -> None:
+        self.path, self.longest = path, longest
+        self._next, self._asked = 0, ""
+        self._skipped = len(path)  # the first action that was left out, as its condition seemed to hold
+        self._stretches = dict[str, tuple[int, int]]()  # condition -> the first and the last action that lead to it
+
+    def plan(self, fields: PlanFields) -> Targets:
+        """The conditions from the next action on, or from the first one that was left out; at the path's end from its
+        beginning."""
+        if self._skipped < self._next or self._next >= len(self.path):
+            self._next, self._asked = self._skipped % len(self.path), ""
+        start = first = self._next
+        self._skipped, self._stretches, count = len(self.path), {}, Counter[str]()
+        for index, text in PLANS[fields.grain](self.path[start:], self.longest)[: GRAINS[fields.grain]]:
+            count[text] += 1
+            name = text if count[text] == 1 else f"{text} ({count[text]})"
+            self._stretches[name] = first, start + index
+            first = start + index + 1
+        targets = list(self._stretches) or [GAINED]
+        self._stretches[WHOLE] = first, len(self.path) - 1
+        return Targets(targets=targets)
+
+    def act(self, fields: ActFields) -> Action:
+        """The next action on the way to the target. Where the last one was done and is not certified, it is looked at,
+        or done again. What is no condition of the plan is on the path itself.
+        """
+        if fields.recent and fields.recent[-1].action == self._asked:
+            self._next += 1
+        first, last = self._stretches.get(fields.target, (0, len(self.path) - 1))
+        if self._next < first:
+            self._skipped, self._next = min(self._skipped, self._next), first
+        self._asked = self.path[self._next].action if self._next <= last else ""
+        looks = next((action for about, action in LOOKS if about.match(fields.target)), self.path[last].action)
+        return Action(action=self._asked or looks)
+
+
+def judge(fields: JudgeFields) -> Judged:
+    """How many of the conditions the answer itself shows, each once: what is asked for twice has to happen twice. That
+    a stage is complete is not to be seen; points are all that speaks for it.
+    """
+    shown = {condition(fields.answer, fields.gained), condition(fields.answer, 0), DONE.format(fields.action)}
+    shown |= {STAGE} if fields.gained > 0 else set()
+    held = 0
+    for target in fields.targets:
+        text, carried = AGAIN.sub("", target), CARRIED.match(target)
+        listed = carried and fields.action == "inventory" and carried[1] in fields.answer
+        if text not in shown and not listed:
+            break
+        shown.discard(text)
+        held += 1
+    return Judged(reason="the answer says so" if held else "the answer does not show it", held=held)

@@ -1,0 +1,1 @@
+"""Rules that choose by price, and their noise."""

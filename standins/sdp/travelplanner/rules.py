@@ -1,0 +1,62 @@
+"""The rules engine's answers to TravelPlanner's prompts: cheapest first, and wanted cuisines where they cost least."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+from lab.models.rules import rule
+from sdp.adapters.travelplanner.prompts import (
+    CITIES,
+    SELECT,
+    Candidate,
+    Cities,
+    CitiesFields,
+    Listed,
+    SelectFields,
+    Selection,
+)
+from standins.sdp.travelplanner import noise  # noqa: F401  (registers how these answers go wrong)
+
+MEALS_A_CITY = 6  # distinct restaurants that two days in a city may need
+
+
+@rule(SELECT)
+def cheapest(fields: SelectFields) -> Selection:
+    """The cheapest option, wherever it stands, of several the first; while cuisines are wanted, the option with the
+    least to pay for each of them it offers.
+    """
+    least = min(fields.options, key=lambda option: option.cost)
+    offering = [option for option in fields.options if _offered(option, fields)]
+    # Some meal is eaten anyway, so only what goes beyond the cheapest one is the cuisine's price.
+    chosen = min(offering, key=lambda o: ((o.cost - least.cost) / _offered(o, fields), o.cost), default=least)
+    return Selection(choice=chosen.number)
+
+
+@rule(CITIES)
+def nearest(fields: CitiesFields) -> Cities:
+    """The sequence with the cheapest way there, way back and stays, of the cities that have all that is needed."""
+    fit = [c for c in fields.candidates if c.stay is not None and c.restaurants >= MEALS_A_CITY and c.attractions]
+    enough = fit if len(fit) >= fields.count else fields.candidates
+    sequences = permutations(_shortlist(enough, fields.count), fields.count)
+
+    def price(sequence: tuple[Candidate, ...]) -> float:
+        return _or_far(sequence[0].there) + _or_far(sequence[-1].back) + sum(_or_far(c.stay) for c in sequence)
+
+    best = min(sequences, key=price, default=())
+    return Cities(cities=[candidate.city for candidate in best])
+
+
+def _offered(option: Listed, fields: SelectFields) -> int:
+    return len(set(option.cuisines) & set(fields.wanted))
+
+
+def _shortlist(candidates: list[Candidate], count: int) -> list[Candidate]:
+    """The few cheapest in each respect: permutations of all cities of a large state would be too many."""
+    size = count + 3
+    by = [sorted(candidates, key=lambda c: _or_far(getattr(c, name)))[:size] for name in ("there", "back", "stay")]
+    names = {candidate.city: candidate for group in by for candidate in group}
+    return sorted(names.values(), key=lambda candidate: candidate.city)
+
+
+def _or_far(cost: float | None) -> float:
+    return 1e6 if cost is None else cost

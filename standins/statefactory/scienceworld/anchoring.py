@@ -1,0 +1,155 @@
+"""Module C's legal evolution of ScienceWorld's goals: kinds of things become the very things (Table 10)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from standins.statefactory.scienceworld.memory import AGENT, ROOMS, plain
+from standins.statefactory.scienceworld.relevance import ANIMALS, PLANTS
+from standins.statefactory.scienceworld.sentences import CREATED, FOCUSED
+from statefactory.state import Attribute, Entity
+
+Entities = tuple[Entity, ...]
+# Kinds whose members text tells. It does not tell which animal lives longest, which plane is steeper or which box a
+# trait calls for: a goal that took the agent's choice for the right one would reward any choice.
+KINDS = re.compile(r"(?:living thing|non-living thing|animal|plant)|intermediate .* paint|.+ in life stage \d")
+POWER_SOURCES = {
+    "renewable power source": ("solar panel", "wind generator"),
+    "nonrenewable power source": ("gas generator", "nuclear generator"),
+}
+_STAGE = re.compile(r"(.+?)( plant)? in life stage (\d)")
+_COUNT = re.compile(r"focus on the (\d+) life stages")
+# The places of stages in a life, as descriptions word them.
+ANIMAL_STAGES = {
+    "egg": 1, "hatchling": 2, "baby": 2, "tadpole": 2, "caterpillar": 2, "juvenile": 3, "pupa": 3, "adult": 4,
+}  # fmt: skip
+PLANT_STAGES = {"seed": 1, "seedling": 2, "adult": 3, "reproducing": 4}
+NAMED_BY_STAGE = ("tadpole", "caterpillar")  # their names do not say of which animal
+# Plants and animals are called so at the end of a name: a flower pot is no flower, a bee hive is no bee.
+_PLANT = re.compile(rf"(?:.+ )?{PLANTS.pattern}(?: \d+)?")
+_ANIMAL = re.compile(rf"(?:baby|hatchling|juvenile|adult) .+|(?:.+ )?(?:{ANIMALS.pattern})(?: \d+)?")
+_FOCUS = re.compile(r"You focus on the (.+)\.")
+_LIQUID = re.compile(r"water|mercury|unknown .*")  # what need not be solid where no phase is named
+_DEGREES = re.compile(r"the thermometer measures a temperature of (-?[\d.]+) degrees celsius")
+_CASES = re.compile(
+    r"If (?:the )?(.+?) temperature is (above|below) (-?[\d.]+) degrees celsius, place it in the (.+?)\."
+)
+_MELTS = re.compile(
+    r"If the melting point of (?:the )?(.+?) is (above|below) (-?[\d.]+) degrees celsius, focus on the ([a-z ]+ box)\."
+)
+
+
+def anchor(goal: str, wanted: Sequence[Entity], state: Sequence[Entity], observation: str) -> Entities:
+    """The goal after an observation; see `standins.statefactory.scienceworld.anchored`."""
+    focused = _focused(goal, tuple(wanted), state, observation)
+    if not _DEGREES.fullmatch(observation.strip()):
+        return _sourced(focused, state)
+    return _melted(goal, _measured(goal, _sourced(focused, state), state), state)
+
+
+def _focused(goal: str, wanted: Entities, state: Sequence[Entity], observation: str) -> Entities:
+    """The next kind that waits for a focus becomes what was just focused on, if that can be of the kind."""
+    match = _FOCUS.fullmatch(observation.strip())
+    if not match:
+        return wanted
+    # The answer may put more words before the thing's own name.
+    said = f" {match[1]}"
+    focused = [e for e in state if e.value("focus") == FOCUSED and said.endswith(f" {plain(e.identity)}")]
+    taken = {e.identity for e in wanted}
+    new = next((e for e in reversed(focused) if e.identity not in taken), None)
+    waiting = next((e.identity for e in wanted if KINDS.fullmatch(e.identity) and e.value("focus")), None)
+    if new is None or waiting is None or _named(goal, wanted, match[1]):
+        return wanted
+    if staged := _STAGE.fullmatch(waiting):
+        fits = _is_due(new, staged, goal, [e for e in focused if e.identity in taken])
+    else:
+        fits = _can_be(new, waiting, wanted)
+    if not fits:
+        return wanted
+    return tuple(Entity(new.identity, e.attributes) if e.identity == waiting else e for e in wanted)
+
+
+def _named(goal: str, wanted: Entities, name: str) -> bool:
+    """Whether the thing focused on is one that the task names itself."""
+    return name in goal and any(e.identity == name for e in wanted)
+
+
+def _can_be(thing: Entity, kind: str, wanted: Entities) -> bool:
+    """Whether a thing is of the kind, by its name, by what is known of it and by what else is wanted."""
+    name = plain(thing.identity)
+    if kind.endswith(" paint"):
+        # A tertiary colour is named after the secondary one that it is mixed from: "violet-red".
+        final = {word for e in wanted if e.value("origin") == CREATED for word in _colors(e.identity)}
+        return thing.value("origin") == CREATED and name.endswith(" paint") and final.issuperset(_colors(name))
+    return kind in _kinds(name)
+
+
+def _colors(paint: str) -> set[str]:
+    """The colours that a paint's name is made of."""
+    return set(paint.removesuffix(" paint").split("-"))
+
+
+def _is_due(thing: Entity, staged: re.Match[str], goal: str, earlier: Sequence[Entity]) -> bool:
+    """Whether a thing is the life stage to be focused on after the earlier ones."""
+    species, number, name = staged[1], int(staged[3]), plain(thing.identity)
+    if "living thing" not in _kinds(name) or not (f" {species} " in f" {name} " or name in NAMED_BY_STAGE):
+        return False
+    places = PLANT_STAGES if staged[2] else ANIMAL_STAGES
+    place, *before = (places.get(e.value("stage") or "", 0) for e in (thing, *earlier))
+    # A species of fewer stages leaves some out: a bear has no egg.
+    count = _COUNT.search(goal)
+    spare = len(set(places.values())) - (int(count[1]) if count else len(places))
+    return number <= place <= number + spare and place > max(before, default=0)
+
+
+def _kinds(name: str) -> tuple[str, ...]:
+    """The kinds that a thing called so is of, among those that tasks ask to find."""
+    if name == AGENT or name in ROOMS:
+        return ()
+    if _PLANT.fullmatch(name):
+        return "plant", "living thing"
+    if _ANIMAL.fullmatch(name) and not name.startswith("dead "):
+        return "animal", "living thing"
+    return ("non-living thing",)
+
+
+def _sourced(wanted: Entities, state: Sequence[Entity]) -> Entities:
+    """A power source of a kind becomes the first one of the kind that is known."""
+    seen = [e.identity for e in state]
+    found = {kind: next((i for i in seen if plain(i) in names), kind) for kind, names in POWER_SOURCES.items()}
+    return tuple(Entity(found.get(e.identity, e.identity), e.attributes) for e in wanted)
+
+
+def _measured(goal: str, wanted: Entities, state: Sequence[Entity]) -> Entities:
+    """The box that a thing belongs in is decided once its temperature was measured."""
+    for name, side, limit, box in _CASES.findall(goal):
+        degrees = next((_number(e.value("temperature")) for e in state if plain(e.identity) == name), None)
+        if degrees is not None and (degrees > float(limit)) == (side == "above"):
+            return tuple(_placed(e, f"in {box}") if e.identity == name else e for e in wanted)
+    return wanted
+
+
+def _melted(goal: str, wanted: Entities, state: Sequence[Entity]) -> Entities:
+    """The box to focus on is decided by a substance that is solid above the limit, or liquid below it."""
+    cases = _MELTS.findall(goal)
+    for name, side, limit, box in cases:
+        known = next((e for e in state if plain(e.identity) == name), None)
+        degrees = _number(known.value("temperature")) if known else None
+        if known is None or degrees is None:
+            continue
+        phase = known.value("phase") or ("" if _LIQUID.fullmatch(name) else "solid")
+        if (phase, side) in (("solid", "above"), ("liquid", "below")) and (degrees > float(limit)) == (side == "above"):
+            either = " or ".join(case[-1] for case in cases)
+            return tuple(Entity(box, e.attributes) if e.identity == either else e for e in wanted)
+    return wanted
+
+
+def _number(value: str | None) -> float | None:
+    match = re.match(r"-?[\d.]+", value or "")
+    return float(match[0]) if match else None
+
+
+def _placed(entity: Entity, location: str) -> Entity:
+    attributes = (Attribute(a.name, location) if a.name == "location" else a for a in entity.attributes)
+    return Entity(entity.identity, tuple(attributes))

@@ -1,0 +1,194 @@
+"""The shop's language: its pages, and the wishes of its shoppers.
+
+A state holds the agent, with the page it is on, and the products it saw. What the agent searched for is its own words
+and no evidence: it is read, and not kept. A product is called by its title; its attributes are the price, the rating,
+every option with the value chosen, the phrases of its texts (`words.phrases`), and its status: "in the search results",
+"being looked at", "looked at before" or "purchased".
+
+The rules were written on the synthetic shop, seeds 7 and 11. The word table of `wishes` was written with official train
+goals at hand, and then cut to words that any shopper may use.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from standins.statefactory.languages import Entities, Reading
+from standins.statefactory.webshop.pages import Page, page
+from standins.statefactory.webshop.wishes import Wish, is_wish, wish
+from standins.statefactory.webshop.words import name_of, phrases, share, stem, stems
+from statefactory.state import Attribute, Entity, entity
+
+AGENT, PRODUCT = "agent", "product"
+LISTED, OPEN, LEFT, BOUGHT = "in the search results", "being looked at", "looked at before", "purchased"
+NOT_CHOSEN = "not chosen"
+ACTION = re.compile(r"\s*(search|click)\[(.+)\]\s*$", re.IGNORECASE | re.DOTALL)
+SUB_PAGES = ("description", "features", "reviews", "attributes")
+KEPT = 3  # products of the results that fit the wish best
+ABOUT = ("location", "looking-at")
+FITS = 0.5  # of the words of a kind
+DOLLARS = re.compile(r"\$(\d[\d,]*(?:\.\d+)?)")
+Known = dict[str, dict[str, str]]
+
+
+def is_goal(goal: str) -> bool:
+    """Whether a task is a shopper's wish."""
+    return is_wish(goal)
+
+
+def read(known: Sequence[Entity], action: str, observation: str) -> Reading:
+    """What is known after an action and the page that it led to."""
+    shown = page(observation)
+    if shown.kind == "unknown":
+        return Reading(tuple(known), shown.unparsed)
+    facts: Known = {e.identity: {a.name: a.value for a in e.attributes} for e in known}
+    agent = facts.setdefault(AGENT, {})
+    READERS[shown.kind](facts, agent, shown, action)
+    return Reading(tuple(entity(name, attributes) for name, attributes in facts.items()), shown.unparsed)
+
+
+def _search(facts: Known, agent: dict[str, str], shown: Page, action: str) -> None:
+    _leave(facts, agent)
+    agent["location"] = "search page"
+
+
+def _results(facts: Known, agent: dict[str, str], shown: Page, action: str) -> None:
+    _leave(facts, agent)
+    agent["location"] = f"search results page {shown.number}"
+    agent["results"] = shown.total
+    match = ACTION.match(action)
+    if match and match[1].lower() == "search":
+        # The agent's own words, for the fidelity check alone: `relevant` drops them.
+        agent["query"] = match[2].strip().lower()
+    for title, price in shown.listed:
+        product = _seen(facts, title)
+        product["price"] = price
+        product.setdefault("status", LISTED)
+
+
+def _item(facts: Known, agent: dict[str, str], shown: Page, action: str) -> None:
+    product = _seen(facts, shown.title)
+    if agent.get("looking-at") != (shown.title or PRODUCT):
+        _leave(facts, agent)
+    agent |= {"location": "product page", "looking-at": shown.title or PRODUCT}
+    product |= {"price": shown.price, "rating": shown.rating.lower(), "status": OPEN}
+    product |= {name_of(option.name): option.chosen or NOT_CHOSEN for option in shown.options}
+
+
+def _text(facts: Known, agent: dict[str, str], shown: Page, action: str) -> None:
+    """A sub-page; reviews are opinions, and say nothing of what the product is."""
+    match = ACTION.match(action)
+    clicked = match[2].strip().lower() if match else ""
+    if clicked in SUB_PAGES:
+        agent["location"] = f"{clicked} page"
+    product = facts.setdefault(agent.setdefault("looking-at", PRODUCT), {"status": OPEN})
+    if agent.get("location") != "reviews page":
+        _note(product, *shown.texts)
+
+
+def _bought(facts: Known, agent: dict[str, str], shown: Page, action: str) -> None:
+    agent["location"] = "order confirmation page"
+    facts.setdefault(agent.get("looking-at", PRODUCT), {})["status"] = BOUGHT
+
+
+READERS = {"search": _search, "results": _results, "item": _item, "text": _text, "bought": _bought}
+
+
+def _seen(facts: Known, title: str) -> dict[str, str]:
+    product = facts.setdefault(title or PRODUCT, {})
+    _note(product, title)
+    return product
+
+
+def _note(product: dict[str, str], *texts: str) -> None:
+    for text in texts:
+        for phrase in phrases(text):
+            product.setdefault(name_of(phrase), phrase)
+
+
+def _leave(facts: Known, agent: dict[str, str]) -> None:
+    left = facts.get(agent.pop("looking-at", ""))
+    if left and left.get("status") == OPEN:
+        left["status"] = LEFT
+
+
+def relevant(goal: str, known: Sequence[Entity]) -> Entities:
+    """The agent, the products looked at or bought, and of the others the three that say most of what is wished.
+
+    Of a product: its status, its price if one is named, the options that are named, and phrases that say a feature.
+    """
+    wanted = wish(goal)
+    agent = next((e for e in known if e.identity == AGENT), None)
+    opened = agent.value("looking-at") if agent else None
+    mine = [_agent(e) if e.identity == AGENT else _product(wanted, e) for e in known]
+    kept = {e.identity for e in mine if e.identity in (AGENT, opened) or e.value("status") in (LEFT, BOUGHT)}
+    scores = {e.identity: _fit(wanted, e) for e in mine if e.identity not in kept}
+    # filter: a product that says nothing of the wish is not kept to make up the number.
+    kept.update(sorted(filter(scores.get, scores), key=lambda name: -scores[name])[:KEPT])
+    return tuple(e for e in mine if e.identity in kept)
+
+
+def _fit(wanted: Wish, product: Entity) -> int:
+    """How many words of the kind, and how many whole features, a product's title and phrases say."""
+    said = stems(" ".join([product.identity, *(a.value for a in product.attributes if a.name == name_of(a.value))]))
+    return len(said & stems(wanted.kind)) + sum(stems(feature) <= said for feature in wanted.features)
+
+
+def _agent(agent: Entity) -> Entity:
+    return Entity(AGENT, tuple(a for a in agent.attributes if a.name in ABOUT))
+
+
+def _product(wanted: Wish, product: Entity) -> Entity:
+    named = {"status", *(name_of(name) for name, _ in wanted.options)} | ({"price"} if wanted.price_cap else set())
+    features = [stems(feature) for feature in wanted.features]
+    kept = (a for a in product.attributes if a.name in named or _says(a, features))
+    return Entity(product.identity, tuple(kept))
+
+
+def _says(attribute: Attribute, features: list[frozenset[str]]) -> bool:
+    if attribute.name != name_of(attribute.value):
+        return False
+    said = frozenset(map(stem, attribute.value.split()))
+    return any(feature and (said <= feature or feature <= said) for feature in features)
+
+
+def blueprint(goal: str) -> Entities:
+    """One product of the kind: with its features, options and price, and purchased."""
+    wanted = wish(goal)
+    attributes = {name_of(feature): feature for feature in wanted.features}
+    attributes |= {name_of(name): value for name, value in wanted.options}
+    if wanted.price_cap:
+        attributes["price"] = f"lower than {wanted.price_cap} dollars"
+    return (entity(wanted.kind, attributes | {"status": BOUGHT}),)
+
+
+def anchored(goal: str, wanted: Sequence[Entity], state: Sequence[Entity], observation: str) -> Entities:
+    """The goal, with the product on whose page the agent is in the place of its kind, if that product can be the one.
+
+    It can if its title has half of the words of the kind, it offers the options asked for, and it costs less than the
+    limit. It lends its name and nothing else, and stays.
+    """
+    shown, asked = page(observation), wish(goal)
+    waiting = [e.identity for e in wanted[:1]] == [asked.kind]
+    # Anchored once and for good: another product looked at later does not take the place (Table 10, 3c).
+    if not waiting or shown.kind != "item" or not shown.title or not _can_be(asked, shown):
+        return tuple(wanted)
+    first, *others = wanted
+    return (Entity(shown.title, first.attributes), *others)
+
+
+def _can_be(asked: Wish, shown: Page) -> bool:
+    dollars = [float(amount.replace(",", "")) for amount in DOLLARS.findall(shown.price)]
+    return (
+        share(stems(asked.kind), stems(shown.title)) >= FITS
+        and all(_offers(shown, name, value) for name, value in asked.options)
+        # A range of prices holds for some options; the upper one is safe for all. Without a price it is not below.
+        and (not asked.price_cap or bool(dollars) and max(dollars) < float(asked.price_cap))
+    )
+
+
+def _offers(shown: Page, name: str, value: str) -> bool:
+    """Whether a value can be chosen, in the wish's words or with others around them, or is in the title."""
+    said = [own for option in shown.options if option.name == name for own in option.values]
+    return value in said or bool(stems(value)) and any(stems(value) <= stems(own) for own in [*said, shown.title])
