@@ -27,7 +27,7 @@ SHELL := bash
 
 # Execute every notebook offline into runs/notebooks/, and hold the numbers against notebooks/expected.yaml.
 reproduce: $(READY)
-	$(RUN) lab reproduce --jobs $(JOBS)
+	$(RUN) lab run --jobs $(JOBS)
 
 # SLOW=1: also those marked slow, most of which play whole official splits.
 test: $(DEV)

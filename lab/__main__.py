@@ -11,11 +11,16 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
-from lab import overview, run_commands, study_command
-from lab.arguments import Commands, Do, add_retry, command, count, number, retry, time
+from lab import overview, study_command
+from lab.arguments import Commands, Do, add_retry, command, count, retry, time
 from lab.machine.faults import DamagedData
-from lab.machine.printing import visible
+from lab.machine.paths import runs_folder, shown
+from lab.machine.printing import aligned, visible
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 WRONG_USE = 2  # argparse's own exit status for arguments that make no sense
 NOTEBOOK = "a file, or a name such as 0_tour"
@@ -95,43 +100,33 @@ def _parser() -> argparse.ArgumentParser:
     record.add_argument("--minutes", type=time, metavar="M", help="begin no further episode after so many minutes")
     help_reuse = "take the answers of a recording where the same is asked of the same model; can be given again"
     record.add_argument("--reuse", action="append", default=[], metavar="RECORDING", help=help_reuse)
-    _checking_commands(commands)
-    study_command.add(commands)
-    run_commands.add(commands)
-    trying = command(commands, "try", _try)
-    trying.add_argument("engine", metavar="ENGINE", help="as the parameter of a notebook, such as gpt-4o or local")
-    command(commands, "doctor", _doctor)
-    data = commands.add_parser("data").add_subparsers(required=True, metavar="COMMAND")
-    command(data, "data list", _data_list)
-    fetch = command(data, "data fetch", _data_fetch)
-    fetch.add_argument("name", metavar="NAME", help="one of: python -m lab data list")
-    help_as_is = "fetch nothing: take the files that are here for the dataset, whatever they are, from now on"
-    fetch.add_argument("--as-is", action="store_true", help=help_as_is)
-    model = commands.add_parser("model").add_subparsers(required=True, metavar="COMMAND")
-    command(model, "model list", _model_list)
-    get = command(model, "model get", _model_get)
-    get.add_argument("name", metavar="NAME", help="one of: python -m lab model list")
-    return parser
-
-
-def _checking_commands(commands: Commands) -> None:
-    """The commands that check notebooks and claims, and play what these are compared with."""
     check = _notebook_command(commands, "check", _check)
     check.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help=f"{NOTEBOOK} (default: all)")
-    _notebook_command(commands, "reproduce", _reproduce)
     expect = command(commands, "expect", _expect)
     expect.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help=f"{NOTEBOOK} (default: all that reported)")
     help_from = "folder of the figures of a run (default: runs/notebooks/figures; the committed ones are in figures)"
     expect.add_argument("--from", type=Path, dest="source", metavar="FOLDER", help=help_from)
-    claims = command(commands, "claims", _claims)
-    claims.add_argument("words", nargs="*", metavar="WORD", help="only those in whose line all words are")
-    floors = command(commands, "floors", _floors)
-    help_name = "a benchmark, or module:function of your own (docs/floors.md); none lists the benchmarks"
-    floors.add_argument("name", nargs="?", default="", metavar="BENCHMARK", help=help_name)
-    help_data = "auto: official where LAB_DATA has it, else synthetic (default)"
-    floors.add_argument("--data", choices=("auto", "official", "synthetic"), default="auto", help=help_data)
-    floors.add_argument("--limit", type=number, metavar="N", help="tasks, spread evenly; 0 for all")
-    floors.add_argument("--seed", type=number, default=0, metavar="N", help="of random agents and synthetic data")
+    study_command.add(commands)
+    show = command(commands, "show", _show)
+    help_run = "a run's folder, or a part of its name that no other run has; none lists the runs, the newest first"
+    show.add_argument("run", nargs="?", default="", metavar="RUN", help=help_run)
+    show.add_argument("task", nargs="?", default="", metavar="TASK", help="an id, or a part of one")
+    show.add_argument("--details", action="store_true", help="with TASK: what is behind each step")
+    show.add_argument("--prompts", action="store_true", help="with TASK: that, and prompts and answers")
+    help_beside = "compare it with another run; RUN:PART is one of its conditions; with TASK, the episodes of both"
+    show.add_argument("--beside", default="", metavar="RUN", help=help_beside)
+    trying = command(commands, "try", _try)
+    trying.add_argument("engine", metavar="ENGINE", help="as the parameter of a notebook, such as gpt-4o or local")
+    command(commands, "doctor", _doctor)
+    data = command(commands, "data", _data).add_subparsers(metavar="COMMAND")
+    fetch = command(data, "data fetch", _data_fetch)
+    fetch.add_argument("name", metavar="NAME", help="one of: python -m lab data")
+    help_as_is = "fetch nothing: take the files that are here for the dataset, whatever they are, from now on"
+    fetch.add_argument("--as-is", action="store_true", help=help_as_is)
+    model = command(commands, "model", _model).add_subparsers(metavar="COMMAND")
+    get = command(model, "model get", _model_get)
+    get.add_argument("name", metavar="NAME", help="one of: python -m lab model")
+    return parser
 
 
 def _notebook_command(commands: Commands, name: str, do: Do) -> argparse.ArgumentParser:
@@ -142,8 +137,8 @@ def _notebook_command(commands: Commands, name: str, do: Do) -> argparse.Argumen
 
 
 def _add_parameters(parser: argparse.ArgumentParser) -> None:
-    about = "set a parameter, of every notebook named; may be repeated"
-    parser.add_argument("-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), dest="given", help=about)
+    text = "set a parameter, of every notebook named; may be repeated"
+    parser.add_argument("-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), dest="given", help=text)
 
 
 def _overview(options: argparse.Namespace) -> int:
@@ -160,8 +155,6 @@ def _explore(options: argparse.Namespace) -> int:
 def _run(options: argparse.Namespace) -> int:
     from lab.notebooks import commands
 
-    if not options.notebooks and not options.in_place:
-        raise ValueError("name at least one notebook; to run them all: python -m lab reproduce")
     given = [(name, text) for name, text in options.given]
     retry(options)
     return commands.run(options.notebooks, given, options.out, options.in_place, options.jobs, options.timeout)
@@ -180,39 +173,35 @@ def _check(options: argparse.Namespace) -> int:
     return commands.check(options.notebooks, options.jobs, options.timeout)
 
 
-def _reproduce(options: argparse.Namespace) -> int:
-    from lab.notebooks import commands
-
-    return commands.reproduce(options.jobs, options.timeout)
-
-
 def _expect(options: argparse.Namespace) -> int:
     from lab.notebooks import commands
 
     return commands.expect(options.notebooks, options.source)
 
 
-def _claims(options: argparse.Namespace) -> int:
-    from lab.notebooks import commands
+def _show(options: argparse.Namespace) -> int:
+    from lab.runs import catalogue, compare, show
 
-    return commands.claims(options.words)
-
-
-def _floors(options: argparse.Namespace) -> int:
-    from lab.machine.faults import Unavailable
-    from lab.runs import floors
-
-    if not options.name:
-        print("Benchmarks with floors: " + ", ".join(floors.names()))
-        return 0
-    sys.path.insert(0, os.getcwd())  # for a function of the reader's own
-    try:
-        played = floors.play(options.name, options.data, options.limit, options.seed)
-    except Unavailable as error:
-        print(f"error: {visible(str(error))}", file=sys.stderr)
-        return 1
-    print(visible("\n".join(floors.lines(options.name, floors.frame(options.name, played)))))
+    details = {"detail": options.details or options.prompts} if options.task else {}
+    if not options.run:
+        print(_table_of(catalogue.runs()))
+    elif not options.beside:
+        run = show(options.run, options.task, options.prompts)
+        print(run.text(**details) if options.task else run)
+    else:
+        compared = compare(options.run, options.beside)
+        print(compared.side_by_side(options.task, options.prompts) if options.task else compared)
     return 0
+
+
+def _table_of(runs: pd.DataFrame) -> str:
+    """The runs, a line each."""
+    if runs.empty:
+        return f"no runs in {shown(runs_folder())}"
+    lines = [("date", "done", "state", "folder")]
+    for row in runs.itertuples():
+        lines.append((f"{row.date:%Y-%m-%d %H:%M}", f"{row.done}/{row.planned}", row.state, row.folder))
+    return aligned([[visible(" ".join(cell.split())) for cell in line] for line in lines])
 
 
 def _try(options: argparse.Namespace) -> int:
@@ -229,7 +218,7 @@ def _doctor(options: argparse.Namespace) -> int:
     return 0 if doctor.healthy(parts) else 1
 
 
-def _data_list(options: argparse.Namespace) -> int:
+def _data(options: argparse.Namespace) -> int:
     from lab.machine import datasets
 
     for name, dataset in datasets.registered().items():
@@ -248,7 +237,7 @@ def _data_fetch(options: argparse.Namespace) -> int:
     return _bring(get, options.name)
 
 
-def _model_list(options: argparse.Namespace) -> int:
+def _model(options: argparse.Namespace) -> int:
     from lab.machine import weights
 
     for name, model in weights.known().items():

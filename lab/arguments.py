@@ -12,19 +12,18 @@ from lab import overview
 
 Do = Callable[[argparse.Namespace], int]
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-RUN = "a run's folder, or a part of its name or the beginning of its hash that no other run has"
 
 
 def command(commands: Commands, name: str, do: Do) -> argparse.ArgumentParser:
-    about = overview.ABOUT[name]
-    parser = commands.add_parser(name.split()[-1], help=about, description=about)
+    text = overview.HELP[name]
+    parser = commands.add_parser(name.split()[-1], help=text, description=text)
     parser.set_defaults(do=do)
     return parser
 
 
 def add_retry(parser: argparse.ArgumentParser) -> None:
-    about = "play again what failed, or had no readable answer; what was not measured is played again anyway"
-    parser.add_argument("--retry-failed", action="store_true", help=about)
+    text = "play again what failed, or had no readable answer; what was not measured is played again anyway"
+    parser.add_argument("--retry-failed", action="store_true", help=text)
 
 
 def retry(options: argparse.Namespace) -> None:

@@ -1,7 +1,7 @@
 """The panel of `4_explore/ablate`: switch a mechanism, watch an episode, and set a batch beside the full method.
 
 Every package's experiments that are `Playable` are in it. Each setting that is played as a batch is a run as any other:
-`python -m lab runs` lists it, and playing it again costs nothing.
+`python -m lab show` lists it, and playing it again costs nothing.
 """
 
 from __future__ import annotations
@@ -21,18 +21,17 @@ from lab.models.cache import canonical
 from lab.models.connect import connected
 from lab.models.judges import Errors
 from lab.results import display
-from lab.runs import catalogue, playable
-from lab.runs.catalogue import ID
+from lab.runs import playable
 from lab.runs.collecting import collect, manifest_of
-from lab.runs.comparison import MOST, Compared, compare
+from lab.runs.comparison import MOST, RunComparison, compare
 from lab.runs.forecast import Share, forecast, played
 from lab.runs.manifest import Manifest
 from lab.runs.playable import Playable, Seen
-from lab.viewer.episodes import UnknownTask
 from lab.viewer.timeline import SideBySide, Timeline, side_by_side
 from lab.viewer.transcripts import Transcript
 
 PAUSE = 0.3  # seconds between two looks at an episode that is being played
+HASH = 6  # characters at the end of a run's name: the beginning of its hash
 SURROUNDINGS = ("commit", "packages", "code", "address")  # of a run, which are no settings
 BESIDE = ("the full loop, else the same", "all as it is by default")
 
@@ -52,28 +51,28 @@ def watched(setup: Playable, task: str, seen: Seen = lambda timeline: None) -> T
     return played
 
 
-def beside(setup: Playable, other: Playable) -> Compared:
+def beside(setup: Playable, other: Playable) -> RunComparison:
     """Play both as runs, as far as they are not kept already, and compare them task by task."""
     return compare(*(collect(each).folder for each in (setup, other)))
 
 
-def difference(compared: Compared) -> str:
+def difference(compared: RunComparison) -> str:
     """Two runs compared, as HTML: the settings that differ, the paired difference, the tasks that flipped. Without the
     runs' own names, which change with the code.
     """
     pairs = ((name, *pair) for name, pair in compared.settings.items() if name not in SURROUNDINGS)
     settings = [f"{name}: first {canonical(one)}, second {canonical(other)}" for name, one, other in pairs]
     lines = [*(settings or ["no setting differs: this is the full loop itself"]), ""]
-    text = "\n".join([*lines, *(line for part in compared.parts for line in compared.said(part))])
+    text = "\n".join([*lines, *compared.lines()])
     flipped = compared.flipped.drop(columns="part").head(MOST)
     table = f"<p><b>Tasks that flipped</b></p>{display.shown(flipped)._repr_html_()}" if len(flipped) else ""
     return f'<pre style="white-space:pre-wrap">{escaped(text)}</pre>{table}'
 
 
-def both(compared: Compared) -> SideBySide:
+def both(compared: RunComparison) -> SideBySide:
     """The episodes of the first task that flipped, under their runs' names without the hash, as in `difference`."""
     pair = compared.side_by_side().timelines
-    return side_by_side(*(replace(each, about={**each.about, "run": each.about["run"][: -ID - 1]}) for each in pair))
+    return side_by_side(*(replace(each, about={**each.about, "run": each.about["run"][: -HASH - 1]}) for each in pair))
 
 
 def price(manifests: Iterable[Manifest]) -> str:
@@ -106,7 +105,7 @@ class Ablation(Panel):
     ) -> None:  # fmt: skip
         self.first: dict[str, Any] = {"engine": engine, "engines": dict(engines or {}), "data": data, "seed": seed}
         self.timeline: Timeline | None = None
-        self.compared: Compared | None = None
+        self.compared: RunComparison | None = None
         self.told = ""  # what they are and how they differ, without names of runs
         self.what = Dropdown(options=[(f"{one} on {other}", (one, other)) for one, other in playable.names()],
                              description="plays", style=STYLE, layout=WIDER)  # fmt: skip
@@ -155,8 +154,8 @@ class Ablation(Panel):
         sides = f"{self.what.label}. First: as the controls stood; second: {self.beside.value}."
         self.compared = beside(self.setup(), self.full())
         self.told = f"<p>{escaped(sides)}</p>{difference(self.compared)}"
-        runs = [catalogue.called(kept.folder).split()[0] for kept in (self.compared.first, self.compared.second)]
-        command = f"python -m lab compare {' '.join(runs)}"
+        first, second = (run.folder.name[-HASH:] for run in (self.compared.first, self.compared.second))
+        command = f"python -m lab show {first} --beside {second}"
         self.comparison.value = f"{self.told}<p><small>Kept as runs: <code>{escaped(command)}</code></small></p>"
 
     def page(self) -> str:
@@ -166,13 +165,13 @@ class Ablation(Panel):
     def _choose(self, what: tuple[str, str], task: str = "", changed: Mapping[str, Any] = MappingProxyType({})) -> None:
         """Set up the controls of an agent on a benchmark; after an error all is as it was.
 
-        Raises UnknownPlayable, UnknownTask, ValueError for a field that no mechanism has, and as reading it does.
+        Raises BadSetting, ValueError for a task or a field that there is not, and as reading it does.
         """
         kind = playable.named(*what)
         base = kind(**self.first)
         tasks = list(base.decided().tasks())
         if task and task not in tasks:
-            raise UnknownTask(f"{what[0]} on {what[1]} has no task {task!r}; it has {tasks[0]} to {tasks[-1]}")
+            raise ValueError(f"{what[0]} on {what[1]} has no task {task!r}; it has {tasks[0]} to {tasks[-1]}")
         groups = {name: Group(name, value) for name, value in base.mechanisms.items()}
         known = [name for group in groups.values() for name in group.controls]
         for name in changed.keys() - {*known}:

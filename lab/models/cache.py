@@ -39,10 +39,6 @@ REMEDIES = {  # by SQLite's names of errors
 RECORDING = "LAB_RECORDING"  # the name under which `lab record` asks a notebook to save
 
 
-class CacheUnusable(Unavailable):
-    """The cache file cannot be opened or read. Stops the run before an answer is paid for that could not be kept."""
-
-
 def canonical(value: Any) -> str:
     """Canonical JSON of a value: the same text whatever the order of its keys."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -114,10 +110,10 @@ class Database:
                     raise
                 time.sleep(0.02)
 
-    def _unusable(self, error: sqlite3.Error | OSError) -> CacheUnusable:
+    def _unusable(self, error: sqlite3.Error | OSError) -> Unavailable:
         name = getattr(error, "sqlite_errorname", "").removeprefix("SQLITE_").partition("_")[0]
         remedy = next((remedy for names, remedy in REMEDIES.items() if name in names.split()), "mend that")
-        return CacheUnusable(
+        return Unavailable(
             f"The cache {self.path} cannot be used: {error}. To go on, {remedy}; or set LAB_CACHE to a file in another "
             "folder"
         )
@@ -134,7 +130,7 @@ def _say(message: str) -> None:
 class AnswerCache(Database):
     """Request hash -> JSON value.
 
-    A failed read raises CacheUnusable; a failed write is told once, and the caller has its answer.
+    A failed read raises Unavailable; a failed write is told once, and the caller has its answer.
     """
 
     SCHEMA = """CREATE TABLE IF NOT EXISTS answers

@@ -40,7 +40,7 @@ class Asked(NamedTuple):
 
 
 def asked(prompt: Prompt, values: Mapping[str, Any], engine: Engine) -> Asked:
-    """The prompt narrowed to these fields, and its messages. Raises WrongFields, PromptTooLong."""
+    """The prompt narrowed to these fields, and its messages. Raises ValueError, PromptTooLong."""
     seen = shown(prompt, prompt.fill(**values), engine)
     fields, messages = _fitted(prompt, seen.fields, engine)
     return Asked(prompt.narrowed(fields), messages, fields is not seen.fields, seen)

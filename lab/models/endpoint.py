@@ -30,7 +30,7 @@ from lab.models.profiles import (
     server_of,
 )
 from lab.models.prompts import AnswerModel, Prompt
-from lab.models.replies import RefusedAnswer, Reply, TruncatedAnswer, complete, read
+from lab.models.replies import RefusedAnswer, Reply, complete, read
 from lab.models.retries import (
     BadBody,
     EndpointError,
@@ -191,7 +191,7 @@ class Endpoint:
             return error
         limit = self.engine.options.get("max_tokens")
         at = f"max_tokens={limit}" if limit else "the server's own limit of tokens"
-        return TruncatedAnswer(f"{error} at {at}; state a larger one in the engine string (…?max_tokens=N)")
+        return MalformedAnswer(f"{error} at {at}; state a larger one in the engine string (…?max_tokens=N)")
 
     def _converse(self, prompt: Prompt, messages: list[dict[str, str]], exchange: Exchange) -> tuple[AnswerModel, str]:
         """Ask; if the text is no answer, show the model its text and the error, and ask once more."""

@@ -11,7 +11,7 @@
     random?seed=3               the same draws in any order and process; without a seed it takes the run's
     replay:RUN                  the answers that a run recorded
     local                       a small real model on this machine's CPU (see lab/models/local.py)
-    local:NAME?threads=1        another one; `python -m lab model list` has the names
+    local:NAME?threads=1        another one; `python -m lab model` has the names
     local?runtime=llama.cpp     by another runtime than the default: openvino where its package is, else llama.cpp
     gpt-4o?temperature=0        any other word: a model at the OpenAI-compatible address in OPENAI_BASE_URL
     qwen3?preset=vllm-reasoning&enable_thinking=false&extra_body={"min_p":0.1}    its server's kind, and what only that
@@ -47,10 +47,6 @@ OFFLINE = ("rules", "oracle", "replay", "local", *NULLS)  # engines that need no
 ORACLE = "oracle"  # rules that know what no agent would
 # Between the parts of a string that says something of all operators, and something else of single ones.
 PART = re.compile(r",\s*([a-z_]\w*)\s*:\s*", re.ASCII | re.IGNORECASE)
-
-
-class UnknownOperator(ValueError):
-    """An engine was chosen for an operator that does not ask; the message names those that do."""
 
 
 @dataclass(frozen=True)
@@ -176,13 +172,13 @@ def seeded(text: str, seed: int) -> str:
 def routed(engine: str, others: Mapping[str, str], operators: Collection[str], who: str) -> Engine:
     """The engine with others for single operators, in its shortest form.
 
-    operators: those that ask, in small letters. who: asks them, for the message. Raises BadEngine, UnknownOperator.
+    operators: those that ask, in small letters. who: asks them, for the message. Raises BadEngine.
     """
     whole = with_others(engine, others)
     for operator in whole.routes:
         if operator not in operators:
             known = ", ".join(operators) or "none that it names"
-            raise UnknownOperator(
+            raise BadEngine(
                 f"engines: {operator!r} is no operator of {who} that asks a question, as it is set up. "
                 f"Operators that do: {known}{hint(operator, operators)}"
             )

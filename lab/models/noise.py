@@ -26,10 +26,6 @@ _corruptions: dict[str, Corruption] = {}
 _readings: dict[str, Reading] = {}
 
 
-class NoNoise(LookupError):
-    """`rules@p` was asked a prompt that has no corruption registered."""
-
-
 def corruption(prompt: Prompt) -> Callable[[C], C]:
     """Register a function of (fields, answer, random) as the prompt's noise; a later one replaces it."""
 
@@ -44,10 +40,6 @@ def corruption_of(prompt: Prompt) -> Corruption | None:
     """The function that is the prompt's noise, if there is one."""
     standins.load(prompt.name)
     return _corruptions.get(prompt.name)
-
-
-class OutsideSchema(ValueError):
-    """A corruption made an answer that no model could give, since the prompt's schema does not allow it."""
 
 
 def verdict(prompt: Prompt) -> Callable[[R], R]:
@@ -67,11 +59,11 @@ def certifies(prompt: Prompt, answer: AnswerModel) -> bool | None:
 
 
 def within_schema(prompt: Prompt, fields: Fields, answer: AnswerModel) -> AnswerModel:
-    """The answer, if a model could have given it to this prompt with these fields. Raises OutsideSchema."""
+    """The answer, if a model could have given it to this prompt with these fields. Raises ValueError."""
     try:
         prompt.narrowed(fields).answer.model_validate_json(answer.model_dump_json())
     except ValidationError as error:
-        raise OutsideSchema(
+        raise ValueError(
             f"The noise of prompt {prompt.name} made an answer that its schema does not allow: {faults(error)}. "
             "Let the corruption draw from what the prompt offers"
         ) from None
@@ -79,12 +71,15 @@ def within_schema(prompt: Prompt, fields: Fields, answer: AnswerModel) -> Answer
 
 
 def corrupted(prompt: Prompt, fields: Fields, answer: AnswerModel, random: Random) -> Any:
-    """A wrong answer in place of `answer`; where it is one of a list, by default another of them. Raises NoNoise."""
+    """Returns a wrong answer in place of `answer`; where it is one of a list, by default another of them.
+
+    Raises LookupError for a prompt without noise.
+    """
     function = corruption_of(prompt)
     if function is None:
         if isinstance(prompt.narrow, OneOf):
             return _another(prompt.narrow, fields, answer, random)
-        raise NoNoise(
+        raise LookupError(
             f"Nothing says how an answer to prompt {prompt.name} goes wrong. Register a function with "
             "@lab.models.noise.corruption(PROMPT), or use the engine without a probability"
         )

@@ -40,7 +40,7 @@ class Null:
         self.engine = engine
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
-        """Raises NoChoice for a prompt that asks for a text, WrongFields for unknown fields."""
+        """Raises NoChoice for a prompt that asks for a text, ValueError for unknown fields."""
         seen = shown(prompt, prompt.fill(**fields), self.engine)
         value = _answered(prompt, seen.fields, _Pick(self.engine, prompt, seen.fields, sample))
         return Answer(seen.restored(value), Call(prompt.operator, prompt.name, "null"), text=seen.noted(value))

@@ -38,10 +38,6 @@ class FreeText(AnswerModel):
     text: str
 
 
-class WrongFields(ValueError):
-    """A prompt was given unknown fields, or values of the wrong type."""
-
-
 GROUP = "lab.prompts"
 
 
@@ -158,11 +154,11 @@ class Prompt:
         return next((each for each in (*self.listings, *own) if each.options(fields)), None)
 
     def fill(self, **values: Any) -> Fields:
-        """The typed fields. Raises WrongFields, naming each field that does not fit."""
+        """The typed fields. Raises ValueError, naming each field that does not fit."""
         try:
             return self.fields(**values)
         except ValidationError as error:
-            raise WrongFields(f"Prompt {self.name} v{self.version}: {faults(error)}") from None
+            raise ValueError(f"Prompt {self.name} v{self.version}: {faults(error)}") from None
 
     def narrowed(self, fields: Fields) -> Prompt:
         """The prompt as it is asked with these fields: with the narrow answer, where there is one."""
@@ -229,14 +225,14 @@ class OneOf:
     options: str
 
     def __call__(self, fields: Fields) -> type[Choice]:
-        """Raises WrongFields where there is nothing to choose from."""
+        """Raises ValueError where there is nothing to choose from."""
         return _of_options(self.of(fields))
 
     def of(self, fields: Fields) -> tuple[str, ...]:
-        """The options of these fields. Raises WrongFields where there are none."""
+        """The options of these fields. Raises ValueError where there are none."""
         options = tuple(getattr(fields, self.options))
         if not options:
-            raise WrongFields(f"{self.options} is empty, and the answer has to be one of them")
+            raise ValueError(f"{self.options} is empty, and the answer has to be one of them")
         return options
 
 

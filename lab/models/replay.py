@@ -30,10 +30,6 @@ class MissingRun(FileNotFoundError):
     """No run, or more than one, is called so; or what `replay:` names holds no recorded answers."""
 
 
-class RecordingMiss(Unavailable, LookupError):
-    """The recording has no answer to a request. Stops the run, since later requests depend on the missing answer."""
-
-
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """One recorded answer: the prompt's name and version, the answer's JSON text or the fault, and the token counts.
@@ -106,12 +102,12 @@ class Replay:
         return cls(folder, made, read_answers(folder / answers, made))
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
-        """Raises RecordingMiss, PromptTooLong, and MalformedAnswer where the recorded model gave no usable answer."""
+        """Raises Unavailable, PromptTooLong, and MalformedAnswer where the recorded model gave no usable answer."""
         question = asked(prompt, fields, self.engine.of(prompt.operator))
         request = self._key(question, sample)
         known = self.answers.get(request)
         if known is None:
-            raise RecordingMiss(self._why(prompt))
+            raise Unavailable(self._why(prompt))
         tokens = known.tokens_in, known.tokens_out
         # Booked as a cache hit: nothing was computed, and no seconds may count as the model's.
         took = known.seconds

@@ -40,10 +40,6 @@ class RefusedAnswer(MalformedAnswer):
     """The model declined to answer."""
 
 
-class TruncatedAnswer(MalformedAnswer):
-    """The answer was truncated at the token limit; the message names the setting that raises it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Reply:
     """One completion. form: JSON beside its text, as arguments of tools. schema: the request had the JSON schema.

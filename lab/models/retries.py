@@ -53,10 +53,6 @@ class EndpointUnavailable(EndpointError, Unavailable):
     """The server answers no request at all: no connection, no permission, no quota, or web pages for answers."""
 
 
-class GaveUp(EndpointError):
-    """The server did not answer this request within the stated patience; it does answer others."""
-
-
 class Redirected(EndpointError):
     """The server redirects this request to another server."""
 
@@ -85,7 +81,8 @@ def with_retries(
 
     patience: seconds after which no further try is started. longest: the longest wait, in seconds, where the server
     does not say how long. others: whether the server answers other requests; asked when this one got no answer.
-    Raises GaveUp, EndpointUnavailable if others get no answer either, or at once the error that a retry cannot mend.
+    Raises EndpointError, its EndpointUnavailable if others get no answer either, or at once the error that a retry
+    cannot mend.
     """
     import tenacity
 
@@ -128,7 +125,7 @@ def _given_up(last: Any, patience: float, address: str, others: bool) -> Endpoin
     said = f" ({_quoted(str(error))})" if isinstance(error, BadBody) else ""
     longer = " (or timeout=SECONDS for one try)" if why == "time-out" else ""
     scope = "It answers other requests" if others else "It answers no other request either"
-    return (GaveUp if others else EndpointUnavailable)(
+    return (EndpointError if others else EndpointUnavailable)(
         f"{address} gave no answer: {why}{said}{wait} at try {last.attempt_number}, and the patience is "
         f"{patience:g} s. {scope}. Give it longer with the engine option patience=SECONDS{longer}"
     )

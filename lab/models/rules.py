@@ -113,9 +113,9 @@ class Rules:
         self._errs = engine.noisy
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
-        """Raises NoRule and NoNoise if the prompt has no rule or no corruption, WrongFields for unknown fields.
+        """Raises NoRule and LookupError if the prompt has no rule or no corruption, ValueError for unknown fields.
 
-        Raises OutsideSchema if the corruption makes what no model could answer.
+        Raises ValueError if the corruption makes what no model could answer.
         """
         standins.load(prompt.name)
         seen = shown(prompt, prompt.fill(**fields), self.engine)

@@ -1,4 +1,4 @@
-"""The commands on notebooks: what `python -m lab run`, `record`, `check` and `reproduce` do with parsed arguments."""
+"""The commands on notebooks: what `python -m lab run`, `record`, `check` and others do with parsed arguments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lab.machine.paths import ROOT, recordings_folder, runs_folder, shown
 from lab.machine.printing import aligned, visible
 from lab.models.cache import RECORDING
 from lab.models.engines import MODELS, OPENVINO, Engine, parse, split
-from lab.notebooks import answers, expected, register, scoreboard
+from lab.notebooks import answers, expected, register
 from lab.notebooks.documents import FOLDER, LAST, TRIALS, NotebookError, committed, locate, name_of, read
 from lab.notebooks.execute import Job, Outcome, execute
 from lab.notebooks.parameters import check_engines, chosen, declared, resolve
@@ -33,7 +33,7 @@ def run(
     side_by_side: int = 2,
     timeout: float | None = None,
 ) -> int:
-    """Execute notebooks; 0 if all succeeded and no figure is off, else 1.
+    """Execute notebooks, by default all, and compare their numbers with expected.yaml; 0 if all came out, else 1.
 
     given: (parameter, text) pairs for all of them. out: folder for the executed copies and, under it, their figures.
     in_place: refresh the committed notebooks and `figures/` instead; only with the default parameters, and only where
@@ -43,7 +43,9 @@ def run(
     expected.expectations()  # a list that could judge nothing is told before anything runs
     if in_place and (given or out):
         raise NotebookError("--in-place refreshes the committed notebooks with their defaults; drop -p and --out")
-    notebooks = locate(names) if names or not in_place else committed()
+    notebooks = locate(names) or committed()
+    if not notebooks:
+        raise NotebookError(f"there are no notebooks in {FOLDER}")
     values = resolve(notebooks, given)
     out = (out or TRIALS).resolve()
     try:
@@ -54,7 +56,8 @@ def run(
         # The scoreboard reads the committed figures, so the others are put in place before it starts.
         rounds = [[path for path in notebooks if (name_of(path) == LAST) is last] for last in (False, True)]
         return max((_refresh(each, side_by_side, timeout) for each in rounds if each), default=0)
-    check_engines(engine for path in notebooks for engine in _engines(path, given).values())
+    if names:  # among all of them some have an engine that not every machine has
+        check_engines(engine for path in notebooks for engine in _engines(path, given).values())
     drawn = figures.folder() if os.environ.get("LAB_FIGURES") else out / "figures"
     return _conclude(_execute(notebooks, values, out, drawn, side_by_side, timeout), out, drawn)
 
@@ -103,19 +106,6 @@ def _word(text: str) -> str:
     return f"{word}-{OPENVINO}" if engine.kind == "local" and runtime_of(engine) == OPENVINO else word
 
 
-def reproduce(side_by_side: int = 2, timeout: float | None = None) -> int:
-    """Execute every notebook with its defaults and compare the numbers with expected.yaml; 0 if all came out, else 1.
-
-    Executed copies and figures go to `runs/notebooks/`; the committed ones stay as they are.
-    """
-    notebooks = committed()
-    if not notebooks:
-        raise NotebookError(f"there are no notebooks in {FOLDER}")
-    expected.expectations()
-    drawn = TRIALS / "figures"
-    return _conclude(_execute(notebooks, {}, TRIALS, drawn, side_by_side, timeout), TRIALS, drawn)
-
-
 def expect(names: Sequence[str], source: Path | None = None) -> int:
     """Accept what notebooks reported as the numbers to expect; 0.
 
@@ -160,29 +150,6 @@ def copies() -> Path:
         for target in (copy, origin):
             write_atomically(target, source)
     return folder
-
-
-def claims(words: Sequence[str] = ()) -> int:
-    """Print every claim with its numbers and verdict; 1 if one rests on a row that is void or missing, else 0.
-
-    words: of the line, to choose from them, in any case.
-    """
-    judged = register.judge(register.papers(), stored.Stored())
-    lines = [
-        (
-            f"{paper.paper.paper} {finding.claim.item}",
-            finding.claim.id,
-            finding.verdict.word,
-            scoreboard.sentence(finding),
-        )
-        for paper in judged
-        for finding in paper.findings
-    ]
-    chosen = [line for line in lines if all(word.lower() in " ".join(line).lower() for word in words)]
-    print(visible(aligned([("item", "id", "verdict", ""), *chosen])))
-    faults = [fault for paper in judged for fault in paper.faults]
-    print("\n".join(map(visible, faults)))
-    return int(bool(faults))
 
 
 def check(names: Sequence[str], side_by_side: int = 2, timeout: float | None = None) -> int:

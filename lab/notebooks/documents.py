@@ -32,19 +32,21 @@ def committed() -> list[Path]:
 
 
 def locate(names: Iterable[str]) -> list[Path]:
-    """The paths that a user named: a file, or a notebook's name ("1_sdp/table2"), without repeats.
+    """Returns the paths that a user named: a file, or a notebook's name ("1_sdp/table2", or "table2" where no other
+    folder has one), without repeats.
 
     Raises NotebookError for a name that is neither, with the names there are.
     """
-    found: dict[Path, None] = {}
+    paths: dict[Path, None] = {}
     for name in names:
-        path = next((path for path in (Path(name), FOLDER / name, FOLDER / f"{name}.ipynb") if path.is_file()), None)
-        if path is None:
+        named = [path for path in (Path(name), FOLDER / name, FOLDER / f"{name}.ipynb") if path.is_file()]
+        stems = [path for path in committed() if path.stem == name]
+        if not named and len(stems) != 1:
             known = ", ".join(name_of(path) for path in committed()) or "none yet"
-            near = hint(name, {name_of(path).split("/")[-1]: "" for path in committed()})
+            near = hint(name, {path.stem: "" for path in committed()})
             raise NotebookError(f"no notebook {name!r}{near}; give a file, or one of: {known}")
-        found[path.resolve()] = None
-    return list(found)
+        paths[(named or stems)[0].resolve()] = None
+    return list(paths)
 
 
 def name_of(path: Path) -> str:

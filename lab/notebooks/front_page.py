@@ -59,7 +59,7 @@ def claims(which: str) -> str:
     known = {finding.claim.id: finding for finding in scoreboard.findings(register.committed())}
     ids = [name.strip() for name in which.split(",")]
     if unknown := [name for name in ids if name not in known]:
-        raise ValueError(f"no claim {', '.join(unknown)} in data/claims; python -m lab claims lists them")
+        raise ValueError(f"no claim {', '.join(unknown)} in data/claims; its files list them")
     return "\n".join(f"- {scoreboard.sentence(known[name])}" for name in ids)
 
 

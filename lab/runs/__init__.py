@@ -1,11 +1,11 @@
 """Runs: the harness that plays them, their folders, and what finds, shows and compares those that are there.
 
     from lab.runs import compare, runs, show
-    runs(since="7d")                      # a table of the runs, with scores and what they cost
+    runs()                                # a table of the runs
     show("6e22f2")                        # one of them in words; show("6e22f2", TASK) is an episode, step by step
     compare("6e22f2", "b4484f")           # the paired difference, its test, and the tasks that flipped
 
-A run is named by its folder, or by any part of its name or the beginning of its hash that no other run has.
+A run is named by its folder, or by any part of its name that no other run has, such as the hash at its end.
 """
 
 from lab.lazy import front_door

@@ -32,10 +32,6 @@ INSTALL = "python -m pip install -r requirements-cluster.txt"
 CONNECT_SECONDS = 10.0
 
 
-class NoCluster(Unavailable):
-    """The cluster cannot play the run: not installed, not there, lost, or set up differently from this machine."""
-
-
 @dataclass(frozen=True)
 class Expected:
     """What a worker must have in common with the run. code: hash of the suite. address: the endpoint's, or ""."""
@@ -77,7 +73,7 @@ class Cluster:
         return future
 
     def result(self, future: Future[Any], task: str) -> Ended:
-        """Raises NoCluster, WorkerDied, and any Unavailable of the episode."""
+        """Raises Unavailable, WorkerDied, and any Unavailable of the episode."""
         from distributed import KilledWorker
 
         if self._noted:
@@ -90,11 +86,11 @@ class Cluster:
         except Unavailable:
             raise
         except (CancelledError, OSError):
-            raise NoCluster(f"The scheduler {self._address} was lost; start it and its workers again") from None
+            raise Unavailable(f"The scheduler {self._address} was lost; start it and its workers again") from None
         except Exception as error:
             # Nothing else can come from the job itself: the scheduler or a worker could not load it.
             message = str(error.__cause__ or error).strip().splitlines() or [type(error).__name__]
-            raise NoCluster(
+            raise Unavailable(
                 f"The cluster {self._address} cannot load what is to be played: {redact(message[0])}. Start its "
                 "scheduler and its workers in an environment with the same checkout and the same packages as here"
             ) from None
@@ -120,12 +116,12 @@ def _connect(cluster: str) -> Any:
     try:
         from distributed import Client
     except ImportError as error:
-        raise NoCluster(f"cluster={cluster!r} needs Dask ({error}). Install it with: {INSTALL}") from None
+        raise Unavailable(f"cluster={cluster!r} needs Dask ({error}). Install it with: {INSTALL}") from None
     try:
         return Client(cluster, timeout=CONNECT_SECONDS, set_as_default=False, name="lab")
     except (OSError, ValueError, TypeError) as error:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise NoCluster(
+        raise Unavailable(
             f"No Dask scheduler answers at cluster={cluster!r}: {why}. Give an address such as tcp://host:8786; "
             "a scheduler is started with: dask scheduler, and a worker with: dask worker ADDRESS"
         ) from None
@@ -139,15 +135,15 @@ def _play_checked(expected: Expected, play: Play, task: str) -> Ended:
 
 @cache
 def _check(expected: Expected) -> None:
-    """Raise NoCluster if this worker would play something else than the run says."""
+    """Raise Unavailable if this worker would play something else than the run says."""
     if code_hash() != expected.code:
-        raise NoCluster(
+        raise Unavailable(
             f"The worker on {_here()} has other code in {ROOT} than the machine that started the run; "
             "install the same checkout there and start the worker again"
         )
     address = clean_address(os.environ.get("OPENAI_BASE_URL", "").strip() or OPENAI)
     if expected.address and address != expected.address:
-        raise NoCluster(
+        raise Unavailable(
             f"The worker on {_here()} has OPENAI_BASE_URL={address}, and the run is of {expected.address}; "
             "set it where the worker is started, and start the worker again"
         )

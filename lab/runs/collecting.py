@@ -20,7 +20,7 @@ from lab.models.backbone import Backbone, Ledger
 from lab.models.cache import tell_damaged
 from lab.models.connect import connected
 from lab.models.usage import by_operator, summed
-from lab.runs import budget, machine_limits, recordings
+from lab.runs import budget, open_files, recordings
 from lab.runs.execution import ACCOUNTS, Played, play_all
 from lab.runs.experiment import BadSetting, Experiment, Results, score_lines
 from lab.runs.first_answers import FirstAnswers
@@ -41,10 +41,6 @@ class Collectable(Protocol[R_co]):
     def results(self) -> type[R_co]: ...
 
 
-class NothingMeasured(Unavailable):
-    """The machine kept every episode from being measured, so there is nothing to show."""
-
-
 def collect(
     experiment: Collectable[R_co],
     workers: int = 0,
@@ -63,8 +59,8 @@ def collect(
     model's.
     A run that another process writes is waited for. Where the budget of `lab record` is spent, the results are those of
     the finished groups.
-    Raises ManifestMismatch if the folder holds another experiment, BudgetSpent if nothing was finished,
-    NothingMeasured, another Unavailable where nothing answers, and what the experiment raises.
+    Raises ManifestMismatch if the folder holds another experiment, BudgetSpent if nothing was finished, Unavailable if
+    nothing answers or no episode could be measured, and what the experiment raises.
     """
     if workers < 0:
         raise BadSetting(
@@ -87,7 +83,7 @@ def collect(
         if not_measured and not episodes:
             why = next(iter(opened.not_measured.values())).strip().splitlines()[-1]
             count = len(manifest.tasks)
-            raise NothingMeasured(f"None of {count} episodes could be measured ({why}); run again to play them")
+            raise Unavailable(f"None of {count} episodes could be measured ({why}); run again to play them")
         if spent:
             progress.say(str(spent))
         label = connected(setup.engine).engine.label
@@ -106,7 +102,7 @@ def _playing(setup: Experiment, opened: Run, workers: int, cluster: str, record:
         if hasattr(backbone, "try_out"):
             # A wrong address or key is reported before the first episode, not after its patience.
             backbone.try_out()
-        machine_limits.check(min(crew, pending), backend == "loky" and workers > 1, opened.folder)
+        open_files.allow(min(crew, pending))
     first = _first_answers(opened) if by_models else None
     recorded = by_models if record is None else record
     # On a cluster each episode would count from a copy of its own; `play_all` counts what has ended.
@@ -180,8 +176,9 @@ def _first_answers(run: Run) -> FirstAnswers:
 def play_booked(setup: Experiment, record: bool, first: FirstAnswers | None, task: str) -> Played:
     """Play one episode with a ledger of its own, within the budget of `lab record`, of which rules take nothing.
 
-    record: keep the answers. first: counts the run's first answers. Raises BudgetSpent before the work, Unreadable,
-    and what the work raises, with its accounts attached (see `lab.runs.playing`).
+    record: keep the answers. first: counts the run's first answers. Raises BudgetSpent before the work,
+    Unavailable where most first answers cannot be read, and what the work raises, with its accounts attached (see
+    `lab.runs.playing`).
     """
     allowed = budget.of_environment()
     if not setup.who.kinds.isdisjoint(engines.MODELS):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from lab.results.headlines import headlines, paired
 from lab.results.outcomes import Score
 from lab.results.statistics import Comparison, Interval, holm
 from lab.runs import catalogue
-from lab.viewer.episodes import Kept, UnknownTask
+from lab.viewer.episodes import StoredRun
 from lab.viewer.timeline import SideBySide, side_by_side
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ class Pair(NamedTuple):
 
     @property
     def flipped(self) -> bool:
-        """Whether it came out otherwise."""
+        """Whether the two scores differ."""
         return self.first.value != self.second.value
 
 
@@ -68,9 +67,9 @@ class Part:
         scale = 100 if self.is_rate else 1
         means = []
         for scores in zip(*self.pairs, strict=True):
-            (head,) = headlines([score._replace(part="") for score in scores], metric)
+            (headline,) = headlines([score._replace(part="") for score in scores], metric)
             # A graded run whose scores all happen to be 0 or 1 is no rate beside another that is none.
-            means.append(head.value / 100 * scale if head.unit else head.value)
+            means.append(headline.value / 100 * scale if headline.unit else headline.value)
         value, low, high = (scale * end for end in self.result.difference)
         return {
             "metric": metric, "part": self.name, "first": means[0], "second": means[1], "difference": value,
@@ -80,11 +79,11 @@ class Part:
 
 
 @dataclass(frozen=True, repr=False)
-class Compared:
+class RunComparison:
     """Two runs side by side. settings: those that differ, by name, in the first and the second; None where not set."""
 
-    first: Kept
-    second: Kept
+    first: StoredRun
+    second: StoredRun
     metric: str
     settings: Mapping[str, tuple[Any, Any]]
     parts: tuple[Part, ...]
@@ -98,127 +97,113 @@ class Compared:
 
     @property
     def flipped(self) -> pd.DataFrame:
-        """A row for each task that came out otherwise, the largest differences first, with what each run says of it."""
-        lines = [
+        """A row for each task whose scores differ, the largest differences first, with what each run says of it."""
+        rows = [
             (part.name, pair.first.of, pair.first.value, pair.second.value, pair.first.why, pair.second.why)
             for part in self.parts
             for pair in part.pairs
             if pair.flipped
         ]
-        return readable(lines, columns=["part", "task", "first", "second", "of the first", "of the second"])
+        return readable(rows, columns=["part", "task", "first", "second", "of the first", "of the second"])
 
     def side_by_side(self, task: str = "", prompts: bool = False) -> SideBySide:
-        """The episodes of a task in both runs, step by step; by default of the first that flipped.
+        """Returns the episodes of a task in both runs, step by step; by default of the first that flipped.
 
-        prompts: with prompts and answers. Raises UnknownTask.
+        prompts: with prompts and answers. Raises ValueError for a task that the runs do not share.
         """
         pairs = [pair for part in self.parts for pair in part.pairs]
         named = [pair for pair in pairs if task in (pair.first.of, *pair.first.tasks, *pair.second.tasks)]
         chosen = named if task else sorted(pairs, key=lambda pair: not pair.flipped)
         if not chosen:
             known = ", ".join(pair.first.of for pair in pairs[:5])
-            raise UnknownTask(f"the two runs share no task {task!r}; some that they do: {known}")
+            raise ValueError(f"the two runs share no task {task!r}; some that they do: {known}")
         # Of several episodes, such as those of a pair, the one that was asked for, else the first.
-        sides = [
-            kept.timeline(task if task in score.tasks else score.tasks[0], prompts)
-            for kept, score in zip((self.first, self.second), chosen[0], strict=True)
+        timelines = [
+            run.timeline(task if task in score.tasks else score.tasks[0], prompts)
+            for run, score in zip((self.first, self.second), chosen[0], strict=True)
         ]
-        return side_by_side(*sides)
+        return side_by_side(*timelines)
 
-    def said(self, part: Part) -> Iterator[str]:
-        """A part in lines of text: both means, their difference with its interval and test, and n."""
-        row = part.row(self.metric)
-        unit, decimals = (" %", 1) if part.is_rate else ("", 3)
-        first, second = (f"{row[name]:.{decimals}f}" for name in ("first", "second"))
-        difference = Interval(row["difference"], row["ci_low"], row["ci_high"])
-        kinds = dict.fromkeys(engines.parse(kept.manifest.engine).evidence for kept in (self.first, self.second))
-        title = f"{self.metric}{f', {part.name}' if part.name else ''}"
-        yield f"{title}: {first}{unit} and {second}{unit}, {' and '.join(kinds)}"
+    def lines(self) -> Iterator[str]:
+        """Each part in lines of text: both means, their difference with its interval and test, and n."""
+        evidence = dict.fromkeys(engines.parse(run.manifest.engine).evidence for run in (self.first, self.second))
         corrected = ", Holm's" if len(self.parts) > 1 else ""
-        sign = "+" if round(difference.value, decimals) > 0 else ""
-        moved = difference.text(f"{{:.{decimals}f}}".format)
-        yield f"  first − second {sign}{moved}, p = {part.p:.2g} ({row['test']}{corrected})"
-        yield f"  n = {part.result.n} in both, of {part.of_first} and {part.of_second}"
-        wins, losses = part.result.wins, part.result.losses
-        yield f"  {wins} higher in the first, {losses} in the second, {part.result.ties} alike"
-
-    def text(self) -> str:
-        """For a terminal."""
-        tables = (f"\n\n{title}\n{display.shown(table)!r}" for title, table in self._tables().items())
-        return visible("\n".join(self._lines()) + "".join(tables))
-
-    def _lines(self) -> Iterator[str]:
-        for which, kept in (("first", self.first), ("second", self.second)):
-            yield f"{which:6}  {catalogue.called(kept.folder)}, {engines.parse(kept.manifest.engine).evidence}"
-        if not self.settings:
-            yield "no setting differs"
         for part in self.parts:
-            yield from ("", *self.said(part))
+            row, result = part.row(self.metric), part.result
+            unit, decimals = (" %", 1) if part.is_rate else ("", 3)
+            first, second = (f"{row[name]:.{decimals}f}" for name in ("first", "second"))
+            difference = Interval(row["difference"], row["ci_low"], row["ci_high"])
+            sign = "+" if round(difference.value, decimals) > 0 else ""
+            title = ", ".join(filter(None, (self.metric, part.name)))
+            yield f"{title}: {first}{unit} and {second}{unit}, {' and '.join(evidence)}"
+            moved = difference.text(f"{{:.{decimals}f}}".format)
+            yield f"  first − second {sign}{moved}, p = {part.p:.2g} ({row['test']}{corrected})"
+            yield f"  n = {result.n} in both, of {part.of_first} and {part.of_second}"
+            yield f"  {result.wins} higher in the first, {result.losses} in the second, {result.ties} alike"
 
-    def _tables(self) -> dict[str, pd.DataFrame]:
+    def __repr__(self) -> str:
+        """For a terminal."""
+        runs = {"first": self.first, "second": self.second}
+        heads = [
+            f"{which:6}  {catalogue.called(run.folder)}, {engines.parse(run.manifest.engine).evidence}"
+            for which, run in runs.items()
+        ]
+        heads += [] if self.settings else ["no setting differs"]
         settings = [
-            (name, *(EMPTY if v is None else canonical(v) for v in pair)) for name, pair in self.settings.items()
+            (name, *(EMPTY if value is None else canonical(value) for value in pair))
+            for name, pair in self.settings.items()
         ]
         flipped = self.flipped if len(self.parts) > 1 else self.flipped.drop(columns="part")
         tables = {
             "settings that differ": readable(settings, columns=["setting", "first", "second"]),
             f"the {min(MOST, len(flipped))} largest differences of {len(flipped)}": flipped.head(MOST),
         }
-        return {title: table for title, table in tables.items() if len(table)}
-
-    def _repr_html_(self) -> str:
-        said = html.escape(visible("\n".join(self._lines())))
-        tables = (f"<p>{title}</p>{display.shown(table)._repr_html_()}" for title, table in self._tables().items())
-        return f"<pre>{said}</pre>{''.join(tables)}"
-
-    def __repr__(self) -> str:
-        return self.text()
+        told = (f"\n{title}\n{display.shown(table)!r}\n" for title, table in tables.items() if len(table))
+        return visible("\n".join([*heads, "", *self.lines(), *told]).rstrip())
 
 
-def compare(first: str | Path, second: str | Path) -> Compared:
-    """Compare two runs, by name or folder (see `lab.runs.catalogue.find`), on what both have scored.
+def compare(first: str | Path, second: str | Path) -> RunComparison:
+    """Compares two runs, by name or folder (see `lab.runs.catalogue.find`), on what both have scored.
 
     Where a run compares parts of itself, such as conditions, the parts that both have are compared, or those named:
     compare("772452:Human-TN", "772452:No-TN").
     Raises MissingRun, NoScores where one has none here, ValueError for a part that there is not, and where the runs
     share no scored task.
     """
-    sides = [_named(name) for name in (first, second)]
-    (one, _), (other, _) = sides
-    metrics = [catalogue.metric(kept) for kept, _ in sides]
-    scored = [_parts(catalogue.scores(kept), part) for kept, part in sides]
-    if metrics[0] != metrics[1]:
+    (run, own_part), (other, other_part) = (_named(name) for name in (first, second))
+    ours, theirs = _parts(run.scores(), own_part), _parts(other.scores(), other_part)
+    if run.metric != other.metric:
         raise ValueError(
-            f"{first} is scored by {metrics[0]}, and {second} by {metrics[1]}; compare runs with the same score"
+            f"{first} is scored by {run.metric}, and {second} by {other.metric}; compare runs with the same score"
         )
     compared = []
-    for here, there in _matched(*scored):
-        ours, theirs = scored[0][here], scored[1][there]
-        pairs = [Pair(ours[task], theirs[task]) for task in ours if task in theirs]
+    for here, there in _matched(ours, theirs):
+        own, others = ours[here], theirs[there]
+        pairs = [Pair(own[task], others[task]) for task in own if task in others]
         if pairs:
             result = paired([pair.first for pair in pairs], [pair.second for pair in pairs])
             pairs.sort(key=lambda pair: (-abs(pair.first.value - pair.second.value), pair.first.of))
-            compared.append(Part(here, there, tuple(pairs), len(ours), len(theirs), result, result.p))
+            compared.append(Part(here, there, tuple(pairs), len(own), len(others), result, result.p))
     if not compared:
-        some = [", ".join([task for part in parts.values() for task in part][:4]) for parts in scored]
+        some = [", ".join([task for part in parts.values() for task in part][:4]) for parts in (ours, theirs)]
         raise ValueError(
             f"The two runs have no scored task in common. Of {first}: {some[0]}, … Of {second}: {some[1]}, … Play both "
             "on the same data with the same seed"
         )
     adjusted = holm([part.p for part in compared])
     parts = tuple(replace(part, p=p) for part, p in zip(compared, adjusted, strict=True))
-    return Compared(one, other, metrics[0], _differing(one, other), parts)
+    return RunComparison(run, other, run.metric, _differing(run, other), parts)
 
 
-def _named(name: str | Path) -> tuple[Kept, str | None]:
+def _named(name: str | Path) -> tuple[StoredRun, str | None]:
     """A run, and the part of it that is named behind a colon."""
     try:
-        return Kept(catalogue.find(name)), None
+        return StoredRun(catalogue.find(name)), None
     except MissingRun:
         run, colon, part = str(name).rpartition(":")
         if not colon:
             raise
-        return Kept(catalogue.find(run)), part
+        return StoredRun(catalogue.find(run)), part
 
 
 def _parts(scores: Sequence[Score], chosen: str | None) -> dict[str, dict[str, Score]]:
@@ -246,15 +231,14 @@ def _matched(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[tuple[s
     return both
 
 
-def _differing(first: Kept, second: Kept) -> dict[str, tuple[Any, Any]]:
-    """What the two manifests do not have in common, but for the tasks."""
+def _differing(first: StoredRun, second: StoredRun) -> dict[str, tuple[Any, Any]]:
+    """What the two manifests do not have in common, but for the tasks; nested settings by dotted names."""
     flat = []
     for manifest in (first.manifest, second.manifest):
         values = {name: getattr(manifest, name) for name in ("method", "engine", "address", "code")}
         versions = {name: manifest.surroundings.get(name) for name in ("commit", "packages")}
         flat.append(dict(_flat(values | dict(manifest.parameters) | versions)))
-    names = dict.fromkeys((*flat[0], *flat[1]))
-    pairs = {name: (flat[0].get(name), flat[1].get(name)) for name in names}
+    pairs = {name: (flat[0].get(name), flat[1].get(name)) for name in dict.fromkeys((*flat[0], *flat[1]))}
     return {name: pair for name, pair in pairs.items() if canonical(pair[0]) != canonical(pair[1])}
 
 

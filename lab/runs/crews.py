@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from functools import cache
 from typing import Any, Protocol
 
-from lab.runs.machine_limits import NotEnough
+from lab.machine.faults import Unavailable
 from lab.runs.playing import Ended, Play, play_one
 
 THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
@@ -75,7 +75,7 @@ class Threads:
             threading.Thread(target=work, name=f"episode {task}", daemon=True).start()
         except RuntimeError as error:
             fix = f"take fewer than workers={self._workers}, or raise: ulimit -u, ulimit -v"
-            raise NotEnough(f"{error}: {fix}") from None
+            raise Unavailable(f"{error}: {fix}") from None
         return future
 
     def result(self, future: Future[Any], task: str) -> Ended:

@@ -57,7 +57,7 @@ class Block(NamedTuple):
 
 
 def plan(options: Namespace) -> Plan:
-    """The plan of the arguments of `python -m lab eval`. Raises UnknownStudy, BadSetting."""
+    """The plan of the arguments of `python -m lab eval`. Raises BadSetting, BadSetting."""
     declared = study.named(options.study)
     settings = {
         "data": options.data, "limit": options.limit,

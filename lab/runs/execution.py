@@ -23,10 +23,6 @@ HERE_FIRST = 3.0  # seconds of playing in this process, to see how long the rest
 WORTH_PROCESSES = 15.0  # seconds that it would have to take
 
 
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C came; what was finished is in the run folder."""
-
-
 def play_all(
     run: Run, play: Play, workers: int = 0, backend: str = "loky", show_progress: bool = True, cluster: str = "",
     title: str = "", sparing: bool = False, first: FirstAnswers | None = None,
@@ -41,8 +37,8 @@ def play_all(
     the run has, where a model is asked; a run whose first answers cannot be read stops (lab/runs/first_answers.py).
     An episode that the agent fails is recorded with its error. If the machine fails it, it is not measured: it stays
     pending, and is played again the next time. So does an episode whose workers die (see lab/runs/supervisor.py).
-    Raises Interrupted on Ctrl-C, after closing what was under way, and Unavailable where what answers, its data or the
-    cluster is not there, since every further episode would fail alike.
+    Raises KeyboardInterrupt on Ctrl-C, after closing what was under way, and Unavailable where what answers, its data
+    or the cluster is not there, since every further episode would fail alike.
     """
     if any(own := carried.taken()):
         play = partial(carried.played, own, play)
@@ -71,7 +67,7 @@ def play_all(
                         kept.add(*ended)
             kept.rest()
         except KeyboardInterrupt:
-            raise Interrupted(_so_far(run)) from None
+            raise KeyboardInterrupt(_so_far(run)) from None
         except Unavailable as error:
             error.add_note(_so_far(run))
             raise
@@ -98,7 +94,7 @@ class _Kept:
         self._held: list[Ended] = []
 
     def add(self, ended: Episode | Fault, played: Played) -> None:
-        """Raises Unreadable where a model's first answers show that most cannot be read."""
+        """Raises Unavailable where a model's first answers show that most cannot be read."""
         if (answers := self._answers) is None:
             self._append(ended, played)
             return

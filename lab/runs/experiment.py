@@ -38,10 +38,6 @@ NOT_TOLD = {"told": False}  # of one that does, and that nobody wants to read in
 T = TypeVar("T")
 
 
-class ReplayMismatch(ValueError):
-    """A setting was asked for that a recording was not made with."""
-
-
 class BadSetting(ValueError):
     """A setting that no run can have; the message names it."""
 
@@ -179,7 +175,7 @@ class Experiment(ABC):
         """The same as it is played: all engines in one string, noisy ones with their seed, a replay's settings.
 
         A recording that answers single operators must agree with the settings; it does not decide them.
-        Raises what `lab.models.connect.connect` raises, UnknownOperator, ReplayMismatch, and BadSetting for a value of
+        Raises what `lab.models.connect.connect` raises, BadEngine, BadSetting, and BadSetting for a value of
         another type: in a notebook that no runner checks, this is the first to look.
         """
         self._check()
@@ -217,18 +213,18 @@ class Experiment(ABC):
             asked, there = getattr(self, each.name), known.get(each.name)
             default = each.default_factory() if each.default_factory is not MISSING else each.default
             if each.name in known.keys() - set(self.selection) and asked not in (there, default):
-                raise ReplayMismatch(
+                raise BadSetting(
                     f"{self.engine} was recorded with {each.name}={there!r}, not {asked!r}; drop that setting, or "
                     "record a run with it"
                 )
         return replace(self, **known)
 
     def _agree(self, operator: str, engine: str) -> None:
-        """Raise ReplayMismatch unless the recording that answers an operator was made with the settings here."""
+        """Raise BadSetting unless the recording that answers an operator was made with the settings here."""
         known = self._known(recorded_parameters(connected(engine)))
         for name in sorted(known.keys() - set(self.selection)):
             if known[name] != getattr(self, name):
-                raise ReplayMismatch(
+                raise BadSetting(
                     f"{engine} is to answer {operator} and was recorded with {name}={known[name]!r}, not "
                     f"{getattr(self, name)!r}; set that, or record a run with what is set"
                 )

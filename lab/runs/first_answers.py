@@ -29,10 +29,6 @@ HINT = (
 )
 
 
-class Unreadable(Unavailable):
-    """Most of a run's first answers could not be read. Stops the run; their episodes are not booked."""
-
-
 class FirstAnswers:
     """Counts a run's first answers by how they were read. Safe for threads: appends alone change it."""
 
@@ -46,7 +42,7 @@ class FirstAnswers:
             self.paths.append(path)
 
     def watch(self, path: str, raw: str) -> None:
-        """Count an answer as it comes. Raises Unreadable once the first answers show that most cannot be read."""
+        """Count an answer as it comes. Raises Unavailable once the first answers show that most cannot be read."""
         self.raw = self.raw or raw
         self.add(path)
         if self.unreadable:  # for good, so that episodes on other threads end, too
@@ -86,11 +82,11 @@ def raw_reply(answers: Iterable[Mapping[str, Any]]) -> str:
     return next((answer["said"] for answer in answers if answer.get("said")), "")
 
 
-def unreadable(raw: str) -> Unreadable:
+def unreadable(raw: str) -> Unavailable:
     """The error that stops a run. raw: one of the replies; "" where none was kept."""
     quoted = visible(redact(raw[:LONGEST])) + ("…" if len(raw) > LONGEST else "")
     reply = f"One of them: {quoted!r}. " if raw else ""
-    return Unreadable(f"Most of the first {FIRST} answers cannot be read, so the run stops. {reply}{HINT}")
+    return Unavailable(f"Most of the first {FIRST} answers cannot be read, so the run stops. {reply}{HINT}")
 
 
 def readings(usages: Iterable[Any]) -> Readings | None:

@@ -31,10 +31,6 @@ DO_NOTHING, CONSTANT, FIRST, LAST, RANDOM, EXPERT = "do nothing", "constant", "f
 PLACEBO = "placebo"
 
 
-class UnknownFloors(ValueError):
-    """There are no floors of that name; the message lists those that there are."""
-
-
 @dataclass(frozen=True)
 class Panel:
     """The agents that are played on one benchmark.
@@ -61,7 +57,7 @@ def names() -> list[str]:
 
 
 def named(name: str) -> Panel:
-    """The panel of a benchmark, or of "module:function". Raises UnknownFloors, and ImportError of what cannot load."""
+    """The panel of a benchmark, or of "module:function". Raises BadSetting, and ImportError of what cannot load."""
     for entry in entry_points(group=GROUP):
         if entry.name == name:
             return entry.load()()
@@ -69,11 +65,11 @@ def named(name: str) -> Panel:
     if colon:
         made = getattr(import_module(module), function, None)
         if not callable(made) or not isinstance(panel := made(), Panel):
-            raise UnknownFloors(f"{name} is no function without arguments that returns a lab.runs.floors.Panel")
+            raise BadSetting(f"{name} is no function without arguments that returns a lab.runs.floors.Panel")
         return panel
     known = names()
     told = ", ".join(known) or "none; install the suite with: python -m pip install -e ."
-    raise UnknownFloors(
+    raise BadSetting(
         f"There are no floors of {name!r}. Benchmarks that have some: {told}{hint(name, known)} "
         "For a world of your own, name its function as module:function (docs/floors.md)"
     )
@@ -86,7 +82,7 @@ def play(
 
     data: "auto" (official where present, else synthetic), "official" or "synthetic". limit: tasks, spread evenly, 0 for
     all; by default the panel's. An agent that cannot be played here is left out, and it is said why.
-    Raises UnknownFloors, MissingData, and what `lab.runs.collecting.collect` raises besides Unavailable.
+    Raises BadSetting, MissingData, and what `lab.runs.collecting.collect` raises besides Unavailable.
     """
     panel = named(name)
     chosen = _data(panel, data, seed)
@@ -179,31 +175,3 @@ def _interval(scores: list[Score], rates: bool) -> Interval:
     for score in scores:
         strata.setdefault(score.stratum, []).append(score.value)
     return bootstrap_means(list(strata.values()))
-
-
-def lines(name: str, table: pd.DataFrame) -> list[str]:
-    """The panel for a terminal, with what it lacks and the ends between which a method's score lies."""
-    from lab.machine.printing import aligned
-    from lab.results.floors import ends
-
-    head = ("agent", "value", "95 %", "n", "evidence", "engine")
-    cells = [
-        (
-            row.agent,
-            f"{row.value:.4g}",
-            Interval(row.value, row.ci_low, row.ci_high).ends("{:.4g}".format),
-            str(row.n),
-            row.evidence,
-            row.engine,
-        )
-        for row in table.itertuples()
-    ]
-    first = table.iloc[0]
-    found = ends(table)[name]
-    return [
-        f"{name}: {first['metric']}, {first['data']} data; {first['better']} is better",
-        aligned([head, *cells]),
-        *(f"no {agent}: {why}" for agent, why in named(name).lacks.items()),
-        f"best floor {found.floor:.4g} ({found.agent}), ceiling {found.ceiling:.4g}; "
-        "headroom of a method = (its value - floor) / (ceiling - floor)",
-    ]

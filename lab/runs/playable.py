@@ -13,16 +13,12 @@ from importlib.metadata import entry_points
 from typing import Any, Self
 
 from lab.machine.spelling import hint
-from lab.runs.experiment import Experiment
+from lab.runs.experiment import BadSetting, Experiment
 from lab.viewer.timeline import Timeline
 from lab.viewer.transcripts import Transcript
 
 GROUP = "lab.playable"
 Seen = Callable[[Timeline], None]
-
-
-class UnknownPlayable(ValueError):
-    """No agent plays that benchmark here; the message lists what there is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +58,7 @@ def names() -> list[tuple[str, str]]:
 
 
 def named(agent: str, benchmark: str) -> type[Playable]:
-    """The experiment of an agent on a benchmark. Raises UnknownPlayable, and ImportError of one that cannot load."""
+    """The experiment of an agent on a benchmark. Raises BadSetting, and ImportError of one that cannot load."""
     if (agent, benchmark) in _own:
         return _own[agent, benchmark]
     for entry in entry_points(group=GROUP):
@@ -71,7 +67,7 @@ def named(agent: str, benchmark: str) -> type[Playable]:
     known = [f"{one} on {other}" for one, other in names()]
     told = ", ".join(known) or "none; install the suite with: python -m pip install -e ."
     wanted = f"{agent} on {benchmark}"
-    raise UnknownPlayable(f"There is no {wanted} to play; there are: {told}{hint(wanted, known)}")
+    raise BadSetting(f"There is no {wanted} to play; there are: {told}{hint(wanted, known)}")
 
 
 def _split(name: str) -> tuple[str, str]:

@@ -62,10 +62,6 @@ class RunBusy(RuntimeError):
     """Another process is writing to the run folder."""
 
 
-class RunNotWritten(OSError):
-    """The run folder could not be written; what was finished before is safe."""
-
-
 @dataclass(frozen=True)
 class Episode:
     """One method on one task. result: what happened, JSON; error: why the agent failed it, else None. Both count."""
@@ -109,7 +105,7 @@ class Run:
     def append(self, episode: Episode, usage: Any = None, answers: Iterable[Mapping[str, Any]] = ()) -> None:
         """Write one episode; when this returns it survives a power cut.
 
-        usage and answers go to their own files first: an episode that is there has them too. Raises RunNotWritten
+        usage and answers go to their own files first: an episode that is there has them too. Raises OSError
         naming the cause, such as a full disk; the episode is then pending still.
         """
         if self._lock.closed:
@@ -129,7 +125,7 @@ class Run:
             raise
 
     def append_fault(self, task: str, why: str, usage: Any = None) -> None:
-        """Note that the machine kept an episode from being measured; it stays pending. Raises RunNotWritten."""
+        """Note that the machine kept an episode from being measured; it stays pending. Raises OSError."""
         took = [] if usage is None else [{"task": task, "usage": usage}]
         with self._told():
             append_durably(self.folder / FAULTS, self._lines([{"task": task, "why": why}]))
@@ -138,7 +134,7 @@ class Run:
         self.not_measured[task] = why
 
     def note(self, **about: Any) -> None:
-        """Add what came out while it was played to the manifest's surroundings. Raises RunNotWritten."""
+        """Add what came out while it was played to the manifest's surroundings. Raises OSError."""
         with self._told():
             self._write({**Manifest.read(self.folder).surroundings, **about})
 
@@ -248,7 +244,7 @@ class Run:
                 kept = len({line.value["task"] for line in self._read(EPISODES) if not line.why})
                 safe = f"{kept} of {len(self.manifest.tasks)} episodes are"
             at = "" if full or not error.filename else f" ({error.filename})"
-            raise RunNotWritten(f"{why}{at}: {safe} safe in {self.folder}; {mend} and run again to resume") from error
+            raise OSError(f"{why}{at}: {safe} safe in {self.folder}; {mend} and run again to resume") from error
 
 
 def folder_for(manifest: Manifest, condition: str) -> Path:

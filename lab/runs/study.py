@@ -28,7 +28,7 @@ from lab.results import tables
 from lab.results.outcomes import Judged, Score
 from lab.runs import collecting, paired, recordings
 from lab.runs.conditions import Condition, Entry, Metric, Settings, entry
-from lab.runs.experiment import NOT_KEPT, NOT_TOLD, BadSetting, Experiment, ReplayMismatch
+from lab.runs.experiment import NOT_KEPT, NOT_TOLD, BadSetting, Experiment
 from lab.runs.manifest import Manifest
 from lab.runs.run import Episode
 from lab.runs.settings import changed, has
@@ -42,10 +42,6 @@ if TYPE_CHECKING:
 GROUP = "lab.studies"
 SHARED = ("engine", "engines", "data", "limit", "seed")  # settings that all conditions share
 _registered: dict[str, Study] = {}
-
-
-class UnknownStudy(ValueError):
-    """There is no study of that name; the message lists those that there are."""
 
 
 # Defaults of a study; by name, so that it can be sent to other processes.
@@ -195,7 +191,7 @@ def names() -> list[str]:
 
 
 def named(name: str) -> Study:
-    """A study by its name, which is that of its entry point, or "module:STUDY". Raises UnknownStudy, ImportError."""
+    """A study by its name, which is that of its entry point, or "module:STUDY". Raises BadSetting, ImportError."""
     if name in _registered:
         return _registered[name]
     for point in entry_points(group=GROUP):
@@ -205,7 +201,7 @@ def named(name: str) -> Study:
     if colon and isinstance(loaded := getattr(import_module(module), attribute, None), Study):
         return register(loaded)
     known = names()
-    raise UnknownStudy(f"There is no study {name!r}. There are: {', '.join(known)}{hint(name, known)}")
+    raise BadSetting(f"There is no study {name!r}. There are: {', '.join(known)}{hint(name, known)}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -463,7 +459,7 @@ class Trial(Experiment):
             }
             if asked:
                 name = next(iter(asked))
-                raise ReplayMismatch(
+                raise BadSetting(
                     f"{self.engine} was recorded with {name}={known['options'][name]!r}, not {asked[name]!r}; drop "
                     "that option, or record a run with it"
                 )

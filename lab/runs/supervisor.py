@@ -23,19 +23,15 @@ LIMIT = "LAB_EPISODE_SECONDS"  # of one episode; without it there is no limit
 IDLE_SECONDS = 5.0  # without an episode that ends, before the crew is asked whether there are workers at all
 
 
-class BadLimit(ValueError):
-    """LAB_EPISODE_SECONDS is no number of seconds."""
-
-
 def time_limit() -> float | None:
-    """Seconds that an episode may take, None for any number. Raises BadLimit."""
+    """Seconds that an episode may take, None for any number. Raises ValueError."""
     text = os.environ.get(LIMIT, "").strip()
     try:
         seconds = float(text or "inf")
     except ValueError:
         seconds = 0.0
     if not seconds > 0:
-        raise BadLimit(f"{LIMIT}={text}: give a number of seconds above 0, or unset it for no limit")
+        raise ValueError(f"{LIMIT}={text}: give a number of seconds above 0, or unset it for no limit")
     return seconds if text else None
 
 

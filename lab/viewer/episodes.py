@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from lab.machine.faults import MissingData
 from lab.models import engines, usage
 from lab.models.usage import Cost
-from lab.results.outcomes import Judged
+from lab.results.outcomes import Judged, Score
+from lab.runs.collecting import by_group
 from lab.runs.experiment import Experiment
 from lab.runs.manifest import Manifest
 from lab.runs.run import EPISODES, FAULTS, USAGE, Episode, read_lines
@@ -25,11 +26,8 @@ from lab.viewer.steps import Step, cost_in_words
 from lab.viewer.timeline import Timeline
 
 
-class UnknownTask(KeyError, ValueError):
-    """A task that a run does not have; the message names some that it has."""
-
-    def __str__(self) -> str:
-        return str(self.args[0])  # a KeyError shows its message's repr
+class NoScores(ValueError):
+    """A run's scores cannot be had here; the message says why."""
 
 
 class Ended(NamedTuple):
@@ -41,7 +39,7 @@ class Ended(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredRun:
     """A run's folder, opened for reading; nothing in it is locked or changed. Raises DamagedFile where it is used."""
 
     folder: Path
@@ -78,10 +76,26 @@ class Kept:
         """Why there is no `setup`; "" where there is one."""
         return "" if self.setup else self._read_back[1]
 
-    @cached_property
+    @property
     def metric(self) -> str:
-        """What the scores are, such as "final pass"; "" where single episodes have none."""
-        return self.setup.metric if self.setup else ""
+        """What the scores are, such as "final pass"; "" where it has none here."""
+        return (self.setup.headline or self.setup.metric) if self.setup else ""
+
+    def scores(self) -> list[Score]:
+        """Returns what the run's headline is the mean of, from whole groups of episodes; failed ones say why.
+
+        Raises NoScores.
+        """
+        if self.setup is None:
+            raise NoScores(self.unread)
+        if not self.metric:
+            raise NoScores(f"{self.setup.method} has no score of its own")
+        episodes, _ = by_group(self.setup, self.manifest.tasks, self.episodes, self.not_measured)
+        try:
+            return self.setup.scores(episodes)
+        # Of a paper, or of a reader's own experiment, on what other code may have written.
+        except Exception as error:
+            raise NoScores(f"{type(error).__name__}: {error}") from error
 
     def tasks(self) -> dict[str, Ended]:
         """Every task of the run, and how it ended."""
@@ -97,7 +111,7 @@ class Kept:
 
     def timeline(self, task: str, prompts: bool = False) -> Timeline:
         """A finished episode to look at. prompts: with prompts and answers, which are had by playing it again from
-        what was kept of its answers (see `lab.viewer.transcripts`). Raises UnknownTask.
+        what was kept of its answers (see `lab.viewer.transcripts`). Raises ValueError for a task without one.
         """
         episode, judged, notes = self._episode(task), self.judged(task), list(self._read_back[1:])
         exchanges: tuple[Any, ...] = ()
@@ -123,7 +137,7 @@ class Kept:
             there = ", ".join(list(self.episodes)[:5]) or "none"
             why = generic.cause(self.not_measured.get(task))
             measured = f", which was not measured ({why})" if why else ""
-            raise UnknownTask(f"{self.folder.name} has no episode of {task}{measured}; some that it has: {there}")
+            raise ValueError(f"{self.folder.name} has no episode of {task}{measured}; some that it has: {there}")
         return self.episodes[task]
 
     def _ended(self, task: str) -> Ended:
@@ -162,13 +176,3 @@ class Kept:
         except (ImportError, AttributeError, TypeError, ValueError) as error:
             # A class of somebody's notebook, or of other code than this checkout's.
             return None, f"{noted} cannot read the run here ({error}), so that its result is shown as it was kept."
-
-
-def timeline(folder: Path, task: str, prompts: bool = False) -> Timeline:
-    """A kept episode to look at; see `Kept.timeline`."""
-    return Kept(Path(folder)).timeline(task, prompts)
-
-
-def tasks(folder: Path) -> dict[str, Ended]:
-    """A run's tasks with how they ended."""
-    return Kept(Path(folder)).tasks()

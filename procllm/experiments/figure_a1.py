@@ -23,7 +23,7 @@ PRINTED_EDGES = 9  # beyond the tree, in C.4.2: counted from its 17 lines
 
 def answering(engine: str, others: Mapping[str, str] | None = None) -> Backbone:
     """Who acts and verifies. others: instead, for single operators. Raises as `lab.models.connect.connect` does, and
-    UnknownOperator.
+    BadEngine.
     """
     return connected(str(engines.routed(engine, others or {}, OPERATORS, "the episode")))
 

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lab.machine.faults import MissingData
-from lab.runs.execution import Interrupted
 from lab.runs.run import RunBusy
 from statefactory.benchmark.build import BuildFailed, Built, build, kept
 from statefactory.benchmark.domains import BY_NAME, Domain
@@ -25,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (MissingData, BuildFailed, RunBusy) as error:
         print(error, file=sys.stderr)
         return 1
-    except Interrupted as stopped:
+    except KeyboardInterrupt as stopped:
         print(stopped, file=sys.stderr)
         return 130
 

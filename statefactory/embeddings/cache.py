@@ -49,7 +49,7 @@ class VectorFile(Database):
         super().__init__(path if path is not None else answer_cache().with_name("embeddings.sqlite"))
 
     def read(self, keys: Sequence[bytes]) -> dict[bytes, np.ndarray]:
-        """The vectors of the cache hits. Raises CacheUnusable."""
+        """The vectors of the cache hits. Raises Unavailable."""
         import numpy as np
 
         rows: list[tuple[bytes, bytes, int]] = []
@@ -111,7 +111,7 @@ class Cached:
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """Vectors of length 1, float32, shape (len(texts), dimension); row i is that of texts[i].
 
-        Raises UnusableEmbedding, CacheUnusable, and what the model raises where it has to be asked.
+        Raises UnusableEmbedding, Unavailable, and what the model raises where it has to be asked.
         """
         import numpy as np
 

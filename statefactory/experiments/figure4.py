@@ -38,7 +38,7 @@ def walked(
     """The pair of that number among the domain's synthetic pairs, sorted by task. Raises ValueError if there is none.
 
     values: of attributes, see `statefactory.extraction.extract`; Table 17 prints fragments. engines: as of an
-    experiment, who answers single operators instead; UnknownOperator for one that there is not.
+    experiment, who answers single operators instead; BadEngine for one that there is not.
     """
     backbone = connected(str(routed(engine, engines or {}, EXTRACTING, "StateFactory")))
     pairs = build_all("synthetic", seed, domains=(domain,))[domain].pairs()

@@ -106,7 +106,7 @@ class Setup:
 
     @cached_property
     def backbone(self) -> Backbone:
-        """Raises as `connect` does, and UnknownOperator."""
+        """Raises as `connect` does, and BadEngine."""
         return connected(str(routed(self.engine, self.engines, (*EXTRACTING, PROPOSE, PREDICT), "Table 17")))
 
     @property

@@ -32,7 +32,6 @@ from typing import Any, get_type_hints
 from lab.machine.faults import MissingData
 from lab.machine.paths import runs_folder, shown
 from lab.machine.weights import MissingModel
-from lab.runs.execution import Interrupted
 from lab.runs.run import RunBusy
 from statefactory.benchmark import DOMAINS
 from statefactory.benchmark.build import BuildFailed
@@ -57,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except EXPECTED as error:
         print(error, file=sys.stderr)
         return 1
-    except (Interrupted, KeyboardInterrupt) as stopped:
+    except KeyboardInterrupt as stopped:
         print(stopped or "stopped; the same command goes on", file=sys.stderr)
         return 130
 

@@ -22,7 +22,7 @@ from lab.runs.collecting import collect
 def test_without_arguments_a_map_of_all_commands_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     told = capsys.readouterr()
-    for name in ("doctor", "data list", "model list", "run", "reproduce", "record", "check", "eval"):
+    for name in ("doctor", "data", "model", "run", "record", "check", "eval", "show"):
         assert f"\n  {name}  " in told.out and f"python -m lab {name}" in told.out
     assert not told.err and max(map(len, told.out.splitlines())) <= overview.WIDTH
 
@@ -62,7 +62,7 @@ def test_the_notebook_of_the_examples_is_there() -> None:
     assert (ROOT / "notebooks" / "0_tour.ipynb").is_file()
 
 
-@pytest.mark.parametrize("arguments", [[], ["--help"], ["record", "--help"], ["model", "list"]], ids=" ".join)
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["record", "--help"], ["model"]], ids=" ".join)
 def test_a_reader_that_is_gone_ends_a_command_quietly(arguments: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
@@ -95,7 +95,7 @@ def test_what_is_printed_may_meet_an_ascii_terminal_or_a_full_disk(tmp_path: Pat
     [("--jobs 0", "whole number of at least 1"), ("--timeout -5", "above 0; leave the option out for no limit")],
 )
 def test_limits_that_let_nothing_run_are_refused(option: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    for command in ("run 0_tour", "check", "reproduce"):
+    for command in ("run 0_tour", "check"):
         with pytest.raises(SystemExit) as end:
             main([*command.split(), *option.split()])
         assert end.value.code == 2 and said in capsys.readouterr().err

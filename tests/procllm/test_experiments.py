@@ -16,18 +16,18 @@ from chat_server import ChatServer, Request, Response, answer
 from lab import sandbox
 from lab.machine import scratch
 from lab.models.cache import RECORDING
-from lab.models.engines import UnknownOperator
+from lab.models.engines import BadEngine
 from lab.models.rules import NoRule
 from lab.results import tables
 from lab.runs import recordings
 from lab.runs.budget import BudgetSpent
 from lab.runs.collecting import collect
-from lab.runs.experiment import Experiment, ReplayMismatch
+from lab.runs.experiment import BadSetting, Experiment
 from lab.runs.paired import contrasts
 from lab.runs.run import Episode
 from lab.runs.study import Trial
 from lab.runs.study_results import Results
-from lab.viewer.episodes import Kept
+from lab.viewer.episodes import StoredRun
 from procllm.conditions import EXTENDED, HUMAN, LLM, NONE, PLACEBO
 from procllm.domains import NAMES, domain
 from procllm.experiments import figure_a1, llm_networks
@@ -86,9 +86,9 @@ def test_a_check_by_another_engine_than_the_one_that_acts(tmp_path: Path) -> Non
 
 
 def test_the_maker_of_networks_is_no_operator_of_an_episode(tmp_path: Path) -> None:
-    with pytest.raises(UnknownOperator, match="'network' is no operator of procllm-figure3 .* do: act, verify"):
+    with pytest.raises(BadEngine, match="'network' is no operator of procllm-figure3 .* do: act, verify"):
         run(replace(SMALL, engines={"network": "rules"}), tmp_path)
-    with pytest.raises(UnknownOperator, match="'network' is no operator of the episode"):
+    with pytest.raises(BadEngine, match="'network' is no operator of the episode"):
         figure_a1.answering("rules", {"network": "rules"})
     assert figure_a1.answering("rules@0.9", {"verify": "rules"}).engine.label == "rules@0.9, Verify: rules"
 
@@ -307,7 +307,7 @@ def test_a_recorded_model_is_replayed_without_its_server(recorded: Results, serv
     assert again.episodes == recorded.episodes and again.setup.options["horizon"] == 6
     assert again.evidence == "measured" and again.backbone == "small"
     assert set(outcomes.endings([again])["wrong at a timeout"]) == {2}
-    with pytest.raises(ReplayMismatch, match="recorded with horizon=6, not 7; drop that option"):
+    with pytest.raises(BadSetting, match="recorded with horizon=6, not 7; drop that option"):
         STUDY.trial("replay:small", options={"horizon": 7}).resolved()
     rows = read_loops.frame([again])
     assert set(rows[rows["metric"] == "4 or more reads in a row, Blocks World"]["value"]) == {100}
@@ -454,7 +454,7 @@ def test_folders_removed_under_running_programs_leave_the_same_result_file(
 
 def test_a_kept_episode_is_told_with_what_each_command_was_asked_for(tmp_path: Path) -> None:
     results = run(blocks((3, 2), limit=1, engine="rules@0.8"), tmp_path)
-    kept = Kept(results.folder)
+    kept = StoredRun(results.folder)
     for name, trajectory in trajectories(results).items():
         assert kept.judged(name).score == float(trajectory.success)
         shown = kept.timeline(name, prompts=True)

@@ -10,7 +10,7 @@ import pytest
 from lab.machine.faults import MissingData
 from lab.results.statistics import holm
 from lab.runs import collecting, recordings, study
-from lab.runs.experiment import ReplayMismatch
+from lab.runs.experiment import BadSetting
 from lab.runs.settings import changed
 from lab.runs.study_results import Results
 from sdp.studies import agents_details, conditions
@@ -106,7 +106,7 @@ def test_a_recording_is_replayed_with_the_options_that_it_was_made_with() -> Non
         pytest.skip("the recorded questions are official data, which is not here")
     assert len(tasks) == 480 and sum(f"/{BLANKED}/" in task for task in tasks) == 120
     assert resolved.options["settings.schema"] is True and resolved.options[f"{BLANKED}:blanked"] == 0.128
-    with pytest.raises(ReplayMismatch, match="settings.schema=True, not False"):
+    with pytest.raises(BadSetting, match="settings.schema=True, not False"):
         STUDIES["HotpotQA"].trial(f"replay:{recording}", options={"settings.schema": False}).resolved()
 
 

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from chat_server import ChatServer, Request, Response, answer, in_prose, says, status
-from lab.models.engines import UnknownOperator
+from lab.models.engines import BadEngine
 from lab.results import tables
 from lab.results.statistics import wilson
 from lab.runs import catalogue, collecting
 from lab.runs.collecting import collect
 from lab.runs.run import ManifestMismatch
-from lab.viewer.episodes import Kept
+from lab.viewer.episodes import StoredRun
 from sdp.adapters.travelplanner.adapter import Policy
 from sdp.experiments import table1
 from sdp.experiments.travelplanner import Results, Setup
@@ -54,7 +54,7 @@ def test_a_finished_run_is_read_and_not_played_again(tmp_path: Path) -> None:
 
 def test_a_runs_headline_is_the_final_pass_rate_and_says_what_kept_a_plan_from_it(tmp_path: Path) -> None:
     results = run(replace(MADE, engine="rules@0.3"), tmp_path)
-    kept, passes = Kept(tmp_path / "run"), int(sum(results.scores.values()))
+    kept, passes = StoredRun(tmp_path / "run"), int(sum(results.scores.values()))
     (head,) = catalogue.headline(kept)
     assert passes < 4 and head[3:6] == pytest.approx([100 * end for end in wilson(passes, 4)])
     assert {score.of: bool(score.why) for score in catalogue.scores(kept)} == {
@@ -64,9 +64,9 @@ def test_a_runs_headline_is_the_final_pass_rate_and_says_what_kept_a_plan_from_i
 
 def test_on_travelplanner_only_choices_are_asked_for(tmp_path: Path) -> None:
     assert MADE.operators() == ("realize",), "Validate and Replan are programs, and the cities are given (A.2)"
-    with pytest.raises(UnknownOperator, match="'validate' is no operator of sdp-travelplanner .* do: realize"):
+    with pytest.raises(BadEngine, match="'validate' is no operator of sdp-travelplanner .* do: realize"):
         run(replace(MADE, engines={"Validate": "gpt-4o"}), tmp_path)
-    with pytest.raises(UnknownOperator, match="'propose'"):
+    with pytest.raises(BadEngine, match="'propose'"):
         replace(MADE, engines={"propose": "gpt-4o"}).episode(MADE.tasks()[0])
 
 
@@ -210,7 +210,7 @@ def test_a_trajectory_survives_the_run_folder(tmp_path: Path) -> None:
 
 def test_a_kept_episode_is_told_with_its_verdicts_prompts_and_the_evaluators_word(tmp_path: Path) -> None:
     results = run(replace(MADE, engine="rules@0.5", policy=Policy(undo=3), limit=2), tmp_path)
-    kept = Kept(results.folder)
+    kept = StoredRun(results.folder)
     for task, final in results.scores.items():
         assert kept.judged(task).score == final
         shown = kept.timeline(task, prompts=True)
@@ -229,5 +229,5 @@ def test_a_kept_episode_is_told_with_its_verdicts_prompts_and_the_evaluators_wor
 def test_without_trajectories_a_kept_episode_is_told_as_it_was_kept(tmp_path: Path) -> None:
     results = run(replace(MADE, trajectories=False, limit=1), tmp_path)
     (task,) = results.episodes
-    shown = Kept(results.folder).timeline(task)
+    shown = StoredRun(results.folder).timeline(task)
     assert shown.steps[-1].observation == results.episodes[task].result and shown.score == results.scores[task]

@@ -21,8 +21,8 @@ import pytest
 from chat_server import ChatServer, Request, Response, echoes_key, no_json, status
 from lab.machine import weights as pinned_weights
 from lab.machine.addresses import MissingKey
+from lab.machine.faults import Unavailable
 from lab.machine.weights import WrongHash
-from lab.models.cache import CacheUnusable
 from lab.models.retries import EndpointError, EndpointUnavailable
 from statefactory.embeddings import MissingEmbedder, UnusableEmbedding, known, open_embedder, weights
 from statefactory.embeddings.cache import Cached, VectorFile
@@ -263,7 +263,7 @@ def test_where_a_server_has_another_model_now_the_sizes_tell(file: VectorFile) -
 def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
     path = tmp_path / "embeddings.sqlite"
     path.write_text("no database " * 100)
-    with pytest.raises(CacheUnusable, match=f"{path} cannot be used"):
+    with pytest.raises(Unavailable, match=f"{path} cannot be used"):
         Cached(Letters(), VectorFile(path)).embed(["mug"])
 
 

@@ -17,10 +17,10 @@ import pytest
 
 import chat_server as chat
 from chat_server import ChatServer, Request, Response
+from lab.machine.faults import Unavailable
 from lab.models.cache import RECORDING
 from lab.models.connect import connected
-from lab.models.engines import UnknownOperator
-from lab.models.replay import RecordingMiss
+from lab.models.engines import BadEngine
 from lab.results import tables
 from lab.runs import budget
 from lab.runs.budget import Budget
@@ -28,7 +28,7 @@ from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
 from lab.runs.study import Study, Trial
 from lab.runs.study_results import Results
-from lab.viewer.episodes import Kept
+from lab.viewer.episodes import StoredRun
 from plain_routing import HashedEmbedder
 from statefactory.benchmark import DOMAINS
 from statefactory.epic import epic_distance, overall
@@ -334,9 +334,9 @@ def test_rules_extract_and_a_model_judges_and_each_row_says_who(tmp_path: Path, 
 
 def test_operators_are_those_of_the_conditions() -> None:
     assert trial("Raw observations", STATEFUL, engine="gpt-4o").operators() == ("judge",)
-    with pytest.raises(UnknownOperator, match="'judge' is no operator of statefactory-table1 .*: perceive, refine"):
+    with pytest.raises(BadEngine, match="'judge' is no operator of statefactory-table1 .*: perceive, refine"):
         trial(engines={"judge": "gpt-4o"}).resolved()
-    with pytest.raises(UnknownOperator, match="did you mean 'refine'"):
+    with pytest.raises(BadEngine, match="did you mean 'refine'"):
         figure4.walked("blocksworld", 0, "rules", "any", engines={"refin": "gpt-4o"})
 
 
@@ -387,14 +387,14 @@ def test_a_recording_of_another_prompt_is_void(tmp_path: Path, monkeypatch: pyte
     other = modules("object_attribute")
     newer = other._replace(refine=replace(other.refine, version="next"))
     monkeypatch.setattr("statefactory.extraction.modules", lambda level: newer)
-    with pytest.raises(RecordingMiss, match="recorded with version"):
+    with pytest.raises(Unavailable, match="recorded with version"):
         run(STUDY.trial(engine="replay:first"), tmp_path, "served")
 
 
 @pytest.mark.usefixtures("wanted")
 def test_an_episode_is_shown_with_what_was_extracted_and_asked(tmp_path: Path, server: ChatServer) -> None:
     results = run(trial(OURS, STATEFUL, engines={"judge": "a-model"}, limit=1), tmp_path)
-    kept = Kept(results.folder)
+    kept = StoredRun(results.folder)
     (pair,) = (prediction.pair for prediction in blocks(results))
     for condition, asked in ((OURS, 3), (STATEFUL, 1)):
         shown = kept.timeline(f"blocksworld/{condition}/{pair.task}", prompts=True)

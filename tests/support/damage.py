@@ -221,7 +221,7 @@ def of_a_run(name: str, damage: Damage, file: str, act: Callable[[Path, Path], t
 
 
 def described(folder: Path, damaged: Path) -> tuple[str, str]:
-    show(folder).text()
+    repr(show(folder))
     return KEPT, ""
 
 

@@ -13,9 +13,9 @@ from lab.explore.ablation import Ablation, difference, watched
 from lab.models.backbone import Ledger
 from lab.results.outcomes import Judged
 from lab.runs import playable, runs
-from lab.runs.playable import Playable, Seen, UnknownPlayable
+from lab.runs.experiment import BadSetting
+from lab.runs.playable import Playable, Seen
 from lab.runs.run import Episode
-from lab.viewer.episodes import UnknownTask
 from lab.viewer.steps import Step
 from lab.viewer.timeline import Timeline
 from lab.viewer.transcripts import Transcript
@@ -68,9 +68,9 @@ def test_what_is_registered_is_there_with_a_control_for_each_mechanism(panel: Ab
     assert list(panel.groups["care"].controls) == ["look", "tries"]
     assert panel.task.options == tuple(f"road {number}" for number in range(8))
     assert panel.setup() == Crossing(engine="rules", limit=6, data="synthetic")
-    with pytest.raises(UnknownPlayable, match="There is no Walker on Moon to play; there are: .*Walker on Roads"):
+    with pytest.raises(BadSetting, match="There is no Walker on Moon to play; there are: .*Walker on Roads"):
         playable.named("Walker", "Moon")
-    with pytest.raises(UnknownTask, match="no task 'road 9'; it has road 0 to road 7"):
+    with pytest.raises(ValueError, match="no task 'road 9'; it has road 0 to road 7"):
         Ablation("rules", task="road 9", agent="Walker", benchmark="Roads")
     with pytest.raises(ValueError, match="no mechanism has 'luck'; there are: look, tries"):
         Ablation("rules", changed={"luck": 1}, agent="Walker", benchmark="Roads")
@@ -107,7 +107,7 @@ def test_a_batch_stands_beside_the_full_loop_and_both_are_runs(panel: Ablation) 
     assert not panel.batch.said.value and panel.compared
     assert panel.compared.parts[0].result.difference.value == pytest.approx(-5 / 6)
     assert "care.look: first false, second true" in panel.comparison.value and "did not look" in panel.comparison.value
-    assert len(runs()) == 2 and "lab compare" in panel.comparison.value
+    assert len(runs()) == 2 and " --beside " in panel.comparison.value
     assert panel.batch.button.description.endswith("(all kept, free)")
     assert "second: the full loop" in panel.page()
     assert panel.page().endswith(difference(panel.compared))  # no hash, which would change with the code

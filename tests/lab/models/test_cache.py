@@ -24,7 +24,8 @@ import chat_server as chat
 from asking import ASK
 from chat_server import ChatServer
 from flights import fly
-from lab.models.cache import AnswerCache, CacheUnusable, canonical, key_of, tell_damaged
+from lab.machine.faults import Unavailable
+from lab.models.cache import AnswerCache, canonical, key_of, tell_damaged
 from lab.models.connect import connect
 from lab.models.replies import RefusedAnswer
 
@@ -259,7 +260,7 @@ def test_the_progress_line_says_that_another_process_asks(
 def test_a_file_that_is_no_database_stops_with_what_to_do_and_asks_nothing(server: ChatServer, tmp_path: Path) -> None:
     path = tmp_path / "answers.sqlite"
     path.write_bytes(b"not a database, but long enough to be read as the header of one" * 20)
-    with pytest.raises(CacheUnusable, match=rf"{path} cannot be used: file is not a database.*delete it.*LAB_CACHE"):
+    with pytest.raises(Unavailable, match=rf"{path} cannot be used: file is not a database.*delete it.*LAB_CACHE"):
         connect("small", cache=AnswerCache(path)).ask(ASK, box=1)
     assert server.count == 0
 
@@ -319,7 +320,7 @@ def test_a_cache_of_before_checksums_keeps_its_answers_less_what_is_none(tmp_pat
 def test_a_file_that_cannot_be_used_says_what_to_do(tmp_path: Path, spoil: Any, remedy: str) -> None:
     path = tmp_path / "answers.sqlite"
     spoil(path)
-    with pytest.raises(CacheUnusable, match=f"{path} cannot be used: .*{remedy}.*LAB_CACHE"):
+    with pytest.raises(Unavailable, match=f"{path} cannot be used: .*{remedy}.*LAB_CACHE"):
         AnswerCache(path).get(KEY)
 
 
@@ -330,7 +331,7 @@ def test_a_cache_that_another_process_holds_is_named(cache: AnswerCache, monkeyp
     other = sqlite3.connect(cache.path, isolation_level=None)
     other.execute("PRAGMA locking_mode = EXCLUSIVE")
     other.execute("BEGIN EXCLUSIVE")
-    with pytest.raises(CacheUnusable, match="database is locked. To go on, end the process that holds it"):
+    with pytest.raises(Unavailable, match="database is locked. To go on, end the process that holds it"):
         cache.get(KEY)
     other.close()
     assert cache.get(KEY) == 1

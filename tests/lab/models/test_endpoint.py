@@ -27,7 +27,7 @@ from lab.models.endpoint import Endpoint
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import Prompt
 from lab.models.replies import RefusedAnswer
-from lab.models.retries import EndpointError, GaveUp, retry_after
+from lab.models.retries import EndpointError, retry_after
 from lab.models.usage import by_operator, prices
 
 GOOD = {"shelf": 3, "why": "it is free"}
@@ -283,7 +283,7 @@ def with_header(value: str, milliseconds: str | None = None) -> Exception:
 def test_it_gives_up_after_its_patience_and_says_how_to_give_it_longer(server: ChatServer, prompt: Prompt) -> None:
     server.behave(poisoned(chat.status(500)))
     model = connected("small?patience=0.4")
-    with pytest.raises(GaveUp, match=r"127\.0\.0\.1.*500 at try \d+.*patience is 0\.4 s.*patience=SECONDS"):
+    with pytest.raises(EndpointError, match=r"127\.0\.0\.1.*500 at try \d+.*patience is 0\.4 s.*patience=SECONDS"):
         model.ask(prompt, box=1)
     assert server.count > 1
     assert [(call.path, call.tokens_in) for call in model.calls] == [("failed", 0)]
@@ -302,7 +302,7 @@ def test_a_server_that_is_too_slow_is_told_from_one_that_is_not_there(
     server: ChatServer, prompt: Prompt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.behave(poisoned(chat.answer(GOOD, delay=2)))
-    with pytest.raises(GaveUp, match="time-out.*timeout=SECONDS") as slow:
+    with pytest.raises(EndpointError, match="time-out.*timeout=SECONDS") as slow:
         connected("small?patience=0.2&timeout=0.2").ask(prompt, box=1)
     assert not isinstance(slow.value, Unavailable)  # it may be this prompt alone
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
@@ -395,7 +395,7 @@ def test_the_progress_line_counts_who_waits_and_for_what(server: ChatServer, mod
 def test_requests_without_a_reply_are_counted_also_where_it_gives_up(server: ChatServer, prompt: Prompt) -> None:
     server.behave(poisoned(chat.status(500)))
     model = connected("small?patience=0.4")
-    with pytest.raises(GaveUp):
+    with pytest.raises(EndpointError):
         model.ask(prompt, box=1)
     server.script(chat.status(429), chat.status(500), chat.status(400))
     other = connected("small?patience=0.4&seed=1&schema=json_schema")  # nothing is known of what it takes

@@ -10,7 +10,7 @@ from lab.machine.addresses import BadAddress, MissingKey
 from lab.models import engines, options
 from lab.models.connect import connect
 from lab.models.endpoint import Endpoint
-from lab.models.engines import BadEngine, Engine, UnknownOperator, parse
+from lab.models.engines import BadEngine, Engine, parse
 from lab.models.replay import MissingRun
 from lab.models.rules import Rules
 
@@ -134,7 +134,7 @@ def test_engines_by_operator_are_one_string_in_its_shortest_form(
     ],
 )
 def test_an_unknown_operator_is_refused_by_name(others: dict[str, str], message: str) -> None:
-    with pytest.raises(UnknownOperator, match=message):
+    with pytest.raises(BadEngine, match=message):
         engines.routed("rules", others, ("act", "verify"), "it")
 
 

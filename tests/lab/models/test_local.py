@@ -31,9 +31,9 @@ from lab.models.context import PromptTooLong
 from lab.models.endpoint import Endpoint
 from lab.models.engines import LOCAL_MODEL, LOCAL_OPTIONS, BadEngine, parse
 from lab.models.local import MissingLocal
+from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from lab.models.replay import Replay
-from lab.models.replies import TruncatedAnswer
 from lab.models.retries import EndpointError, EndpointUnavailable
 from lab.models.usage import by_operator
 from lab.runs.collecting import collect
@@ -309,7 +309,7 @@ def test_openvino_answers_within_the_schema_the_same_each_time_and_with_any_thre
 
 @fast
 def test_openvino_reports_a_cut_answer_and_refuses_a_prompt_that_does_not_fit() -> None:
-    with pytest.raises(TruncatedAnswer, match="max_tokens=2"):
+    with pytest.raises(MalformedAnswer, match="max_tokens=2"):
         connect("local:smollm2-135m?runtime=openvino&max_tokens=2", cache=None).ask(ASK, box=1)
     with pytest.raises(EndpointError, match="63 tokens or more and the engine has context=50"):
         connect("local:smollm2-135m?runtime=openvino&max_tokens=2&context=50", cache=None).ask(ASK, box=1)

@@ -12,12 +12,13 @@ import pytest
 import chat_server as chat
 from asking import ASK, Placing, episodes, manifest, play
 from chat_server import ChatServer
+from lab.machine.faults import Unavailable
 from lab.models.backbone import Ledger
 from lab.models.cache import AnswerCache
 from lab.models.connect import connect
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import Prompt
-from lab.models.replay import MissingRun, RecordingMiss
+from lab.models.replay import MissingRun
 from lab.runs.execution import play_all
 from lab.runs.run import Episode, Run
 
@@ -101,7 +102,7 @@ class Row(Placing):
 )
 def test_a_miss_says_what_the_recording_lacks(tmp_path: Path, asked: Prompt, why: str) -> None:
     record_rules(tmp_path)
-    with pytest.raises(RecordingMiss, match=f"Recording {tmp_path.name} .*{why}.*Record it again"):
+    with pytest.raises(Unavailable, match=f"Recording {tmp_path.name} .*{why}.*Record it again"):
         connect(f"replay:{tmp_path}").ask(asked, box=0, labels=["000"])
 
 
@@ -110,7 +111,7 @@ def test_other_fields_and_samples_are_misses(tmp_path: Path, prompt: Prompt) -> 
     replay = connect(f"replay:{tmp_path}")
     assert replay.ask(prompt, box=0, labels=["000"]).call.cached
     for fields in ({"box": 999, "labels": ["000"]}, {"box": 0, "labels": ["000"], "sample": 1}):
-        with pytest.raises(RecordingMiss):
+        with pytest.raises(Unavailable):
             replay.ask(prompt, **fields)
 
 

@@ -16,8 +16,9 @@ from chat_server import ChatServer
 from lab.machine.faults import Unavailable
 from lab.models import endpoint
 from lab.models.connect import connect
+from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import Prompt
-from lab.models.replies import RefusedAnswer, TruncatedAnswer, read, reply_in
+from lab.models.replies import RefusedAnswer, read, reply_in
 from lab.models.retries import BadBody, EndpointError, Kind, kind_of
 
 GOOD: dict[str, Any] = {"shelf": 3, "why": "it is free"}
@@ -181,7 +182,7 @@ def test_a_question_that_a_filter_refuses_is_a_refusal_and_is_asked_once(
 
 
 def test_an_answer_without_content_at_the_limit_names_the_limit(server: ChatServer, prompt: Prompt) -> None:
-    with pytest.raises(TruncatedAnswer, match="max_tokens"):
+    with pytest.raises(MalformedAnswer, match="max_tokens"):
         ask(server, prompt, chat.Response(body=body({"role": "assistant"}, "length")))
     assert server.count == 2  # asked again once, as after any text that cannot be read
 

@@ -605,7 +605,7 @@ def test_a_figure_of_other_data_than_the_notebook_is_judged_by_its_own() -> None
 
 
 @pytest.mark.parametrize("text", [None, "", "# nothing\n", "[]", "a: 1\n", "- {notebook: 0_to", "\0\0"])
-@pytest.mark.parametrize("command", [["run", "0_tour"], ["reproduce"], ["check", "0_tour"]])
+@pytest.mark.parametrize("command", [["run", "0_tour"], ["run"], ["check", "0_tour"]])
 def test_without_a_list_that_can_be_read_no_notebook_is_run_and_the_command_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, text: str | None, command: list[str]
 ) -> None:

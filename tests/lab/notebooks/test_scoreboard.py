@@ -104,12 +104,6 @@ def test_a_removed_row_fails_the_check_and_names_the_claim(
     )
 
 
-def test_the_printed_list_of_claims_can_be_searched(capsys: pytest.CaptureFixture) -> None:
-    assert commands.claims(["hotpotqa", "too small"]) == 0
-    lines = capsys.readouterr().out.strip().splitlines()[1:]
-    assert lines and all("HotpotQA" in line and "TOO SMALL" in line for line in lines)
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -21,11 +21,12 @@ from asking import Asking, Shelving, manifest
 from lab.__main__ import main
 from lab.machine.paths import ROOT, runs_folder
 from lab.models.replay import MissingRun
+from lab.results.headlines import headlines
 from lab.runs import catalogue, find, runs
 from lab.runs.collecting import collect
 from lab.runs.manifest import Manifest
 from lab.runs.run import Run
-from lab.viewer.episodes import Kept
+from lab.viewer.episodes import NoScores, StoredRun
 
 PATHS = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'support'}"}
 HOLD = "import sys; from asking import manifest; from lab.runs.run import Run; from pathlib import Path; "
@@ -42,8 +43,8 @@ def states() -> dict[str, str]:
     return dict(runs()[["folder", "state"]].itertuples(index=False))
 
 
-def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main(["runs", *arguments]) == 0
+def listed(capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(["show"]) == 0
     return capsys.readouterr().out
 
 
@@ -60,15 +61,15 @@ def test_a_finished_run_has_its_engine_its_state_and_a_folder_that_names_noteboo
         "shelving", "rules@0.8?seed=3", "finished", 40, 40,
     )  # fmt: skip
     assert run.folder.startswith("table9_boxes/") and "synthetic seed=3 count=40" in run.folder
-    assert run.run == results.folder.name[-6:] and runs_folder() / run.folder == results.folder
+    assert runs_folder() / run.folder == results.folder
 
 
 def test_the_headline_counts_as_0_what_the_agent_failed_and_leaves_out_what_was_not_measured() -> None:
     failed = collect(Shelving(count=6, wrong=("000",)), show_progress=False)
     late = collect(Shelving(count=6, wrong=("000",), fault="OSError"), show_progress=False)
-    (head,) = catalogue.headline(Kept(failed.folder))
+    (head,) = headlines(StoredRun(failed.folder).scores(), "")
     assert (head.n, head.value) == (6, pytest.approx(500 / 6))
-    (head,) = catalogue.headline(Kept(late.folder))
+    (head,) = headlines(StoredRun(late.folder).scores(), "")
     assert (head.n, head.value) == (4, 100)  # its group of two is not whole
     assert sorted(states().values()) == ["finished", "stopped"]
 
@@ -112,7 +113,7 @@ def test_damaged_and_foreign_folders_have_a_line_or_none_and_never_stop_the_list
     assert {name: state.split(":")[0] for name, state in states().items()} == {
         "whole": "finished", "manifest": "DAMAGED", "digest": "DAMAGED", "bare": "DAMAGED",
     }  # fmt: skip
-    assert told(capsys).count("DAMAGED: ") == 3
+    assert listed(capsys).count("DAMAGED: ") == 3
 
 
 def test_a_run_whose_class_cannot_be_had_is_listed_and_has_no_score() -> None:
@@ -122,40 +123,32 @@ def test_a_run_whose_class_cannot_be_had_is_listed_and_has_no_score() -> None:
     collect(Asking(count=2), run="unscored", show_progress=False)
     assert set(states().values()) == {"finished"}
     for name, why in (("mine", "of_a_notebook"), ("unscored", "asking has no score of its own")):
-        with pytest.raises(catalogue.NoScores, match=why):
-            catalogue.scores(Kept(runs_folder() / name))
+        with pytest.raises(NoScores, match=why):
+            StoredRun(runs_folder() / name).scores()
 
 
 # --- listing ----------------------------------------------------------------------------------------------------
 
 
-def test_runs_are_filtered_by_words_and_the_newest_come_first(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number, (notebook, engine) in enumerate([("first", "rules"), ("second", "rules@0.2"), ("second", "rules@0.9")]):
-        monkeypatch.setenv("LAB_NOTEBOOK", notebook)
+def test_the_newest_runs_come_first(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for number, engine in enumerate(["rules", "rules@0.2", "rules@0.9"]):
         folder = collect(Shelving(count=2, engine=engine), show_progress=False).folder
         for path in folder.iterdir():
             os.utime(path, (1e9 + 86400 * number,) * 2)
     assert list(runs()["engine"]) == ["rules@0.9", "rules@0.2", "rules"]
-    assert list(runs("SECOND", "0.2")["engine"]) == ["rules@0.2"] and runs("second", "third").empty
-    assert list(runs("2001-09-09", "2/2")["engine"]) == ["rules"]
-    lines = told(capsys, "second").splitlines()
-    assert re.split(r" {2,}", lines[0]) == ["run", "date", "engine", "done", "state", "folder"]
-    assert [re.split(r" {2,}", line)[2:5] for line in lines[1:]] == [
-        ["rules@0.9", "2/2", "finished"], ["rules@0.2", "2/2", "finished"],
-    ]  # fmt: skip
+    head, first, *_ = listed(capsys).splitlines()
+    assert re.split(r" {2,}", head) == ["date", "done", "state", "folder"]
+    assert re.split(r" {2,}", first)[1:3] == ["2/2", "finished"] and "rules@0.9" in first
 
 
 def test_names_of_runs_that_could_clear_a_terminal_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     collect(Shelving(count=2), run="\x1b[2J\u202eevil", show_progress=False)
-    assert "\\x1b[2J\\u202eevil" in told(capsys)
-    for command in (["show", "evil"], ["prune", "evil"]):
-        assert main(command) == 0 and "\x1b" not in capsys.readouterr().out
+    assert "\\x1b[2J\\u202eevil" in listed(capsys)
+    assert main(["show", "evil"]) == 0 and "\x1b" not in capsys.readouterr().out
 
 
 def test_no_runs_are_no_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert told(capsys).startswith("no such runs in ") and runs().empty
+    assert listed(capsys).startswith("no runs in ") and runs().empty
 
 
 # --- names ------------------------------------------------------------------------------------------------------
@@ -167,8 +160,6 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
     at = tmp_path_factory.mktemp("named") / "runs"
     for name in ("a", "ab", "Ab c/one", "Ab c/two", "b.c/one", "zürich (1)"):
         Run(at / name, manifest(1, seed=name)).close()
-    old = at / "b.c" / "one" / "manifest.json"
-    old.write_text(old.read_text().replace('"digest"', '"once"'))  # of before it was noted
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LAB_RUNS", str(at))
         yield catalogue.folders()
@@ -178,34 +169,33 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
 def test_a_part_of_a_name_means_a_run_or_lists_all_that_it_may_mean(many: list[Path], part: st.DataObject) -> None:
     at = many[-1].parent
     names = {folder: folder.relative_to(at).as_posix() for folder in many}
-    whole = part.draw(st.sampled_from([*names.values(), *(catalogue._digest(folder)[:12] for folder in many)]))
+    whole = part.draw(st.sampled_from([*names.values()]))
     start = part.draw(st.integers(0, len(whole) - 1))
     name = part.draw(st.one_of(st.just(whole[start : start + part.draw(st.integers(1, 12))]), st.text(max_size=6)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LAB_RUNS", str(at))
         low = name.lower()
         exact = [one for one in many if low in (one.name.lower(), names[one].lower())]
-        meant = [one for one in many if low in names[one].lower() or low and catalogue._digest(one).startswith(low)]
+        meant = [one for one in many if low in names[one].lower()]
         try:
             found = find(name)
         except MissingRun as error:
             # What is listed is what was meant, each by a name that means it alone.
             assert len(exact) != 1 and len(meant) != 1
             assert all(names[one] in str(error) for one in meant)
-            assert meant or "python -m lab runs" in str(error)
+            assert meant or "python -m lab show" in str(error)
         else:
             assert found in (exact or meant) or found.resolve() in many
             assert len(exact) == 1 or len(meant) == 1 or found.resolve() in many
 
 
-def test_every_run_is_found_by_its_folder_its_name_and_its_hash(
-    many: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_run_is_found_by_its_folder_and_its_name(many: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAB_RUNS", str(many[-1].parent))
     for folder in many:
         assert find(folder) == find(str(folder)) == find(folder.relative_to(many[-1].parent).as_posix()) == folder
-        assert catalogue._digest(folder) == Manifest.read(folder).digest
-        assert find(catalogue._digest(folder)) == find(catalogue._digest(folder)[:12].upper()) == folder
+    played = collect(Shelving(count=2), show_progress=False)
+    assert find(Manifest.read(played.folder).digest[:6]) == played.folder
+    shutil.rmtree(played.folder.parent)
 
 
 @pytest.mark.parametrize("name", ["", "\0", "x" * 5000, "../..", "[", "*"])

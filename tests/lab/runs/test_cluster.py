@@ -20,7 +20,6 @@ from dask_cluster import DaskCluster
 from lab.machine.faults import MissingData, Unavailable
 from lab.machine.paths import ROOT
 from lab.runs import cluster, supervisor
-from lab.runs.cluster import NoCluster
 from lab.runs.collecting import collect
 from lab.runs.execution import Played, play_all
 from lab.runs.experiment import Experiment
@@ -131,7 +130,7 @@ def test_a_run_goes_on_after_its_scheduler_died(tmp_path: Path, undisturbed: lis
     with DaskCluster(tmp_path / "workers") as first:
         when(lambda: len(lines(tmp_path / "run")) >= 10, lambda: dask_cluster.kill(first.scheduler))
         began = time.monotonic()
-        with pytest.raises(NoCluster, match="was lost; start it and its workers again") as caught:
+        with pytest.raises(Unavailable, match="was lost; start it and its workers again") as caught:
             on_cluster(tmp_path / "run", first.address)
         assert time.monotonic() - began < 30
     kept = len(lines(tmp_path / "run"))
@@ -172,7 +171,7 @@ def test_an_address_without_a_scheduler_is_said_in_seconds(tmp_path: Path, monke
         free.bind(("127.0.0.1", 0))  # taken, but nobody listens
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
         began = time.monotonic()
-        with pytest.raises(NoCluster, match=f"No Dask scheduler answers at cluster='{address}'.*tcp://host:8786"):
+        with pytest.raises(Unavailable, match=f"No Dask scheduler answers at cluster='{address}'.*tcp://host:8786"):
             on_cluster(tmp_path, address)
     assert time.monotonic() - began < 5
 
@@ -180,13 +179,13 @@ def test_an_address_without_a_scheduler_is_said_in_seconds(tmp_path: Path, monke
 @pytest.mark.parametrize("address", ["nonsense", "http://127.0.0.1:1", "tcp://no-such-host.invalid:8786", "tcp://"])
 def test_what_is_no_address_is_said_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1.0)
-    with pytest.raises(NoCluster, match=f"No Dask scheduler answers at cluster='{address}'"):
+    with pytest.raises(Unavailable, match=f"No Dask scheduler answers at cluster='{address}'"):
         on_cluster(tmp_path, address)
 
 
 def test_without_dask_the_line_that_installs_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)  # what Python takes for: not installed
-    with pytest.raises(NoCluster, match="python -m pip install -r requirements-cluster.txt"):
+    with pytest.raises(Unavailable, match="python -m pip install -r requirements-cluster.txt"):
         on_cluster(tmp_path, "tcp://127.0.0.1:8786")
 
 
@@ -194,16 +193,18 @@ def test_a_worker_with_another_address_or_other_code_stops_the_run(
     tmp_path: Path, shared: DaskCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     elsewhere = manifest(4, "small", "http://10.0.0.1:8000/v1")
-    with Run(tmp_path / "a", elsewhere) as run, pytest.raises(NoCluster, match="and the run is of http://10.0.0.1"):
+    with Run(tmp_path / "a", elsewhere) as run, pytest.raises(Unavailable, match="and the run is of http://10.0.0.1"):
         play_all(run, note_overlap, show_progress=False, cluster=shared.address)
     monkeypatch.setattr(cluster, "code_hash", lambda: "another")
-    with Run(tmp_path / "b", manifest(4)) as run, pytest.raises(NoCluster, match="install the same checkout"):
+    with Run(tmp_path / "b", manifest(4)) as run, pytest.raises(Unavailable, match="install the same checkout"):
         play_all(run, note_overlap, show_progress=False, cluster=shared.address)
     assert not lines(tmp_path / "a") and not lines(tmp_path / "b")
 
 
 def test_a_cluster_without_what_is_played_says_so(tmp_path: Path) -> None:
-    unknown = pytest.raises(NoCluster, match="No module named 'asking'. Start its scheduler and its workers in an env")
+    unknown = pytest.raises(
+        Unavailable, match="No module named 'asking'. Start its scheduler and its workers in an env"
+    )
     with DaskCluster(tmp_path / "workers", workers=1, PYTHONPATH=str(ROOT)) as own, unknown:
         on_cluster(tmp_path / "run", own.address)
 
@@ -247,7 +248,7 @@ def test_ctrl_c_keeps_what_was_finished_and_cancels_the_rest(tmp_path: Path, sha
     _, said = process.communicate(timeout=20)
     assert time.monotonic() - began < 5
     kept = len(lines(tmp_path))
-    assert f"Interrupted: {kept} of {TASKS} episodes are in {tmp_path}; run again to resume" in said
+    assert f"KeyboardInterrupt: {kept} of {TASKS} episodes are in {tmp_path}; run again to resume" in said
     with Client(shared.address, set_as_default=False) as client:
         known = client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
     assert kept < TASKS / 2 and known == 0

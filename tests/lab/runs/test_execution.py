@@ -28,9 +28,8 @@ from lab.models.connect import connect
 from lab.models.parsing import MalformedAnswer
 from lab.runs import execution
 from lab.runs.crews import Threads
-from lab.runs.execution import Interrupted, Played, play_all
+from lab.runs.execution import Played, play_all
 from lab.runs.run import Run, read_lines
-from lab.runs.supervisor import BadLimit
 
 PATHS = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'support'}"}
 CANARY = "sk-canary-0123456789abcdef"
@@ -196,7 +195,7 @@ def test_an_episode_beyond_the_time_limit_is_not_measured(
         assert len(play_all(run, hang_at_001, workers, backend, show_progress=False)) == 4
     assert "001 took longer than LAB_EPISODE_SECONDS" in run.not_measured["001"]
     monkeypatch.setenv("LAB_EPISODE_SECONDS", "soon")
-    with Run(tmp_path, manifest(5)) as run, pytest.raises(BadLimit, match="LAB_EPISODE_SECONDS=soon: give a number"):
+    with Run(tmp_path, manifest(5)) as run, pytest.raises(ValueError, match="LAB_EPISODE_SECONDS=soon: give a number"):
         play_all(run, hang_at_001, show_progress=False)
 
 
@@ -274,38 +273,31 @@ def tell_much(task: str) -> Played:
 # --- what the machine has ---------------------------------------------------------------------------------------
 
 LIMITED = """
-import pathlib, resource, sys, threading
-from lab.runs import machine_limits
-what, soft, hard, workers = sys.argv[1], *map(int, sys.argv[2:])
-resource.setrlimit(getattr(resource, what), (soft, hard))
+import resource, sys
+from lab.machine.faults import Unavailable
+from lab.runs import open_files
+soft, hard, workers = map(int, sys.argv[1:])
+resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 try:
-    machine_limits.check(workers, False, pathlib.Path("."))
-    print("enough", resource.getrlimit(getattr(resource, what))[0])
-except machine_limits.NotEnough as error:
+    open_files.allow(workers)
+    print("enough", resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+except Unavailable as error:
     print(error)
 """
 
 
 @pytest.mark.parametrize(
-    ("what", "soft", "hard", "workers", "message"),
+    ("soft", "hard", "workers", "message"),
     [
-        ("RLIMIT_NOFILE", 256, 4096, 64, "enough [23]..$"),
-        (
-            "RLIMIT_NOFILE",
-            64,
-            64,
-            64,
-            r"workers=64 need about \d+ open files, .* may have 64 .*workers=\d.*ulimit -Hn \d+",
-        ),
-        ("RLIMIT_NOFILE", 64, 64, 4, "enough 64$"),
-        ("RLIMIT_AS", 2**29, 2**29, 64, r"workers=64 need about 512 MB of memory, and \d+ MB are free \(ulimit -v\)"),
-        ("RLIMIT_AS", 2**29, 2**29, 8, "enough"),
+        (256, 4096, 64, "enough [23]..$"),
+        (64, 64, 64, r"workers=64 need about \d+ open files, .* may have 64 .*workers=\d.*ulimit -Hn \d+"),
+        (64, 64, 4, "enough 64$"),
     ],
 )
-def test_what_workers_need_is_checked_before_anything_runs(
-    what: str, soft: int, hard: int, workers: int, message: str
+def test_the_limit_of_open_files_is_raised_or_named_before_anything_runs(
+    soft: int, hard: int, workers: int, message: str
 ) -> None:
-    command = [sys.executable, "-c", LIMITED, what, *map(str, (soft, hard, workers))]
+    command = [sys.executable, "-c", LIMITED, *map(str, (soft, hard, workers))]
     told = subprocess.run(command, env=dict(os.environ) | PATHS, capture_output=True, text=True, timeout=60)
     assert re.match(message, told.stdout), told
 
@@ -372,7 +364,10 @@ def test_ctrl_c_keeps_what_was_finished_and_leaves_nobody_behind(tmp_path: Path,
         assert time.monotonic() - began < 5
         assert process.returncode != 0
         kept = len(lines(tmp_path))
-        assert f"lab.runs.execution.Interrupted: {kept} of 400 episodes are in {tmp_path}; run again to resume" in said
+        assert (
+            f"lab.runs.execution.KeyboardInterrupt: {kept} of 400 episodes are in {tmp_path}; run again to resume"
+            in said
+        )
         assert until(lambda: not session(process.pid), 5)
     with Run(tmp_path, manifest(400, "rules@0.6")) as run:
         assert len(run.pending()) == 400 - kept and not any(episode.failed for episode in run.results())
@@ -403,7 +398,7 @@ def test_workers_of_a_killed_run_end_too(tmp_path: Path) -> None:
 
 def test_an_interrupted_notebook_can_go_on_with_the_same_run(tmp_path: Path) -> None:
     with Run(tmp_path, manifest(5)) as run:
-        with pytest.raises(Interrupted, match=f"2 of 5 episodes are in {tmp_path}"):
+        with pytest.raises(KeyboardInterrupt, match=f"2 of 5 episodes are in {tmp_path}"):
             play_all(run, interrupt_at_002, show_progress=False)
         assert len(play_all(run, episodes("rules"), show_progress=False)) == 5
 

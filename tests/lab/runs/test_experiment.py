@@ -15,6 +15,7 @@ import pytest
 from asking import ASK, Asking, manifest, place
 from chat_server import ChatServer, Request, Response, answer, says
 from lab.machine import paths
+from lab.machine.faults import Unavailable
 from lab.models.cache import RECORDING
 from lab.models.connect import connected
 from lab.models.rules import Rules
@@ -22,10 +23,10 @@ from lab.results import tables
 from lab.results.outcomes import Outcomes, Readings
 from lab.runs import budget, recordings, run
 from lab.runs.budget import Budget, BudgetSpent
-from lab.runs.collecting import NothingMeasured, collect, costs, cut_prompts, record
+from lab.runs.collecting import collect, costs, cut_prompts, record
 from lab.runs.execution import Played, play_all
-from lab.runs.experiment import ReplayMismatch, spread
-from lab.runs.first_answers import FirstAnswers, Unreadable
+from lab.runs.experiment import BadSetting, spread
+from lab.runs.first_answers import FirstAnswers
 from lab.runs.run import Episode, ManifestMismatch, Run, folder_for, read_lines, when_free
 
 SHELF = {"shelf": 3, "why": "box"}
@@ -169,7 +170,7 @@ def test_a_run_whose_first_answers_cannot_be_read_stops_and_shows_one(server: Ch
     server.behave(lambda request: says("I would rather talk about shelves."))
     setup = Asking(count=30, engine="small")
     with pytest.raises(
-        Unreadable, match="first 10 answers cannot be read.*rather talk about shelves.*max_tokens"
+        Unavailable, match="first 10 answers cannot be read.*rather talk about shelves.*max_tokens"
     ) as stopped:
         collect(setup, run="mine", workers=workers, show_progress=False)
     assert "0 of 30 episodes are in" in stopped.value.__notes__[0] and server.count <= 2 * (10 + workers) + 1
@@ -239,7 +240,7 @@ def test_a_run_with_faults_ends_as_one_without(monkeypatch: pytest.MonkeyPatch) 
     calm = collect(Asking(count=4), run="calm", workers=1, show_progress=False)
     right = Asking.play
     monkeypatch.setattr(Asking, "play", lambda self, task, ledger: (_ for _ in ()).throw(OSError("gone")))
-    with pytest.raises(NothingMeasured, match=r"None of 4 episodes could be measured \(OSError: gone\)"):
+    with pytest.raises(Unavailable, match=r"None of 4 episodes could be measured \(OSError: gone\)"):
         collect(Asking(count=4), run="mended", workers=1, show_progress=False)
     monkeypatch.setattr(Asking, "play", right)
     mended = collect(Asking(count=4), run="mended", workers=1, show_progress=False)
@@ -367,7 +368,7 @@ def test_a_replay_adopts_the_settings_of_its_recording(recorded: str, server: Ch
 
 
 def test_a_setting_that_was_not_recorded_is_refused_by_name(recorded: str) -> None:
-    with pytest.raises(ReplayMismatch, match=r"replay:mine was recorded with questions=2, not 1"):
+    with pytest.raises(BadSetting, match=r"replay:mine was recorded with questions=2, not 1"):
         collect(Asking(engine=f"replay:{recorded}", questions=1), show_progress=False)
 
 

@@ -16,11 +16,12 @@ import kills
 from asking import ASK, episodes, manifest, play, run_rules
 from chat_server import ChatServer
 from lab.__main__ import main
+from lab.machine.faults import Unavailable
 from lab.machine.files import append_durably, write_atomically
-from lab.models.cache import AnswerCache, CacheUnusable
+from lab.models.cache import AnswerCache
 from lab.models.connect import connect
 from lab.runs.execution import play_all
-from lab.runs.run import Run, RunNotWritten
+from lab.runs.run import Run
 
 TASKS, FEW = 60, 6
 GOOD = {"shelf": 3, "why": "it is free"}
@@ -72,7 +73,7 @@ def test_a_run_on_a_full_disk_stops_with_its_episodes_safe_and_resumes_with_room
     run = disk / "run"
     for left in (30_000, 5_000, 9_000):
         fill(disk, left)
-        with pytest.raises(RunNotWritten, match=STOPPED.format(folder=run)) as stopped:
+        with pytest.raises(OSError, match=STOPPED.format(folder=run)) as stopped:
             played(run, workers, backend)
         assert f"{kept(run)} of 60" in str(stopped.value)
         assert 0 < kept(run) < TASKS
@@ -86,7 +87,7 @@ def test_an_open_run_goes_on_when_there_is_room_again(tmp_path: Path, disk: Path
     with Run(disk / "run", manifest(TASKS, kills.ENGINE)) as run:
         for left in range(0, 12_000, 1_500):  # so that it is full now in one file, now in another
             fill(disk, left)
-            with pytest.raises(RunNotWritten):
+            with pytest.raises(OSError):
                 play_all(run, episodes(kills.ENGINE), show_progress=False)
             assert len(run.episodes) == kept(disk / "run") == TASKS - len(run.pending())
             free(disk)
@@ -97,7 +98,7 @@ def test_an_open_run_goes_on_when_there_is_room_again(tmp_path: Path, disk: Path
 
 def test_a_run_that_cannot_begin_says_so(disk: Path) -> None:
     fill(disk)
-    with pytest.raises(RunNotWritten, match="No space left: 0 of 60 episodes are safe in"):
+    with pytest.raises(OSError, match="No space left: 0 of 60 episodes are safe in"):
         Run(disk / "run", manifest(TASKS))
     free(disk)
     Run(disk / "run", manifest(TASKS)).close()
@@ -106,7 +107,7 @@ def test_a_run_that_cannot_begin_says_so(disk: Path) -> None:
 def test_a_file_that_may_not_grow_gives_the_same_error(tmp_path: Path, small_files: None) -> None:
     """Without a mount: the process's own limit, which stops a write in its middle too."""
     with Run(tmp_path / "run", manifest(TASKS, kills.ENGINE)) as run:
-        with pytest.raises(RunNotWritten, match=r"File too large: (\d+) of 60 episodes are safe in .*; mend that"):
+        with pytest.raises(OSError, match=r"File too large: (\d+) of 60 episodes are safe in .*; mend that"):
             play_all(run, episodes(kills.ENGINE), show_progress=False)
         assert 0 < len(run.episodes) == kept(tmp_path / "run") < TASKS
         lift_limit()
@@ -132,7 +133,7 @@ def lift_limit() -> None:
 def test_another_fault_of_the_file_system_is_named_too(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("a file")
     with pytest.raises(
-        RunNotWritten, match=r"File exists \(.*/run\): 0 of 60 episodes are safe in .*; mend that and run again"
+        OSError, match=r"File exists \(.*/run\): 0 of 60 episodes are safe in .*; mend that and run again"
     ):
         Run(tmp_path / "run", manifest(TASKS))
 
@@ -196,7 +197,7 @@ def test_a_cache_that_cannot_begin_stops_the_run_before_anything_is_asked(
     about = manifest(FEW, "small", server.address)
     with (
         Run(tmp_path / "run", about) as run,
-        pytest.raises(CacheUnusable, match="cannot be used: database or disk is full.*free some.*LAB_CACHE") as stopped,
+        pytest.raises(Unavailable, match="cannot be used: database or disk is full.*free some.*LAB_CACHE") as stopped,
     ):
         play_all(run, partial(play, backbone=backbone), show_progress=False)
     assert server.count == 0 and "0 of 6 episodes are in" in "".join(stopped.value.__notes__)

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from asking import ASK, CHECK, Checking
 from chat_server import ChatServer, Request, Response, answer
+from lab.machine.faults import Unavailable
 from lab.models.backbone import Ledger
 from lab.models.cache import RECORDING
 from lab.models.connect import connect
-from lab.models.engines import UnknownOperator
-from lab.models.replay import RecordingMiss
+from lab.models.engines import BadEngine
 from lab.models.routed import Routed
 from lab.models.rules import Rules
 from lab.notebooks.commands import record as record_notebook
@@ -25,7 +25,7 @@ from lab.runs import budget, recordings
 from lab.runs.budget import Budget
 from lab.runs.cluster import Expected
 from lab.runs.collecting import collect, costs, record
-from lab.runs.experiment import ReplayMismatch, Results
+from lab.runs.experiment import BadSetting, Results
 from lab.runs.run import read_lines
 from small_notebooks import notebook
 
@@ -106,9 +106,7 @@ def test_two_routings_are_two_runs_and_none_is_the_run_that_it_was() -> None:
 
 
 def test_an_operator_that_does_not_ask_is_refused_before_anything_is_played(tmp_path: Path) -> None:
-    with pytest.raises(
-        UnknownOperator, match="'valdate' .* of checking .*: realize, validate; did you mean 'validate'"
-    ):
+    with pytest.raises(BadEngine, match="'valdate' .* of checking .*: realize, validate; did you mean 'validate'"):
         run("rules", {"Valdate": "rules@0.5"})
     assert not (tmp_path / "runs").exists()
 
@@ -191,7 +189,7 @@ def test_a_recording_can_answer_one_operator(recorded: Results, server: ChatServ
     same = run("rules@0.5", {"validate": "replay:mine"}, questions=2, seed=4)
     assert results_of(same) == results_of(recorded) and server.count == asked
     assert same.backbone == recorded.backbone
-    with pytest.raises(RecordingMiss, match="mine has no answer to this tests.check request"):
+    with pytest.raises(Unavailable, match="mine has no answer to this tests.check request"):
         run("rules", {"validate": "replay:mine"}, questions=2, seed=4)
 
 
@@ -202,7 +200,7 @@ def test_a_recording_of_all_operators_decides_the_settings(recorded: Results) ->
 
 
 def test_a_recording_of_one_operator_decides_no_setting_and_must_agree(recorded: Results) -> None:
-    with pytest.raises(ReplayMismatch, match="replay:mine is to answer validate and was recorded with questions=2"):
+    with pytest.raises(BadSetting, match="replay:mine is to answer validate and was recorded with questions=2"):
         run("rules@0.5", {"validate": "replay:mine"})
 
 

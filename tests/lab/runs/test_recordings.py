@@ -14,12 +14,12 @@ import pytest
 
 from asking import ASK
 from chat_server import ChatServer, Request, Response, answer
-from lab.machine.faults import DamagedFile
+from lab.machine.faults import DamagedFile, Unavailable
 from lab.machine.paths import recordings_folder
 from lab.models.cache import RECORDING, AnswerCache
 from lab.models.connect import _connected, connected
 from lab.models.parsing import MalformedAnswer
-from lab.models.replay import MissingRun, RecordingMiss
+from lab.models.replay import MissingRun
 from lab.runs import budget, recordings
 from lab.runs.budget import Budget, BudgetSpent
 from lab.runs.collecting import collect
@@ -95,7 +95,7 @@ def test_replaying_plays_what_was_recorded_and_stops_at_a_request_that_was_not(
     assert len(run(tmp_path, "all", f"replay:{wanted}", limit=0).episodes) == 3, "of 30 queries, the recorded ones"
     changed = replace(SELECT, template=SELECT.template.replace("To decide now", "Now decide"))
     monkeypatch.setattr("sdp.adapters.travelplanner.adapter.SELECT", changed)
-    with pytest.raises(RecordingMiss, match=r"sdp.travelplanner.select .* its wording, schema or fields differ"):
+    with pytest.raises(Unavailable, match=r"sdp.travelplanner.select .* its wording, schema or fields differ"):
         run(tmp_path, "changed", f"replay:{wanted}")
 
 

@@ -24,7 +24,7 @@ from lab.runs.conditions import Condition, Metric
 from lab.runs.experiment import BadSetting, Experiment
 from lab.runs.run import Episode
 from lab.runs.settings import changed, has
-from lab.runs.study import Study, Trial, UnknownStudy, register
+from lab.runs.study import Study, Trial, register
 from lab.runs.study_results import Results
 
 
@@ -173,7 +173,7 @@ def test_what_there_is_not_is_refused_with_what_there_is(wrong: dict[str, Any], 
 
 
 def test_an_unknown_study_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(UnknownStudy, match="sdp-table5.*did you mean"):
+    with pytest.raises(BadSetting, match="sdp-table5.*did you mean"):
         study.named("sdp-table55")
 
 

@@ -1,4 +1,4 @@
-"""A run's folder read back: outcomes, timelines, prompts and answers, reports and exports."""
+"""A run's folder read back: outcomes, timelines, prompts and answers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,10 @@ import pytest
 
 from asking import SHELVES, Asking, Checking
 from chat_server import ChatServer, answer
-from lab.__main__ import main
 from lab.machine.files import write_atomically
 from lab.runs.collecting import collect
 from lab.runs.experiment import Results
-from lab.viewer.episodes import Ended, Kept, UnknownTask, tasks, timeline
-from lab.viewer.export import NoCalls, export
-from lab.viewer.report import report
+from lab.viewer.episodes import Ended, StoredRun
 
 
 def played(setup: Asking, **options: bool) -> Results[Asking]:
@@ -34,48 +31,48 @@ def without_note(run: Results[Asking]) -> Path:
 
 def test_a_folder_tells_how_each_task_ended() -> None:
     run = played(Asking(count=4, wrong=("001",)))
-    found = tasks(run.folder)
+    found = StoredRun(run.folder).tasks()
     assert found["000"] == Ended("scored") and list(found) == ["000", "001", "002", "003"]
     assert found["001"].state == "failed" and found["001"].reason == "ZeroDivisionError: ZeroDivisionError in 001"
     missed = played(Asking(count=4, wrong=("001",), fault="BackendDied"))
-    assert tasks(missed.folder)["001"].state == "not measured"
-    with pytest.raises(UnknownTask, match="no episode of 001, which was not measured"):
-        timeline(missed.folder, "001")
+    assert StoredRun(missed.folder).tasks()["001"].state == "not measured"
+    with pytest.raises(ValueError, match="no episode of 001, which was not measured"):
+        StoredRun(missed.folder).timeline("001")
 
 
 def test_prompts_and_answers_are_had_again_and_no_rule_is_needed_to_have_kept_them() -> None:
     run = played(Checking(engine="rules@0.5", count=1))
     assert not (run.folder / "answers.jsonl").exists()
-    shown = timeline(run.folder, "000", prompts=True)
+    shown = StoredRun(run.folder).timeline("000", prompts=True)
     asked = [each for step in shown.steps for each in step.exchanges]
     shelves = [json.loads(each.answer)["shelf"] for each in asked if each.operator == "realize"]
     assert shelves == [shelf for shelf, _ in run.episodes["000"].result["pairs"]]
     assert all(each.messages[0]["role"] == "system" for each in asked) and not shown.notes
-    assert not any(step.exchanges for step in timeline(run.folder, "000").steps)
+    assert not any(step.exchanges for step in StoredRun(run.folder).timeline("000").steps)
 
 
 def test_a_models_answers_come_from_what_the_run_kept_and_no_model_is_asked(server: ChatServer) -> None:
     server.behave(lambda request: answer({"shelf": len(request.text) % SHELVES, "why": "there is room"}))
     run = played(Asking(engine="a-model", count=2))
     asked = len(server.requests)
-    shown = timeline(run.folder, "001", prompts=True)
+    shown = StoredRun(run.folder).timeline("001", prompts=True)
     shelves = [json.loads(each.answer)["shelf"] for step in shown.steps for each in step.exchanges]
     assert shelves == run.episodes["001"].result["shelves"] and len(server.requests) == asked
     unkept = played(Asking(engine="another", count=1), record=False)
-    assert "were not kept" in timeline(unkept.folder, "000", prompts=True).notes[-1]
+    assert "were not kept" in StoredRun(unkept.folder).timeline("000", prompts=True).notes[-1]
 
 
 def test_an_episode_that_comes_out_otherwise_shows_no_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
     run = played(Asking(count=1))
     monkeypatch.setattr(Asking, "play", lambda self, task, ledger: {"shelves": []})
-    assert "came out otherwise" in timeline(run.folder, "000", prompts=True).notes[-1]
+    assert "came out otherwise" in StoredRun(run.folder).timeline("000", prompts=True).notes[-1]
 
 
 def test_a_run_that_names_no_experiment_is_shown_as_it_was_kept() -> None:
     run = played(Asking(count=1))
-    named = Kept(run.folder)
+    named = StoredRun(run.folder)
     assert named.setup == run.setup
-    shown = timeline(without_note(run), "000")
+    shown = StoredRun(without_note(run)).timeline("000")
     assert shown.steps[-1].observation == run.episodes["000"].result
     assert "does not say which experiment" in shown.notes[0]
 
@@ -83,37 +80,7 @@ def test_a_run_that_names_no_experiment_is_shown_as_it_was_kept() -> None:
 @pytest.mark.parametrize("noted", ["os:path", "no_such_module:Setup", "asking:QUESTIONS", "asking"])
 def test_a_manifest_can_name_nothing_but_an_experiment(noted: str) -> None:
     run = played(Asking(count=1))
-    kept = Kept(run.folder)
+    kept = StoredRun(run.folder)
     surroundings = {**kept.manifest.surroundings, "experiment": noted}
     kept.__dict__["manifest"] = replace(kept.manifest, surroundings=surroundings)
     assert kept.setup is None and noted in kept.timeline("000").notes[0]
-
-
-def test_a_report_links_each_episode_and_one_file_has_them_all(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = played(Asking(count=4, wrong=("001",)))
-    index = report([run.folder], tmp_path / "pages")
-    page = index.read_text()
-    links = [f"episodes/1-{number:05}.html" for number in (1, 2, 3, 4)]
-    assert all(f'href="{link}"' in page and (tmp_path / "pages" / link).exists() for link in links)
-    assert "3 scored, 1 failed, 0 not measured" in page and "ZeroDivisionError in 001" in page
-    assert main(["report", str(run.folder), "--one-file", "--prompts", "--out", str(tmp_path / "one.html")]) == 0
-    whole = (tmp_path / "one.html").read_text()
-    assert "href=" not in whole and "realize, user" in whole and str(tmp_path / "one.html") in capsys.readouterr().out
-
-
-def test_trajectories_and_calls_are_exported_as_chats_that_datasets_reads(tmp_path: Path) -> None:
-    from datasets import load_dataset
-
-    run = played(Asking(engine="rules@0.5", count=2))
-    for name, form in (("a.jsonl", "json"), ("a.parquet", "parquet")):
-        count = export([run.folder], tmp_path / name, calls=True)
-        read = load_dataset(form, data_files=str(tmp_path / name), split="train", cache_dir=str(tmp_path / "cache"))
-        assert len(read) == count and [each["role"] for each in read[0]["messages"]] == ["system", "user", "assistant"]
-        assert set(read["operator"]) == {"realize"} and set(read["task"]) == {"000", "001"}
-    assert export([run.folder], tmp_path / "b.jsonl") == 2
-    with pytest.raises(ValueError, match=r"c.csv ends in no format; name it \*.jsonl or \*.parquet"):
-        export([run.folder], tmp_path / "c.csv")
-    with pytest.raises(NoCalls, match="only the experiment that wrote the run"):
-        export([without_note(run)], tmp_path / "d.jsonl", calls=True)
