@@ -43,10 +43,10 @@ def _eval(options: argparse.Namespace) -> int:
     from lab.machine.faults import Unavailable
     from lab.machine.files import write_atomically
     from lab.results import exports
-    from lab.runs import evaluate, study
+    from lab.runs import declaration, evaluate
 
     if not options.study:
-        print("Studies: " + ", ".join(study.names()))
+        print("Studies: " + ", ".join(declaration.names()))
         return 0
     if options.out and not options.out.resolve().parent.is_dir():
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Connecting: from an engine string to the backbone behind it."""
+"""Connecting: from an engine string to the backbone behind it, or to several, one an operator (SDP, §6)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from lab.machine.paths import answer_cache
-from lab.models.backbone import Backbone
-from lab.models.engines import NULL, Engine, with_others
+from lab.models.backbone import Answer, Backbone
+from lab.models.engines import NULL, Engine, joined, said_of, split, with_others
+from lab.models.prompts import Prompt
 
 
 def connect(engine: str, engines: Mapping[str, str] | None = None, **settings: Any) -> Backbone:
@@ -25,8 +26,6 @@ def connect(engine: str, engines: Mapping[str, str] | None = None, **settings: A
     choice = with_others(engine, engines or {})
     if not choice.routes:
         return _behind(choice, **settings)
-    from lab.models.routed import Routed
-
     others = {operator: _behind(other, **settings) for operator, other in choice.routes.items()}
     return Routed(_behind(choice.of(""), **settings), others)
 
@@ -64,3 +63,49 @@ def connected(engine: str) -> Backbone:
 @cache
 def _connected(engine: str, address: str, cached: Path) -> Backbone:
     return connect(engine)
+
+
+class Routed:
+    """A backbone that has each prompt answered by the backbone of its operator, in any case; by `rest` without one.
+
+    engine: of all of them, for labels and evidence. address: for manifests, with the parts that differ. tasks: those
+    that every recording among them holds.
+    """
+
+    def __init__(self, rest: Backbone, others: Mapping[str, Backbone]) -> None:
+        self.rest, self.others = rest, {operator.lower(): other for operator, other in others.items()}
+        # Of a recording's own parts, the one that answers this operator.
+        self.engine = rest.engine.with_others({name: other.engine.of(name) for name, other in self.others.items()})
+        whole, parts = split(address_of(rest))
+        parts |= {name: said_of(address_of(other), name) for name, other in self.others.items()}
+        self.address = joined(whole, {name: part for name, part in parts.items() if part != whole})
+        held = [set(tasks) for backbone in (rest, *others.values()) if (tasks := getattr(backbone, "tasks", ()))]
+        self.tasks = sorted(set.intersection(*held)) if held else []
+
+    def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
+        """Raises what the operator's own backbone raises."""
+        return self._of(prompt).ask(prompt, sample=sample, **fields)
+
+    def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
+        """The request hash of the operator's own backbone."""
+        return self._of(prompt).request(prompt, sample=sample, **fields)
+
+    def try_out(self) -> None:
+        """Try every server among the backbones. Raises EndpointUnavailable."""
+        for backbone in (self.rest, *self.others.values()):
+            if hasattr(backbone, "try_out"):
+                backbone.try_out()
+
+    @property
+    def served(self) -> list[dict[str, Any]]:
+        """What is known of every server among the backbones."""
+        backbones = (self.rest, *self.others.values())
+        return [record for backbone in backbones for record in getattr(backbone, "served", [])]
+
+    def _of(self, prompt: Prompt) -> Backbone:
+        return self.others.get(prompt.operator.lower(), self.rest)
+
+
+def address_of(backbone: Backbone) -> str:
+    """Where the answers come from, for a manifest: an endpoint's address, a local model's hash, else "rules"."""
+    return getattr(backbone, "address", "rules")

@@ -1,4 +1,7 @@
-"""Client of OpenAI-compatible endpoints: render, look up the cache, call with retries, parse, re-ask once."""
+"""Client of OpenAI-compatible endpoints: render, look up the cache, call with retries, parse, re-ask once.
+
+ask -> _from_server -> _converse (asks, re-asks once) -> _complete (binds the answer) -> _call (retries) -> client
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,6 @@ from lab.machine.secrets import clean_address
 from lab.models.backbone import Answer, options_of, request_of
 from lab.models.cache import RECORDING, AnswerCache, key_of
 from lab.models.client import Chat, Client, SchemaNotTaken
-from lab.models.context import Asked, asked
 from lab.models.engines import OF_THE_MACHINE, SHUFFLE, Engine
 from lab.models.parsing import MalformedAnswer
 from lab.models.profiles import (
@@ -30,7 +32,8 @@ from lab.models.profiles import (
     server_of,
 )
 from lab.models.prompts import AnswerModel, Prompt
-from lab.models.replies import RefusedAnswer, Reply, complete, read
+from lab.models.rendering import Rendered, rendered
+from lab.models.replies import RefusedAnswer, Reply, read, reply_in
 from lab.models.retries import (
     BadBody,
     EndpointError,
@@ -39,6 +42,7 @@ from lab.models.retries import (
     Redirected,
     WebPage,
     gets_through,
+    kind_of,
     only_pages,
     refused,
     with_retries,
@@ -99,7 +103,7 @@ class Endpoint:
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
         """Raises MalformedAnswer if also the re-ask gives no answer, RefusedAnswer, EndpointError, PromptTooLong."""
         started = time.perf_counter()
-        question = asked(prompt, fields, self.engine)
+        question = rendered(prompt, fields, self.engine)
         request = self._key(question, sample)
         if self.cache is None:
             return self._from_server(question, request, sample, started)
@@ -136,12 +140,12 @@ class Endpoint:
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
         """The request hash under which caches and recordings keep the answer."""
-        return self._key(asked(prompt, fields, self.engine), sample)
+        return self._key(rendered(prompt, fields, self.engine), sample)
 
-    def _key(self, question: Asked, sample: int) -> str:
+    def _key(self, question: Rendered, sample: int) -> str:
         return key_of(request_of(question.prompt, question.messages, self.engine, self.address, sample))
 
-    def _from_cache(self, question: Asked, request: str, known: dict[str, Any], started: float) -> Answer:
+    def _from_cache(self, question: Rendered, request: str, known: dict[str, Any], started: float) -> Answer:
         prompt = question.prompt
         tokens = known["tokens_in"], known["tokens_out"]
         call = Call(
@@ -155,7 +159,7 @@ class Endpoint:
             raise error
         return question.answer(prompt, known["text"], call, request)
 
-    def _from_server(self, question: Asked, request: str, sample: int, started: float) -> Answer:
+    def _from_server(self, question: Rendered, request: str, sample: int, started: float) -> Answer:
         self.try_out()
         exchange = Exchange(options_of(question.prompt, self.engine, sample), sample)
         try:
@@ -209,7 +213,7 @@ class Endpoint:
             ]
             return read(self._complete(prompt, messages + shown, exchange), prompt)[0], "reasked"
 
-    def _book(self, question: Asked, path: str, exchange: Exchange, started: float) -> Call:
+    def _book(self, question: Rendered, path: str, exchange: Exchange, started: float) -> Call:
         replies = exchange.replies
         tokens_in, tokens_out = sum(r.tokens_in for r in replies), sum(r.tokens_out for r in replies)
         usd = price(self.engine.name, tokens_in, tokens_out) if all(r.counted for r in replies) else None
@@ -227,25 +231,10 @@ class Endpoint:
         )  # fmt: skip
 
     def _complete(self, prompt: Prompt, messages: list[dict[str, str]], exchange: Exchange) -> Reply:
-        import openai
-
-        began = time.monotonic()
-        try:
-            exchange.replies.append(self._negotiate(prompt, messages, exchange))
-            return exchange.replies[-1]
-        except openai.APIStatusError as error:
-            refusal = refused(error, self.address, lambda: self._others(began))
-        except Redirected as error:
-            refusal = (EndpointError if self._others(began) else EndpointUnavailable)(str(error))
-        # Outside the handler: the SDK's error holds the request, and with it the key, and would stay as the context,
-        # which travels along where a cluster pickles errors.
-        raise refusal
-
-    def _negotiate(self, prompt: Prompt, messages: list[dict[str, str]], exchange: Exchange) -> Reply:
         """Ask with the answer bound as strictly as the server takes it."""
         import openai
 
-        ways = self.server.ways(prompt)
+        began, ways, failure = time.monotonic(), self.server.ways(prompt), None
         for way in ways:
             untried = way != ways[-1] and prompt.name not in self.server.bindings
             try:
@@ -253,15 +242,27 @@ class Endpoint:
                 break
             except (SchemaNotTaken, openai.APIStatusError) as error:
                 # Does the server not take what binds the answer, or is the request wrong in itself? The last way tells.
-                if way == ways[-1] or getattr(error, "status_code", 501) not in NOT_TAKEN:
+                if way != ways[-1] and getattr(error, "status_code", 501) in NOT_TAKEN:
+                    continue
+                if isinstance(error, SchemaNotTaken):
                     raise
+                failure = refused(error, self.address, lambda: self._others(began))
+                break
+            except Redirected as error:
+                failure = (EndpointError if self._others(began) else EndpointUnavailable)(str(error))
+                break
+        if failure:
+            # Outside the handlers: the SDK's error holds the request, and with it the key, and would stay as the
+            # context, which travels along where a cluster pickles errors.
+            raise failure
         before = ways[: ways.index(way)]
         self.server.takes(prompt.name, way, before)
         if way in (SCHEMA, TOOL) and reply.kind is Kind.ANSWER:
             # All schemas are of objects.
             bound_it = reply.called if way == TOOL else reply.text.lstrip()[:1] in ("", "{")
             self.server.answered(prompt.name, (*before, way), bound_it)
-        return replace(reply, schema=way == SCHEMA or reply.called)
+        exchange.replies.append(replace(reply, schema=way == SCHEMA or reply.called))
+        return exchange.replies[-1]
 
     def _call(self, messages: list[dict[str, str]], binds: dict[str, Any], exchange: Exchange, untried: bool) -> Reply:
         """Ask with all parameters that the server does not reject. untried: statuses 500 may mean that it does not take
@@ -293,8 +294,18 @@ class Endpoint:
                     raise
 
     def _once(self, messages: Sequence[dict[str, str]], seconds: float, **arguments: Any) -> Reply:
+        """One request. A question that a filter refuses is a refusal, too. Else raises as `Client.chat` and `reply_in`
+        do.
+        """
+        import openai
+
         request = {"model": self.engine.name, "messages": messages, **arguments}
-        reply = complete(self._sending(), request, seconds)
+        try:
+            reply = reply_in(self._sending().chat(request, seconds))
+        except openai.APIStatusError as error:
+            if kind_of(error) is not Kind.REFUSAL:
+                raise
+            reply = Reply("", 0, 0, counted=False, kind=Kind.REFUSAL)
         self._last_reply = time.monotonic()
         return reply
 

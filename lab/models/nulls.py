@@ -22,8 +22,8 @@ from lab.models.backbone import Answer
 from lab.models.cache import key_of
 from lab.models.engines import FIRST, LAST, Engine
 from lab.models.prompts import AnswerModel, Fields, FreeText, Listing, Prompt, faults
+from lab.models.rendering import shuffled
 from lab.models.rules import request_here
-from lab.models.shuffling import shown
 from lab.models.usage import Call
 
 Schema = Mapping[str, Any]
@@ -41,9 +41,9 @@ class Null:
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
         """Raises NoChoice for a prompt that asks for a text, ValueError for unknown fields."""
-        seen = shown(prompt, prompt.fill(**fields), self.engine)
+        seen = shuffled(prompt, prompt.fill(**fields), self.engine)
         value = _answered(prompt, seen.fields, _Pick(self.engine, prompt, seen.fields, sample))
-        return Answer(seen.restored(value), Call(prompt.operator, prompt.name, "null"), text=seen.noted(value))
+        return Answer(seen.restored(value), Call(prompt.operator, prompt.name, "null"), text=seen.as_shown(value))
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
         """The request hash under which a recording keeps the answer."""

@@ -112,7 +112,7 @@ class Prompt:
     over the fields. fields, answer: pydantic models. narrow(fields) -> a subclass of `answer` for these very fields,
     where what may be answered depends on them (see `OneOf`); the same fields must give the same class.
     shorten(fields, characters_over) -> the fields truncated by a step, or None when nothing more may go, for a prompt
-    that exceeds an engine's `context` (lab/models/context.py). The template must show that something was left out.
+    that exceeds an engine's `context` (lab/models/rendering.py). The template must show that something was left out.
     retry_temperatures: of the samples after the first, where the engine's own is lower; the last one holds from there
     on. Empty: the engine's for all. stop: texts at which an answer in free text ends; neither they nor what follows are
     part of it. listings: where it lists the options of its answer; of several, the first that has any. unkept: texts of

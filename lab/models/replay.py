@@ -17,9 +17,9 @@ from lab.machine.spelling import hint
 from lab.models import engines
 from lab.models.backbone import Answer, request_of
 from lab.models.cache import key_of
-from lab.models.context import Asked, asked
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import Prompt
+from lab.models.rendering import Rendered, rendered
 from lab.models.usage import Call
 
 ANSWERS = "answers.jsonl"
@@ -103,7 +103,7 @@ class Replay:
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
         """Raises Unavailable, PromptTooLong, and MalformedAnswer where the recorded model gave no usable answer."""
-        question = asked(prompt, fields, self.engine.of(prompt.operator))
+        question = rendered(prompt, fields, self.engine.of(prompt.operator))
         request = self._key(question, sample)
         known = self.answers.get(request)
         if known is None:
@@ -120,9 +120,9 @@ class Replay:
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
         """The request hash, made with the recorded engine and address."""
-        return self._key(asked(prompt, fields, self.engine.of(prompt.operator)), sample)
+        return self._key(rendered(prompt, fields, self.engine.of(prompt.operator)), sample)
 
-    def _key(self, question: Asked, sample: int) -> str:
+    def _key(self, question: Rendered, sample: int) -> str:
         operator = question.prompt.operator
         engine, address = self.engine.of(operator), engines.said_of(self.address, operator)
         return key_of(request_of(question.prompt, question.messages, engine, address, sample))

@@ -14,10 +14,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from lab.machine.secrets import redact
-from lab.models.client import Chat, body_json
+from lab.models.client import body_json
 from lab.models.parsing import CUT, EMPTY, MalformedAnswer, free_text, parse
 from lab.models.prompts import AnswerModel, Prompt
-from lab.models.retries import LONGEST_QUOTE, BadBody, Kind, NotThisApi, kind_of
+from lab.models.retries import LONGEST_QUOTE, BadBody, Kind, NotThisApi
 
 # By finish reason, in lower case; any other one ends an answer.
 KINDS = dict.fromkeys(("length", "max_tokens", "model_length", "max_output_tokens"), Kind.TRUNCATED) | dict.fromkeys(
@@ -62,18 +62,6 @@ class Reply:
     @property
     def truncated(self) -> bool:
         return self.kind is Kind.TRUNCATED
-
-
-def complete(chat: Chat, request: Mapping[str, Any], seconds: float) -> Reply:
-    """Ask once. A question that a filter refuses is a refusal, too. Else raises as `Client.chat` and `reply_in` do."""
-    import openai
-
-    try:
-        return reply_in(chat.chat(request, seconds))
-    except openai.APIStatusError as error:
-        if kind_of(error) is not Kind.REFUSAL:
-            raise
-    return Reply("", 0, 0, counted=False, kind=Kind.REFUSAL)
 
 
 def reply_in(body: bytes) -> Reply:

@@ -16,7 +16,7 @@ from lab.models.cache import key_of
 from lab.models.engines import ORACLE, Engine
 from lab.models.noise import Corruption, certifies, corrupted, corruption_of, within_schema
 from lab.models.prompts import AnswerModel, Fields, Prompt
-from lab.models.shuffling import shown
+from lab.models.rendering import shuffled
 from lab.models.usage import Call
 
 Rule = Callable[[Any], AnswerModel]
@@ -118,11 +118,11 @@ class Rules:
         Raises ValueError if the corruption makes what no model could answer.
         """
         standins.load(prompt.name)
-        seen = shown(prompt, prompt.fill(**fields), self.engine)
+        seen = shuffled(prompt, prompt.fill(**fields), self.engine)
         value, path = _answer(prompt, seen.fields, self._known.answers), "rules"
         if self._errs:
             value, path = self._noisy(prompt, seen.fields, value, sample)
-        return Answer(seen.restored(value), Call(prompt.operator, prompt.name, path), text=seen.noted(value))
+        return Answer(seen.restored(value), Call(prompt.operator, prompt.name, path), text=seen.as_shown(value))
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
         """The request hash under which a recording keeps the answer."""
@@ -147,7 +147,7 @@ class Rules:
 
 def request_here(engine: Engine, prompt: Prompt, sample: int, values: Mapping[str, Any]) -> str:
     """The request hash of an engine that answers from a prompt's fields, without a model."""
-    fields = shown(prompt, prompt.fill(**values), engine).fields
+    fields = shuffled(prompt, prompt.fill(**values), engine).fields
     return key_of(request_of(prompt.narrowed(fields), prompt.render(fields), engine, "rules", sample))
 
 

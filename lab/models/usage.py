@@ -24,7 +24,7 @@ class Call:
     server counted them, re-asks included. seconds: wall time, waiting included. took: the same, but of a cache hit that
     of the model when it was asked; 0 where nobody kept it. usd: None where the model's price or the tokens are unknown.
     cached: a cache hit, which is free. retries: requests without a reply. cut: the prompt exceeded the engine's
-    `context` and was truncated (lab/models/context.py). truncated: how many answers, first and re-ask, ended at
+    `context` and was truncated (lab/models/rendering.py). truncated: how many answers, first and re-ask, ended at
     `max_tokens`. other_model: which model answered, where the answer names another one than the engine.
     """
 

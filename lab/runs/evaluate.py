@@ -14,12 +14,13 @@ from lab.machine.printing import aligned
 from lab.results import floors, tables
 from lab.results.statistics import compare, holm
 from lab.results.stored import METHOD, Scores, Side, Stored
-from lab.runs import study
 from lab.runs.collecting import collect, manifest_of
+from lab.runs.declaration import named
 from lab.runs.experiment import BadSetting, score_lines
 from lab.runs.forecast import forecast
-from lab.runs.study import Study, Trial
+from lab.runs.study import Study
 from lab.runs.study_results import Results
+from lab.runs.trial import Trial
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,7 +59,7 @@ class Block(NamedTuple):
 
 def plan(options: Namespace) -> Plan:
     """The plan of the arguments of `python -m lab eval`. Raises BadSetting, BadSetting."""
-    declared = study.named(options.study)
+    declared = named(options.study)
     settings = {
         "data": options.data, "limit": options.limit,
         "benchmarks": tuple(filter(None, options.benchmarks.split(","))), "conditions": tuple(options.conditions),

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.machine import progress
 from lab.machine.faults import DamagedFile
-from lab.machine.paths import runs_folder
 from lab.machine.weights import seconds_of
 from lab.models import engines, usage
 from lab.models.local import runtime_of
 from lab.runs import recordings
-from lab.runs.catalogue import folders
+from lab.runs.catalogue import called, folders
 from lab.runs.manifest import Manifest
 from lab.runs.recordings import Recording, read_usage
 from lab.runs.run import EPISODES, USAGE, index, read_lines
@@ -79,7 +78,7 @@ class Share:
 
 
 def forecast(planned: Iterable[Manifest]) -> list[Share]:
-    """What is left to play of planned runs, a share for each method and model; one for each of an engine's models.
+    """Returns what is left to play of planned runs, a share for each method and each of an engine's models.
 
     A run that is planned twice is played once. What rules and recordings answer is free, and is left out.
     """
@@ -94,45 +93,41 @@ def forecast(planned: Iterable[Manifest]) -> list[Share]:
 
 
 def taken(model: str, method: str, parameters: Mapping[str, Any], engine: str = "") -> Taken | None:
-    """What the model takes in an episode of the method: in the run or recording that is most like these parameters.
+    """Returns what the model takes in an episode of the method, by the run or recording that is most like these
+    parameters; None without one.
 
     engine: the whole one, if the model answers only some operators; they alone are counted. Without a run of this
-    model, of the same one with other options; then of any model or runtime, whose seconds say nothing: those of a local
-    model are then reckoned from the tokens and its speed.
+    model, one of the same model with other options counts, then one of any model, whose seconds say nothing: those of a
+    local model are then reckoned from the tokens and its speed.
     """
     wanted, whole = engines.parse(model), engines.parse(engine or model)
     runtime = runtime_of(wanted) if wanted.kind == "local" else None
-
-    def asked(past: _Past) -> dict[str, engines.Engine]:
-        """The operators that the model is to answer, and who did."""
-        operators = past.usage["operator"].unique()
-        return {name: past.engine.of(name) for name in operators if whole.of(name).text == wanted.text}
-
-    def used(past: _Past) -> pd.DataFrame:
-        return past.usage[past.usage["operator"].isin([*asked(past)])]
-
-    def by_a_model(past: _Past) -> bool:
-        return used(past)["tokens_in"].sum() > 0 and all(who.kind in engines.MODELS for who in asked(past).values())
-
-    def likeness(past: _Past) -> tuple[Any, ...]:
-        by = asked(past).values()
-        same = sum(past.parameters.get(name) == value for name, value in parameters.items())
-        alike = all(who.name == wanted.name and who.options.get("runtime") == runtime for who in by)
-        return alike and all(who.text == model for who in by), alike, same, past.episodes
-
-    best = max(filter(by_a_model, [*_runs(method), *recordings.each(method, _recorded)]), key=likeness, default=None)
+    best: tuple[tuple[Any, ...], _Past, pd.DataFrame] | None = None
+    for past in [*_runs(method), *recordings.each(method, _recorded)]:
+        asked = [name for name in past.usage["operator"].unique() if whole.of(name).text == wanted.text]
+        answering = [past.engine.of(name) for name in asked]
+        used = past.usage[past.usage["operator"].isin(asked)]
+        if used["tokens_in"].sum() <= 0 or any(part.kind not in engines.MODELS for part in answering):
+            continue
+        same_model = all(part.name == wanted.name and part.options.get("runtime") == runtime for part in answering)
+        same_options = same_model and all(part.text == model for part in answering)
+        same_settings = sum(past.parameters.get(name) == value for name, value in parameters.items())
+        likeness = (same_options, same_model, same_settings, past.episodes)
+        if best is None or likeness > best[0]:
+            best = likeness, past, used
     if best is None:
         return None
-    took, alike, seconds = used(best), likeness(best)[1], None
-    calls, tokens_in, tokens_out = (float(took[name].sum()) / best.episodes for name in COUNTED)
-    uncached = int((took["calls"] - took["cached"]).sum())
-    if alike and uncached and took["seconds"].notna().all():
+    (_, same_model, *_), past, used = best
+    calls, tokens_in, tokens_out = (float(used[name].sum()) / past.episodes for name in COUNTED)
+    uncached = int((used["calls"] - used["cached"]).sum())
+    seconds = None
+    if same_model and uncached and used["seconds"].notna().all():
         # As if no answer had come from the cache: a cache hit takes no time.
-        seconds = calls * float(took["seconds"].sum()) / uncached
-    elif runtime and not alike:
+        seconds = calls * float(used["seconds"].sum()) / uncached
+    elif runtime and not same_model:
         seconds = seconds_of(wanted.name, runtime, tokens_in, tokens_out)
-    episodes = "1 episode" if best.episodes == 1 else f"{best.episodes:,} episodes"
-    return Taken(calls, tokens_in, tokens_out, seconds, f"{episodes} of {best.engine} took in {best.where}")
+    episodes = "1 episode" if past.episodes == 1 else f"{past.episodes:,} episodes"
+    return Taken(calls, tokens_in, tokens_out, seconds, f"{episodes} of {past.engine} took in {past.where}")
 
 
 def _share(model: str, engine: str, method: str, runs: Sequence[Manifest]) -> Share:
@@ -170,7 +165,8 @@ def _runs(method: str) -> Iterator[_Past]:
     for folder in folders():
         try:
             run = Manifest.read(folder)
-            if run.method != method or engines.parse(run.engine).kinds.isdisjoint(engines.MODELS):
+            engine = engines.parse(run.engine).at(run.address)
+            if run.method != method or engine.kinds.isdisjoint(engines.MODELS):
                 continue
             episodes = {line["task"]: line["usage"] or {} for line in read_lines(folder / USAGE)}
         except DamagedFile as error:
@@ -178,13 +174,12 @@ def _runs(method: str) -> Iterator[_Past]:
             continue
         rows = [{"operator": name, **took} for episode in episodes.values() for name, took in episode.items()]
         spent = pd.DataFrame(rows, columns=["operator", *SPENT])
-        where = str(folder.relative_to(runs_folder()))
-        yield _Past(engines.parse(run.engine).at(run.address), spent, run.parameters, len(episodes), where)
+        yield _Past(engine, spent, run.parameters, len(episodes), called(folder))
 
 
-def _recorded(name: str, about: Recording) -> _Past:
+def _recorded(name: str, recording: Recording) -> _Past:
     """What a recording took."""
     # A row without seconds had answers from the cache, and its file does not say how many.
-    spent = read_usage(name, about).rename(columns={"tokens in": "tokens_in", "tokens out": "tokens_out"})
-    engine = engines.parse(about.engine).at(about.address)
-    return _Past(engine, spent.assign(cached=0), about.parameters, len(about.tasks), f"recording {name}")
+    spent = read_usage(name, recording).rename(columns={"tokens in": "tokens_in", "tokens out": "tokens_out"})
+    engine = engines.parse(recording.engine).at(recording.address)
+    return _Past(engine, spent.assign(cached=0), recording.parameters, len(recording.tasks), f"recording {name}")

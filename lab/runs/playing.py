@@ -18,8 +18,8 @@ from lab.machine import progress
 from lab.machine.faults import BackendDied, MissingData, Unavailable
 from lab.machine.paths import ROOT
 from lab.machine.secrets import redact
-from lab.models.context import PromptTooLong
 from lab.models.parsing import MalformedAnswer
+from lab.models.rendering import PromptTooLong
 from lab.models.retries import EndpointError
 from lab.runs.run import Episode
 

@@ -16,8 +16,8 @@ from lab.machine.versions import code_hash
 from lab.models import engines
 from lab.models.backbone import Answer, Backbone, Ledger
 from lab.models.connect import connected
-from lab.models.context import asked
 from lab.models.prompts import Prompt
+from lab.models.rendering import rendered
 from lab.models.replay import ANSWERS, Replay
 from lab.models.usage import Cost
 from lab.viewer.steps import Exchange
@@ -39,7 +39,7 @@ class Transcript(Ledger):
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
         """Ask, and keep what was asked and answered, an answer that could not be read included."""
-        messages = asked(prompt, fields, self.engine.of(prompt.operator)).messages
+        messages = rendered(prompt, fields, self.engine.of(prompt.operator)).messages
         before = len(self.recorded)
         try:
             return super().ask(prompt, sample, **fields)

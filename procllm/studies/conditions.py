@@ -7,7 +7,9 @@ from functools import partial
 from typing import Any
 
 from lab.runs.conditions import Condition, Metric, Settings
-from lab.runs.study import Study, Trial, register
+from lab.runs.declaration import register
+from lab.runs.study import Study
+from lab.runs.trial import Trial
 from procllm import conditions
 from procllm.domains import NAMES, domain
 from procllm.experiments.episodes import MADE_BY, Episodes

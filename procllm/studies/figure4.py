@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lab.results import tables
 from lab.runs import collecting, experiment, recordings
-from lab.runs.study import named
+from lab.runs.declaration import named
 from lab.runs.study_results import Results, took
 from procllm.experiments.episodes import Episodes
 from procllm.studies import figure3, outcomes, recipes

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from lab.runs.study import Trial
 from lab.runs.study_results import Results
+from lab.runs.trial import Trial
 from procllm.studies.conditions import HUMAN, LLM, NONE, PLACEBO, RECIPES, SUCCESS, declared
 
 if TYPE_CHECKING:

@@ -12,8 +12,10 @@ from lab.models.judges import Errors, published
 from lab.results.statistics import bootstrap_mean, wilson
 from lab.runs.collecting import collect
 from lab.runs.conditions import Metric
-from lab.runs.study import Study, Trial, register
+from lab.runs.declaration import register
+from lab.runs.study import Study
 from lab.runs.study_results import Results
+from lab.runs.trial import Trial
 from sdp.experiments import planted
 from sdp.experiments.planted import FALSE, FOLLOWED, OWN
 from sdp.studies.conditions import PLACEBO, SDP, WITHOUT_VALIDATE, rejections

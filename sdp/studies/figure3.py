@@ -9,7 +9,7 @@ from lab.machine import progress
 from lab.machine.faults import MissingData
 from lab.results import tables
 from lab.runs import recordings
-from lab.runs.study import Trial
+from lab.runs.trial import Trial
 from sdp import anatomy
 from sdp.adapters.multihop.adapter import HOP
 from sdp.experiments.certifying import Results

@@ -11,7 +11,9 @@ from lab.results import plots
 from lab.results.statistics import wilson
 from lab.runs.collecting import collect
 from lab.runs.conditions import Metric
-from lab.runs.study import Study, Trial, register
+from lab.runs.declaration import register
+from lab.runs.study import Study
+from lab.runs.trial import Trial
 from sdp.studies.conditions import SDP, WITHOUT_REPLAN, WITHOUT_VALIDATE
 
 if TYPE_CHECKING:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 
 from lab.runs.conditions import Metric
+from lab.runs.declaration import register
 from lab.runs.experiment import BadSetting
-from lab.runs.study import Study, Trial, register
+from lab.runs.study import Study
+from lab.runs.trial import Trial
 from sdp.studies.conditions import DIRECT, PLACEBO, SDP, WITHOUT_REPLAN, WITHOUT_VALIDATE, agent, rejections
 from worlds.web.serper import KEY
 from worlds.web.site import FAULTY

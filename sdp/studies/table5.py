@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from agents.experiments.acting import AGENTS as ACTING_AGENTS
 from lab.runs.conditions import Metric
-from lab.runs.study import Study, Trial, register
+from lab.runs.declaration import register
+from lab.runs.study import Study
+from lab.runs.trial import Trial
 from sdp.studies.conditions import AGENTS, DIRECT, PLACEBO, SDP, WITHOUT_REPLAN, WITHOUT_VALIDATE, agent, rejections
 
 CORPORA = {"HotpotQA": "12,479", "MuSiQue": "10,024"}  # paragraphs of the official data that is at hand

@@ -9,9 +9,11 @@ from lab.models.connect import connected
 from lab.models.replay import Replay
 from lab.results import tables
 from lab.runs.collecting import collect
+from lab.runs.declaration import named, register
 from lab.runs.manifest import Manifest
-from lab.runs.study import Study, Trial, named, register
+from lab.runs.study import Study
 from lab.runs.study_results import Results
+from lab.runs.trial import Trial
 from sdp.ablation import ABLATIONS
 from sdp.studies.conditions import SDP
 from sdp.studies.mechanisms import AGAIN, BENCHMARKS, FULL, REPLAY, Ablated, ablated, method_of, rows

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from lab.models.judges import Errors
 from lab.runs.conditions import Metric
-from lab.runs.study import Study, register
+from lab.runs.declaration import register
+from lab.runs.study import Study
 from sdp.studies.conditions import SDP
 from sdp.studies.sweeps import erring, swept
 

@@ -12,11 +12,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lab.models.backbone import Backbone
+from lab.models.connect import Routed
 from lab.models.engines import parse
-from lab.models.routed import Routed
 from lab.models.rules import Rules
 from lab.results.statistics import compare, holm, wilson
-from lab.runs.study import Trial
+from lab.runs.trial import Trial
 from procllm.actions import Response, Verify, stated
 from procllm.conditions import HUMAN, NONE, PLACEBO, network_of
 from procllm.domains import Instance, domain

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lab.results import statistics, tables
 from lab.runs import recordings
-from lab.runs.study import name_itself, register
+from lab.runs.declaration import name_itself, register
 from lab.runs.study_results import Results
 from statefactory.embeddings import known, weights
 from statefactory.experiments import scores, triplets

@@ -13,7 +13,8 @@ from typing import Any
 from lab.models.backbone import Backbone
 from lab.results import tables
 from lab.runs.conditions import Condition
-from lab.runs.study import Study, register
+from lab.runs.declaration import register
+from lab.runs.study import Study
 from lab.runs.study_results import Results
 from statefactory.benchmark import DOMAINS
 from statefactory.benchmark.domains import BY_NAME

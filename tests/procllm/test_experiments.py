@@ -25,8 +25,8 @@ from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting, Experiment
 from lab.runs.paired import contrasts
 from lab.runs.run import Episode
-from lab.runs.study import Trial
 from lab.runs.study_results import Results
+from lab.runs.trial import Trial
 from lab.viewer.episodes import StoredRun
 from procllm.conditions import EXTENDED, HUMAN, LLM, NONE, PLACEBO
 from procllm.domains import NAMES, domain

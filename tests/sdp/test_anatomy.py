@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from lab.results import tables
 from lab.results.statistics import wilson
-from lab.runs.study import Trial
+from lab.runs.trial import Trial
 from sdp import anatomy
 from sdp.ablation import action_fidelity
 from sdp.adapters.corridor import Corridor, CorridorAdapter, rolls

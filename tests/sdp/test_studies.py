@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lab.__main__ import main
-from lab.runs import study
+from lab.runs import declaration
 from lab.runs.evaluate import Plan
 from sdp.studies.conditions import SDP
 
@@ -35,12 +35,12 @@ def test_a_table_is_played_by_who_answers_its_benchmark(
     ]
     assert main(["eval", name, *words]) == 0
     printed = capsys.readouterr().out
-    assert row in printed and f"lab eval {name} --engine {study.named(name).engine}" in printed
+    assert row in printed and f"lab eval {name} --engine {declaration.named(name).engine}" in printed
 
 
 def test_conditions_of_a_table_have_names_of_their_own_and_one_baseline() -> None:
-    for name in study.names():
-        declared = study.named(name)
+    for name in declaration.names():
+        declared = declaration.named(name)
         names = [condition.name for condition in declared.conditions]
         assert len({*names}) == len(names) and declared.against in ("", *names), name
         assert [*Plan(name, declared, [declared.engine], {}).cells()], "it can be planned with its own settings"

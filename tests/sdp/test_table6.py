@@ -14,7 +14,7 @@ from lab.results import tables
 from lab.results.statistics import holm, wilson
 from lab.runs.collecting import collect
 from lab.runs.run import Episode
-from lab.runs.study import Trial
+from lab.runs.trial import Trial
 from sdp.ablation import ABLATIONS
 from sdp.studies import mechanisms, sweeps, table3, table5, table6
 from sdp.studies.mechanisms import ABOVE, AGAIN, FULL, REPLAY, Ablated

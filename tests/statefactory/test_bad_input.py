@@ -21,10 +21,10 @@ import chat_server as chat
 from chat_server import ChatServer, Request
 from lab.models.backbone import Answer, Backbone, Ledger
 from lab.models.connect import connect
-from lab.models.context import PromptTooLong
 from lab.models.endpoint import Endpoint
 from lab.models.engines import parse
 from lab.models.prompts import Prompt
+from lab.models.rendering import PromptTooLong
 from lab.models.usage import Call, by_operator
 from standins.statefactory.languages import UnknownLanguage
 from statefactory.extraction import Trace, extract, read_trace

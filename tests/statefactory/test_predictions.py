@@ -26,8 +26,9 @@ from lab.runs import budget
 from lab.runs.budget import Budget
 from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
-from lab.runs.study import Study, Trial
+from lab.runs.study import Study
 from lab.runs.study_results import Results
+from lab.runs.trial import Trial
 from lab.viewer.episodes import StoredRun
 from plain_routing import HashedEmbedder
 from statefactory.benchmark import DOMAINS

@@ -18,8 +18,8 @@ from lab.runs import recordings
 from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
 from lab.runs.manifest import Manifest
-from lab.runs.study import Trial
 from lab.runs.study_results import Results
+from lab.runs.trial import Trial
 from statefactory.experiments.guided import WORLDS, AlfWorld, BlocksWorld, ScienceWorld, no_reward_model
 from statefactory.planning.rewarded import K
 from statefactory.studies.table2 import CONDITIONS, LIMITS, STUDY

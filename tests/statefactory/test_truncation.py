@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lab.models.context import CUT_AT, PromptTooLong, asked, fitted
 from lab.models.engines import parse
 from lab.models.prompts import Fields, Prompt
+from lab.models.rendering import CUT_AT, PromptTooLong, fitted, rendered
 from statefactory.prompts import ITEMS, modules
 from statefactory.state import Level, State, at_level, entity
 from statefactory.truncation import LEAST_OBSERVATION, MARK, oldest, without_end
@@ -49,7 +49,7 @@ def written(prompt: Prompt, fields: Fields) -> str:
 @pytest.mark.parametrize("module", MODULES)
 def test_the_oldest_objects_go_and_their_number_is_told(module: str, level: Level) -> None:
     prompt, fields = about(module, level, 800, "You see a box.")
-    short = fitted(prompt, fields, ENGINE)
+    short = fitted(prompt, fields, ENGINE)[0]
     text = written(prompt, short)
     assert len(text) <= (4096 - 500) * CUT_AT < len(text) + 200
     assert short.left_out > 0
@@ -65,14 +65,14 @@ def test_the_oldest_objects_go_and_their_number_is_told(module: str, level: Leve
 @pytest.mark.parametrize("module", MODULES)
 def test_what_is_not_cut_does_not_say_so(module: str, level: Level) -> None:
     prompt, fields = about(module, level, 5, "You see a box.")
-    assert fitted(prompt, fields, ENGINE) is fields
+    assert fitted(prompt, fields, ENGINE)[0] is fields
     assert "left out" not in written(prompt, fields).rpartition("Task:")[2]
 
 
 @pytest.mark.parametrize("module", ["perceive", "interpret"])
 def test_a_long_observation_loses_its_end_before_any_object_goes(module: str) -> None:
     prompt, fields = about(module, "object_attribute", 20, TALE)
-    short = fitted(prompt, fields, ENGINE)
+    short = fitted(prompt, fields, ENGINE)[0]
     assert short.observation.endswith(MARK) and TALE.startswith(short.observation.removesuffix(MARK))
     assert len(short.observation) > LEAST_OBSERVATION + 1000  # no more than needed
     assert short.left_out == 0
@@ -82,17 +82,17 @@ def test_a_long_observation_loses_its_end_before_any_object_goes(module: str) ->
 @pytest.mark.parametrize("module", ["perceive", "interpret"])
 def test_two_thousand_characters_of_an_observation_stay_whatever_the_state_takes(module: str) -> None:
     prompt, fields = about(module, "object_attribute", 800, TALE)
-    short = fitted(prompt, fields, ENGINE)
+    short = fitted(prompt, fields, ENGINE)[0]
     assert short.observation == TALE[:LEAST_OBSERVATION] + MARK
     assert short.left_out > 0 and MARK in written(prompt, short)
 
 
 def test_refining_leaves_the_previous_state_out_before_the_current_one() -> None:
     prompt, fields = about("refine", "object_attribute", 80, "")
-    short = fitted(prompt, fields, ENGINE)
+    short = fitted(prompt, fields, ENGINE)[0]
     assert 0 < len(short.previous_state) < 40 and short.state == fields.state
     prompt, fields = about("refine", "object_attribute", 800, "")
-    short = fitted(prompt, fields, ENGINE)
+    short = fitted(prompt, fields, ENGINE)[0]
     assert short.previous_state == () and 0 < len(short.state) < 800
     assert short.left_out == 400 + 800 - len(short.state)
 
@@ -108,7 +108,7 @@ def test_a_task_that_does_not_fit_is_never_cut(module: str) -> None:
 def test_a_first_step_without_a_state_is_shortened_too(module: str) -> None:
     prompt, fields = about(module, "object_attribute", 0, TALE)
     none = {name: None for name in ("previous_state", "previous_goal") if name in type(fields).model_fields}
-    short = fitted(prompt, fields.model_copy(update=none), ENGINE)
+    short = fitted(prompt, fields.model_copy(update=none), ENGINE)[0]
     assert len(written(prompt, short)) <= (4096 - 500) * CUT_AT
 
 
@@ -116,9 +116,9 @@ def test_a_first_step_without_a_state_is_shortened_too(module: str) -> None:
 def test_ten_thousand_objects_are_cut_in_a_moment(module: str) -> None:
     prompt, fields = about(module, "object_attribute", 10_000, TALE)
     values = {name: getattr(fields, name) for name in type(fields).model_fields}
-    asked(prompt, values, ENGINE)  # the template is compiled once
+    rendered(prompt, values, ENGINE)  # the template is compiled once
     started = time.process_time()
-    assert asked(prompt, values, ENGINE).cut
+    assert rendered(prompt, values, ENGINE).cut
     assert time.process_time() - started < 3
 
 

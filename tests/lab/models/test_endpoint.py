@@ -22,10 +22,10 @@ from lab.models import endpoint
 from lab.models.backbone import Ledger
 from lab.models.cache import AnswerCache
 from lab.models.connect import connect
-from lab.models.context import PromptTooLong
 from lab.models.endpoint import Endpoint
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import Prompt
+from lab.models.rendering import PromptTooLong
 from lab.models.replies import RefusedAnswer
 from lab.models.retries import EndpointError, retry_after
 from lab.models.usage import by_operator, prices

@@ -27,12 +27,12 @@ from lab.models.backbone import Backbone, Ledger
 from lab.models.cache import AnswerCache
 from lab.models.client import SchemaNotTaken
 from lab.models.connect import connect
-from lab.models.context import PromptTooLong
 from lab.models.endpoint import Endpoint
 from lab.models.engines import LOCAL_MODEL, LOCAL_OPTIONS, BadEngine, parse
 from lab.models.local import MissingLocal
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import AnswerModel, Fields, Prompt
+from lab.models.rendering import PromptTooLong
 from lab.models.replay import Replay
 from lab.models.retries import EndpointError, EndpointUnavailable
 from lab.models.usage import by_operator

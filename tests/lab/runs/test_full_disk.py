@@ -15,7 +15,6 @@ import chat_server as chat
 import kills
 from asking import ASK, episodes, manifest, play, run_rules
 from chat_server import ChatServer
-from lab.__main__ import main
 from lab.machine.faults import Unavailable
 from lab.machine.files import append_durably, write_atomically
 from lab.models.cache import AnswerCache
@@ -153,19 +152,6 @@ def test_a_file_that_finds_no_room_stays_as_it_was(disk: Path) -> None:
         write_atomically(disk / "file", bytes(10_000))
     assert (disk / "file").read_bytes() == b"old"
     assert {path.name for path in disk.iterdir()} == {"file", FILLER}
-
-
-@pytest.mark.parametrize("command", ["report", "export"])
-def test_a_report_and_an_export_without_room_are_an_error_in_a_line(
-    tmp_path: Path, disk: Path, command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run_rules(tmp_path / "run", FEW, pause=0)
-    fill(disk)
-    assert main([command, str(tmp_path / "run"), "--out", str(disk / "out.jsonl")]) == 1
-    told = capsys.readouterr().err
-    assert told.startswith("error: [Errno 28] No space left") and told.endswith("write elsewhere (--out)\n"), told
-    free(disk)
-    assert main([command, str(tmp_path / "run"), "--out", str(disk / "out.jsonl")]) == 0
 
 
 # --- the cache --------------------------------------------------------------------------------------------------

@@ -15,9 +15,8 @@ from chat_server import ChatServer, Request, Response, answer
 from lab.machine.faults import Unavailable
 from lab.models.backbone import Ledger
 from lab.models.cache import RECORDING
-from lab.models.connect import connect
+from lab.models.connect import Routed, connect
 from lab.models.engines import BadEngine
-from lab.models.routed import Routed
 from lab.models.rules import Rules
 from lab.notebooks.commands import record as record_notebook
 from lab.notebooks.documents import NotebookError

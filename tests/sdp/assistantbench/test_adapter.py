@@ -182,13 +182,13 @@ def test_pages_are_quoted_line_by_line_whatever_they_say(world: AssistantBench) 
 
 
 def test_prompts_fit_a_small_context(world: AssistantBench) -> None:
-    from lab.models.context import fitted
+    from lab.models.rendering import fitted
 
     _, backbone, _ = played(world)
     fields = next(one[2] for one in backbone.asked if one[0] == FINDING.name and one[2].pages)
     long = fields.model_copy(update={"pages": [fields.pages[0].model_copy(update={"text": "word " * 4000})] * 9})
     small = parse("some-model?context=8192&max_tokens=700")
-    kept = fitted(FINDING, long, small)
+    kept = fitted(FINDING, long, small)[0]
     assert 0 < sum(len(one.text) for one in kept.pages) < 3 * 8192 and "[cut]" in kept.pages[0].text
 
 

@@ -18,8 +18,8 @@ from lab.models import engines
 from lab.models.backbone import Ledger
 from lab.models.cache import AnswerCache
 from lab.models.connect import connect
-from lab.models.context import CUT_AT, PromptTooLong, asked, fitted
 from lab.models.prompts import Fields, Prompt
+from lab.models.rendering import CUT_AT, PromptTooLong, fitted, rendered
 from lab.models.usage import by_operator
 
 GOOD = {"shelf": 3, "why": "it is free"}
@@ -63,10 +63,10 @@ def length(prompt: Prompt, fields: Fields) -> int:
 
 def test_what_fits_or_has_no_context_to_fit_stays_as_it_is() -> None:
     fields = DIARY.fill(days=DAYS)
-    assert fitted(DIARY, fields, engines.parse("small")) is fields
-    assert fitted(DIARY, fields, engines.parse("rules")) is fields
-    assert fitted(DIARY, fields, engines.parse("small?context=9000")) is fields
-    assert asked(DIARY, {"days": DAYS}, engines.parse("small?context=9000")).cut is False
+    assert fitted(DIARY, fields, engines.parse("small"))[0] is fields
+    assert fitted(DIARY, fields, engines.parse("rules"))[0] is fields
+    assert fitted(DIARY, fields, engines.parse("small?context=9000"))[0] is fields
+    assert rendered(DIARY, {"days": DAYS}, engines.parse("small?context=9000")).cut is False
 
 
 def test_a_prompt_is_cut_to_the_context_less_the_answer_and_shows_it(server: ChatServer) -> None:
@@ -127,7 +127,7 @@ def test_a_prompt_of_which_nothing_more_may_go_is_refused(server: ChatServer, sh
 
 def test_the_newest_day_alone_may_be_too_long() -> None:
     with pytest.raises(PromptTooLong, match="also when all that may go is left out"):
-        asked(DIARY, {"days": (*DAYS, "rain " * 1000)}, engines.parse(ENGINE))
+        rendered(DIARY, {"days": (*DAYS, "rain " * 1000)}, engines.parse(ENGINE))
 
 
 def test_how_a_prompt_is_shortened_is_no_part_of_what_it_is() -> None:
@@ -137,14 +137,14 @@ def test_how_a_prompt_is_shortened_is_no_part_of_what_it_is() -> None:
 
 def test_a_narrow_answer_is_that_of_the_fields_that_are_sent() -> None:
     prompt = replace(DIARY, narrow=lambda fields: Placing if fields.left_out else None)
-    assert asked(prompt, {"days": DAYS}, engines.parse(ENGINE)).prompt.answer is Placing
+    assert rendered(prompt, {"days": DAYS}, engines.parse(ENGINE)).prompt.answer is Placing
 
 
 def test_ten_thousand_days_are_cut_in_a_moment() -> None:
     days, engine = tuple(f"On day {day} it rained." for day in range(10_000)), engines.parse(ENGINE)
-    asked(DIARY, {"days": days}, engine)  # the template is compiled once
+    rendered(DIARY, {"days": days}, engine)  # the template is compiled once
     started = time.process_time()
-    assert asked(DIARY, {"days": days}, engine).cut
+    assert rendered(DIARY, {"days": days}, engine).cut
     assert time.process_time() - started < 1
 
 
@@ -157,11 +157,11 @@ def test_whatever_is_asked_it_is_short_enough_or_as_short_as_it_gets(days: list[
     engine = engines.parse(f"small?context={context}")
     fields = DIARY.fill(days=tuple(days))
     try:
-        short = fitted(DIARY, fields, engine)
+        short = fitted(DIARY, fields, engine)[0]
     except PromptTooLong:
         assert length(DIARY, DIARY.fill(days=(days[-1],), left_out=len(days) - 1)) > context * CUT_AT
         return
     assert short.days == tuple(days[short.left_out :])
     assert len(short.days) == 1 or length(DIARY, short) <= context * CUT_AT
     assert short.left_out == 0 or length(DIARY, fields) > context * CUT_AT
-    assert fitted(DIARY, short, engine) == short
+    assert fitted(DIARY, short, engine)[0] == short

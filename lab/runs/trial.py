@@ -1,0 +1,293 @@
+"""A trial of a study: some of its conditions on some tasks of its benchmarks, played as one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cache, cached_property
+from typing import Any, ClassVar, Self
+
+from lab.machine import progress
+from lab.machine.faults import MissingData
+from lab.machine.spelling import hint
+from lab.models.backbone import Ledger
+from lab.models.cache import canonical
+from lab.results.outcomes import Judged, Score
+from lab.runs.conditions import Entry, Settings, entry
+from lab.runs.declaration import Declaration, named, register
+from lab.runs.experiment import NOT_KEPT, NOT_TOLD, BadSetting, Experiment
+from lab.runs.manifest import Manifest
+from lab.runs.run import Episode
+from lab.runs.settings import changed, has
+from lab.runs.study_results import Results
+from lab.viewer.steps import Exchange
+from lab.viewer.timeline import Timeline
+
+SHARED = ("engine", "engines", "data", "limit", "seed")  # settings that all conditions share
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial(Experiment):
+    """Some conditions of a study on some tasks of its benchmarks.
+
+    limit: how many tasks of each benchmark, 0 for all; -1 for the study's own limits. options: settings in place of the
+    study's own, for all conditions that have them; behind the name of a condition or a benchmark and a colon, for that
+    one alone.
+    """
+
+    limit: int = -1
+    study: str = field(metadata=NOT_TOLD)
+    datasets: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    options: Settings = field(default_factory=dict, hash=False)
+    declared: Declaration | None = field(default=None, repr=False, compare=False, metadata=NOT_KEPT)
+
+    selection: ClassVar[tuple[str, ...]] = ("data", "limit", "datasets", "methods", "options")
+
+    def __post_init__(self) -> None:
+        """With the declaration, which worker processes need of a study that a notebook declares."""
+        if self.declared is None:
+            object.__setattr__(self, "declared", named(self.study))
+        register(self.of)
+
+    @property
+    def of(self) -> Declaration:
+        """The declaration."""
+        assert self.declared is not None
+        return self.declared
+
+    @property
+    def results(self) -> type[Results]:
+        return Results
+
+    @property
+    def method(self) -> str:  # type: ignore[override]  # one class plays all studies
+        return self.study
+
+    @property
+    def packages(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.of.packages
+
+    @property
+    def metric(self) -> str:  # type: ignore[override]
+        return self.of.metric
+
+    @classmethod
+    def kept(cls, manifest: Manifest) -> Self:
+        setup = cls(study=manifest.parameters["study"], engine=manifest.engine)
+        return replace(setup, **setup._known(manifest.parameters))
+
+    def methods_of(self, dataset: str) -> list[str]:
+        return [name for played, name in self._declared() if played == dataset and (played, name) not in self.left_out]
+
+    @cached_property
+    def left_out(self) -> dict[tuple[str, str], str]:
+        """(benchmark, condition) -> why it cannot be played here: see `Experiment.unplayable`."""
+        reasons = {pair: self.part(*pair).unplayable() for pair in self._declared()}
+        return {pair: reason for pair, reason in reasons.items() if reason}
+
+    def inputs(self) -> dict[str, str]:
+        """Those of all conditions, by benchmark and condition."""
+        pairs = [(dataset, name) for dataset in self.datasets for name in self.methods_of(dataset)]
+        return {f"{'/'.join(pair)}/{name}": key for pair in pairs for name, key in self.part(*pair).inputs().items()}
+
+    def data_of(self, dataset: str) -> str:
+        """The data of a benchmark: one without official data has synthetic tasks beside another's official ones."""
+        return self.part(dataset, self.methods_of(dataset)[0]).decided().data
+
+    def _declared(self) -> list[tuple[str, str]]:
+        """Benchmarks with the conditions that play them as declared."""
+        return [(dataset, name) for dataset in self.datasets for name in self.methods
+                if dataset in self.of.condition(name).plays]  # fmt: skip
+
+    def operators(self) -> tuple[str, ...]:
+        parts = (self.part(dataset, method) for dataset in self.datasets for method in self.methods_of(dataset))
+        return tuple(dict.fromkeys(operator for part in parts for operator in part.operators()))
+
+    def tasks(self) -> list[str]:
+        """A method beside the others on each task, so that a stopped run has some of all."""
+        return [
+            str(Entry(dataset, method, task))
+            for dataset in self.datasets
+            for task in self.part(dataset, self.methods_of(dataset)[0]).tasks()
+            for method in self.methods_of(dataset)
+        ]
+
+    def group(self, task: str) -> str:
+        """A dataset's task: only those that every method has played are compared."""
+        of = entry(task)
+        return f"{of.dataset}/{self._of(task).group(of.task)}"
+
+    def player(self, task: str) -> tuple[Experiment, str]:
+        return self._of(task), entry(task).task
+
+    def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
+        return self._of(task).play(entry(task).task, ledger)
+
+    def judged(self, episode: Episode) -> Judged:
+        """As the method's own experiment judges it."""
+        return self._of(episode.task).judged(replace(episode, task=entry(episode.task).task))
+
+    def scores(self, episodes: Mapping[str, Episode]) -> list[Score]:
+        """Of each task under each condition, as its own experiment scores it; `part` is "benchmark/condition"."""
+        parts: dict[tuple[str, str], dict[str, Episode]] = {}
+        for name, episode in episodes.items():
+            dataset, method, task = entry(name)
+            parts.setdefault((dataset, method), {})[task] = replace(episode, task=task)
+        return [
+            score._replace(part="/".join(pair), episodes=(str(Entry(*pair, score.of)),))
+            for pair, own in parts.items()
+            for score in self.part(*pair).scores(own)
+        ]
+
+    def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
+        """As the method's own experiment shows it."""
+        shown = self._of(episode.task).timeline(replace(episode, task=entry(episode.task).task), exchanges)
+        return replace(shown, title=episode.task)
+
+    def _of(self, task: str) -> Any:
+        of = entry(task)
+        return self.part(of.dataset, of.method)
+
+    def decided(self) -> Self:
+        """With data, conditions and options decided. Raises BadSetting where there is nothing to play."""
+        if unknown := [name for name in self.datasets if name not in self.of.benchmarks]:
+            raise BadSetting(f"No benchmark {unknown[0]!r}; choose from {', '.join(self.of.benchmarks)}")
+        if self.limit < -1:
+            raise BadSetting(f"limit={self.limit}: state how many, 0 for all, or -1 for the study's own")
+        data = self._playable()._data()
+        known = replace(self, data=data)
+        known._say_missing()
+        setup = replace(known._playable(), limit=max(self.limit, 0))
+        setup._check_options()
+        own = {**self.of.options, **(self.of.synthetic if data == "synthetic" else {})}
+        few = self.of.limits.get(data, {}) if self.limit < 0 else {}
+        limits = {f"{dataset}:limit": few[dataset] for dataset in setup.datasets if dataset in few}
+        options = {**own, **limits, **self.options}
+        first = replace(setup, options=options)._first().decided()
+        # What an experiment decides by itself, such as the first split, is part of what was played.
+        options |= {name: getattr(first, name) for name in options if "." not in name and hasattr(first, name)}
+        decided = replace(setup, options=options)
+        self.of.check(decided)
+        return decided
+
+    def _playable(self) -> Self:
+        """With the benchmarks and conditions that can be played. Raises BadSetting where there are none."""
+        datasets = tuple(dataset for dataset in self.datasets if self.methods_of(dataset))
+        playing = {name for dataset in datasets for name in self.methods_of(dataset)}
+        methods = tuple(name for name in self.methods if name in playing)
+        if not methods:
+            known = ", ".join(condition.name for condition in self.of.conditions)
+            reasons = "".join(f". Left out here: {reason}" for reason in dict.fromkeys(self.left_out.values()))
+            where = ", ".join(self.datasets) or "no benchmark"
+            raise BadSetting(f"No condition plays {where}; choose from {known}{reasons}")
+        return replace(self, datasets=datasets, methods=methods)
+
+    def _say_missing(self) -> None:
+        """Say which conditions are left out of which benchmarks, once a reason."""
+        benchmarks: dict[tuple[str, str], list[str]] = {}
+        for (dataset, name), reason in self.left_out.items():
+            benchmarks.setdefault((name, reason), []).append(dataset)
+        together: dict[tuple[str, str], list[str]] = {}
+        for (name, reason), datasets in benchmarks.items():
+            together.setdefault((", ".join(datasets), reason), []).append(name)
+        for (where, reason), names in together.items():
+            _say(f"{'; '.join(names)} {'are' if len(names) > 1 else 'is'} left out of {where}: {reason}")
+
+    def _data(self) -> str:
+        """Of all benchmarks alike, so synthetic where one lacks its official data."""
+
+        def decided(data: str) -> list[str]:
+            parts = (replace(self, data=data).part(name, self.methods_of(name)[0]) for name in self.datasets)
+            return [part.decided().data for part in parts]
+
+        first: str = self._first().decided().data
+        try:
+            decided(first)
+        except MissingData:
+            if self.data != "auto":
+                raise
+            return "synthetic"
+        return first
+
+    @property
+    def condition(self) -> str:
+        """Data, benchmarks, how many conditions, and options, for the run's folder."""
+        options = [f"{name}={value}" for name, value in self.options.items() if value != self.of.options.get(name)]
+        return " ".join([self.data, *self.datasets, f"{len(self.methods)} conditions", *options])
+
+    def prepared(self, collect: Callable[[Experiment], Any]) -> Self:
+        """With the settings of placebos that are not stated: the baseline is played, and its results give them."""
+        resolved = self.resolved()
+        stated = {name.rpartition(":")[0] for name in resolved.options}
+        conditions = (self.of.condition(name) for name in resolved.methods if name not in stated)
+        placebos = [condition for condition in conditions if condition.matched]
+        if not self.of.matched or not placebos:
+            return self
+        alone = replace(self, methods=(self.of.against,))
+        engines = {name: other for name, other in self.engines.items() if name in alone.operators()}
+        value = self.of.matched(collect(replace(alone, engines=engines)))
+        matched = {f"{placebo.name}:{placebo.matched}": value for placebo in placebos}
+        return replace(self, options={**self.options, **matched})
+
+    def part(self, dataset: str, method: str) -> Any:
+        """The experiment of one condition on one benchmark. Raises BadSetting for one that there is not."""
+        condition = self.of.condition(method)
+        if dataset not in condition.plays:
+            raise BadSetting(f"{method} does not play {dataset}; it plays {', '.join(condition.plays)}")
+        shared = {name: getattr(self, name) for name in SHARED}
+        experiment = condition.plays[dataset](**{**shared, "limit": max(self.limit, 0)})
+        options = {**self.of.options, **self.options}
+        for name, value in options.items():
+            whose, _, setting = name.rpartition(":")
+            if whose in ("", dataset) and has(experiment, setting):
+                experiment = changed(experiment, setting, value)
+        own = {name.rpartition(":")[2]: value for name, value in options.items() if name.startswith(f"{method}:")}
+        for name, value in {**condition.settings, **own}.items():
+            experiment = changed(experiment, name, value)
+        return experiment
+
+    def world(self) -> Any:
+        """The tasks of all conditions."""
+        return self._first().world()
+
+    def _first(self) -> Any:
+        return self.part(self.datasets[0], self.methods_of(self.datasets[0])[0])
+
+    def _check_options(self) -> None:
+        """Raise BadSetting for an option that no condition has, or of another type."""
+        for option in self.options:
+            whose, colon, name = option.rpartition(":")
+            named = (*self.of.benchmarks, *(condition.name for condition in self.of.conditions))
+            if colon and whose not in named:
+                raise BadSetting(f"options: {option}: no benchmark or condition {whose!r}{hint(whose, named)}")
+            played = [(dataset, method) for dataset in self.datasets for method in self.methods_of(dataset)]
+            parts = [self.part(*pair) for pair in played if not colon or whose in pair]
+            for part in (part for part in parts if has(part, name)):
+                changed(part, name, self.options[option])  # a value of another type is refused before anything runs
+            if not any(has(part, name) for part in parts) and (parts or not colon):
+                known = sorted({setting.name for part in parts for setting in fields(part)})
+                raise BadSetting(f"options: no setting {name!r}; choose from {', '.join(known)}{hint(name, known)}")
+
+    def _known(self, recorded: Mapping[str, Any]) -> dict[str, Any]:
+        known = super()._known(recorded)
+        if "options" in known:
+            agreed = [known["options"], self.of.options]
+            asked = {
+                name: value
+                for name, value in self.options.items()
+                if name in known["options"] and canonical(value) not in [canonical(of.get(name)) for of in agreed]
+            }
+            if asked:
+                name = next(iter(asked))
+                raise BadSetting(
+                    f"{self.engine} was recorded with {name}={known['options'][name]!r}, not {asked[name]!r}; drop "
+                    "that option, or record a run with it"
+                )
+        return known
+
+
+@cache
+def _say(message: str) -> None:
+    """Once in a process, since the same holds for every run of a notebook."""
+    progress.say(message)
