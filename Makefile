@@ -62,7 +62,7 @@ check-notebooks: $(READY)
 notebooks: $(READY)
 	$(RUN) lab run --in-place --jobs $(JOBS)
 
-# Write the README's list of notebooks and its count of lines, and docs/deviations.md, anew.
+# Write the computed parts of the README and of docs/ anew.
 readme: $(READY)
 	$(RUN) lab.notebooks.front_page
 

@@ -30,7 +30,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No test reads the user's keys, address, prices, runs or cache, or goes through a proxy."""
-    keys = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "SERPER_API_KEY", "LAB_PRICES")
+    keys = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "SERPER_API_KEY")
     for name in (*keys, "http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -25,7 +25,6 @@ class Answer:
     text: str = ""
 
 
-Watch = Callable[[str, str], None]
 UNKEPT = "malformed, in words that are not kept"
 
 
@@ -43,14 +42,13 @@ class Ledger:
     """A backbone that wraps another and keeps the calls made through it: the accounts of one episode.
 
     A failed call is booked as well: it comes as the attribute `call` of the exception.
-    record: keep every answer, malformed ones included, in the form that `replay:` serves. watch: called after each
-    answer with its path and, of a malformed one, the raw reply; what it raises ends the episode.
+    record: keep every answer, malformed ones included, in the form that `replay:` serves.
     """
 
-    def __init__(self, backbone: Backbone, record: bool = False, watch: Watch | None = None) -> None:
+    def __init__(self, backbone: Backbone, record: bool = False) -> None:
         self.backbone = backbone
         self.engine = backbone.engine
-        self.record, self.watch = record, watch
+        self.record = record
         self.calls: list[Call] = []
         self.recorded: list[dict[str, Any]] = []
 
@@ -85,8 +83,6 @@ class Ledger:
             counts: dict[str, float] = {"tokens_in": call.tokens_in, "tokens_out": call.tokens_out}
             counts |= {"seconds": call.took} if call.took else {}  # rules take none that would be told
             self.recorded.append(about | {"path": call.path, "text": text} | said | counts)
-        if self.watch:
-            self.watch(call.path, said.get("said", ""))
 
 
 def _kept(prompt: Prompt, answer: Answer) -> str:

@@ -185,25 +185,6 @@ class AnswerCache(Database):
     def __len__(self) -> int:
         return int(self._rows("SELECT COUNT(*) FROM answers")[0][0])
 
-    def _open(self) -> sqlite3.Connection:
-        connection = super()._open()
-        if _columns(connection) == ["key", "value", "at"]:
-            self._add_checksums(connection)
-        return connection
-
-    def _add_checksums(self, connection: sqlite3.Connection) -> None:
-        """Answers of before rows had checksums are taken as they are, less those that are no answers."""
-        connection.create_function("sum_of", 2, _sum_of)
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            if _columns(connection) == ["key", "value", "at"]:  # no other process was first
-                connection.execute("ALTER TABLE answers ADD COLUMN checksum INTEGER")
-                connection.execute("UPDATE answers SET checksum = sum_of(CAST(key AS BLOB), CAST(value AS BLOB))")
-            connection.execute("COMMIT")
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
-
 
 def note_damaged(path: Path, keys: list[str]) -> None:
     """Count rows of a cache that failed their checksum."""
@@ -217,19 +198,6 @@ def tell_damaged() -> None:
         del _damaged[path]
         shown = ", ".join(f"{key[:12]}…" for key in keys[:3]) + (", …" if len(keys) > 3 else "")
         progress.say(f"{len(keys)} damaged rows of the cache {path} ({shown}) counted as missing and were made anew")
-
-
-def _columns(connection: sqlite3.Connection) -> list[str]:
-    return [name for _, name, *_ in connection.execute("PRAGMA table_info(answers)")]
-
-
-def _sum_of(key: bytes, value: bytes) -> int | None:
-    """The checksum of an old row; None, which no row has, where its value is no answer."""
-    try:
-        known = json.loads(value.decode())
-    except ValueError:
-        return None
-    return checksum(key, value) if isinstance(known, dict) and isinstance(known.get("text"), str) else None
 
 
 def _prepared(path: Path, schema: str) -> sqlite3.Connection:

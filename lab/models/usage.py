@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -12,6 +11,7 @@ from typing import Any
 
 from lab.machine.paths import ROOT
 
+PRICES = ROOT / "data" / "prices.yaml"
 RULES_PATHS = ("rules", "corrupted", "null")  # of answers that rules and null models gave, which cost nothing
 
 
@@ -122,15 +122,10 @@ def summed(parts: Sequence[Mapping[str, Any]], timed: bool = True) -> dict[str, 
 
 def price(model: str, tokens_in: int, tokens_out: int) -> float | None:
     """Dollars for a call, from the price file (dollars per million tokens); None if the model is not in it."""
-    rates = prices(str(price_file())).get(model)  # by path: LAB_PRICES may change between two cells
+    rates = prices(str(PRICES)).get(model)
     if rates is None:
         return None
     return (tokens_in * rates["input"] + tokens_out * rates["output"]) / 1e6
-
-
-def price_file() -> Path:
-    """The file that `LAB_PRICES` names, else `data/prices.yaml`."""
-    return Path(os.environ.get("LAB_PRICES") or ROOT / "data" / "prices.yaml")
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -83,9 +84,8 @@ def record(
     whole, others = split(str(models[0]))
     parts = [_word(whole), *(part for operator in sorted(others) for part in (operator, _word(others[operator])))]
     title = name or "-".join([Path(notebook).stem, *parts])
-    limits = {budget.CALLS: calls, budget.MINUTES: minutes, RECORDING: title}
     # By the environment, since it is the notebook's kernel, a process of its own, that plays and saves.
-    os.environ.update({variable: str(value) for variable, value in limits.items() if value is not None})
+    os.environ |= {RECORDING: title, budget.VARIABLE: json.dumps({"calls": calls, "minutes": minutes})}
     for told in filter(None, (recordings.resume(title), *map(recordings.reuse, reuse))):
         print(told, flush=True)
     made, since = recordings_folder() / title / recordings.MANIFEST, time.time()

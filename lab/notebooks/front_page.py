@@ -1,12 +1,12 @@
-"""Computed parts of the README and of the pages in docs/: what was found, claims, regression numbers, all notebooks.
+"""Computed parts of the README and of the pages in docs/: findings, claims, regression numbers, deviations, notebooks.
 
 A page marks such a part, and `make readme` writes what stands between:
 
     <!-- found: made by `make readme` -->
     <!-- end of found -->
 
-PARTS lists the names. `claims` and `figures` say in brackets which: `claims (ID, ID)`, `figures (NOTEBOOK: FIGURE;
-FIGURE)`. A test holds that every page is current.
+PARTS lists the names. Some say in brackets which: `claims (ID, ID)`, `figures (NOTEBOOK: FIGURE; FIGURE)`,
+`deviations (PAPER)`. A test holds that every page is current.
 """
 
 from __future__ import annotations
@@ -76,6 +76,11 @@ def figures(which: str) -> str:
     return "\n".join(lines)
 
 
+def differences(which: str) -> str:
+    """Where a method differs from its paper, as a table. which: a file of data/deviations."""
+    return "\n".join([deviations.HEAD, *(deviation.line for deviation in deviations.entries(which))])
+
+
 def notebooks(which: str = "") -> str:
     """The list of notebooks as a table in Markdown, with links from the repository's root.
 
@@ -111,7 +116,8 @@ def size(which: str = "") -> str:
 
 
 PARTS: Mapping[str, Callable[[str], str]] = {
-    "found": found, "tiles": tiles, "claims": claims, "figures": figures, "notebooks": notebooks, "size": size,
+    "found": found, "tiles": tiles, "claims": claims, "figures": figures, "deviations": differences,
+    "notebooks": notebooks, "size": size,
 }  # fmt: skip
 
 
@@ -136,7 +142,6 @@ def main() -> None:
     for path in pages():
         text = path.read_text(encoding="utf-8")
         write_atomically(path, filled(text, path.name).encode("utf-8"))
-    deviations.write()
 
 
 def _items(judged: Iterable[register.Judged], notebook: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from functools import cache
 
 from lab.machine.faults import Unavailable
 
-CALLS, MINUTES = "LAB_BUDGET_CALLS", "LAB_BUDGET_MINUTES"
+VARIABLE = "LAB_BUDGET"  # JSON: calls, minutes
 
 
 class BudgetSpent(Unavailable):
@@ -39,6 +40,5 @@ class Budget:
 
 @cache
 def of_environment() -> Budget:
-    """The budget that LAB_BUDGET_CALLS and LAB_BUDGET_MINUTES set; without them, none."""
-    calls, minutes = os.environ.get(CALLS), os.environ.get(MINUTES)
-    return Budget(int(calls) if calls else None, float(minutes) if minutes else None)
+    """The budget that LAB_BUDGET sets; without it, none."""
+    return Budget(**json.loads(os.environ.get(VARIABLE) or "{}"))

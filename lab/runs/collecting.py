@@ -105,8 +105,7 @@ def _playing(setup: Experiment, opened: Run, workers: int, cluster: str, record:
         open_files.allow(min(crew, pending))
     first = _first_answers(opened) if by_models else None
     recorded = by_models if record is None else record
-    # On a cluster each episode would count from a copy of its own; `play_all` counts what has ended.
-    episode = partial(play_booked, setup, recorded, None if cluster else first)
+    episode = partial(play_booked, setup, recorded)
     about = {"backend": backend, "cluster": cluster, "title": _title(setup), "sparing": not workers, "first": first}
     return {"play": episode, "workers": crew, **about}
 
@@ -173,17 +172,16 @@ def _first_answers(run: Run) -> FirstAnswers:
     return first
 
 
-def play_booked(setup: Experiment, record: bool, first: FirstAnswers | None, task: str) -> Played:
+def play_booked(setup: Experiment, record: bool, task: str) -> Played:
     """Play one episode with a ledger of its own, within the budget of `lab record`, of which rules take nothing.
 
-    record: keep the answers. first: counts the run's first answers. Raises BudgetSpent before the work,
-    Unavailable where most first answers cannot be read, and what the work raises, with its accounts attached (see
-    `lab.runs.playing`).
+    record: keep the answers. Raises BudgetSpent before the work, and what the work raises, with its accounts attached
+    (see `lab.runs.playing`).
     """
     allowed = budget.of_environment()
     if not setup.who.kinds.isdisjoint(engines.MODELS):
         allowed.check()
-    ledger = Ledger(connected(setup.engine), record, first.watch if first else None)
+    ledger = Ledger(connected(setup.engine), record)
     try:
         player, name = setup.player(task)
         result = player.play(name, ledger)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lab.machine import progress, yaml12
 from lab.machine.printing import aligned
 from lab.results import floors, tables
-from lab.results.statistics import compare, holm
 from lab.results.stored import METHOD, Scores, Side, Stored
+from lab.runs import paired
 from lab.runs.collecting import collect, manifest_of
 from lab.runs.declaration import named
 from lab.runs.experiment import BadSetting, score_lines
@@ -171,18 +171,13 @@ def _standings(run: Results, stored: Stored) -> dict[tuple[str, str], tuple[str,
 
 def _contrasts(plan: Plan, runs: Sequence[Results]) -> list[str]:
     """Each condition less the study's main one, paired by task; seeds are pooled."""
-    base, lines = plan.study.against, [("condition", "benchmark", f"less {plan.study.against}", "n", "p (Holm)")]
+    base, decimals = plan.study.against, plan.study.decimals
     if base not in runs[0].setup.methods:
         return []
-    for dataset in runs[0].setup.datasets:
-        others = [name for name in runs[0].setup.methods_of(dataset) if name != base]
-        results = [compare(_pooled(runs, dataset, name), _pooled(runs, dataset, base)) for name in others]
-        adjusted = holm([result.p for result in results])
-        for name, result, p in zip(others, results, adjusted, strict=True):
-            value, low, high = (f"{plan.study.scale * end:+.{plan.study.decimals}f}" for end in result.difference)
-            lines.append((name, dataset, f"{value} [{low}, {high}]", str(result.n), f"{p:.3f}"))
+    lines = [("condition", "benchmark", f"less {base}", "n", "p (Holm)")]
+    for row in paired.comparisons(runs, base).to_dict("records"):
+        value, low, high = (f"{row[name]:+.{decimals}f}" for name in (f"less {base}", "low", "high"))
+        lines.append(
+            (row["method"], row["dataset"], f"{value} [{low}, {high}]", str(row["n"]), f"{row['p (Holm)']:.3f}")
+        )
     return [aligned(lines)] if len(lines) > 1 else []
-
-
-def _pooled(runs: Sequence[Results], dataset: str, name: str) -> dict[str, float]:
-    return {f"{run.setup.seed}/{task}": value for run in runs for task, value in run.scores_of(dataset, name).items()}

@@ -30,28 +30,16 @@ HINT = (
 
 
 class FirstAnswers:
-    """Counts a run's first answers by how they were read. Safe for threads: appends alone change it."""
+    """Counts a run's first answers by how they were read."""
 
     def __init__(self, paths: Iterable[str] = ()) -> None:
         self.paths = list(paths)
-        self.raw = ""  # what a model wrote where that was no answer
-
-    def add(self, path: str) -> None:
-        """Count an answer."""
-        if path not in NO_ANSWERS and not self.complete:
-            self.paths.append(path)
-
-    def watch(self, path: str, raw: str) -> None:
-        """Count an answer as it comes. Raises Unavailable once the first answers show that most cannot be read."""
-        self.raw = self.raw or raw
-        self.add(path)
-        if self.unreadable:  # for good, so that episodes on other threads end, too
-            raise unreadable(self.raw)
 
     def add_usage(self, usage: Any) -> None:
         """Count an episode's answers, from its usage by operator; what books something else has none."""
         for path in Counter(paths_of(usage)).elements():
-            self.add(path)
+            if path not in NO_ANSWERS and not self.complete:
+                self.paths.append(path)
 
     @property
     def complete(self) -> bool:

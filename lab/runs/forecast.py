@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.machine import progress
 from lab.machine.faults import DamagedFile
+from lab.machine.paths import shown
 from lab.machine.weights import seconds_of
 from lab.models import engines, usage
 from lab.models.local import runtime_of
@@ -145,7 +146,7 @@ def _share(model: str, engine: str, method: str, runs: Sequence[Manifest]) -> Sh
     priced = engines.parse(model).name
     dollars = usage.price(priced, round(tokens_in), round(tokens_out))
     if dollars is None:
-        missing.append(f"dollars unknown: {usage.price_file()} has no price for {priced}; add a line")
+        missing.append(f"dollars unknown: {shown(usage.PRICES)} has no price for {priced}; add a line")
     if seconds is None:
         missing.append(f"hours unknown: {took.source} tells no seconds of {model}; try a limit of 2 first")
     costs = (calls, tokens_in, tokens_out, dollars, seconds)

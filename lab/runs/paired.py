@@ -16,33 +16,34 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def comparisons(results: Any, against: str) -> pd.DataFrame:
-    """Each method less one of them on the same tasks, in points or the study's own scale; Holm's correction within each
-    dataset.
+def comparisons(runs: Sequence[Any], against: str) -> pd.DataFrame:
+    """Returns each method less one of them on the same tasks, in points or the study's own scale; Holm's correction
+    within each dataset.
 
-    p is exact McNemar's where every score is 0 or 1, else that of paired sign flips. smallest: the difference that so
-    many tasks would have shown, by the spread of these differences and by the fewest that have to differ.
+    runs: of one study, that differ in their seed alone; their tasks are pooled. p is exact McNemar's where every score
+    is 0 or 1, else that of paired sign flips. smallest: the difference that so many tasks would have shown, by the
+    spread of these differences and by the fewest that have to differ.
     """
     import pandas as pd
 
-    lines: list[dict[str, Any]] = []
-    scale = results.of_study.scale
-    for dataset in (name for name in results.setup.datasets if against in results.setup.methods_of(name)):
-        base = results.scores_of(dataset, against)
-        others = [method for method in results.setup.methods_of(dataset) if method != against]
-        found = {method: compare(results.scores_of(dataset, method), base) for method in others}
-        adjusted = holm([c.p for c in found.values()])
-        for (method, c), p in zip(found.items(), adjusted, strict=True):
+    first, rows = runs[0], list[dict[str, Any]]()
+    scale = first.of_study.scale
+    for dataset in (name for name in first.setup.datasets if against in first.setup.methods_of(name)):
+        base = _pooled(runs, dataset, against)
+        others = [method for method in first.setup.methods_of(dataset) if method != against]
+        compared = {method: compare(_pooled(runs, dataset, method), base) for method in others}
+        adjusted = holm([c.p for c in compared.values()])
+        for (method, c), p in zip(compared.items(), adjusted, strict=True):
             difference, low, high = (scale * end for end in c.difference)
-            lines.append(
+            rows.append(
                 {"dataset": dataset, "method": method, "n": c.n, f"less {against}": difference, "low": low,
                  "high": high, "gained": c.wins, "lost": c.losses, "p": c.p, "p (Holm)": p,
                  "smallest": smallest(c, scale),
-                 "calls": results.mean(dataset, method, "calls"),
-                 "tokens in": results.mean(dataset, method, "tokens_in"),
-                 "evidence": results.evidence, "backbone": results.backbone_of(dataset, method, against)}
+                 "calls": first.mean(dataset, method, "calls"),
+                 "tokens in": first.mean(dataset, method, "tokens_in"),
+                 "evidence": first.evidence, "backbone": first.backbone_of(dataset, method, against)}
             )  # fmt: skip
-    return pd.DataFrame(lines)
+    return pd.DataFrame(rows)
 
 
 def primary(runs: Iterable[Any], method: str, against: str) -> pd.DataFrame:
@@ -53,20 +54,20 @@ def primary(runs: Iterable[Any], method: str, against: str) -> pd.DataFrame:
     """
     import pandas as pd
 
-    lines: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for run in (run for run in runs if {method, against} <= {*run.setup.methods}):
         for dataset in run.setup.datasets:
             c = compare(run.scores_of(dataset, method), run.scores_of(dataset, against))
             difference, low, high = (100 * end for end in c.difference)
-            lines.append(
+            rows.append(
                 {"backbone": run.backbone, "dataset": dataset, "n": c.n, method: 100 * c.mean_a,
                  against: 100 * c.mean_b, "difference": difference, "low": low, "high": high, "gained": c.wins,
                  "lost": c.losses, "smallest": smallest(c), "p": c.p, "evidence": run.evidence}
             )  # fmt: skip
-    found = pd.DataFrame(lines)
-    if len(found):
-        found["p (Holm)"] = found.groupby("backbone")["p"].transform(holm)
-    return found
+    table = pd.DataFrame(rows)
+    if len(table):
+        table["p (Holm)"] = table.groupby("backbone")["p"].transform(holm)
+    return table
 
 
 def contrasts(runs: Iterable[Any], pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
@@ -76,21 +77,26 @@ def contrasts(runs: Iterable[Any], pairs: Sequence[tuple[str, str]]) -> pd.DataF
     """
     import pandas as pd
 
-    lines: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for run, pair in product(runs, pairs):
         for dataset in (name for name in run.setup.datasets if {*pair} <= {*run.setup.methods_of(name)}):
             first, second = (run.scores_of(dataset, method) for method in pair)
             c = compare(first, second)
             difference, low, high = (100 * end for end in c.difference)
-            lines.append(
+            rows.append(
                 {"dataset": dataset, "compared": " − ".join(pair), "difference": difference, "ci_low": low,
                  "ci_high": high, "only the first": c.wins, "only the second": c.losses, "p": c.p, "p (Holm)": c.p,
                  "n": c.n, "evidence": run.evidence, "backbone": run.backbone}
             )  # fmt: skip
-    found = pd.DataFrame(lines)
-    return found.assign(**{"p (Holm)": holm(found["p"])}) if lines else found
+    table = pd.DataFrame(rows)
+    return table.assign(**{"p (Holm)": holm(table["p"])}) if rows else table
 
 
 def smallest(c: Comparison, scale: float = 100) -> float:
     """The difference that a comparison would have shown, by default in points."""
     return scale * max(smallest_difference(c.difference), FEWEST / c.n)
+
+
+def _pooled(runs: Sequence[Any], dataset: str, method: str) -> dict[str, float]:
+    """ "SEED/TASK" -> score."""
+    return {f"{run.setup.seed}/{task}": score for run in runs for task, score in run.scores_of(dataset, method).items()}

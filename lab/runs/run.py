@@ -305,13 +305,6 @@ def writer(folder: Path) -> str:
     return ""
 
 
-@contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Keep all others from a run for a while. Raises RunBusy naming who writes to it."""
-    with _lock(folder / LOCK):
-        yield
-
-
 def failures(folder: Path) -> set[str]:
     """Tasks of a run's episodes that the agent failed, by an error or since no answer of its model could be read."""
     errors = {line["task"]: line["error"] for line in read_lines(folder / EPISODES)}

@@ -45,8 +45,8 @@ class Results(experiment.Results[Any]):
         base = against or self.of_study.against
         if base not in self.setup.methods or not self.of_study.scored(self.setup):
             return pd.DataFrame()
-        found = paired.comparisons(self, base)
-        return found.assign(data=[self.setup.data_of(dataset) for dataset in found.get("dataset", ())])
+        table = paired.comparisons([self], base)
+        return table.assign(data=[self.setup.data_of(dataset) for dataset in table.get("dataset", ())])
 
     def answer(self) -> str:
         """What the run says, a sentence or two a benchmark: each condition's headline, and which differences are beyond

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).parent / "templates"
 FULL = 0  # no limit
-BARE = -1  # lines alone, without what is behind them
 LONGEST, SHORTEST = 4000, 160  # characters of a text in a notebook, by how many there are; files have them in full
 BUDGET = 600_000  # characters of a timeline in a notebook
 # On each element: JupyterLab drops our style sheet from a notebook that it does not trust, as it does a fresh clone's.
@@ -42,7 +41,7 @@ class Both(Protocol):
 
 
 def timeline(shown: Steps, most: int | None = None) -> str:
-    """An episode as HTML. most: characters of a text, FULL or BARE; by default what a notebook can carry."""
+    """An episode as HTML. most: characters of a text, or FULL; by default what a notebook can carry."""
     return _rendered("timeline", shown, limit([shown]) if most is None else most)
 
 
@@ -62,15 +61,10 @@ def page(title: str, body: str) -> str:
     return _environment().get_template("page.html").render(title=title, body=whole)
 
 
-def rendered(name: str, **values: Any) -> str:
-    """A template of this package."""
-    return _environment().get_template(name).render(**values)
-
-
-def limit(timelines: Sequence[Steps], budget: int = BUDGET, least: int = SHORTEST) -> int:
-    """How many characters of each text can be shown where all together may have `budget`, at least `least`."""
-    texts = sum(len(details(step)) for each in timelines for step in each.steps)
-    return max(least, min(LONGEST, budget // max(1, texts)))
+def limit(timelines: Sequence[Steps]) -> int:
+    """How many characters of each text can be shown where all together may have BUDGET."""
+    texts = sum(len(details(step)) for timeline in timelines for step in timeline.steps)
+    return max(SHORTEST, min(LONGEST, BUDGET // max(1, texts)))
 
 
 def _rendered(macro: str, shown: Steps | Both, most: int) -> str:

@@ -34,6 +34,7 @@ from asking import Asking
 from faults import cached_values
 from lab.machine.faults import Unavailable
 from lab.models import endpoint
+from lab.models import usage as accounting
 from lab.runs.collecting import collect
 from lab.runs.experiment import Results
 
@@ -411,9 +412,13 @@ def tried(junk: Junk, folder: Path, workers: int = 1) -> Verdict:
     verdict, cache, prices = Verdict(junk), folder / "answers.sqlite", folder / "prices.yaml"
     prices.write_text("small: {input: 10, output: 100}\n")
     with JunkServer(junk) as server:
-        about = {"OPENAI_BASE_URL": server.address, "LAB_CACHE": cache, "LAB_RUNS": folder, "LAB_PRICES": prices}
+        about = {"OPENAI_BASE_URL": server.address, "LAB_CACHE": cache, "LAB_RUNS": folder}
         settings = {name: str(value) for name, value in about.items()}
-        with patch.dict(os.environ, settings), patch.object(endpoint, "LONGEST_WAIT", 0.1):
+        with (
+            patch.dict(os.environ, settings),
+            patch.object(endpoint, "LONGEST_WAIT", 0.1),
+            patch.object(accounting, "PRICES", prices),
+        ):
             began = time.monotonic()
             met = _played(workers, verdict)
             verdict.seconds = time.monotonic() - began

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import pickle
@@ -295,18 +294,6 @@ def test_a_row_that_was_edited_is_asked_again_and_told_in_the_summary(
     tell_damaged()
     tell_damaged()
     assert capsys.readouterr().err.count(f"5 damaged rows of the cache {cache.path} (") == 1
-
-
-def test_a_cache_of_before_checksums_keeps_its_answers_less_what_is_none(tmp_path: Path) -> None:
-    path, whole = tmp_path / "answers.sqlite", json.dumps({"text": "Zürich", "path": "schema"})
-    with sqlite3.connect(path) as old:
-        old.execute("CREATE TABLE answers (key TEXT PRIMARY KEY, value TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID")
-        rows = [("a", whole), ("b", "{}"), ("c", whole[:9]), ("d", b"\xff"), ("e", whole)]
-        old.executemany("INSERT INTO answers VALUES (?, ?, 0)", rows)
-    first = AnswerCache(path)
-    known = {key: first.get(key) for key in "abcde"}
-    assert known == {key: json.loads(whole) if key in "ae" else None for key in "abcde"}
-    assert first.put("b", 1) == AnswerCache(path).get("b") == 1
 
 
 @pytest.mark.parametrize(

@@ -471,7 +471,7 @@ def test_a_pickled_endpoint_asks_the_same(server: ChatServer, prompt: Prompt, ca
 def priced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "prices.yaml"
     path.write_text("small: {input: 10, output: 100}\n")
-    monkeypatch.setenv("LAB_PRICES", str(path))
+    monkeypatch.setattr("lab.models.usage.PRICES", path)
     return path
 
 
