@@ -1,13 +1,10 @@
-"""The map for a newcomer: what each command of `python -m lab` does, with an example, and where the code is."""
+"""The map for a newcomer: what each command of `python -m lab` does, with an example."""
 
 from __future__ import annotations
 
-import ast
 import textwrap
 from collections.abc import Iterator
 from typing import NamedTuple
-
-from lab.machine.paths import ROOT
 
 WIDTH = 100  # columns
 
@@ -49,11 +46,6 @@ COMMANDS = {
     ),
 }  # fmt: skip
 HELP = {command.name: command.help for group in COMMANDS.values() for command in group}
-FOLDERS = {
-    "notebooks/": "one notebook a table or figure; open them with: make lab",
-    "figures/": "what the committed notebooks draw and tabulate",
-    "data/": "small data that comes with the code, published numbers, recordings of models",
-}
 
 
 def lines() -> Iterator[str]:
@@ -63,16 +55,7 @@ def lines() -> Iterator[str]:
         yield f"\n{group}"
         for command in commands:
             yield from (_entry(command.name, command.help), f"{'':16}python -m lab {command.example}")
-    yield "\nWhere things are"
-    yield from (_entry(name, text) for name, text in {**FOLDERS, **_packages()}.items())
     yield "\npython -m lab COMMAND --help has the options of a command; README.md, how to begin."
-
-
-def _packages() -> dict[str, str]:
-    """Each package of the checkout with the first line of its docstring: lab need not know which there are."""
-    texts = {path.parent.name: path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("*/__init__.py"))}
-    docstrings = {name: ast.get_docstring(ast.parse(text)) or "" for name, text in texts.items()}
-    return {f"{name}/": docstring.partition("\n")[0] for name, docstring in docstrings.items()}
 
 
 def _entry(name: str, text: str) -> str:

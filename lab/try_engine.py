@@ -23,7 +23,7 @@ LONGEST = 300  # characters of a text that are shown
 
 
 @dataclass
-class Overheard:
+class LastReply:
     """A client that keeps the last reply that came through it."""
 
     inner: Chat
@@ -39,15 +39,15 @@ class Overheard:
         return self.body
 
 
-class Connected(NamedTuple):
+class Connection(NamedTuple):
     """The backbone of an engine, and its client where it has one."""
 
     backbone: Any  # a Backbone; one of a server has more: try_out, through, server
-    heard: list[Overheard]
+    replies: list[LastReply]
 
 
 @dataclass(frozen=True)
-class Tried:
+class TryResult:
     """What came of a question. raw: the last reply. bound: how its answer was bound. why: it got no answer, else ""."""
 
     operator: str
@@ -76,7 +76,7 @@ def examples() -> Iterator[tuple[str, Prompt, Mapping[str, Any]]]:
             yield entry.name, prompt, fields
 
 
-def tried(engine: str, known: dict[str, Connected]) -> Iterator[Tried]:
+def tried(engine: str, known: dict[str, Connection]) -> Iterator[TryResult]:
     """Ask the questions, and take no answer from the cache. known: is filled with who answers, by engine.
 
     Raises what `connect` raises, and Unavailable.
@@ -89,8 +89,8 @@ def tried(engine: str, known: dict[str, Connected]) -> Iterator[Tried]:
 
 def show(engine: str) -> int:
     """Print what came of each question and a summary; 1 if one got no answer, else 0."""
-    results: list[Tried] = []
-    known: dict[str, Connected] = {}
+    results: list[TryResult] = []
+    known: dict[str, Connection] = {}
     try:
         for result in tried(engine, known):
             results.append(result)
@@ -107,21 +107,21 @@ def show(engine: str) -> int:
     return 1 if lost else 0
 
 
-def _connected(part: str) -> Connected:
+def _connected(part: str) -> Connection:
     backbone: Any = connect(part, cache=None)
-    heard: list[Overheard] = []
+    replies: list[LastReply] = []
     if through := getattr(backbone, "through", None):
         backbone.try_out()
 
         def listen(chat: Chat) -> Any:
-            heard.append(Overheard(chat))
-            return heard[0]
+            replies.append(LastReply(chat))
+            return replies[0]
 
         through(listen)
-    return Connected(backbone, heard)
+    return Connection(backbone, replies)
 
 
-def _asked(package: str, prompt: Prompt, fields: Mapping[str, Any], to: Connected) -> Tried:
+def _asked(package: str, prompt: Prompt, fields: Mapping[str, Any], to: Connection) -> TryResult:
     text, call, why = "", Call(prompt.operator, prompt.name, "failed"), ""
     try:
         answer = to.backbone.ask(prompt, **fields)
@@ -130,9 +130,9 @@ def _asked(package: str, prompt: Prompt, fields: Mapping[str, Any], to: Connecte
         if isinstance(error, Unavailable) and not isinstance(error, NoChoice):
             raise
         why, call = redact(f"{type(error).__name__}: {error}"), getattr(error, "call", call)
-    raw = _message(to.heard[0].body) if to.heard else text
-    bound = to.backbone.server.bindings.get(prompt.name, "") if to.heard else ""
-    return Tried(f"{package} {prompt.operator}", prompt.name, redact(raw), text, bound, call, why)
+    raw = _message(to.replies[0].body) if to.replies else text
+    bound = to.backbone.server.bindings.get(prompt.name, "") if to.replies else ""
+    return TryResult(f"{package} {prompt.operator}", prompt.name, redact(raw), text, bound, call, why)
 
 
 def _negotiated(server: Mapping[str, Any]) -> str:
@@ -141,8 +141,8 @@ def _negotiated(server: Mapping[str, Any]) -> str:
     limit = next(iter(server["limits"]), "not taken")
     without = f"; left out: {', '.join(server['without'])}" if server["without"] else ""
     models = ", ".join(server["models"]) or "not stated"
-    about = f"bound by {ways}; token limit: {limit}{without}; model that answers: {models}"
-    return f"{server['model']} at {server['address']}: {about}"
+    takes = f"bound by {ways}; token limit: {limit}{without}; model that answers: {models}"
+    return f"{server['model']} at {server['address']}: {takes}"
 
 
 def _message(body: bytes) -> str:

@@ -25,7 +25,7 @@ from lab.models.backbone import Ledger
 from lab.models.engines import ORACLE
 from lab.results.outcomes import Judged
 from lab.runs.experiment import BadSetting
-from lab.runs.playable import Playable, Seen
+from lab.runs.playable import OnStep, Playable
 from lab.runs.run import Episode
 from lab.viewer.steps import Exchange
 from lab.viewer.timeline import Timeline
@@ -147,7 +147,7 @@ class Acting(Playable):
             "history": history.to_json(),
         }  # fmt: skip
 
-    def watch(self, task: str, transcript: Transcript, seen: Seen = lambda shown: None) -> Timeline:
+    def watch(self, task: str, transcript: Transcript, seen: OnStep = lambda shown: None) -> Timeline:
         """One episode, shown before each turn."""
 
         def so_far(history: History) -> None:

@@ -24,9 +24,9 @@ from lab.results import display
 from lab.runs import playable
 from lab.runs.collecting import collect, manifest_of
 from lab.runs.comparison import MOST, RunComparison, compare
-from lab.runs.forecast import Share, forecast, played
+from lab.runs.forecast import Estimate, forecast, played
 from lab.runs.manifest import Manifest
-from lab.runs.playable import Playable, Seen
+from lab.runs.playable import OnStep, Playable
 from lab.viewer.timeline import SideBySide, Timeline, side_by_side
 from lab.viewer.transcripts import Transcript
 
@@ -36,7 +36,7 @@ SURROUNDINGS = ("commit", "packages", "code", "address")  # of a run, which are 
 BESIDE = ("the full loop, else the same", "all as it is by default")
 
 
-def watched(setup: Playable, task: str, seen: Seen = lambda timeline: None) -> Timeline:
+def watched(setup: Playable, task: str, seen: OnStep = lambda timeline: None) -> Timeline:
     """Play one episode, which no run keeps. seen: is told how far it is, some times a second. Raises as a run does."""
     setup, last = setup.resolved(), 0.0
 
@@ -53,7 +53,7 @@ def watched(setup: Playable, task: str, seen: Seen = lambda timeline: None) -> T
 
 def beside(setup: Playable, other: Playable) -> RunComparison:
     """Play both as runs, as far as they are not kept already, and compare them task by task."""
-    return compare(*(collect(each).folder for each in (setup, other)))
+    return compare(*(collect(side).folder for side in (setup, other)))
 
 
 def difference(compared: RunComparison) -> str:
@@ -61,7 +61,7 @@ def difference(compared: RunComparison) -> str:
     runs' own names, which change with the code.
     """
     pairs = ((name, *pair) for name, pair in compared.settings.items() if name not in SURROUNDINGS)
-    settings = [f"{name}: first {canonical(one)}, second {canonical(other)}" for name, one, other in pairs]
+    settings = [f"{name}: first {canonical(first)}, second {canonical(second)}" for name, first, second in pairs]
     lines = [*(settings or ["no setting differs: this is the full loop itself"]), ""]
     text = "\n".join([*lines, *compared.lines()])
     flipped = compared.flipped.drop(columns="part").head(MOST)
@@ -71,25 +71,30 @@ def difference(compared: RunComparison) -> str:
 
 def both(compared: RunComparison) -> SideBySide:
     """The episodes of the first task that flipped, under their runs' names without the hash, as in `difference`."""
-    pair = compared.side_by_side().timelines
-    return side_by_side(*(replace(each, about={**each.about, "run": each.about["run"][: -HASH - 1]}) for each in pair))
+    timelines = compared.side_by_side().timelines
+    return side_by_side(
+        *(
+            replace(timeline, about={**timeline.about, "run": timeline.about["run"][: -HASH - 1]})
+            for timeline in timelines
+        )
+    )
 
 
 def price(manifests: Iterable[Manifest]) -> str:
     """What playing these runs takes, without what is kept, in a few words: as much as such episodes took before."""
-    runs = list({each.digest: each for each in manifests}.values())
+    runs = list({run.digest: run for run in manifests}.values())
     if shares := forecast(runs):
-        return "; ".join(map(_told, shares))
+        return "; ".join(map(_in_words, shares))
     left = sum(len(run.tasks) - played(run) for run in runs)
     return f"{left} episode{'s' * (left != 1)}, free" if left else "all kept, free"
 
 
-def _told(share: Share) -> str:
+def _in_words(share: Estimate) -> str:
     left = share.episodes - share.played
-    told = [f"{left:,} episode{'s' * (left != 1)} of {share.engine}"]
-    told += [f"about {share.calls:,.0f} calls"] if share.calls is not None else ["calls unknown: try one task first"]
-    told += [f"${share.dollars:,.2f}"] if share.dollars is not None else []
-    return ", ".join(told)
+    parts = [f"{left:,} episode{'s' * (left != 1)} of {share.engine}"]
+    parts += [f"about {share.calls:,.0f} calls"] if share.calls is not None else ["calls unknown: try one task first"]
+    parts += [f"${share.dollars:,.2f}"] if share.dollars is not None else []
+    return ", ".join(parts)
 
 
 class Ablation(Panel):
@@ -107,7 +112,7 @@ class Ablation(Panel):
         self.timeline: Timeline | None = None
         self.compared: RunComparison | None = None
         self.told = ""  # what they are and how they differ, without names of runs
-        self.what = Dropdown(options=[(f"{one} on {other}", (one, other)) for one, other in playable.names()],
+        self.what = Dropdown(options=[(" on ".join(pair), pair) for pair in playable.names()],
                              description="plays", style=STYLE, layout=WIDER)  # fmt: skip
         self.task = Dropdown(description="task to watch", style=STYLE, layout=WIDER)
         self.limit = IntText(limit, description="tasks in a batch", style=STYLE, layout=WIDE)
@@ -219,4 +224,4 @@ class Ablation(Panel):
         return price([replace(manifest_of(self.setup().resolved()), tasks=(self.task.value,))])
 
     def _price_of_batch(self) -> str:
-        return price(manifest_of(each.resolved()) for each in (self.setup(), self.full()))
+        return price(manifest_of(setup.resolved()) for setup in (self.setup(), self.full()))

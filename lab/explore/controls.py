@@ -27,27 +27,27 @@ class Group(Generic[T]):
         """settings: where the controls stand at first; the text of its class explains them, a click away."""
         self._settings = settings
         hints = get_type_hints(type(settings))
-        names = [each.name for each in fields(settings)]  # type: ignore[arg-type]  # any dataclass
+        names = [field.name for field in fields(settings)]  # type: ignore[arg-type]  # any dataclass
         made = ((name, control(name, hints[name], getattr(settings, name))) for name in names)
         self.controls = {name: widget for name, widget in made if widget is not None}
-        about = f"<small>{escaped(inspect.getdoc(type(settings)) or '')}</small>"
-        named = HTML(f"<details><summary><b>{escaped(title)}</b></summary>{about}</details>", layout=WIDE)
-        self.widget = VBox([named, *self.controls.values()])
+        text = f"<small>{escaped(inspect.getdoc(type(settings)) or '')}</small>"
+        heading = HTML(f"<details><summary><b>{escaped(title)}</b></summary>{text}</details>", layout=WIDE)
+        self.widget = VBox([heading, *self.controls.values()])
 
     def read(self) -> T:
         """The dataclass as the controls stand. Raises what its own checks raise."""
-        return replace(self._settings, **{name: each.value for name, each in self.controls.items()})  # type: ignore[type-var]
+        return replace(self._settings, **{name: widget.value for name, widget in self.controls.items()})  # type: ignore[type-var]
 
 
 def control(name: str, kind: Any, value: Any) -> Widget | None:
     """The widget for a value of a type; None for a type that has none."""
-    about = {"description": name.replace("_", " "), "style": STYLE, "layout": WIDE}
+    looks = {"description": name.replace("_", " "), "style": STYLE, "layout": WIDE}
     if kind is bool:
-        return Checkbox(value, **about)
+        return Checkbox(value, **looks)
     if get_origin(kind) is Literal:
-        return Dropdown(options=get_args(kind), value=value, **about)
+        return Dropdown(options=get_args(kind), value=value, **looks)
     plain = {int: IntText, float: FloatText, str: Text}.get(kind)
-    return plain(value=value, continuous_update=False, **about) if plain else None
+    return plain(value=value, continuous_update=False, **looks) if plain else None
 
 
 def engine_box(title: str, value: str, recorded: Iterable[str] = (), hint: str = "") -> Combobox:

@@ -70,16 +70,16 @@ class Action(VBox):
         self.button.disabled = True
         self.button.description = f"{self._label}: working …"
         self.tell("")
-        told = ""
+        message = ""
         try:
             self._work()
         except KeyboardInterrupt:
-            told = "Stopped. What was finished is kept; press again to go on."
+            message = "Stopped. What was finished is kept; press again to go on."
         except Exception as error:
-            told = words(error)
+            message = words(error)
         self._offer()
-        if told:
-            self.tell(told)
+        if message:
+            self.tell(message)
 
     def tell(self, message: str) -> None:
         """Say what is wrong beside the button; "" for nothing."""
@@ -113,9 +113,9 @@ class Action(VBox):
 
 def words(error: BaseException) -> str:
     """An error as a reader is told it: its message, with its kind where that message was not written for readers."""
-    said = str(error).strip()
+    message = str(error).strip()
     ours = type(error).__module__.partition(".")[0] == __name__.partition(".")[0]
-    return said if said and (ours or isinstance(error, FOR_READERS)) else f"{type(error).__name__}: {said}"
+    return message if message and (ours or isinstance(error, FOR_READERS)) else f"{type(error).__name__}: {message}"
 
 
 def warning(message: str) -> str:

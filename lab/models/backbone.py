@@ -58,8 +58,8 @@ class Ledger:
             answer = self.backbone.ask(prompt, sample=sample, **fields)
         except MalformedAnswer as error:
             # A replay has to fail where the model failed, and in the same words where these may be kept.
-            said = {"said": error.text} if error.text and not prompt.unkept else {}
-            self._book(prompt, error.call, error.request, UNKEPT if prompt.unkept else str(error), **said)
+            raw = {"said": error.text} if error.text and not prompt.unkept else {}
+            self._book(prompt, error.call, error.request, UNKEPT if prompt.unkept else str(error), **raw)
             raise
         except Exception as error:
             if isinstance(call := getattr(error, "call", None), Call):
@@ -76,13 +76,13 @@ class Ledger:
         """The inner backbone's request hash."""
         return self.backbone.request(prompt, sample=sample, **fields)
 
-    def _book(self, prompt: Prompt, call: Call, request: str, text: str, **said: str) -> None:
+    def _book(self, prompt: Prompt, call: Call, request: str, text: str, **raw: str) -> None:
         self.calls.append(call)
         if self.record:
-            about = {"request": request, "prompt": prompt.name, "version": prompt.version, "operator": call.operator}
+            entry = {"request": request, "prompt": prompt.name, "version": prompt.version, "operator": call.operator}
             counts: dict[str, float] = {"tokens_in": call.tokens_in, "tokens_out": call.tokens_out}
             counts |= {"seconds": call.took} if call.took else {}  # rules take none that would be told
-            self.recorded.append(about | {"path": call.path, "text": text} | said | counts)
+            self.recorded.append(entry | {"path": call.path, "text": text} | raw | counts)
 
 
 def _kept(prompt: Prompt, answer: Answer) -> str:

@@ -13,7 +13,7 @@ from lab.models import noise, rules
 R = TypeVar("R")
 
 
-class Carried(NamedTuple):
+class Registered(NamedTuple):
     """Prompt name -> function, of those that were defined in `__main__`."""
 
     rules: Mapping[str, Any]
@@ -21,12 +21,12 @@ class Carried(NamedTuple):
     readings: Mapping[str, Any]
 
 
-def taken() -> Carried:
+def taken() -> Registered:
     """What has to travel from here."""
-    return Carried(*map(_of_main, _registered()))
+    return Registered(*map(_of_main, _registered()))
 
 
-def played(carried: Carried, play: Callable[[str], R], task: str) -> R:
+def played(carried: Registered, play: Callable[[str], R], task: str) -> R:
     """Play a task where `carried` answers."""
     for known, own in zip(_registered(), carried, strict=True):
         known.update(own)

@@ -46,13 +46,13 @@ class Chat(Protocol):
 class Client:
     """An SDK client whose answers are bodies. Thread-safe; its sockets close when it is no more referred to."""
 
-    def __init__(self, own: bool = False, **place: Any) -> None:
+    def __init__(self, own: bool = False, **server: Any) -> None:
         """place: base_url and api_key. own: a server on this machine, to which no proxy leads."""
         import openai
 
-        hooks = {"request": [within_origin(place["base_url"], Redirected)]}
-        place["http_client"] = openai.DefaultAsyncHttpxClient(trust_env=not own, event_hooks=hooks)
-        self._sdk = openai.AsyncOpenAI(max_retries=0, **place)  # our retries are bounded
+        hooks = {"request": [within_origin(server["base_url"], Redirected)]}
+        server["http_client"] = openai.DefaultAsyncHttpxClient(trust_env=not own, event_hooks=hooks)
+        self._sdk = openai.AsyncOpenAI(max_retries=0, **server)  # our retries are bounded
         self.process = os.getpid()
         weakref.finalize(self, _close, self._sdk, _loop()).atexit = False
 

@@ -2,7 +2,6 @@
 
     rules                       hand-written functions of the prompt's fields
     rules@0.7                   the same, each answer kept with probability 0.7, else a plausible wrong one
-    rules?slip=0.3              the same as rules@0.7
     rules@0.7?certify=0.45&reject=0.01    a Validate with two error rates: what is wrong passes with probability .45,
                                 what is right is refused with .01; a rate that is not given is that of other answers
     rules@0.7?judge=GPT-5.2     the two rates of a published judge (lab/models/judges.py)
@@ -150,9 +149,9 @@ class Engine:
     def among(self, operators: Collection[str]) -> Engine:
         """The same in its shortest form, where only these operators ask: who answers none of them is left out."""
         answering = {operator: self.of(operator) for operator in operators}
-        rest = next((each for operator, each in answering.items() if operator not in self.routes), None)
+        rest = next((engine for operator, engine in answering.items() if operator not in self.routes), None)
         rest = rest or next(iter(answering.values()), self.of(""))
-        return replace(rest, routes={name: each for name, each in answering.items() if each != rest})
+        return replace(rest, routes={name: engine for name, engine in answering.items() if engine != rest})
 
 
 def seeded(text: str, seed: int) -> str:
@@ -214,12 +213,12 @@ def said_of(text: str, operator: str) -> str:
 
 
 def _by_operator(parts: Iterable[tuple[str, str]]) -> dict[str, Engine]:
-    found: dict[str, Engine] = {}
+    engines: dict[str, Engine] = {}
     for name, text in parts:
-        if name.lower() in found:
+        if name.lower() in engines:
             raise BadEngine(f"engines: {name.lower()!r} has two engines; give it one")
-        found[name.lower()] = _one(text)
-    return found
+        engines[name.lower()] = _one(text)
+    return engines
 
 
 def _plain(name: object, text: object) -> str:
@@ -262,14 +261,9 @@ def _seed(head: str) -> dict[str, type]:
 
 def _rules(text: str, head: str, tail: str) -> Engine:
     options = read_options(tail, RULES)
-    for rate in ("slip", "certify", "reject"):
+    for rate in ("certify", "reject"):
         if not 0.0 <= options.get(rate, 0.0) <= 1.0:
             raise BadEngine(f"Engine option {rate}={options[rate]} is no probability between 0 and 1")
-    name, _, given = head.partition("@")
-    if "slip" in options and given:
-        raise BadEngine(
-            f"Engine {text!r} has two rates of wrong answers; write {head} or {name}?slip={options['slip']}"
-        )
     if "judge" in options:
         if {"certify", "reject"} & set(options):
             raise BadEngine(
@@ -279,8 +273,7 @@ def _rules(text: str, head: str, tail: str) -> Engine:
             judges.errors_of(options["judge"])
         except LookupError as error:
             raise BadEngine(f"Engine {text!r}: {error.args[0]}") from None
-    keep = 1 - options["slip"] if "slip" in options else _probability(head)
-    return Engine(text, "rules", name, keep, options)
+    return Engine(text, "rules", head.partition("@")[0], _probability(head), options)
 
 
 def _local(text: str, head: str, tail: str) -> Engine:

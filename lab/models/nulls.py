@@ -63,12 +63,12 @@ class _Pick:
         """So many different options; all of them, some twice, where there are fewer."""
         most = min(count, len(options))
         if self._name == FIRST:
-            found = list(options[:most])
+            chosen = list(options[:most])
         elif self._name == LAST:
-            found = list(options[::-1][:most])
+            chosen = list(options[::-1][:most])
         else:
-            found = self._draw.sample(options, most)
-        return [found[place % most] for place in range(count)] if most else []
+            chosen = self._draw.sample(options, most)
+        return [chosen[index % most] for index in range(count)] if most else []
 
 
 def _answered(prompt: Prompt, fields: Fields, pick: _Pick) -> AnswerModel:
@@ -90,27 +90,27 @@ def _named(listing: Listing | None, fields: Fields) -> dict[str, list[Any]]:
 
 
 def _values(prompt: Prompt, schema: Schema, named: Mapping[str, Sequence[Any]], pick: _Pick) -> dict[str, Any]:
-    known, found, chosen = schema.get("$defs", {}), dict[str, Any](), False
-    for name, about in schema["properties"].items():
+    known, values, chosen = schema.get("$defs", {}), dict[str, Any](), False
+    for name, part in schema["properties"].items():
         options = named.get(name)
-        if (about := _resolved(about, known)).get("type") == "array":
-            listed = options if options is not None else _allowed(about["items"], known)
-            least = about.get("minItems", 0)
+        if (part := _resolved(part, known)).get("type") == "array":
+            listed = options if options is not None else _allowed(part["items"], known)
+            least = part.get("minItems", 0)
             if listed is None and least:
                 raise _no_choice(prompt, f"{name!r} is a list of what can be anything")
             chosen |= listed is not None
             # As many as may be named, as a list that may be longer than any answer names one.
-            count = about.get("maxItems", max(least, 1))
-            found[name] = pick.several(listed, max(least, min(count, len(listed)))) if listed is not None else []
+            count = part.get("maxItems", max(least, 1))
+            values[name] = pick.several(listed, max(least, min(count, len(listed)))) if listed is not None else []
             continue
-        allowed = options if options is not None else _allowed(about, known)
+        allowed = options if options is not None else _allowed(part, known)
         chosen |= allowed is not None
-        if allowed is None and about.get("type") != "string":
+        if allowed is None and part.get("type") != "string":
             raise _no_choice(prompt, f"{name!r} can be anything")
-        found[name] = pick.several(allowed, 1)[0] if allowed is not None else ""
+        values[name] = pick.several(allowed, 1)[0] if allowed is not None else ""
     if not chosen:
         raise _no_choice(prompt, "it asks for a text")
-    return found
+    return values
 
 
 def _allowed(schema: Schema, known: Mapping[str, Schema]) -> Sequence[Any] | None:

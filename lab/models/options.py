@@ -33,7 +33,7 @@ SERVERS = {
     "schema": str,
     "preset": str,
 }
-RULES = {"seed": int, "slip": float, "certify": float, "reject": float, "judge": str, SHUFFLE: int}
+RULES = {"seed": int, "certify": float, "reject": float, "judge": str, SHUFFLE: int}
 # No part of the sampling in a cache key: they change no answer, or, as the runtime, are named by the address.
 OF_THE_MACHINE = ("timeout", "patience", "threads", "runtime", "preset")
 WAITING = ("timeout", "patience")  # how long an answer is waited for: no part of a run's identity and label

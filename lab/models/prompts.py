@@ -74,8 +74,8 @@ class Listing:
         listed = getattr(fields, self.field)
         if self.parted is None:
             return list(listed)
-        _, before, found = listed.rpartition(self.parted[0])
-        return found.split(self.parted[1]) if before else []
+        _, before, shown = listed.rpartition(self.parted[0])
+        return shown.split(self.parted[1]) if before else []
 
     def names(self, options: Sequence[Any]) -> list[Any]:
         """What the answer calls each of them."""
@@ -87,7 +87,7 @@ class Listing:
     def reordered(self, fields: Any, order: Sequence[int]) -> Any:
         """The fields with the options in another order. order: the old place of each, from 0; numbers keep theirs."""
         options = self.options(fields)
-        moved = [options[place] for place in order]
+        moved = [options[index] for index in order]
         if self.number:
             numbers = [getattr(option, self.number) for option in options]
             moved = [
@@ -151,7 +151,7 @@ class Prompt:
     def listing(self, fields: Fields) -> Listing | None:
         """Where the options stand that these fields list; None where there are none."""
         own = (Listing(self.narrow.options, "choice"),) if isinstance(self.narrow, OneOf) else ()
-        return next((each for each in (*self.listings, *own) if each.options(fields)), None)
+        return next((listing for listing in (*self.listings, *own) if listing.options(fields)), None)
 
     def fill(self, **values: Any) -> Fields:
         """The typed fields. Raises ValueError, naming each field that does not fit."""
@@ -203,8 +203,7 @@ class Prompt:
     def _shape(self) -> str:
         # Said in words as well, for servers that do not constrain the answer to the schema.
         properties = {
-            name: about.get("description", about.get("type", "value"))
-            for name, about in self.schema["properties"].items()
+            name: part.get("description", part.get("type", "value")) for name, part in self.schema["properties"].items()
         }
         return f"Answer with one JSON object and nothing else. Its keys: {json.dumps(properties)}"
 
@@ -241,15 +240,15 @@ def choice(name: str, version: str, operator: str, system: str, template: str, o
 
     choice("walk.move", "1", "realize", "You walk.", "Doors: {{ doors }}", "doors", doors=list[str], room=int)
     """
-    typed: Any = {each: (kind, ...) for each, kind in fields.items()}
+    typed: Any = {field: (kind, ...) for field, kind in fields.items()}
     seen = create_model(f"{name} fields", __base__=Fields, **typed)
     return Prompt(name, version, operator, system, template, seen, Choice, OneOf(options))
 
 
 @lru_cache(maxsize=4096)
 def _of_options(options: tuple[str, ...]) -> type[Choice]:
-    one: Any = Literal[options]  # made at run time, which no type checker can follow
-    return create_model("Choice", __base__=Choice, choice=(one, Choice.model_fields["choice"]))
+    literal: Any = Literal[options]  # made at run time, which no type checker can follow
+    return create_model("Choice", __base__=Choice, choice=(literal, Choice.model_fields["choice"]))
 
 
 @cache
@@ -278,11 +277,13 @@ def inert(text: str) -> str:
 
 def _like_heading(line: str) -> bool:
     # Blanks and characters that show nothing, such as a zero-width space, would hide the stars.
-    return "".join(each for each in line if each.isprintable() and not each.isspace()).startswith("***")
+    return "".join(character for character in line if character.isprintable() and not character.isspace()).startswith(
+        "***"
+    )
 
 
 def faults(error: ValidationError) -> str:
     """A validation error in one line: which field, and what is wrong with it; the first few of many."""
-    found = [f"{'.'.join(map(str, fault['loc'])) or 'answer'}: {fault['msg']}" for fault in error.errors()]
-    more = [f"and {len(found) - MOST_FAULTS} more"] if len(found) > MOST_FAULTS else []
-    return "; ".join(found[:MOST_FAULTS] + more)
+    messages = [f"{'.'.join(map(str, fault['loc'])) or 'answer'}: {fault['msg']}" for fault in error.errors()]
+    more = [f"and {len(messages) - MOST_FAULTS} more"] if len(messages) > MOST_FAULTS else []
+    return "; ".join(messages[:MOST_FAULTS] + more)

@@ -31,7 +31,7 @@ class MissingRun(FileNotFoundError):
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedAnswer:
     """One recorded answer: the prompt's name and version, the answer's JSON text or the fault, and the token counts.
 
     said: what the model wrote, where that is no answer. seconds: that it took; 0 where nobody kept them.
@@ -50,7 +50,7 @@ class Recorded:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ReplayManifest:
     """What the manifest of a run or recording says of its answers. digest: what a run's lines are sealed with."""
 
     engine: str
@@ -70,10 +70,10 @@ class Replay:
     parameters: the settings of the experiment that was recorded.
     """
 
-    def __init__(self, folder: Path, made: Made, answers: dict[str, Recorded]) -> None:
+    def __init__(self, folder: Path, manifest: ReplayManifest, answers: dict[str, RecordedAnswer]) -> None:
         self.folder, self.answers = folder, answers
-        self.engine, self.address = engines.parse(made.engine).at(made.address), made.address
-        self.tasks, self.parameters = list(made.tasks), made.parameters
+        self.engine, self.address = engines.parse(manifest.engine).at(manifest.address), manifest.address
+        self.tasks, self.parameters = list(manifest.tasks), manifest.parameters
         self._versions = Counter((answer.prompt, answer.version) for answer in answers.values())
 
     @classmethod
@@ -85,8 +85,8 @@ class Replay:
         folders = (Path(engine.name), runs_folder() / engine.name, recordings_folder() / engine.name)
         # Plain in a run folder, packed in a recording.
         names = (ANSWERS, PACKED)
-        found = (folder / name for folder in folders if os.path.lexists(folder / MANIFEST) for name in names)
-        answers = next((path for path in found if os.path.lexists(path)), None)
+        paths = (folder / name for folder in folders if os.path.lexists(folder / MANIFEST) for name in names)
+        answers = next((path for path in paths if os.path.lexists(path)), None)
         if answers is None:
             there = sorted(path.parent.name for path in recordings_folder().glob("*/manifest.json"))
             raise MissingRun(
@@ -98,8 +98,8 @@ class Replay:
     @classmethod
     def at(cls, folder: Path, answers: str = ANSWERS) -> Replay:
         """Open what a folder holds, by the name of its file of answers. Raises DamagedFile."""
-        made = read_json(folder / MANIFEST, Made, _remedy(folder))
-        return cls(folder, made, read_answers(folder / answers, made))
+        manifest = read_json(folder / MANIFEST, ReplayManifest, _remedy(folder))
+        return cls(folder, manifest, read_answers(folder / answers, manifest))
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
         """Raises Unavailable, PromptTooLong, and MalformedAnswer where the recorded model gave no usable answer."""
@@ -141,17 +141,17 @@ class Replay:
         return f"Recording {self.folder.name} has no answer to this {prompt.name} request: {why}. Record it again"
 
 
-def read_answers(path: Path, made: Made) -> dict[str, Recorded]:
+def read_answers(path: Path, manifest: ReplayManifest) -> dict[str, RecordedAnswer]:
     """All answers of a recording by request; a torn last line, left by a killed recorder, is skipped.
 
     Raises DamagedFile naming the line: without one of its answers, no episode behind it can be replayed.
     """
     answers, remedy = {}, _remedy(path.parent)
-    for line in lines_in(read_whole(path, remedy, made.sha256.get(path.name, "")), made.digest):
+    for line in lines_in(read_whole(path, remedy, manifest.sha256.get(path.name, "")), manifest.digest):
         try:
             if line.why:
                 raise ValueError(line.why)
-            answer = typed(line.value, Recorded)
+            answer = typed(line.value, RecordedAnswer)
         except ValueError as error:
             raise damaged(path, error, remedy, line.number) from None
         answers[answer.request] = answer  # the last one: of an episode played again, that one counted

@@ -118,11 +118,11 @@ def _given_up(last: Any, patience: float, address: str, others: bool) -> Endpoin
     error = last.exception()
     why, asked = reason(error), retry_after(error)
     wait = f", asking to wait {asked:.0f} s" if asked else ""
-    said = f" ({_quoted(str(error))})" if isinstance(error, BadBody) else ""
+    quote = f" ({_quoted(str(error))})" if isinstance(error, BadBody) else ""
     longer = " (or timeout=SECONDS for one try)" if why == "time-out" else ""
     scope = "It answers other requests" if others else "It answers no other request either"
     return (EndpointError if others else EndpointUnavailable)(
-        f"{address} gave no answer: {why}{said}{wait} at try {last.attempt_number}, and the patience is "
+        f"{address} gave no answer: {why}{quote}{wait} at try {last.attempt_number}, and the patience is "
         f"{patience:g} s. {scope}. Give it longer with the engine option patience=SECONDS{longer}"
     )
 
@@ -153,8 +153,8 @@ def end_of(address: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    said = redact(text)
-    return f"{said[:LONGEST_QUOTE]}{'…' if len(said) > LONGEST_QUOTE else ''}"
+    safe = redact(text)
+    return f"{safe[:LONGEST_QUOTE]}{'…' if len(safe) > LONGEST_QUOTE else ''}"
 
 
 def _of_all(error: Any) -> bool:

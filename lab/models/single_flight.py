@@ -105,20 +105,20 @@ def _enter(path: Path, offset: int, known: Callable[[], Any | None], deadline: f
 
 def _alone(path: Path, offset: int, known: Callable[[], Any | None], deadline: float) -> Any | None:
     """Exclude the other processes; returns the answer if one of them has put it into the cache meanwhile."""
-    nap, began, told = FIRST_NAP, time.monotonic(), False
+    nap, began, reported = FIRST_NAP, time.monotonic(), False
     try:
         # Polled: a blocking lockf has no timeout, and the answer may come from a process that holds no lock.
         while not _files[path].lock(offset) and time.monotonic() < deadline:
             if (value := known()) is not None:
                 return value
-            if not told and time.monotonic() - began > SILENT:
+            if not reported and time.monotonic() - began > SILENT:
                 progress.waits("another process asks the same", "waiting for another process that asks the same")
-                told = True
+                reported = True
             time.sleep(nap)
             nap = min(nap * 1.5, LONGEST_NAP)
         return known()
     finally:
-        if told:
+        if reported:
             progress.waits("")
 
 

@@ -57,7 +57,7 @@ def _objection(client: Client, address: str, model: str) -> EndpointError | None
         body = client.chat({"model": model, "messages": SMALL, "max_tokens": 1}, LONGEST)
     except openai.APIStatusError as error:
         # Only what would hold for every question; a model that wants other options is there.
-        return _told(refused(error, address), error.status_code, model, there)
+        return _explained(refused(error, address), error.status_code, model, there)
     except (openai.APIConnectionError, BadBody, TimeoutError):  # it may pass: the first question will tell
         return None
     except Redirected as error:
@@ -73,7 +73,7 @@ def _names(body: bytes) -> list[str]:
     return []
 
 
-def _told(error: EndpointError, status: int, model: str, there: list[str]) -> EndpointError | None:
+def _explained(error: EndpointError, status: int, model: str, there: list[str]) -> EndpointError | None:
     if not isinstance(error, EndpointUnavailable):
         return None
     if status in (401, 403):

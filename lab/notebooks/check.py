@@ -59,21 +59,21 @@ def form(notebook: NotebookNode, name: str) -> list[str]:
     yours = sorted({tag for cell in code for tag in tags(cell) if tag.startswith(YOURS)})
     ours = [cell for cell in code if not {*yours} & {*tags(cell)}]
     lines, definitions = lines_of(code), sum(_definitions(cell.source) for cell in ours)
-    found = list(_parameter_faults(notebook, name))
+    faults = list(_parameter_faults(notebook, name))
     if not any(cell.outputs for cell in code):
-        found.append("has no outputs; execute it with: make notebooks")
+        faults.append("has no outputs; execute it with: make notebooks")
     if definitions > MOST_DEFS:
-        found.append(f"defines {definitions} functions or classes, more than {MOST_DEFS}; move them into the library")
+        faults.append(f"defines {definitions} functions or classes, more than {MOST_DEFS}; move them into the library")
     if lines > MOST_LINES:
-        found.append(f"has {lines} lines of code, more than {MOST_LINES}; move work into the library")
+        faults.append(f"has {lines} lines of code, more than {MOST_LINES}; move work into the library")
     for tag in yours:
         if (count := lines_of(cell for cell in code if tag in tags(cell))) > MOST_YOURS:
-            found.append(f"has {count} lines in cells tagged {tag!r}, more than {MOST_YOURS}; say it in fewer")
+            faults.append(f"has {count} lines in cells tagged {tag!r}, more than {MOST_YOURS}; say it in fewer")
     if any(PANDAS in str(output.get("data", {}).get("text/html", "")) for cell in code for output in cell.outputs):
-        found.append("shows a table as pandas does; end the cell with: tables.shown(frame)")
+        faults.append("shows a table as pandas does; end the cell with: tables.shown(frame)")
     if text_of(normalise(notebook)) != text_of(notebook):
-        found.append("is not normalised; execute it with: make notebooks")
-    return found
+        faults.append("is not normalised; execute it with: make notebooks")
+    return faults
 
 
 def lines_of(cells: Iterable[NotebookNode]) -> int:
@@ -88,12 +88,12 @@ def stale_cells(committed: NotebookNode, executed: NotebookNode) -> list[str]:
         return ["has another number of cells than its re-run; execute it with: make notebooks"]
     # Normalised again, also the committed one: it may come from an earlier version of these rules.
     old, new = (normalise(notebook).cells for notebook in (committed, executed))
-    for place, (left, right) in enumerate(zip(old, new, strict=True), start=1):
+    for number, (left, right) in enumerate(zip(old, new, strict=True), start=1):
         if left != right:
             changes = difflib.unified_diff(_lines(left), _lines(right), "committed", "re-run", lineterm="", n=0)
             shown = [f"    {line[:160]}" for line in changes if not line.startswith("@@")]
             differing = "\n".join(shown[: SHOWN_LINES + 2])
-            return [f"is stale at cell {place}; execute it with: make notebooks\n{differing}"]
+            return [f"is stale at cell {number}; execute it with: make notebooks\n{differing}"]
     return []
 
 

@@ -56,7 +56,7 @@ def run(
     if in_place:
         # The scoreboard reads the committed figures, so the others are put in place before it starts.
         rounds = [[path for path in notebooks if (name_of(path) == LAST) is last] for last in (False, True)]
-        return max((_refresh(each, side_by_side, timeout) for each in rounds if each), default=0)
+        return max((_refresh(paths, side_by_side, timeout) for paths in rounds if paths), default=0)
     if names:  # among all of them some have an engine that not every machine has
         check_engines(engine for path in notebooks for engine in _engines(path, given).values())
     drawn = figures.folder() if os.environ.get("LAB_FIGURES") else out / "figures"
@@ -172,7 +172,9 @@ def check(names: Sequence[str], side_by_side: int = 2, timeout: float | None = N
 def _engines(path: Path, given: Sequence[tuple[str, str]]) -> dict[str, Engine]:
     """The engines that a notebook's parameters choose: the values given, else the defaults."""
     parameters = declared(read(path), name_of(path))
-    return chosen(parameters, {name: one.default for name, one in parameters.items()} | resolve([path], given))
+    return chosen(
+        parameters, {name: parameter.default for name, parameter in parameters.items()} | resolve([path], given)
+    )
 
 
 def _execute(

@@ -26,8 +26,8 @@ class NotebookError(ValueError):
 
 def committed() -> list[Path]:
     """The notebooks of the repository, the scoreboard last; failed copies and checkpoints are none."""
-    found = (path.relative_to(FOLDER) for path in FOLDER.rglob("*.ipynb") if path.suffixes != [".failed", ".ipynb"])
-    paths = (FOLDER / path for path in found if not any(part.startswith(".") for part in path.parts))
+    names = (path.relative_to(FOLDER) for path in FOLDER.rglob("*.ipynb") if path.suffixes != [".failed", ".ipynb"])
+    paths = (FOLDER / path for path in names if not any(part.startswith(".") for part in path.parts))
     return sorted(paths, key=lambda path: (name_of(path) == LAST, path))
 
 

@@ -183,8 +183,8 @@ def _run(job: Job, board: _Board, timeout: float | None) -> Outcome:
             with contextlib.suppress(BrokenPipeError):
                 _pipe(worker.stdin).close()
         if failure is None:
-            said = [line.strip() for line in _text(errors).splitlines() if line.strip()] or ["it said nothing"]
-            failure = f"the worker process ended with status {worker.returncode}: {said[-1]}"
+            lines = [line.strip() for line in _text(errors).splitlines() if line.strip()] or ["it said nothing"]
+            failure = f"the worker process ended with status {worker.returncode}: {lines[-1]}"
     if not failure:
         job.partial.unlink(missing_ok=True)
         job.failed.unlink(missing_ok=True)

@@ -111,8 +111,8 @@ def size(which: str = "") -> str:
         for package in METHODS
     }
     whole = sum(_length(path) for package in SUITE for path in (ROOT / package).rglob("*.py"))
-    each = ", ".join(f"`{package}` {_round(lines)}" for package, lines in methods.items())
-    return f"The three methods are {_round(sum(methods.values()))} lines ({each}) of {_round(whole)}."
+    counts = ", ".join(f"`{package}` {_round(lines)}" for package, lines in methods.items())
+    return f"The three methods are {_round(sum(methods.values()))} lines ({counts}) of {_round(whole)}."
 
 
 PARTS: Mapping[str, Callable[[str], str]] = {
@@ -144,7 +144,7 @@ def main() -> None:
         write_atomically(path, filled(text, path.name).encode("utf-8"))
 
 
-def _items(judged: Iterable[register.Judged], notebook: str) -> str:
+def _items(judged: Iterable[register.PaperFindings], notebook: str) -> str:
     """ "SDP Figure 2", or "StateFactory Figure 2, Tables 3–5, 18": runs of numbers are drawn together."""
     papers: dict[str, dict[str, dict[str, list[int]]]] = {}
     for paper in judged:
@@ -165,7 +165,7 @@ def _items(judged: Iterable[register.Judged], notebook: str) -> str:
     )
 
 
-def _verdicts(judged: Iterable[register.Judged], notebook: str) -> str:
+def _verdicts(judged: Iterable[register.PaperFindings], notebook: str) -> str:
     """ "2 DIFFERENT, 3 NOT RUN" of the claims about a notebook; "–" where there is none."""
     words = Counter(f.verdict.word for f in scoreboard.findings(judged) if f.claim.notebook == notebook)
     return ", ".join(f"{number} {word}" for word, number in sorted(words.items())) or EMPTY
@@ -173,12 +173,12 @@ def _verdicts(judged: Iterable[register.Judged], notebook: str) -> str:
 
 def _numbered(kind: str, numbers: dict[str, list[int]]) -> str:
     """ "Tables 3–5, 18" or "Figures 4, A.2". numbers: by what stands before them, "" or a letter of an appendix."""
-    told = [
+    ranges = [
         f"{appendix}{first}" + (f"–{appendix}{last}" if last > first else "")
-        for appendix, some in sorted(numbers.items())
-        for first, last in _runs(sorted(some))
+        for appendix, series in sorted(numbers.items())
+        for first, last in _runs(sorted(series))
     ]
-    return " ".join(filter(None, [kind + "s" * (sum(map(len, numbers.values())) > 1), ", ".join(told)]))
+    return " ".join(filter(None, [kind + "s" * (sum(map(len, numbers.values())) > 1), ", ".join(ranges)]))
 
 
 def _runs(numbers: list[int]) -> Iterator[tuple[int, int]]:

@@ -45,8 +45,8 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
     clean.nbformat, clean.nbformat_minor = 4, 5  # 4.5 is the first to have cell ids
     count = 0
     taken: set[str] = set()
-    for place, cell in enumerate(clean.cells):
-        _clean_frame(cell, place, taken)
+    for index, cell in enumerate(clean.cells):
+        _clean_frame(cell, index, taken)
         if cell.cell_type == "code":
             count += bool(cell.source.strip())
             cell.execution_count = count if cell.source.strip() and cell.execution_count else None
@@ -57,14 +57,14 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
     return clean
 
 
-def _clean_frame(cell: NotebookNode, place: int, taken: set[str]) -> None:
+def _clean_frame(cell: NotebookNode, index: int, taken: set[str]) -> None:
     cell.metadata = type(cell.metadata)(
         {key: cell.metadata[key] for key in KEPT_CELL_METADATA if cell.metadata.get(key)}
     )
     if "injected-parameters" in tags(cell):
         cell.id = "injected-parameters"  # papermill draws a new id each time
     elif not cell.get("id") or cell.id in taken:
-        cell.id = f"cell-{place}"
+        cell.id = f"cell-{index}"
     taken.add(cell.id)
 
 

@@ -72,14 +72,14 @@ def chosen(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> di
     values: of all its parameters. `engine` has those of single operators (`engines`) in it; an engine of a list of them
     has its place behind the name. Raises BadEngine.
     """
-    found = {}
-    for name, one in parameters.items():
+    engines_chosen = {}
+    for name, parameter in parameters.items():
         value, others = values[name], values.get("engines") if name == "engine" else None
-        if one.chooses_engine and value:
-            found[name] = engines.with_others(value, others if isinstance(others, dict) else {})
-        elif isinstance(value, list) and _engines_alone(one.default):
-            found |= {f"{name}[{place}]": engines.parse(str(engine)) for place, engine in enumerate(value)}
-    return found
+        if parameter.chooses_engine and value:
+            engines_chosen[name] = engines.with_others(value, others if isinstance(others, dict) else {})
+        elif isinstance(value, list) and _engines_alone(parameter.default):
+            engines_chosen |= {f"{name}[{index}]": engines.parse(str(engine)) for index, engine in enumerate(value)}
+    return engines_chosen
 
 
 def check_engines(chosen: Iterable[engines.Engine]) -> None:
@@ -132,9 +132,11 @@ def resolve(notebooks: Sequence[Path], given: Sequence[tuple[str, str]]) -> dict
             if others:
                 having = f"{', '.join(others)} {'has' if len(others) == 1 else 'have'}"
                 raise NotebookError(f"{head}, while {having}. Run them apart.")
-            known = dict.fromkeys(str(one) for parameters in by_notebook.values() for one in parameters.values())
+            known = dict.fromkeys(
+                str(parameter) for parameters in by_notebook.values() for parameter in parameters.values()
+            )
             there = "There are:" if known else "They declare none."
-            near = hint(name, {one for parameters in by_notebook.values() for one in parameters})
+            near = hint(name, {parameter for parameters in by_notebook.values() for parameter in parameters})
             raise NotebookError(f"{head}{near}. {there}" + "".join(f"\n  {line}" for line in known))
         parsed = [parse(text, parameters[name]) for parameters in by_notebook.values()]
         if len({repr(value) for value in parsed}) > 1:

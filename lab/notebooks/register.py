@@ -59,7 +59,7 @@ class Paper:
 
 
 @dataclass(frozen=True)
-class Judged:
+class PaperFindings:
     """A paper with its findings, one a claim, in order."""
 
     paper: Paper
@@ -95,16 +95,18 @@ def papers(folder: Path = FOLDER) -> list[Paper]:
     return read
 
 
-def judge(register: Sequence[Paper], stored: Stored) -> list[Judged]:
+def judge(register: Sequence[Paper], stored: Stored) -> list[PaperFindings]:
     """Every paper's claims with their verdicts."""
     return [
-        Judged(paper, tuple(evaluate(paper.claims, tables.published_cells(paper.published), stored, recordings.void)))
+        PaperFindings(
+            paper, tuple(evaluate(paper.claims, tables.published_cells(paper.published), stored, recordings.void))
+        )
         for paper in register
     ]
 
 
 @cache
-def committed() -> list[Judged]:
+def committed() -> list[PaperFindings]:
     """The register on the committed results, evaluated once a process."""
     return judge(papers(), Stored())
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lab.notebooks import register
-from lab.notebooks.register import Judged
+from lab.notebooks.register import PaperFindings
 from lab.results.claims import (
     BY_CONSTRUCTION,
     BY_NULL,
@@ -41,20 +41,20 @@ MARKS: dict[str, tuple[tuple[str], dict[str, Any]]] = {
 }
 
 
-def findings(judged: Iterable[Judged]) -> list[Finding]:
+def findings(judged: Iterable[PaperFindings]) -> list[Finding]:
     """Those of all papers."""
     return [finding for paper in judged for finding in paper.findings]
 
 
-def tiles(judged: Sequence[Judged]) -> pd.DataFrame:
+def tiles(judged: Sequence[PaperFindings]) -> pd.DataFrame:
     """Four tiles, as one row: numbers without a model, claims on real models, the largest models, what was not run."""
     import pandas as pd
 
-    found = findings(judged)
-    free = count(finding for finding in found if not finding.claim.contrast)
-    asked = count(finding for finding in found if finding.claim.contrast)
+    every = findings(judged)
+    free = count(finding for finding in every if not finding.claim.contrast)
+    asked = count(finding for finding in every if finding.claim.contrast)
     made = free[BY_CONSTRUCTION] + free[FITTED]
-    here = largest({finding.model for finding in found if finding.on_a_model})
+    here = largest({finding.model for finding in every if finding.on_a_model})
     there = "; ".join(f"{paper.paper.paper}: {', '.join(paper.paper.models)}" for paper in judged)
     return pd.DataFrame(
         {
@@ -71,7 +71,7 @@ def tiles(judged: Sequence[Judged]) -> pd.DataFrame:
     )
 
 
-def table(judged: Judged, to_notebooks: str) -> pd.DataFrame:
+def table(judged: PaperFindings, to_notebooks: str) -> pd.DataFrame:
     """A paper's claims, a row each. to_notebooks: the way to the notebooks, with a slash."""
     import pandas as pd
 
@@ -87,7 +87,7 @@ def table(judged: Judged, to_notebooks: str) -> pd.DataFrame:
     )
 
 
-def rows(judged: Iterable[Judged]) -> pd.DataFrame:
+def rows(judged: Iterable[PaperFindings]) -> pd.DataFrame:
     """The claims as data: a row each, all numbers in the claim's unit, with their 95 % intervals.
 
     published, value: NaN where `published_text` and `text` have what is no number. first, second: the sides of a
@@ -126,28 +126,28 @@ def rows(judged: Iterable[Judged]) -> pd.DataFrame:
     )
 
 
-def _named_ends(value: str, ends: str, found: Any) -> dict[str, float]:
-    return dict(zip((value, f"{ends}_low", f"{ends}_high"), _interval(found), strict=True))
+def _named_ends(value: str, ends: str, stated: Any) -> dict[str, float]:
+    return dict(zip((value, f"{ends}_low", f"{ends}_high"), _interval(stated), strict=True))
 
 
-def _interval(found: Any) -> Interval:
+def _interval(stated: Any) -> Interval:
     """A value as an interval; NaN for what is no number."""
-    if isinstance(found, Interval):
-        return found
-    number = isinstance(found, (int, float)) and not isinstance(found, bool)
-    return Interval(float(found) if number else math.nan, math.nan, math.nan)
+    if isinstance(stated, Interval):
+        return stated
+    number = isinstance(stated, (int, float)) and not isinstance(stated, bool)
+    return Interval(float(stated) if number else math.nan, math.nan, math.nan)
 
 
-def _no_number(found: Any) -> str:
+def _no_number(stated: Any) -> str:
     """What is no number as text, "" for a number and for nothing."""
-    return "" if found is None or not math.isnan(_interval(found).value) else str(found)
+    return "" if stated is None or not math.isnan(_interval(stated).value) else str(stated)
 
 
 def _why(finding: Finding) -> str:
     return " ".join(filter(None, [finding.verdict.detail, finding.claim.why]))
 
 
-def details(judged: Iterable[Judged]) -> pd.DataFrame:
+def details(judged: Iterable[PaperFindings]) -> pd.DataFrame:
     """Every verdict with what it rests on: sides, placebo, null model, source of the published value."""
     import pandas as pd
 
@@ -169,7 +169,7 @@ def details(judged: Iterable[Judged]) -> pd.DataFrame:
     )
 
 
-def items(judged: Iterable[Judged]) -> pd.DataFrame:
+def items(judged: Iterable[PaperFindings]) -> pd.DataFrame:
     """Every table and figure of the papers with its notebook, how many claims are about it, and what is not here."""
     import pandas as pd
 
@@ -198,7 +198,7 @@ def _folded(frame: pd.DataFrame, summary: str) -> str:
     return f"<details><summary>{summary}</summary>\n\n{markdown(frame)}\n</details>"
 
 
-def forest(judged: Iterable[Judged]) -> Figure:
+def forest(judged: Iterable[PaperFindings]) -> Figure:
     """The headline claims: here with its interval, the paper as a hollow diamond, the strongest null model as a tick.
 
     Contrasts are differences in points; a claim that was not run has the paper's diamond alone.
@@ -355,13 +355,13 @@ def largest(models: Iterable[str]) -> str:
     import re
 
     def size(model: str) -> float:
-        found = re.search(r"(\d+(?:\.\d+)?)\s*b\b", model.lower())
-        return float(found[1]) if found else 0.0
+        billions = re.search(r"(\d+(?:\.\d+)?)\s*b\b", model.lower())
+        return float(billions[1]) if billions else 0.0
 
     return short(max(models, key=size, default="none"))
 
 
-def found(judged: Sequence[Judged]) -> list[str]:
+def found(judged: Sequence[PaperFindings]) -> list[str]:
     """What was found, in five sentences: the README's first screen."""
     every = findings(judged)
     free = count(finding for finding in every if not finding.claim.contrast)
@@ -403,8 +403,8 @@ def _strongest_null(run: Sequence[Finding]) -> str:
 
 
 def _named(what: str, chosen: Sequence[Finding]) -> str:
-    said = "; ".join(f"{finding.claim.says} ({here_text(finding)})" for finding in chosen)
-    return f"{what}: {said or 'none'}."
+    sentences = "; ".join(f"{finding.claim.says} ({here_text(finding)})" for finding in chosen)
+    return f"{what}: {sentences or 'none'}."
 
 
 def _linked(finding: Finding, to_notebooks: str) -> str:

@@ -106,8 +106,8 @@ def _playing(setup: Experiment, opened: Run, workers: int, cluster: str, record:
     first = _first_answers(opened) if by_models else None
     recorded = by_models if record is None else record
     episode = partial(play_booked, setup, recorded)
-    about = {"backend": backend, "cluster": cluster, "title": _title(setup), "sparing": not workers, "first": first}
-    return {"play": episode, "workers": crew, **about}
+    settings = {"backend": backend, "cluster": cluster, "title": _title(setup), "sparing": not workers, "first": first}
+    return {"play": episode, "workers": crew, **settings}
 
 
 def _at_once(kinds: Set[str], setup: Experiment) -> int:
@@ -209,7 +209,7 @@ def held_by(backbone: Backbone, setup: Experiment) -> list[str]:
 
 
 def costs(
-    results: Results[Any], by: Callable[[str], Mapping[str, str]] = lambda task: {}, **about: str
+    results: Results[Any], by: Callable[[str], Mapping[str, str]] = lambda task: {}, **shared: str
 ) -> pd.DataFrame:
     """Calls, tokens and money by operator, how each answer was read, and, for a model, the seconds it took.
 
@@ -223,7 +223,7 @@ def costs(
     for task in results.episodes:
         groups.setdefault(tuple(by(task).items()), []).append(results.usage.get(task) or {})
     lines = [
-        {**about, **dict(columns), "backbone": results.backbone, "evidence": results.evidence, "operator": operator}
+        {**shared, **dict(columns), "backbone": results.backbone, "evidence": results.evidence, "operator": operator}
         | ({"engine": who.of(operator).label} if who.routes else {})
         | summed([used[operator] for used in usages if operator in used], not who.of(operator).by_rules)
         | _cut([used[operator] for used in usages if operator in used])

@@ -100,7 +100,9 @@ class _Kept:
             return
         answers.add_usage(played.usage)
         if answers.unreadable:
-            raise unreadable(raw_reply([*(one for _, held in self._held for one in held.answers), *played.answers]))
+            raise unreadable(
+                raw_reply([*(answer for _, held in self._held for answer in held.answers), *played.answers])
+            )
         if isinstance(ended, Episode) and (why := unread(played.usage)):
             ended = Fault(ended.task, why)
         if not answers.complete and malformed(played.usage):

@@ -136,7 +136,9 @@ class Experiment(ABC):
         By default what `judged` says of each. Its name is `headline`, else `metric`.
         """
         judged = {task: self.judged(episode) for task, episode in episodes.items()}
-        return [Score(task, one.score, one.reason) for task, one in judged.items() if one.score is not None]
+        return [
+            Score(task, outcome.score, outcome.reason) for task, outcome in judged.items() if outcome.score is not None
+        ]
 
     def side(self, score: Score) -> tuple[str, str]:
         """The benchmark and the condition that a score is of; its part is "data set/method", or a condition."""
@@ -166,7 +168,7 @@ class Experiment(ABC):
         """What makes two runs different besides engine, tasks and the suite's code, and what a replay adopts; JSON."""
         from pydantic_core import to_jsonable_python
 
-        kept = (each.name for each in fields(self) if each.metadata.get("kept", True))
+        kept = (field.name for field in fields(self) if field.metadata.get("kept", True))
         settings = {name: to_jsonable_python(getattr(self, name)) for name in kept if name != "engine"}
         own, inputs = own_code(type(self)), self.inputs()
         return settings | ({"own_code": own} if own else {}) | ({"inputs": inputs} if inputs else {})
@@ -209,12 +211,12 @@ class Experiment(ABC):
     def _as_recorded(self, recorded: Mapping[str, Any]) -> Self:
         """The recording's settings in place of those left at their defaults and of those that select tasks."""
         known = self._known(recorded)
-        for each in fields(self):
-            asked, there = getattr(self, each.name), known.get(each.name)
-            default = each.default_factory() if each.default_factory is not MISSING else each.default
-            if each.name in known.keys() - set(self.selection) and asked not in (there, default):
+        for setting in fields(self):
+            asked, there = getattr(self, setting.name), known.get(setting.name)
+            default = setting.default_factory() if setting.default_factory is not MISSING else setting.default
+            if setting.name in known.keys() - set(self.selection) and asked not in (there, default):
                 raise BadSetting(
-                    f"{self.engine} was recorded with {each.name}={there!r}, not {asked!r}; drop that setting, or "
+                    f"{self.engine} was recorded with {setting.name}={there!r}, not {asked!r}; drop that setting, or "
                     "record a run with it"
                 )
         return replace(self, **known)
@@ -234,7 +236,7 @@ class Experiment(ABC):
         from pydantic import TypeAdapter
 
         hints = get_type_hints(type(self))
-        ours = recorded.keys() & {each.name for each in fields(self)}
+        ours = recorded.keys() & {setting.name for setting in fields(self)}
         return {name: TypeAdapter(hints[name]).validate_python(recorded[name]) for name in ours}
 
 
@@ -315,13 +317,13 @@ def score_lines(results: Results[Any], benchmark: str = "", condition: str = "",
 
     setup = results.setup
     run = setup.engine if setup.who.kind == "replay" else f"{setup.method} {setup.condition}"
-    about = {"metric": setup.headline or setup.metric, "role": role, "engine": results.backbone}
-    about |= {"evidence": results.evidence, "data": setup.data, "run": run}
+    shared = {"metric": setup.headline or setup.metric, "role": role, "engine": results.backbone}
+    shared |= {"evidence": results.evidence, "data": setup.data, "run": run}
     lines = []
     for score in [] if setup.private else setup.scores(results.episodes):
         own_benchmark, own_condition = setup.side(score)
         sides = {"benchmark": benchmark or own_benchmark, "condition": condition or own_condition}
-        lines.append({**sides, **about, "task": score.of, "value": score.value})
+        lines.append({**sides, **shared, "task": score.of, "value": score.value})
     frame = pd.DataFrame(lines, columns=COLUMNS).sort_values(COLUMNS[:-1], kind="stable")
     return frame.assign(value=frame["value"].astype(float).round(6))  # the last bits differ between machines
 
@@ -341,15 +343,15 @@ def recorded_parameters(backbone: Backbone) -> Mapping[str, Any]:
 
 def _differences(settings: Any) -> list[str]:
     """The settings that are not at their defaults, in words: "undo=3", "-Validate" for one that is switched off."""
-    found = []
-    for each in fields(settings):
-        value = getattr(settings, each.name)
-        if each.name in ("engine", "data", "limit") or value == each.default or each.metadata:
+    words = []
+    for setting in fields(settings):
+        value = getattr(settings, setting.name)
+        if setting.name in ("engine", "data", "limit") or value == setting.default or setting.metadata:
             continue
         if is_dataclass(value):
-            found += _differences(value)
+            words += _differences(value)
         elif isinstance(value, bool):
-            found.append(each.name if value else f"-{each.name.title()}")
+            words.append(setting.name if value else f"-{setting.name.title()}")
         else:
-            found.append(f"{each.name}={','.join(map(str, value)) if isinstance(value, tuple) else value}")
-    return found
+            words.append(f"{setting.name}={','.join(map(str, value)) if isinstance(value, tuple) else value}")
+    return words

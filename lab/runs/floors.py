@@ -68,9 +68,9 @@ def named(name: str) -> Panel:
             raise BadSetting(f"{name} is no function without arguments that returns a lab.runs.floors.Panel")
         return panel
     known = names()
-    told = ", ".join(known) or "none; install the suite with: python -m pip install -e ."
+    listed = ", ".join(known) or "none; install the suite with: python -m pip install -e ."
     raise BadSetting(
-        f"There are no floors of {name!r}. Benchmarks that have some: {told}{hint(name, known)} "
+        f"There are no floors of {name!r}. Benchmarks that have some: {listed}{hint(name, known)} "
         "For a world of your own, name its function as module:function (docs/floors.md)"
     )
 
@@ -141,12 +141,12 @@ def frame(name: str, played: Mapping[str, Results[Any]]) -> pd.DataFrame:
 
     panel = named(name)
     scores = {agent: results.setup.scores(results.episodes) for agent, results in played.items()}
-    rates = {score.value for of in scores.values() for score in of} <= {0.0, 1.0}
+    rates = {score.value for values in scores.values() for score in values} <= {0.0, 1.0}
     rows = [_row(name, panel, agent, played[agent], scores[agent], rates) for agent in played if scores[agent]]
     rows.sort(key=lambda row: row["role"] == CEILING)  # stable: agents keep their order
     if panel.top is not None and rows:
-        about = {"agent": "best possible", "role": CEILING, "evidence": "by definition", "engine": "none", "run": ""}
-        rows.append(rows[0] | about | dict.fromkeys(("value", "ci_low", "ci_high"), panel.scale * panel.top))
+        best = {"agent": "best possible", "role": CEILING, "evidence": "by definition", "engine": "none", "run": ""}
+        rows.append(rows[0] | best | dict.fromkeys(("value", "ci_low", "ci_high"), panel.scale * panel.top))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

@@ -28,7 +28,7 @@ COUNTED = ("calls", "tokens_in", "tokens_out")
 SPENT = (*COUNTED, "seconds", "cached")
 
 
-class Taken(NamedTuple):
+class EpisodeCost(NamedTuple):
     """What an episode took on average. seconds: of waiting for the model; None where unknown. source: who says so."""
 
     calls: float
@@ -38,7 +38,7 @@ class Taken(NamedTuple):
     source: str
 
 
-class _Past(NamedTuple):
+class _PastUsage(NamedTuple):
     """What a run or recording took. usage: rows of an operator and the columns of SPENT; seconds NaN where unknown."""
 
     engine: engines.Engine
@@ -49,7 +49,7 @@ class _Past(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Share:
+class Estimate:
     """What is planned of one method with one model. played: episodes of it that are on disk already.
 
     engine: the model, and where it is one among several engines, all of them. What is unknown is None. missing: why it
@@ -78,7 +78,7 @@ class Share:
         return "\n    ".join([f"{self.engine}, {self.method}: {', '.join(parts)}{source}", *self.missing])
 
 
-def forecast(planned: Iterable[Manifest]) -> list[Share]:
+def forecast(planned: Iterable[Manifest]) -> list[Estimate]:
     """Returns what is left to play of planned runs, a share for each method and each of an engine's models.
 
     A run that is planned twice is played once. What rules and recordings answer is free, and is left out.
@@ -87,13 +87,13 @@ def forecast(planned: Iterable[Manifest]) -> list[Share]:
     for run in planned:
         groups.setdefault((run.engine, run.method), {})[run.digest] = run
     return [
-        _share(model, engine, method, list(runs.values()))
+        _estimate(model, engine, method, list(runs.values()))
         for (engine, method), runs in groups.items()
         for model in dict.fromkeys(part.text for part in engines.parse(engine).parts if part.kind in engines.MODELS)
     ]
 
 
-def taken(model: str, method: str, parameters: Mapping[str, Any], engine: str = "") -> Taken | None:
+def taken(model: str, method: str, parameters: Mapping[str, Any], engine: str = "") -> EpisodeCost | None:
     """Returns what the model takes in an episode of the method, by the run or recording that is most like these
     parameters; None without one.
 
@@ -103,8 +103,8 @@ def taken(model: str, method: str, parameters: Mapping[str, Any], engine: str = 
     """
     wanted, whole = engines.parse(model), engines.parse(engine or model)
     runtime = runtime_of(wanted) if wanted.kind == "local" else None
-    best: tuple[tuple[Any, ...], _Past, pd.DataFrame] | None = None
-    for past in [*_runs(method), *recordings.each(method, _recorded)]:
+    best: tuple[tuple[Any, ...], _PastUsage, pd.DataFrame] | None = None
+    for past in [*_runs(method), *recordings.read_all(method, _recorded)]:
         asked = [name for name in past.usage["operator"].unique() if whole.of(name).text == wanted.text]
         answering = [past.engine.of(name) for name in asked]
         used = past.usage[past.usage["operator"].isin(asked)]
@@ -128,10 +128,10 @@ def taken(model: str, method: str, parameters: Mapping[str, Any], engine: str = 
     elif runtime and not same_model:
         seconds = seconds_of(wanted.name, runtime, tokens_in, tokens_out)
     episodes = "1 episode" if past.episodes == 1 else f"{past.episodes:,} episodes"
-    return Taken(calls, tokens_in, tokens_out, seconds, f"{episodes} of {past.engine} took in {past.where}")
+    return EpisodeCost(calls, tokens_in, tokens_out, seconds, f"{episodes} of {past.engine} took in {past.where}")
 
 
-def _share(model: str, engine: str, method: str, runs: Sequence[Manifest]) -> Share:
+def _estimate(model: str, engine: str, method: str, runs: Sequence[Manifest]) -> Estimate:
     """The model's share of runs of a method with an engine, of which it is a part or the whole."""
     name = model if model == engine else f"{model} in '{engine}'"
     episodes, done = sum(len(run.tasks) for run in runs), sum(map(played, runs))
@@ -139,7 +139,7 @@ def _share(model: str, engine: str, method: str, runs: Sequence[Manifest]) -> Sh
     took = taken(model, method, runs[0].parameters, engine)
     if took is None:
         why = f"calls, dollars and hours unknown: no run of a model on {method} yet; try a limit of 2 first"
-        return Share(name, method, episodes, done, missing=(why,))
+        return Estimate(name, method, episodes, done, missing=(why,))
     calls, tokens_in, tokens_out = (left * number for number in (took.calls, took.tokens_in, took.tokens_out))
     seconds = None if took.seconds is None else left * took.seconds
     missing = []
@@ -150,7 +150,7 @@ def _share(model: str, engine: str, method: str, runs: Sequence[Manifest]) -> Sh
     if seconds is None:
         missing.append(f"hours unknown: {took.source} tells no seconds of {model}; try a limit of 2 first")
     costs = (calls, tokens_in, tokens_out, dollars, seconds)
-    return Share(name, method, episodes, done, *costs, f"as {took.source}", tuple(missing))
+    return Estimate(name, method, episodes, done, *costs, f"as {took.source}", tuple(missing))
 
 
 def played(run: Manifest) -> int:
@@ -159,7 +159,7 @@ def played(run: Manifest) -> int:
     return len({line["task"] for line in read_lines(folder / EPISODES)} & set(run.tasks))
 
 
-def _runs(method: str) -> Iterator[_Past]:
+def _runs(method: str) -> Iterator[_PastUsage]:
     """What the runs of a method took, of those in which a model answers."""
     import pandas as pd
 
@@ -175,12 +175,12 @@ def _runs(method: str) -> Iterator[_Past]:
             continue
         rows = [{"operator": name, **took} for episode in episodes.values() for name, took in episode.items()]
         spent = pd.DataFrame(rows, columns=["operator", *SPENT])
-        yield _Past(engine, spent, run.parameters, len(episodes), called(folder))
+        yield _PastUsage(engine, spent, run.parameters, len(episodes), called(folder))
 
 
-def _recorded(name: str, recording: Recording) -> _Past:
+def _recorded(name: str, recording: Recording) -> _PastUsage:
     """What a recording took."""
     # A row without seconds had answers from the cache, and its file does not say how many.
     spent = read_usage(name, recording).rename(columns={"tokens in": "tokens_in", "tokens out": "tokens_out"})
     engine = engines.parse(recording.engine).at(recording.address)
-    return _Past(engine, spent.assign(cached=0), recording.parameters, len(recording.tasks), f"recording {name}")
+    return _PastUsage(engine, spent.assign(cached=0), recording.parameters, len(recording.tasks), f"recording {name}")

@@ -9,7 +9,7 @@ from lab.machine.scratch import scratch_folder
 from lab.runs.experiment import Experiment
 
 
-class WentOn(NamedTuple):
+class Resumed(NamedTuple):
     """kept: episodes that were there after the interruption. played: those after it. untouched: the first stayed as
     they were, byte for byte.
     """
@@ -19,7 +19,7 @@ class WentOn(NamedTuple):
     untouched: bool
 
 
-def interrupted(collect: Callable[..., Any], setup: Experiment, after: int) -> WentOn:
+def interrupted(collect: Callable[..., Any], setup: Experiment, after: int) -> Resumed:
     """Play an experiment in a folder of its own, cut its file off after so many episodes, and play it again.
 
     collect: `lab.collect`, or a paper's.
@@ -31,4 +31,4 @@ def interrupted(collect: Callable[..., Any], setup: Experiment, after: int) -> W
         file.write_bytes(b"".join(kept))
         collect(setup, run=str(folder), show_progress=False)
         lines = file.read_bytes().splitlines(keepends=True)
-    return WentOn(len(kept), len(lines) - len(kept), lines[: len(kept)] == kept)
+    return Resumed(len(kept), len(lines) - len(kept), lines[: len(kept)] == kept)

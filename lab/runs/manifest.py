@@ -55,18 +55,18 @@ class Manifest:
         path = folder / MANIFEST
         held = read_json(path, dict[str, Any], REMEDY)
         try:
-            found = typed(held, cls)
+            manifest = typed(held, cls)
         except ValueError as error:
             raise damaged(path, error, REMEDY) from None
-        if held.get("digest", found.digest) != found.digest:
+        if held.get("digest", manifest.digest) != manifest.digest:
             raise damaged(path, "it was changed after it was written", REMEDY)
-        return found
+        return manifest
 
     def identity(self) -> dict[str, Any]:
         """Everything that must agree before a run may be resumed."""
         tasks = hashlib.sha256("\n".join(self.tasks).encode()).hexdigest()
-        about = {name: getattr(self, name) for name in ("method", "engine", "address", "parameters", "code")}
-        return about | {"n_tasks": len(self.tasks), "tasks_hash": tasks}
+        fields = {name: getattr(self, name) for name in ("method", "engine", "address", "parameters", "code")}
+        return fields | {"n_tasks": len(self.tasks), "tasks_hash": tasks}
 
     @property
     def current(self) -> bool:
@@ -82,11 +82,11 @@ class Manifest:
 
 def differences(held: Mapping[str, Any], wanted: Mapping[str, Any], within: str = "") -> list[str]:
     """In words, what two identities have otherwise: "engine is 'rules' there and 'local' here"."""
-    found = []
+    words = []
     for name in sorted(held.keys() | wanted.keys() if within else wanted):
         old, new = held.get(name), wanted.get(name)
         if isinstance(old, dict) and isinstance(new, dict):
-            found += differences(old, new, within=f"{within}{name}.")
+            words += differences(old, new, within=f"{within}{name}.")
         elif canonical(old) != canonical(new):  # as JSON: a tuple is a list there, and NaN is NaN
-            found.append(f"{within}{name} is {old!r} there and {new!r} here")
-    return found
+            words.append(f"{within}{name} is {old!r} there and {new!r} here")
+    return words

@@ -33,46 +33,46 @@ def own_code(start: type) -> str:
     seen, pending = dict[int, Any](), list[Any]([start])
     texts: list[str] = []
     while pending:
-        one = pending.pop()
-        if id(one) in seen or not (isinstance(one, Prompt) or _is_own(one)):
+        item = pending.pop()
+        if id(item) in seen or not (isinstance(item, Prompt) or _is_own(item)):
             continue
-        seen[id(one)] = one
-        text, used = _told(one)
+        seen[id(item)] = item
+        text, used = _text_of(item)
         texts.append(text)
         pending += used
     return hashlib.sha256("\0".join(sorted(texts)).encode(errors="replace")).hexdigest()[:16] if _is_own(start) else ""
 
 
-def _is_own(one: Any) -> bool:
+def _is_own(item: Any) -> bool:
     """Whether it was defined in a notebook, a script, or a module that is neither installed nor of the suite."""
-    name = getattr(one, "__module__", None)
-    if not isinstance(one, FunctionType | type) or name is None:
+    name = getattr(item, "__module__", None)
+    if not isinstance(item, FunctionType | type) or name is None:
         return False
     if name == "__main__":
         return True
     file = getattr(sys.modules.get(name), "__file__", None)
     if file is None or (ROOT / name.partition(".")[0] / "__init__.py").exists():
         return False
-    return not any(Path(file).is_relative_to(place) for place in (*INSTALLED, ROOT / "tests"))
+    return not any(Path(file).is_relative_to(folder) for folder in (*INSTALLED, ROOT / "tests"))
 
 
-def _told(one: Any) -> tuple[str, list[Any]]:
+def _text_of(item: Any) -> tuple[str, list[Any]]:
     """Its text, and what it uses."""
-    if isinstance(one, Prompt):
-        text = repr(("prompt", one.name, one.version, one.system, one.template))
-        return text, [one.fields, one.answer, one.narrow, rule_of(one), corruption_of(one)]
-    if isinstance(one, type):
-        inside = {name: getattr(value, "__func__", getattr(value, "fget", value)) for name, value in vars(one).items()}
+    if isinstance(item, Prompt):
+        text = repr(("prompt", item.name, item.version, item.system, item.template))
+        return text, [item.fields, item.answer, item.narrow, rule_of(item), corruption_of(item)]
+    if isinstance(item, type):
+        inside = {name: getattr(value, "__func__", getattr(value, "fget", value)) for name, value in vars(item).items()}
         plain = {name: repr(value) for name, value in inside.items() if _is_plain(value) and not name.startswith("__")}
         notes = {name: str(value) for name, value in inside.get("__annotations__", {}).items()}
-        return repr((one.__qualname__, plain, notes)), [*one.__bases__, *inside.values()]
+        return repr((item.__qualname__, plain, notes)), [*item.__bases__, *inside.values()]
     try:
-        text = inspect.getsource(one)
+        text = inspect.getsource(item)
     except (OSError, TypeError):  # made by a decorator such as dataclass, from what the class says
         return "", []
-    found = {name: one.__globals__[name] for name in _names(one.__code__) if name in one.__globals__}
-    constants = {name: repr(value) for name, value in sorted(found.items()) if _is_plain(value)}
-    return f"{text}{constants}", list(found.values())
+    used = {name: item.__globals__[name] for name in _names(item.__code__) if name in item.__globals__}
+    constants = {name: repr(value) for name, value in sorted(used.items()) if _is_plain(value)}
+    return f"{text}{constants}", list(used.values())
 
 
 def _names(code: CodeType) -> Iterator[str]:

@@ -18,7 +18,7 @@ from lab.viewer.timeline import Timeline
 from lab.viewer.transcripts import Transcript
 
 GROUP = "lab.playable"
-Seen = Callable[[Timeline], None]
+OnStep = Callable[[Timeline], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,21 +26,21 @@ class Playable(Experiment):
     """An experiment with mechanisms to switch: the fields that are dataclasses, such as the settings of a loop."""
 
     @abstractmethod
-    def watch(self, task: str, transcript: Transcript, seen: Seen) -> Timeline:
+    def watch(self, task: str, transcript: Transcript, seen: OnStep) -> Timeline:
         """Play one episode of a resolved experiment. transcript: whom to ask. seen: is told how far it is, often."""
 
     @property
     def mechanisms(self) -> dict[str, Any]:
         """The fields that can be switched, by name."""
-        return {each.name: value for each in fields(self) if is_dataclass(value := getattr(self, each.name))}
+        return {field.name: value for field in fields(self) if is_dataclass(value := getattr(self, field.name))}
 
     def full(self) -> Self:
         """What an ablation is compared with: the same with all mechanisms, by default as they are by default."""
-        return replace(self, **{each.name: _default(each) for each in fields(self) if each.name in self.mechanisms})
+        return replace(self, **{field.name: _default(field) for field in fields(self) if field.name in self.mechanisms})
 
 
-def _default(of: Any) -> Any:
-    return of.default if of.default is not MISSING else of.default_factory()
+def _default(field: Any) -> Any:
+    return field.default if field.default is not MISSING else field.default_factory()
 
 
 _own: dict[tuple[str, str], type[Playable]] = {}  # what notebooks registered
@@ -64,10 +64,10 @@ def named(agent: str, benchmark: str) -> type[Playable]:
     for entry in entry_points(group=GROUP):
         if _split(entry.name) == (agent, benchmark):
             return entry.load()
-    known = [f"{one} on {other}" for one, other in names()]
-    told = ", ".join(known) or "none; install the suite with: python -m pip install -e ."
+    known = [f"{name} on {played_on}" for name, played_on in names()]
+    listed = ", ".join(known) or "none; install the suite with: python -m pip install -e ."
     wanted = f"{agent} on {benchmark}"
-    raise BadSetting(f"There is no {wanted} to play; there are: {told}{hint(wanted, known)}")
+    raise BadSetting(f"There is no {wanted} to play; there are: {listed}{hint(wanted, known)}")
 
 
 def _split(name: str) -> tuple[str, str]:

@@ -70,9 +70,9 @@ def play_one(play: Play, task: str) -> Ended:
             raise Unavailable(str(error)) from None
         except (Exception, SystemExit) as error:
             if by_the_agent(error):
-                return Episode(task, None, told(error)), _accounts(error)
+                return Episode(task, None, traceback_of(error)), _accounts(error)
             if not again or isinstance(error, EndpointError):  # asked again already, as long as its patience allows
-                return Fault(task, told(error)), _accounts(error)
+                return Fault(task, traceback_of(error)), _accounts(error)
             progress.note(f"{task}: {redact(str(error))}; starting it again")
     raise AssertionError("unreachable")
 
@@ -97,7 +97,7 @@ def _package(frame: FrameType) -> str:
     return package if package in OWN or not LIBRARIES.match(frame.f_code.co_filename) else ""
 
 
-def told(error: BaseException) -> str:
+def traceback_of(error: BaseException) -> str:
     """An error with the end of its traceback, fit to be stored."""
     # Messages may quote a server, so all is redacted; paths are made relative so that a run reads the same anywhere.
     trace = "".join(traceback.format_exception(error, limit=-TRACEBACK_LINES, chain=False))

@@ -93,11 +93,11 @@ def resume(name: str) -> str:
     folder = recordings_folder() / name
     if not (folder / MANIFEST).exists() or not (folder / PACKED).exists():
         return ""
-    about = read_json(folder / MANIFEST, Recording)
-    if about.whole:
+    recording = read_json(folder / MANIFEST, Recording)
+    if recording.whole:
         return ""
     _to_cache(Replay.at(folder, PACKED))
-    return f"the recording {name} goes on from {about.played} tasks, of {about.date}"
+    return f"the recording {name} goes on from {recording.played} tasks, of {recording.date}"
 
 
 def reuse(name: str) -> str:
@@ -146,12 +146,12 @@ def save(
     if scores is not None and len(scores):
         files[SCORES] = scores.assign(run=f"replay:{name}").to_csv(index=False).encode()
     held = Manifest.read(run)
-    about = {key: getattr(held, key) for key in ("method", "engine", "address", "parameters", "code", "surroundings")}
+    noted = {key: getattr(held, key) for key in ("method", "engine", "address", "parameters", "code", "surroundings")}
     seconds = round(sum(answer.get("seconds", 0.0) for answer in answers.values()), 3)
     asked = {answer["prompt"] for answer in answers.values()}
     prompts = {prompt: digest for prompt, digest in sorted(digests().items()) if prompt in asked}
     more = {"tasks": tasks, "planned": len(held.tasks), "seconds": seconds, "prompts": prompts}
-    return _save(name, files, about | more)
+    return _save(name, files, noted | more)
 
 
 def save_rows(name: str, rows: pd.DataFrame, about: Mapping[str, Any], paired: pd.DataFrame | None = None) -> Path:
@@ -162,7 +162,7 @@ def save_rows(name: str, rows: pd.DataFrame, about: Mapping[str, Any], paired: p
     paired: comparisons task by task, which `paired` finds.
     """
     files = {"rows.csv": rows} if paired is None else {"rows.csv": rows, PAIRED: paired}
-    return _save(name, {file: of.to_csv(index=False).encode() for file, of in files.items()}, about)
+    return _save(name, {file: table.to_csv(index=False).encode() for file, table in files.items()}, about)
 
 
 def _save(name: str, files: Mapping[str, bytes], about: Mapping[str, Any]) -> Path:
@@ -176,12 +176,12 @@ def _save(name: str, files: Mapping[str, bytes], about: Mapping[str, Any]) -> Pa
 
 def manifests() -> dict[str, Recording]:
     """The manifests of all recordings, by name. One that is damaged is told, and left out."""
-    found = {}
+    recordings = {}
     for folder in sorted(recordings_folder().glob("*")):
         if os.path.lexists(folder / MANIFEST):
-            with _told():
-                found[folder.name] = read_json(folder / MANIFEST, Recording)
-    return found
+            with _left_out():
+                recordings[folder.name] = read_json(folder / MANIFEST, Recording)
+    return recordings
 
 
 def void(name: str) -> str:
@@ -201,8 +201,8 @@ def names(method: str, whole: bool = False) -> list[str]:
     """The recordings of a run method. whole: those alone that have all tasks, from which something may be concluded."""
     return [
         name
-        for name, about in manifests().items()
-        if about.method == method and (about.whole or not whole) and not void(name)
+        for name, recording in manifests().items()
+        if recording.method == method and (recording.whole or not whole) and not void(name)
     ]
 
 
@@ -213,15 +213,15 @@ def rows(method: str) -> pd.DataFrame:
     """
     import pandas as pd
 
-    found = each(method, _rows)
-    return pd.concat(found, ignore_index=True) if found else tables.table([])
+    tables_read = read_all(method, _rows)
+    return pd.concat(tables_read, ignore_index=True) if tables_read else tables.table([])
 
 
 def rows_with_data(method: str) -> pd.DataFrame:
     """`rows` with a column `data`, of what each was played on."""
     known, made_by = manifests(), rows(method)["source"].str.extract(r"^recording ([^,]+),", expand=False)
     return rows(method).assign(
-        data=made_by.map({name: about.parameters.get("data", "") for name, about in known.items()})
+        data=made_by.map({name: recording.parameters.get("data", "") for name, recording in known.items()})
     )
 
 
@@ -229,39 +229,39 @@ def paired(method: str) -> pd.DataFrame:
     """The comparisons that are kept with the rows of a run method, with the name and date of each recording."""
     import pandas as pd
 
-    found = each(method, _paired)
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+    tables_read = read_all(method, _paired)
+    return pd.concat(tables_read, ignore_index=True) if tables_read else pd.DataFrame()
 
 
 def usage(method: str) -> pd.DataFrame:
     """What every recording of a run method took, by operator, with its number of episodes, model file and date."""
     import pandas as pd
 
-    found = each(method, _usage)
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+    tables_read = read_all(method, _usage)
+    return pd.concat(tables_read, ignore_index=True) if tables_read else pd.DataFrame()
 
 
-def read_usage(name: str, about: Recording) -> pd.DataFrame:
+def read_usage(name: str, recording: Recording) -> pd.DataFrame:
     """A recording's usage.csv. Raises DamagedFile."""
     path = recordings_folder() / name / "usage.csv"
-    return read_table(path, ("operator", *COUNTED), COUNTED, about.sha256.get(path.name, ""))
+    return read_table(path, ("operator", *COUNTED), COUNTED, recording.sha256.get(path.name, ""))
 
 
-def each(method: str, of: Callable[[str, Recording], T]) -> list[T]:
+def read_all(method: str, read: Callable[[str, Recording], T]) -> list[T]:
     """What `of` makes of every recording of a run method, by name and manifest; a damaged or void one is left out."""
-    found = []
-    for name, about in manifests().items():
-        if about.method == method:
-            with _told():
+    results = []
+    for name, recording in manifests().items():
+        if recording.method == method:
+            with _left_out():
                 if why := void(name):
                     _say(f"a recording is left out: {why}")
                 else:
-                    found.append(of(name, about))
-    return found
+                    results.append(read(name, recording))
+    return results
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _left_out() -> Iterator[None]:
     """Leave a damaged recording out: it loses its own rows, and no other's."""
     try:
         yield
@@ -274,27 +274,27 @@ def _say(message: str) -> None:
     progress.say(message)
 
 
-def _rows(name: str, about: Recording) -> pd.DataFrame:
+def _rows(name: str, recording: Recording) -> pd.DataFrame:
     path = recordings_folder() / name / "rows.csv"
     needed = ("method", "backbone", "metric", "value", "evidence")
-    found = read_table(path, needed, tables.NUMBERS, about.sha256.get(path.name, ""))
-    part = f", {about.played} tasks" if len(about.tasks) < about.planned else ""
-    source = f"recording {name}{part}, {_model(about)}, {about.date}"
-    return found.assign(source=source).reindex(columns=tables.COLUMNS)  # of before outcomes were counted: without them
+    table = read_table(path, needed, tables.NUMBERS, recording.sha256.get(path.name, ""))
+    part = f", {recording.played} tasks" if len(recording.tasks) < recording.planned else ""
+    source = f"recording {name}{part}, {_model(recording)}, {recording.date}"
+    return table.assign(source=source).reindex(columns=tables.COLUMNS)  # of before outcomes were counted: without them
 
 
-def _paired(name: str, about: Recording) -> pd.DataFrame:
+def _paired(name: str, recording: Recording) -> pd.DataFrame:
     import pandas as pd
 
-    if PAIRED not in about.sha256:
+    if PAIRED not in recording.sha256:
         return pd.DataFrame()
-    found = read_table(recordings_folder() / name / PAIRED, ("n",), sha256=about.sha256[PAIRED])
-    return found.dropna(axis="columns", how="all").assign(recording=name, date=about.date)
+    table = read_table(recordings_folder() / name / PAIRED, ("n",), sha256=recording.sha256[PAIRED])
+    return table.dropna(axis="columns", how="all").assign(recording=name, date=recording.date)
 
 
-def _model(about: Recording) -> str:
+def _model(recording: Recording) -> str:
     """What answered, in a word each: addresses, or the beginnings of model files' hashes."""
-    whole, others = engines.split(about.address)
+    whole, others = engines.split(recording.address)
 
     def short(address: str) -> str:
         return address[:19] + (f", {engines.OPENVINO}" if f"/{engines.OPENVINO}-" in address else "")
@@ -302,6 +302,6 @@ def _model(about: Recording) -> str:
     return engines.joined(short(whole), {operator: short(part) for operator, part in others.items()})
 
 
-def _usage(name: str, about: Recording) -> pd.DataFrame:
-    made = {"episodes": about.played, "model file": _model(about)}
-    return read_usage(name, about).assign(recording=name, **made, date=about.date)
+def _usage(name: str, recording: Recording) -> pd.DataFrame:
+    made = {"episodes": recording.played, "model file": _model(recording)}
+    return read_usage(name, recording).assign(recording=name, **made, date=recording.date)

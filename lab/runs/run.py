@@ -85,11 +85,11 @@ class Run:
         self.episodes: dict[str, Episode] = {}
         self.not_measured: dict[str, str] = {}
         self.deaths = Deaths(self.folder / UNDER_WAY)
-        with self._told():
+        with self._explained():
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = _lock(self.folder / LOCK)
         try:
-            with self._told():
+            with self._explained():
                 self._agree()
                 self._mend()
                 self._forget_failed()
@@ -114,7 +114,7 @@ class Run:
         # All lines first, so that a value that is no JSON leaves nothing behind.
         parts = {ANSWERS: self._lines(answers), USAGE: self._lines(took), EPISODES: self._lines([asdict(episode)])}
         try:
-            with self._told():
+            with self._explained():
                 for name, data in parts.items():
                     if data:
                         append_durably(self.folder / name, data)
@@ -127,16 +127,16 @@ class Run:
     def append_fault(self, task: str, why: str, usage: Any = None) -> None:
         """Note that the machine kept an episode from being measured; it stays pending. Raises OSError."""
         took = [] if usage is None else [{"task": task, "usage": usage}]
-        with self._told():
+        with self._explained():
             append_durably(self.folder / FAULTS, self._lines([{"task": task, "why": why}]))
             if took:
                 append_durably(self.folder / USAGE, self._lines(took))
         self.not_measured[task] = why
 
-    def note(self, **about: Any) -> None:
+    def note(self, **facts: Any) -> None:
         """Add what came out while it was played to the manifest's surroundings. Raises OSError."""
-        with self._told():
-            self._write({**Manifest.read(self.folder).surroundings, **about})
+        with self._explained():
+            self._write({**Manifest.read(self.folder).surroundings, **facts})
 
     def results(self) -> list[Episode]:
         """All episodes in the manifest's order, failed ones included."""
@@ -188,8 +188,8 @@ class Run:
         self._write(self.manifest.surroundings)
 
     def _write(self, surroundings: Mapping[str, Any]) -> None:
-        about = {"tasks": self.manifest.tasks, "digest": self._seal, "surroundings": surroundings}
-        whole = json.dumps(self.manifest.identity() | about, indent=1, ensure_ascii=False)
+        rest = {"tasks": self.manifest.tasks, "digest": self._seal, "surroundings": surroundings}
+        whole = json.dumps(self.manifest.identity() | rest, indent=1, ensure_ascii=False)
         write_atomically(self.folder / MANIFEST, whole.encode())
 
     def _mend(self) -> None:
@@ -232,7 +232,7 @@ class Run:
         return sealed(values, self._seal)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _explained(self) -> Iterator[None]:
         """Say of a file system's error what is safe and what to do."""
         try:
             yield

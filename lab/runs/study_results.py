@@ -85,9 +85,9 @@ class Results(experiment.Results[Any]):
         rows = self.frame()
         rows["method"] += f", {played}"
         method = f"{self.of_study.name}{KEPT}"
-        about = {"method": method, "run": held.digest, "tasks": list(self.episodes), "planned": planned}
+        noted = {"method": method, "run": held.digest, "tasks": list(self.episodes), "planned": planned}
         same = {field: getattr(held, field) for field in ("engine", "address", "parameters", "code", "surroundings")}
-        recordings.save_rows(name, rows, about | same, self.compare())
+        recordings.save_rows(name, rows, noted | same, self.compare())
 
     @property
     def of_study(self) -> Any:
@@ -101,8 +101,8 @@ class Results(experiment.Results[Any]):
 
     def of(self, dataset: str, method: str) -> dict[str, Episode]:
         """Task -> episode, of those that count."""
-        found = ((entry(name), episode) for name, episode in self.episodes.items())
-        return {each.task: episode for each, episode in found if each[:2] == (dataset, method)}
+        entries = ((entry(name), episode) for name, episode in self.episodes.items())
+        return {name.task: episode for name, episode in entries if name[:2] == (dataset, method)}
 
     def part(self, dataset: str, method: str) -> Any:
         """The results of one method on one dataset, as its own experiment has them: its class, its tasks' names."""
@@ -144,9 +144,11 @@ class Results(experiment.Results[Any]):
         What its result does not have, such as "tokens_in", is read off its usage.
         """
         return {
-            task: 0.0 if episode.failed else float(episode.result[what] if what in episode.result else took(of, what))
+            task: 0.0
+            if episode.failed
+            else float(episode.result[what] if what in episode.result else took(usage, what))
             for task, episode in self.of(dataset, method).items()
-            for of in [self.usage.get(episode.task)]
+            for usage in [self.usage.get(episode.task)]
         }
 
     def mean(self, dataset: str, method: str, what: str) -> float:

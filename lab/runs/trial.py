@@ -115,8 +115,8 @@ class Trial(Experiment):
 
     def group(self, task: str) -> str:
         """A dataset's task: only those that every method has played are compared."""
-        of = entry(task)
-        return f"{of.dataset}/{self._of(task).group(of.task)}"
+        names = entry(task)
+        return f"{names.dataset}/{self._of(task).group(names.task)}"
 
     def player(self, task: str) -> tuple[Experiment, str]:
         return self._of(task), entry(task).task
@@ -146,8 +146,8 @@ class Trial(Experiment):
         return replace(shown, title=episode.task)
 
     def _of(self, task: str) -> Any:
-        of = entry(task)
-        return self.part(of.dataset, of.method)
+        names = entry(task)
+        return self.part(names.dataset, names.method)
 
     def decided(self) -> Self:
         """With data, conditions and options decided. Raises BadSetting where there is nothing to play."""

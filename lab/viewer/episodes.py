@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from lab.machine.faults import MissingData
 from lab.models import engines, usage
@@ -22,20 +22,12 @@ from lab.runs.experiment import Experiment
 from lab.runs.manifest import Manifest
 from lab.runs.run import EPISODES, FAULTS, USAGE, Episode, read_lines
 from lab.viewer import generic, transcripts
-from lab.viewer.steps import Step, cost_in_words
+from lab.viewer.steps import cost_in_words
 from lab.viewer.timeline import Timeline
 
 
 class NoScores(ValueError):
     """A run's scores cannot be had here; the message says why."""
-
-
-class Ended(NamedTuple):
-    """How a task of a run ended. state: "scored", "failed", "not measured" or "pending"."""
-
-    state: str
-    score: float | None = None
-    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,8 +44,8 @@ class StoredRun:
     @cached_property
     def episodes(self) -> dict[str, Episode]:
         """The finished episodes by task, in the manifest's order."""
-        found = {line["task"]: Episode(**line) for line in read_lines(self.folder / EPISODES)}
-        return {task: found[task] for task in self.manifest.tasks if task in found}
+        read = {line["task"]: Episode(**line) for line in read_lines(self.folder / EPISODES)}
+        return {task: read[task] for task in self.manifest.tasks if task in read}
 
     @cached_property
     def usage(self) -> dict[str, Any]:
@@ -97,10 +89,6 @@ class StoredRun:
         except Exception as error:
             raise NoScores(f"{type(error).__name__}: {error}") from error
 
-    def tasks(self) -> dict[str, Ended]:
-        """Every task of the run, and how it ended."""
-        return {task: self._ended(task) for task in self.manifest.tasks}
-
     def judged(self, task: str) -> Judged:
         """What a finished episode came to. Its score is None where what it is scored with is not on this machine."""
         episode = self._episode(task)
@@ -125,11 +113,10 @@ class StoredRun:
         except MissingData as error:
             made = generic.timeline(episode, exchanges)
             notes.append(f"Only what was kept: {error}")
-        about = {"engine": engines.parse(self.manifest.engine).label, "run": self.folder.name}
-        steps = tuple(self._priced(step) for step in made.steps)
+        facts = {"engine": engines.parse(self.manifest.engine).label, "run": self.folder.name}
         return replace(
-            made, title=made.title or task, steps=steps, score=judged.score, notes=(*made.notes, *notes),
-            outcome=made.outcome or judged.reason, about={**made.about, **self._took(task), **about},
+            made, title=made.title or task, score=judged.score, notes=(*made.notes, *notes),
+            outcome=made.outcome or judged.reason, about={**made.about, **self._took(task), **facts},
         )  # fmt: skip
 
     def _episode(self, task: str) -> Episode:
@@ -140,12 +127,6 @@ class StoredRun:
             raise ValueError(f"{self.folder.name} has no episode of {task}{measured}; some that it has: {there}")
         return self.episodes[task]
 
-    def _ended(self, task: str) -> Ended:
-        if task in self.episodes:
-            return Ended("failed" if self.episodes[task].failed else "scored", *self.judged(task))
-        why = self.not_measured.get(task)
-        return Ended("pending") if why is None else Ended("not measured", reason=generic.cause(why))
-
     def _took(self, task: str) -> dict[str, str]:
         parts: list[Mapping[str, Any]] = list((self.usage.get(task) or {}).values())
         if not parts:
@@ -153,13 +134,6 @@ class StoredRun:
         total = usage.summed(parts)
         cost = Cost(total["calls"], total["tokens in"], total["tokens out"])
         return {"took": cost_in_words(cost, total["dollars"])}
-
-    def _priced(self, step: Step) -> Step:
-        """With the dollars that its tokens cost, where one model with a known price answered all."""
-        engine = engines.parse(self.manifest.engine)
-        if step.cost is None or engine.routes or engine.kind != "endpoint":
-            return step
-        return replace(step, usd=usage.price(engine.name, step.cost.tokens_in, step.cost.tokens_out))
 
     @cached_property
     def _read_back(self) -> tuple[Any, ...]:
@@ -169,10 +143,10 @@ class StoredRun:
             return None, "The run does not say which experiment reads it, so that its result is shown as it was kept."
         module, _, name = noted.partition(":")
         try:
-            found = getattr(import_module(module), name)
-            if not (isinstance(found, type) and issubclass(found, Experiment)):
+            experiment = getattr(import_module(module), name)
+            if not (isinstance(experiment, type) and issubclass(experiment, Experiment)):
                 raise TypeError(f"{noted} is no experiment")
-            return (found.kept(self.manifest),)
+            return (experiment.kept(self.manifest),)
         except (ImportError, AttributeError, TypeError, ValueError) as error:
             # A class of somebody's notebook, or of other code than this checkout's.
             return None, f"{noted} cannot read the run here ({error}), so that its result is shown as it was kept."

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 def timeline(episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
     """A step a call, then the result as it was kept, or the error that the agent failed with."""
-    steps = [Step(title=each.operator, action=each.answer, exchanges=(each,), cost=each.cost) for each in exchanges]
+    steps = [
+        Step(title=exchange.operator, action=exchange.answer, exchanges=(exchange,), cost=exchange.cost)
+        for exchange in exchanges
+    ]
     if episode.error is None:
         last = Step(title="result", observation=episode.result)
     else:
@@ -38,4 +41,4 @@ def dealt(exchanges: Sequence[Exchange], counts: Sequence[int]) -> list[tuple[Ex
 
 def cost_of(exchanges: Sequence[Exchange]) -> Cost | None:
     """What they took together; None for none."""
-    return sum((each.cost for each in exchanges), Cost()) if exchanges else None
+    return sum((exchange.cost for exchange in exchanges), Cost()) if exchanges else None

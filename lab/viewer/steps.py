@@ -40,7 +40,7 @@ class Step:
     verdict: whether it was certified, verified or passed; None where nobody judged. reason: of the verdict, or a
     remark. target: what it was for, by which two episodes are aligned; by default the title. view: what the world
     showed before it. view, action, observation: text or JSON values. exchanges: the prompts that were asked and their
-    answers, where they are at hand. cost: of all its model calls. usd: None where it is not known. before, after: the
+    answers, where they are at hand. cost: of all its model calls. before, after: the
     certified state, fact -> value; JSON values. depth: in a search tree, 0 for the root.
     """
 
@@ -53,7 +53,6 @@ class Step:
     observation: Any = None
     exchanges: tuple[Exchange, ...] = ()
     cost: Cost | None = None
-    usd: float | None = None
     before: Mapping[str, Any] = field(default_factory=dict)
     after: Mapping[str, Any] = field(default_factory=dict)
     depth: int = 0
@@ -67,15 +66,15 @@ class Step:
     def changes(self) -> list[Change]:
         """What the step changed in the certified state."""
         names = dict.fromkeys((*self.before, *self.after))
-        found = (Change(name, _fact(self.before, name), _fact(self.after, name)) for name in names)
-        return [change for change in found if change.before != change.after]
+        changes = (Change(name, _fact(self.before, name), _fact(self.after, name)) for name in names)
+        return [change for change in changes if change.before != change.after]
 
     @property
     def line(self) -> str:
         """What is seen of it before it is opened; nothing is cut."""
-        told = f"{self.title} ({self.reason})" if self.reason else self.title
+        words = f"{self.title} ({self.reason})" if self.reason else self.title
         # On one line: a line end in foreign text would forge a step that nobody took.
-        return f"{'  ' * self.depth}{self.mark} {' '.join(told.split())}"
+        return f"{'  ' * self.depth}{self.mark} {' '.join(words.split())}"
 
 
 def details(step: Step) -> list[tuple[str, str]]:
@@ -85,16 +84,21 @@ def details(step: Step) -> list[tuple[str, str]]:
         "reason": step.reason,
         "for": "" if step.title.startswith(step.target) else step.target,
     }
-    told = [(name, text) for name, text in long.items() if name == "for" or len(text) > LINE]
-    told += [("the world shows", plain(step.view))]
-    told += [("action", plain(step.action) if step.action != step.title else "")]
-    told += [("observation", plain(step.observation))]
-    told += [("changed", "\n".join(map(change_in_words, step.changes)))]
-    for each in step.exchanges:
-        told += [(f"{each.operator}, {message['role']}", message["content"]) for message in each.messages]
-        told += [(f"{each.operator}, answer ({each.path})" if each.path else f"{each.operator}, answer", each.answer)]
-    told += [("cost", cost_in_words(step.cost, step.usd))]
-    return [(name, text) for name, text in told if text]
+    texts = [(name, text) for name, text in long.items() if name == "for" or len(text) > LINE]
+    texts += [("the world shows", plain(step.view))]
+    texts += [("action", plain(step.action) if step.action != step.title else "")]
+    texts += [("observation", plain(step.observation))]
+    texts += [("changed", "\n".join(map(change_in_words, step.changes)))]
+    for exchange in step.exchanges:
+        texts += [(f"{exchange.operator}, {message['role']}", message["content"]) for message in exchange.messages]
+        texts += [
+            (
+                f"{exchange.operator}, answer ({exchange.path})" if exchange.path else f"{exchange.operator}, answer",
+                exchange.answer,
+            )
+        ]
+    texts += [("cost", cost_in_words(step.cost))]
+    return [(name, text) for name, text in texts if text]
 
 
 def change_in_words(change: Change) -> str:
@@ -106,18 +110,18 @@ def cost_in_words(cost: Cost | None, usd: float | None = None) -> str:
     """Calls, tokens and dollars; "" where nothing was asked, or it is not known."""
     if cost is None or not cost.calls:
         return ""
-    told = [f"{cost.calls:,} call{'s' * (cost.calls > 1)}"]
-    told += [f"{cost.tokens_in:,} tokens in, {cost.tokens_out:,} out"] * (cost.tokens_in + cost.tokens_out > 0)
-    return ", ".join([*told, *([f"{usd:.4f} dollars"] if usd else [])])
+    words = [f"{cost.calls:,} call{'s' * (cost.calls > 1)}"]
+    words += [f"{cost.tokens_in:,} tokens in, {cost.tokens_out:,} out"] * (cost.tokens_in + cost.tokens_out > 0)
+    return ", ".join([*words, *([f"{usd:.4f} dollars"] if usd else [])])
 
 
 def plain(value: Any) -> str:
     """A JSON value as text to be read, without JSON's quotes and escapes; text stays as it is, and None is empty."""
     if isinstance(value, Mapping):
-        return "\n".join(_entry(f"{name}:", each) for name, each in value.items())
+        return "\n".join(_entry(f"{name}:", item) for name, item in value.items())
     if isinstance(value, (list, tuple)):
-        if any(isinstance(each, (Mapping, list, tuple)) or "\n" in str(each) for each in value):
-            return "\n".join(_entry("-", each) for each in value)
+        if any(isinstance(item, (Mapping, list, tuple)) or "\n" in str(item) for item in value):
+            return "\n".join(_entry("-", item) for item in value)
         return ", ".join(map(plain, value))
     return "" if value is None else str(value)
 

@@ -37,12 +37,12 @@ class Timeline:
 
     def text(self, detail: bool = False) -> str:
         """For a terminal: a line a step. detail: with what is behind each."""
-        told = {"task": self.task} if self.task else {}
-        lines = [self.title, *_lines(told | self.facts), *(f"note: {note}" for note in self.notes), ""]
+        words = {"task": self.task} if self.task else {}
+        lines = [self.title, *_lines(words | self.facts), *(f"note: {note}" for note in self.notes), ""]
         for number, step in enumerate(self.steps, start=1):
             lines.append(f"{number:>4} {step.line}")
             if detail:
-                lines += [textwrap.indent(f"{name}: {told}", " " * 7) for name, told in details(step)]
+                lines += [textwrap.indent(f"{name}: {words}", " " * 7) for name, words in details(step)]
         return visible("\n".join(lines))
 
     def html(self, path: Path | str) -> Path:
@@ -82,8 +82,8 @@ class Row(NamedTuple):
         """What differs, in words: some of it may be behind the lines."""
         if self.left is None or self.right is None:
             return ["only one has this step"]
-        one, other = self.left[1], self.right[1]
-        return [name for name in COMPARED if getattr(one, name) != getattr(other, name)]
+        first, second = self.left[1], self.right[1]
+        return [name for name in COMPARED if getattr(first, name) != getattr(second, name)]
 
 
 COMPARED = ("title", "verdict", "action", "observation")  # not what it cost, nor what a model wrote besides
@@ -101,10 +101,10 @@ class SideBySide:
     def text(self, columns: int = COLUMNS) -> str:
         """For a terminal that is so many characters wide."""
         half = max(20, (columns - 3) // 2)
-        heads = [[each.title, "; ".join(_lines(each.facts))] for each in self.timelines]
+        heads = [[timeline.title, "; ".join(_lines(timeline.facts))] for timeline in self.timelines]
         lines = [line for pair in zip(*heads, strict=True) for line in _abreast(pair, half)] + [""]
-        for place, row in enumerate(self.rows):
-            if place == self.diverged:
+        for index, row in enumerate(self.rows):
+            if index == self.diverged:
                 lines.append(f"{DIVERGED}: {', '.join(row.differs)}")
             cells = [f"{side[0]:>3} {side[1].line}" if side else "" for side in row]
             lines += _abreast(cells, half, "|" if row.same else "≠")
@@ -133,20 +133,26 @@ class SideBySide:
 
 def side_by_side(left: Timeline, right: Timeline) -> SideBySide:
     """Two episodes aligned by their steps' targets, in order; a repeated attempt stands beside a repeated attempt."""
-    ours, theirs = ([*enumerate(each.steps, start=1)] for each in (left, right))
-    keys = [list(_keys(each.steps)) for each in (left, right)]
+    ours, theirs = ([*enumerate(timeline.steps, start=1)] for timeline in (left, right))
+    keys = [list(_keys(timeline.steps)) for timeline in (left, right)]
     # What they begin with alike stands together, before longer runs of like targets are looked for behind it.
-    alike = next((n for n, (one, other) in enumerate(zip(*keys, strict=False)) if one != other), min(map(len, keys)))
+    alike = next(
+        (n for n, (ours_key, theirs_key) in enumerate(zip(*keys, strict=False)) if ours_key != theirs_key),
+        min(map(len, keys)),
+    )
     rows = [Row(*pair) for pair in zip(ours[:alike], theirs[:alike], strict=True)]
     # Not autojunk: what is frequent, such as one target in a long row of attempts, is no junk here.
     rest = SequenceMatcher(None, keys[0][alike:], keys[1][alike:], autojunk=False)
-    for kind, *places in rest.get_opcodes():
-        a, b, c, d = (place + alike for place in places)
+    for kind, *ends in rest.get_opcodes():
+        a, b, c, d = (index + alike for index in ends)
         if kind == "equal":
             rows += [Row(*pair) for pair in zip(ours[a:b], theirs[c:d], strict=True)]
         else:
-            rows += [*(Row(one, None) for one in ours[a:b]), *(Row(None, other) for other in theirs[c:d])]
-    diverged = next((place for place, row in enumerate(rows) if not row.same), None)
+            rows += [
+                *(Row(ours_key, None) for ours_key in ours[a:b]),
+                *(Row(None, theirs_key) for theirs_key in theirs[c:d]),
+            ]
+    diverged = next((index for index, row in enumerate(rows) if not row.same), None)
     return SideBySide(left, right, tuple(rows), diverged)
 
 
@@ -157,7 +163,7 @@ def written(path: Path | str, text: str) -> Path:
 
 
 def _lines(facts: Mapping[str, str]) -> list[str]:
-    return [f"{name}: {told}" for name, told in facts.items()]
+    return [f"{name}: {text}" for name, text in facts.items()]
 
 
 def _keys(steps: Iterable[Step]) -> Iterable[tuple[str, int]]:
@@ -175,4 +181,4 @@ def _abreast(texts: Sequence[str], width: int, between: str = "|") -> list[str]:
     sides = [textwrap.wrap(visible(text), width, subsequent_indent=" " * 6) for text in texts]
     rows: Sequence[int] = range(max(map(len, sides)))
     pairs = ([side[n] if n < len(side) else "" for side in sides] for n in rows)
-    return [f"{one:<{width}} {between} {other}".rstrip() for one, other in pairs]
+    return [f"{left:<{width}} {between} {right}".rstrip() for left, right in pairs]

@@ -47,8 +47,8 @@ class Transcript(Ledger):
             # Nothing is booked for a request that failed altogether.
             for booked in self.recorded[before:]:
                 cost = Cost(1, booked["tokens_in"], booked["tokens_out"])
-                said = booked.get("said") or booked["text"]
-                self.exchanges.append(Exchange(prompt.operator, tuple(messages), said, booked["path"], cost))
+                text = booked.get("said") or booked["text"]
+                self.exchanges.append(Exchange(prompt.operator, tuple(messages), text, booked["path"], cost))
 
 
 def of(folder: Path, manifest: Manifest, setup: Experiment | None, episode: Episode) -> Found:

@@ -17,7 +17,7 @@ from lab.results.outcomes import Judged, Score
 from lab.results.statistics import compare, holm
 from lab.runs import experiment
 from lab.runs.experiment import NOT_TOLD
-from lab.runs.playable import Playable, Seen
+from lab.runs.playable import OnStep, Playable
 from lab.runs.run import Episode
 from lab.viewer.steps import Exchange, Step
 from lab.viewer.timeline import Timeline
@@ -133,7 +133,7 @@ class Certifying(Playable):
             "tokens_out": trajectory.cost.tokens_out,
         } | ({"trajectory": trajectory.to_json()} if self.trajectories else {})
 
-    def watch(self, task: str, transcript: Transcript, seen: Seen = lambda timeline: None) -> Timeline:
+    def watch(self, task: str, transcript: Transcript, seen: OnStep = lambda timeline: None) -> Timeline:
         """One episode, shown before each attempt."""
 
         def so_far(trajectory: Trajectory) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import subprocess
 import sys
@@ -25,14 +24,6 @@ def test_without_arguments_a_map_of_all_commands_is_printed(capsys: pytest.Captu
     for name in ("doctor", "data", "model", "run", "record", "check", "eval", "show"):
         assert f"\n  {name}  " in told.out and f"python -m lab {name}" in told.out
     assert not told.err and max(map(len, told.out.splitlines())) <= overview.WIDTH
-
-
-def test_the_map_says_where_every_package_is(capsys: pytest.CaptureFixture[str]) -> None:
-    main([])
-    told = capsys.readouterr().out
-    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")}
-    assert "lab" in packages and packages <= set(re.findall(r"^  (\w+)/ ", told, re.MULTILINE))
-    assert all((ROOT / folder).is_dir() for folder in overview.FOLDERS)
 
 
 def test_help_has_the_same_map(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from lab.models.backbone import Ledger
 from lab.results.outcomes import Judged
 from lab.runs import playable, runs
 from lab.runs.experiment import BadSetting
-from lab.runs.playable import Playable, Seen
+from lab.runs.playable import OnStep, Playable
 from lab.runs.run import Episode
 from lab.viewer.steps import Step
 from lab.viewer.timeline import Timeline
@@ -48,7 +48,7 @@ class Crossing(Playable):
     def judged(self, episode: Episode) -> Judged:
         return Judged(float(episode.result["crossed"]), "" if episode.result["crossed"] else "did not look")
 
-    def watch(self, task: str, transcript: Transcript, seen: Seen) -> Timeline:
+    def watch(self, task: str, transcript: Transcript, seen: OnStep) -> Timeline:
         steps = (Step(title="look", verdict=self.care.look), Step(title="walk", verdict=True))
         for number in range(len(steps)):
             seen(Timeline(title=task, steps=steps[:number]))

@@ -8,12 +8,12 @@ import pytest
 
 from lab.machine.reading import DamagedFile
 from lab.notebooks import front_page
-from lab.notebooks.register import Item, Judged, Paper
+from lab.notebooks.register import Item, Paper, PaperFindings
 
 
-def paper(name: str, *items: tuple[str, ...]) -> Judged:
+def paper(name: str, *items: tuple[str, ...]) -> PaperFindings:
     listed = tuple(Item(items=of, title="", notebook="n") for of in items)
-    return Judged(Paper(paper=name, published="", models=(), items=listed, claims=()), ())
+    return PaperFindings(Paper(paper=name, published="", models=(), items=listed, claims=()), ())
 
 
 def test_tables_and_figures_of_a_paper_are_drawn_together() -> None:
