@@ -13,8 +13,9 @@ import pytest
 from chat_server import ChatServer, Request, Response, answer, in_prose, says, status
 from lab.models.engines import BadEngine
 from lab.results import tables
+from lab.results.headlines import headlines
 from lab.results.statistics import wilson
-from lab.runs import catalogue, collecting
+from lab.runs import collecting
 from lab.runs.collecting import collect
 from lab.runs.run import ManifestMismatch
 from lab.viewer.episodes import StoredRun
@@ -55,9 +56,9 @@ def test_a_finished_run_is_read_and_not_played_again(tmp_path: Path) -> None:
 def test_a_runs_headline_is_the_final_pass_rate_and_says_what_kept_a_plan_from_it(tmp_path: Path) -> None:
     results = run(replace(MADE, engine="rules@0.3"), tmp_path)
     kept, passes = StoredRun(tmp_path / "run"), int(sum(results.scores.values()))
-    (head,) = catalogue.headline(kept)
+    (head,) = headlines(kept.scores(), kept.metric)
     assert passes < 4 and head[3:6] == pytest.approx([100 * end for end in wilson(passes, 4)])
-    assert {score.of: bool(score.why) for score in catalogue.scores(kept)} == {
+    assert {score.of: bool(score.why) for score in kept.scores()} == {
         task: not final for task, final in results.scores.items()
     }
 
