@@ -51,15 +51,15 @@ def rule_of(prompt: Prompt) -> Rule | None:
 NONE: Mapping[str, Any] = MappingProxyType({})
 
 
-class RuleSet(NamedTuple):
+class Known(NamedTuple):
     """What rules answer with, and how that goes wrong where no noise is registered; by prompt name."""
 
     answers: Mapping[str, Rule] = NONE
     errors: Mapping[str, Corruption] = NONE
 
 
-_of_episode: ContextVar[RuleSet] = ContextVar("_of_episode")
-Knowing = Callable[..., RuleSet]
+_of_episode: ContextVar[Known] = ContextVar("_of_episode")
+Knowing = Callable[..., Known]
 _oracles: dict[str, Knowing] = {}
 K = TypeVar("K", bound=Knowing)
 
@@ -88,7 +88,7 @@ def oracle(known: Mapping[str, Rule], errors: Mapping[str, Corruption] = NONE) -
 
     errors: the noise of prompts for which none is registered, where it takes knowledge of the episode as well.
     """
-    token = _of_episode.set(RuleSet(known, errors))
+    token = _of_episode.set(Known(known, errors))
     try:
         yield
     finally:
@@ -129,10 +129,10 @@ class Rules:
         return request_here(self.engine, prompt, sample, fields)
 
     @property
-    def _known(self) -> RuleSet:
+    def _known(self) -> Known:
         if self.engine.name == ORACLE:
-            return _of_episode.get(RuleSet())
-        return RuleSet({**_rules, **self._answers} if self._answers else _rules)
+            return _of_episode.get(Known())
+        return Known({**_rules, **self._answers} if self._answers else _rules)
 
     def _noisy(self, prompt: Prompt, fields: Fields, value: AnswerModel, sample: int) -> tuple[AnswerModel, str]:
         random = Random(key_of([self._seed, prompt.name, fields.model_dump(mode="json"), sample]))
