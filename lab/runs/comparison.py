@@ -158,8 +158,8 @@ class RunComparison:
             "settings that differ": readable(settings, columns=["setting", "first", "second"]),
             f"the {min(MOST, len(flipped))} largest differences of {len(flipped)}": flipped.head(MOST),
         }
-        told = (f"\n{title}\n{display.shown(table)!r}\n" for title, table in tables.items() if len(table))
-        return visible("\n".join([*heads, "", *self.lines(), *told]).rstrip())
+        parts = (f"\n{title}\n{display.shown(table)!r}" for title, table in tables.items() if len(table))
+        return visible("\n".join([*heads, "", *self.lines(), *parts]).rstrip())
 
 
 def compare(first: str | Path, second: str | Path) -> RunComparison:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lab.results import tables
 from lab.results.outcomes import Outcomes
 from lab.runs import collecting, experiment, paired, recordings
-from lab.runs.conditions import Entry, Metric, entry
+from lab.runs.conditions import Entry, entry
 from lab.runs.manifest import Manifest
 from lab.runs.run import Episode
 from lab.viewer.timeline import Timeline
@@ -106,23 +106,21 @@ class Results(experiment.Results[Any]):
 
     def part(self, dataset: str, method: str) -> Any:
         """The results of one method on one dataset, as its own experiment has them: its class, its tasks' names."""
-        if (dataset, method) not in self._parts:
-            self._parts[dataset, method] = self._part(dataset, method)
-        return self._parts[dataset, method]
-
-    @cached_property
-    def _parts(self) -> dict[tuple[str, str], Any]:
-        return {}
-
-    def _part(self, dataset: str, method: str) -> Any:
-        setup, prefix = self.setup.part(dataset, method), f"{dataset}/{method}/"
+        prefix = f"{dataset}/{method}/"
 
         def own(named: Mapping[str, Any]) -> dict[str, Any]:
             return {name[len(prefix) :]: value for name, value in named.items() if name.startswith(prefix)}
 
-        episodes = {task: replace(episode, task=task) for task, episode in own(self.episodes).items()}
-        backbone = self.backbone_of(dataset, method)
-        return setup.results(setup, backbone, episodes, own(self.not_measured), own(self.usage), self.folder)
+        if prefix not in self._parts:
+            setup, backbone = self.setup.part(dataset, method), self.backbone_of(dataset, method)
+            episodes = {task: replace(episode, task=task) for task, episode in own(self.episodes).items()}
+            results = setup.results(setup, backbone, episodes, own(self.not_measured), own(self.usage), self.folder)
+            self._parts[prefix] = results
+        return self._parts[prefix]
+
+    @cached_property
+    def _parts(self) -> dict[str, Any]:
+        return {}
 
     def scores_of(self, dataset: str, method: str) -> dict[str, float]:
         """Task -> the score by the method's own experiment; 0 where the episode failed, if that is the lowest."""
@@ -133,10 +131,6 @@ class Results(experiment.Results[Any]):
         """How the episodes of a method came out, with those that were not measured."""
         prefix = f"{dataset}/{method}/"
         return self.outcomes(task for task in (*self.episodes, *self.not_measured) if task.startswith(prefix))
-
-    def named_of(self, dataset: str, method: str, what: str) -> dict[str, float]:
-        """Task -> a number of its episode; of "score", `scores_of`."""
-        return self.scores_of(dataset, method) if what == "score" else self.values(dataset, method, what)
 
     def values(self, dataset: str, method: str, what: str) -> dict[str, float]:
         """Task -> what an episode came to: "calls", "steps" and so on; 0 where it failed.
@@ -195,26 +189,23 @@ def took(usage: Mapping[str, Any] | None, what: str) -> float:
 
 def by_metrics(results: Results, benchmark: str, condition: str) -> Iterator[tables.Row]:
     """The rows of a study's metrics, in percent."""
-    for metric in results.of_study.metrics:
-        yield from _rows(results, benchmark, condition, metric)
-
-
-def _rows(results: Results, benchmark: str, condition: str, metric: Metric) -> Iterator[tables.Row]:
-    values = results.named_of(benchmark, condition, metric.of)
-    outcomes = None if metric.given else results.outcomes_of(benchmark, condition)
-    if metric.given:
-        given = results.values(benchmark, condition, metric.given)
-        values = {task: value for task, value in values.items() if given[task]}
-    if not values:
-        return
     study = results.of_study
-    title = metric.title.format(benchmark=study.titles.get(benchmark, benchmark))
-    origin = (results.evidence, f"this run, {study.source(results.setup, benchmark)}")
-    shown, numbers = study.label(results, condition), [*values.values()]
-    if metric.kind == "rate" or (metric.kind == "auto" and metric.scale == 100 and {*numbers} <= {0.0, 1.0}):
-        passes = sum(value == 1 for value in numbers)
-        yield tables.rate_row(shown, results.backbone, title, passes, len(numbers), *origin, outcomes)
-    else:
-        scaled = [metric.scale * value for value in numbers]
-        top = 100.0 if outcomes and metric.scale == 100 else None  # a count has no highest value
-        yield tables.mean_row(shown, results.backbone, title, scaled, *origin, outcomes=outcomes, top=top)
+    for metric in study.metrics:
+        scored = metric.of == "score"
+        values = results.scores_of(benchmark, condition) if scored else results.values(benchmark, condition, metric.of)
+        outcomes = None if metric.given else results.outcomes_of(benchmark, condition)
+        if metric.given:
+            given = results.values(benchmark, condition, metric.given)
+            values = {task: value for task, value in values.items() if given[task]}
+        if not values:
+            continue
+        title = metric.title.format(benchmark=study.titles.get(benchmark, benchmark))
+        origin = (results.evidence, f"this run, {study.source(results.setup, benchmark)}")
+        shown, backbone, numbers = study.label(results, condition), results.backbone, [*values.values()]
+        if metric.kind == "rate" or (metric.kind == "auto" and metric.scale == 100 and {*numbers} <= {0.0, 1.0}):
+            passes = sum(value == 1 for value in numbers)
+            yield tables.rate_row(shown, backbone, title, passes, len(numbers), *origin, outcomes)
+        else:
+            scaled = [metric.scale * value for value in numbers]
+            top = 100.0 if outcomes and metric.scale == 100 else None  # a count has no highest value
+            yield tables.mean_row(shown, backbone, title, scaled, *origin, outcomes=outcomes, top=top)

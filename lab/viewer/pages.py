@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from lab.machine.printing import visible
 from lab.viewer.steps import DIVERGED, LINE, MARKS, details
@@ -26,27 +26,16 @@ BUDGET = 600_000  # characters of a timeline in a notebook
 WRAPPED = "white-space:pre-wrap;overflow-wrap:anywhere;word-break:break-word"
 
 
-class Steps(Protocol):
-    """A timeline, as `lab.viewer.timeline.Timeline` is one."""
+def timeline(shown: Any, most: int | None = None) -> str:
+    """A `lab.viewer.timeline.Timeline` as HTML.
 
-    @property
-    def steps(self) -> Sequence[Any]: ...
-
-
-class Both(Protocol):
-    """Two of them, as in `lab.viewer.timeline.SideBySide`."""
-
-    @property
-    def timelines(self) -> Sequence[Steps]: ...
-
-
-def timeline(shown: Steps, most: int | None = None) -> str:
-    """An episode as HTML. most: characters of a text, or FULL; by default what a notebook can carry."""
+    most: characters of a text, or FULL; by default what a notebook can carry.
+    """
     return _rendered("timeline", shown, limit([shown]) if most is None else most)
 
 
-def side_by_side(shown: Both, most: int | None = None) -> str:
-    """Two episodes beside each other as HTML."""
+def side_by_side(shown: Any, most: int | None = None) -> str:
+    """A `lab.viewer.timeline.SideBySide` as HTML."""
     return _rendered("side_by_side", shown, limit(shown.timelines) if most is None else most)
 
 
@@ -61,13 +50,13 @@ def page(title: str, body: str) -> str:
     return _environment().get_template("page.html").render(title=title, body=whole)
 
 
-def limit(timelines: Sequence[Steps]) -> int:
+def limit(timelines: Sequence[Any]) -> int:
     """How many characters of each text can be shown where all together may have BUDGET."""
     texts = sum(len(details(step)) for timeline in timelines for step in timeline.steps)
     return max(SHORTEST, min(LONGEST, BUDGET // max(1, texts)))
 
 
-def _rendered(macro: str, shown: Steps | Both, most: int) -> str:
+def _rendered(macro: str, shown: Any, most: int) -> str:
     return getattr(_environment().get_template("parts.html").module, macro)(shown, most)
 
 
