@@ -23,7 +23,12 @@ class Registered(NamedTuple):
 
 def taken() -> Registered:
     """What has to travel from here."""
-    return Registered(*map(_of_main, _registered()))
+    return Registered(
+        *(
+            {name: function for name, function in known.items() if getattr(function, "__module__", "") == "__main__"}
+            for known in _registered()
+        )
+    )
 
 
 def played(carried: Registered, play: Callable[[str], R], task: str) -> R:
@@ -35,7 +40,3 @@ def played(carried: Registered, play: Callable[[str], R], task: str) -> R:
 
 def _registered() -> tuple[dict[str, Any], ...]:
     return rules._rules, noise._corruptions, noise._readings
-
-
-def _of_main(known: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: function for name, function in known.items() if getattr(function, "__module__", "") == "__main__"}

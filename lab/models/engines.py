@@ -245,7 +245,8 @@ def _one(text: str) -> Engine:
     if head.partition("@")[0] in ("rules", ORACLE):
         return _rules(text, head, tail)
     if head in NULLS:
-        return Engine(text, NULL, head, options=read_options(tail, {SHUFFLE: int} | _seed(head)))
+        allowed = {SHUFFLE: int, "seed": int} if head == RANDOM else {SHUFFLE: int}
+        return Engine(text, NULL, head, options=read_options(tail, allowed))
     # A model may have any name, but one that is nearly a word of ours is a slip, and would wait for a server.
     if slip := hint(re.split(r"\W", head)[0], OFFLINE, nearness=0.8):
         raise BadEngine(
@@ -253,10 +254,6 @@ def _one(text: str) -> Engine:
             "local, local:NAME"
         )
     return Engine(text, "endpoint", head, options=server_options(tail))
-
-
-def _seed(head: str) -> dict[str, type]:
-    return {"seed": int} if head == RANDOM else {}
 
 
 def _rules(text: str, head: str, tail: str) -> Engine:

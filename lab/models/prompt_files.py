@@ -67,29 +67,26 @@ def read_prompt(
     `{{ name }}` in the texts, as Jinja text of its own. settings: of `Prompt`. Raises FileNotFoundError, and ValueError
     for a file that is not in the form above or lacks a part; both name the file and what to do.
     """
-    path = file if isinstance(file, Path) else _in_package(file)
+    if isinstance(file, str):
+        package, _, name = file.partition("/")
+        file = Path(str(files(package))) / FOLDER / name
     try:
-        content = path.read_text(encoding="utf-8")
+        content = file.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise FileNotFoundError(f"{path} is missing. A prompt's wording is a file PACKAGE/{FOLDER}/NAME.md") from None
+        raise FileNotFoundError(f"{file} is missing. A prompt's wording is a file PACKAGE/{FOLDER}/NAME.md") from None
     head = FRONT_MATTER.match(content)
     if not head:
-        raise ValueError(f"{path} has no front matter. Begin it with a line ---, name, version, operator, a line ---")
-    front, texts = _front_matter(path, head[1]), _sections(path, content[head.end() :])
+        raise ValueError(f"{file} has no front matter. Begin it with a line ---, name, version, operator, a line ---")
+    front, texts = _front_matter(file, head[1]), _sections(file, content[head.end() :])
     for part, words in parts.items():
         mark = f"{{{{ {part} }}}}"
         if not any(mark in text for text in texts):
-            raise ValueError(f"{path} lacks {mark}. Write it where the code's text belongs")
+            raise ValueError(f"{file} lacks {mark}. Write it where the code's text belongs")
         texts = [text.replace(mark, words) for text in texts]
     system, user, *free_text = texts
     if issubclass(answer, FreeText):
         user += "".join(free_text)
-    return Prompt(front.name, front.version, front.operator, system, user, fields, answer, **settings, file=str(path))
-
-
-def _in_package(file: str) -> Path:
-    package, _, name = file.partition("/")
-    return Path(str(files(package))) / FOLDER / name
+    return Prompt(front.name, front.version, front.operator, system, user, fields, answer, **settings, file=str(file))
 
 
 def _front_matter(path: Path, text: str) -> _FrontMatter:

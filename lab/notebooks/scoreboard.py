@@ -260,8 +260,9 @@ def answer_text(notebook: str) -> str:
     ordered = sorted(own, key=lambda finding: (finding.verdict.word == NOT_RUN, not finding.claim.headline))
     lines = [f"- {sentence(finding)}" for finding in ordered[:MOST_ANSWERED]]
     if rest := ordered[MOST_ANSWERED:]:
+        up = "../" * notebook.count("/")
         words = ", ".join(f"{number} {word}" for word, number in sorted(Counter(f.verdict.word for f in rest).items()))
-        lines.append(f"- {len(rest)} more on the [scoreboard]({_up(notebook)}0_scoreboard.ipynb): {words}")
+        lines.append(f"- {len(rest)} more on the [scoreboard]({up}0_scoreboard.ipynb): {words}")
     if not lines:
         lines = ["- No claim of the register is about this notebook."]
     recorded = headroom(register.recorded(), notebook)
@@ -410,7 +411,3 @@ def _named(what: str, chosen: Sequence[Finding]) -> str:
 def _linked(finding: Finding, to_notebooks: str) -> str:
     notebook = finding.claim.notebook
     return f"[{finding.claim.item}]({to_notebooks}{notebook}.ipynb)" if notebook else finding.claim.item
-
-
-def _up(notebook: str) -> str:
-    return "../" * notebook.count("/")

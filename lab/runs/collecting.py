@@ -7,7 +7,7 @@ and count what was scored, failed and not measured (see `lab.results.outcomes`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
@@ -97,7 +97,8 @@ def _playing(setup: Experiment, opened: Run, workers: int, cluster: str, record:
     backbone, kinds = connected(setup.engine), setup.who.kinds
     by_models = not kinds.isdisjoint(engines.MODELS)
     backend = "threading" if by_models else "loky"
-    crew = workers or (0 if cluster else _at_once(kinds, setup))
+    usual = 1 if "local" in kinds else THREADS if "endpoint" in kinds else setup.processes
+    crew = workers or (0 if cluster else usual)
     if (pending := len(opened.pending())) and not cluster:
         if hasattr(backbone, "try_out"):
             # A wrong address or key is reported before the first episode, not after its patience.
@@ -108,11 +109,6 @@ def _playing(setup: Experiment, opened: Run, workers: int, cluster: str, record:
     episode = partial(play_booked, setup, recorded)
     settings = {"backend": backend, "cluster": cluster, "title": _title(setup), "sparing": not workers, "first": first}
     return {"play": episode, "workers": crew, **settings}
-
-
-def _at_once(kinds: Set[str], setup: Experiment) -> int:
-    """How many episodes, if nobody says."""
-    return 1 if "local" in kinds else THREADS if "endpoint" in kinds else setup.processes
 
 
 @contextmanager

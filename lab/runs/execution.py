@@ -89,8 +89,7 @@ class _Kept:
     """
 
     def __init__(self, run: Run, bar: progress.Bar, first: FirstAnswers | None, booked: bool) -> None:
-        self._run, self._bar, self._booked = run, bar, booked
-        self._answers = None if first is None else FirstAnswers(first.paths)
+        self._run, self._bar, self._booked, self._answers = run, bar, booked, first
         self._held: list[Ended] = []
 
     def add(self, ended: Episode | Fault, played: Played) -> None:

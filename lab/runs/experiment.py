@@ -180,7 +180,10 @@ class Experiment(ABC):
         Raises what `lab.models.connect.connect` raises, BadEngine, BadSetting, and BadSetting for a value of
         another type: in a notebook that no runner checks, this is the first to look.
         """
-        self._check()
+        try:
+            check_fields(self)
+        except Mismatch as error:
+            raise BadSetting(f"{error}, in {type(self).__module__}.{type(self).__name__}") from None
         asked, setup = engines.with_others(self.engine, self.engines), self
         if asked.kind == "replay":
             setup = self._as_recorded(recorded_parameters(connected(asked.text)))
@@ -201,12 +204,6 @@ class Experiment(ABC):
     def answered_by(self, engine: str) -> Self:
         """The same with another engine, for all operators."""
         return replace(self, engine=engine, engines={})
-
-    def _check(self) -> None:
-        try:
-            check_fields(self)
-        except Mismatch as error:
-            raise BadSetting(f"{error}, in {type(self).__module__}.{type(self).__name__}") from None
 
     def _as_recorded(self, recorded: Mapping[str, Any]) -> Self:
         """The recording's settings in place of those left at their defaults and of those that select tasks."""
