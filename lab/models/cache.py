@@ -157,11 +157,14 @@ class AnswerCache(Database):
 
     @contextmanager
     def single_flight(self, key: str, seconds: float) -> Iterator[Any | None]:
-        """After a miss of `get`: yield the value if it is there by now, else None to the one caller that is to ask.
+        """Yield the value if it is there, else None to the one caller that is to ask.
 
         Of all threads and processes one gets None; the others wait here for its answer, at most `seconds`. If it
         leaves without one, the next caller gets None.
         """
+        if (known := self.get(key)) is not None:
+            yield known
+            return
         locks = self.path.with_name(f"{self.path.name}.locks")
         with single_flight(locks, key, lambda: self.get(key), seconds) as value:
             yield value

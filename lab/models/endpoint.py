@@ -103,13 +103,10 @@ class Endpoint:
         request = self._key(question, sample)
         if self.cache is None:
             return self._from_server(question, request, sample, started)
-        known = self.cache.get(request)
-        if known is not None:
-            return self._from_cache(question, request, known, started)
         with self.cache.single_flight(request, self._patience + self._timeout) as known:
-            if known is not None:
-                return self._from_cache(question, request, known, started)
-            return self._from_server(question, request, sample, started)
+            if known is None:
+                return self._from_server(question, request, sample, started)
+            return self._from_cache(question, request, known, started)
 
     @property
     def server(self) -> Server:
