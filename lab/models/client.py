@@ -17,7 +17,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lab.machine.addresses import within_origin
-from lab.models.retries import BadBody, NotThisApi, Redirected
+from lab.models.retries import BadBody, NotThisApi, Redirected, WebPage
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -93,7 +93,7 @@ def is_page(body: bytes) -> bool:
 def body_json(body: bytes) -> Any:
     """What a body holds. Raises BadBody."""
     if is_page(body):
-        raise BadBody("a web page, and no answer of a model")
+        raise WebPage("a web page, and no answer of a model")
     try:
         return json.loads(body.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, a number of 5,000 digits, a depth of 5,000

@@ -35,12 +35,15 @@ from lab.models.prompts import AnswerModel, Prompt
 from lab.models.rendering import Rendered, rendered
 from lab.models.replies import RefusedAnswer, Reply, read, reply_in
 from lab.models.retries import (
+    BadBody,
     EndpointError,
     EndpointUnavailable,
     Kind,
     Redirected,
+    WebPage,
     gets_through,
     kind_of,
+    only_pages,
     refused,
     with_retries,
 )
@@ -52,6 +55,7 @@ TIMEOUT = 120.0  # seconds for one try; engine option `timeout`
 PATIENCE = 600.0  # seconds of retrying before giving up; engine option `patience`
 LONGEST_WAIT = 60.0  # seconds between two tries when the server does not say
 CRASHES = 3  # statuses 500 that tell that a server does not take what binds an answer, where it never did
+SEVERAL = 3  # web pages from a server that has answered nothing yet; one may be a gateway's, which is starting
 NOT_SENT = (*OF_THE_MACHINE, "context", SHUFFLE, "headers", "query", "schema", "extra_body")
 _DEFAULT_CACHE: Any = object()
 
@@ -85,7 +89,7 @@ class Endpoint:
         self.cache = cache
         self._first = Profile.first(engine.options, BINDINGS if local is None else (SCHEMA, TEXT))
         self._client: Chat | None = None
-        self._last_reply = 0.0  # when a reply came, on any thread
+        self._last_reply, self._pages = 0.0, 0  # when a reply came, on any thread; how many web pages came
 
     @classmethod
     def of(cls, engine: Engine, cache: AnswerCache | None = _DEFAULT_CACHE) -> Endpoint:
@@ -271,6 +275,8 @@ class Endpoint:
                 return self._once(messages, self._timeout, **sent)
             except Exception as error:
                 exchange.unanswered += 1
+                if isinstance(error, WebPage) and self._only_pages():
+                    raise only_pages(self.address) from None
                 crashes += getattr(error, "status_code", 0) == 500
                 if untried and crashes == CRASHES:
                     raise SchemaNotTaken from None
@@ -303,6 +309,21 @@ class Endpoint:
     def _others(self, since: float) -> bool:
         """Whether the server answers other requests: since then it did, or does so now with a small one."""
         return self._last_reply > since or gets_through(self._small, self.address, self._patience, LONGEST_WAIT)
+
+    def _only_pages(self) -> bool:
+        """Whether nothing but web pages ever came, several: then there is no API, and no patience will help."""
+        import openai
+
+        self._pages += 1
+        if self._last_reply > 0 or self._pages < SEVERAL:
+            return False
+        try:
+            self._small()
+        except WebPage:
+            return True
+        except (openai.OpenAIError, BadBody, TimeoutError):
+            pass
+        return False
 
     def _small(self) -> Reply:
         return self._once(SMALL, min(self._timeout, LONGEST_WAIT), **self.server.profile.adapted({"max_tokens": 1}))

@@ -65,6 +65,10 @@ class NotThisApi(BadBody):
     """A reply that is whole and of another form than this API has. The message quotes it."""
 
 
+class WebPage(BadBody):
+    """A reply that is a web page: what a server sends where there is no API."""
+
+
 def no_others() -> bool:
     """For `others` below, where nothing else can be asked."""
     return False
