@@ -112,7 +112,9 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("run", nargs="?", default="", metavar="RUN", help=help_run)
     show.add_argument("task", nargs="?", default="", metavar="TASK", help="an id, or a part of one")
     show.add_argument("--details", action="store_true", help="with TASK: what is behind each step")
-    show.add_argument("--prompts", action="store_true", help="with TASK: that, and prompts and answers")
+    show.add_argument("--prompts", action="store_true", help="with TASK or --save: prompts and answers, too")
+    help_save = "a run as pages (FOLDER or *.html), or its trajectories as chat messages (*.jsonl, *.parquet)"
+    show.add_argument("--save", type=Path, metavar="PATH", help=help_save)
     help_beside = "compare it with another run; RUN:PART is one of its conditions; with TASK, the episodes of both"
     show.add_argument("--beside", default="", metavar="RUN", help=help_beside)
     trying = command(commands, "try", _try)
@@ -185,6 +187,11 @@ def _show(options: argparse.Namespace) -> int:
     details = {"detail": options.details or options.prompts} if options.task else {}
     if not options.run:
         print(_table_of(catalogue.runs()))
+    elif options.save:
+        from lab.viewer.episodes import StoredRun
+        from lab.viewer.saving import save
+
+        print(save(StoredRun(catalogue.find(options.run)), options.save, options.prompts))
     elif not options.beside:
         run = show(options.run, options.task, options.prompts)
         print(run.text(**details) if options.task else run)

@@ -50,10 +50,15 @@ def page(title: str, body: str) -> str:
     return _environment().get_template("page.html").render(title=title, body=whole)
 
 
-def limit(timelines: Sequence[Any]) -> int:
-    """How many characters of each text can be shown where all together may have BUDGET."""
+def rendered(template: str, **values: Any) -> str:
+    """A template of this package."""
+    return _environment().get_template(template).render(**values)
+
+
+def limit(timelines: Sequence[Any], budget: int = BUDGET) -> int:
+    """How many characters of each text can be shown where all together may have `budget`."""
     texts = sum(len(details(step)) for timeline in timelines for step in timeline.steps)
-    return max(SHORTEST, min(LONGEST, BUDGET // max(1, texts)))
+    return max(SHORTEST, min(LONGEST, budget // max(1, texts)))
 
 
 def _rendered(macro: str, shown: Any, most: int) -> str:
