@@ -3,12 +3,12 @@
     worlds.alfworld         household tasks: find a thing, clean, heat or cool it, put it somewhere
     worlds.assistantbench   questions that take searching and reading the web: AssistantBench, or synthetic ones
     worlds.blocksworld      stack blocks until they stand as asked; PlanBench's problems, or random ones of any size
-    worlds.encyclopedia     no world: synthetic articles, up to 5 million, and questions over them, to be searched
+    worlds.encyclopedia     no world: the vocabulary of the synthetic articles
     worlds.multihop         questions that take several paragraphs: HotpotQA and MuSiQue, given or to be searched
     worlds.scienceworld     primary school experiments in a simulated house; needs no Java of the machine's own
     worlds.textworld        generated text adventures: locked chests, treasure hunts, cooking
     worlds.travelplanner    plan a trip from flights, rooms, restaurants and sights; the official evaluator's verdicts
-    worlds.web              no world: a synthetic web on loopback, with faulty pages, and questions over it
+    worlds.web              no world: a synthetic web on loopback, with faulty pages
     worlds.webshop          find a product that fits an instruction and buy it
 
 Start with a module's `load()`; it needs no download, and takes the benchmark's own data where there is any:

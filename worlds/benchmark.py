@@ -30,8 +30,8 @@ class Benchmark:
     """Some tasks of a world, and who knows how they are solved.
 
     data: "auto" (official where present, else synthetic), "official" or "synthetic". limit: how many tasks, spread
-    evenly over the sorted ids; 0 for all. seed: of synthetic data. split: as the world has them; "" for the one that
-    papers report on.
+    evenly over the sorted ids; 0 for all. seed: of noise, and of synthetic data that is not stored (`data/synthetic`).
+    split: as the world has them; "" for the one that papers report on.
     """
 
     data: str = "auto"

@@ -13,8 +13,7 @@ from string import Formatter
 from typing import NamedTuple
 
 from standins.encyclopedia.questions import read, relations
-from worlds.encyclopedia.articles import PEOPLE, sentences
-from worlds.encyclopedia.chains import SHARED_NAMES
+from worlds.encyclopedia.articles import PEOPLE, SHARED_NAMES, sentences
 from worlds.encyclopedia.relations import MONTHS
 
 KIND = re.compile(f"the ({'|'.join(SHARED_NAMES)}) ")

@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scripts.encyclopedia.facts import facts
+from scripts.encyclopedia.layout import SIZE, kind_of
+from scripts.encyclopedia.questions import questions
+from scripts.encyclopedia.relations import LINKS
+from scripts.encyclopedia.templates import templates
 from standins.encyclopedia.hops import asked, concluded, decomposed
 from standins.encyclopedia.questions import names_in, read, relations
-from worlds.encyclopedia.facts import facts
-from worlds.encyclopedia.layout import PEOPLE, SIZE, kind_of
-from worlds.encyclopedia.questions import questions
-from worlds.encyclopedia.relations import LINKS
-from worlds.encyclopedia.templates import templates
+from worlds.encyclopedia.articles import PEOPLE
 
 WRITTEN = {one.name: one for one in templates("writing")}
 # Invented for this test, by general knowledge of English: question, relations, comparison.

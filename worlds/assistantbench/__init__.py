@@ -13,7 +13,7 @@ import os
 from lab.machine.paths import choose_data, official_data
 from worlds.assistantbench import official
 from worlds.assistantbench.questions import Question, WebTask, as_prediction
-from worlds.assistantbench.synthetic import QUESTIONS, synthetic_questions, synthetic_site
+from worlds.assistantbench.synthetic import synthetic_questions, synthetic_site
 from worlds.assistantbench.world import AssistantBench
 from worlds.web.local import LocalWeb
 from worlds.web.protocol import Web
@@ -25,21 +25,14 @@ SLOW_WAIT = 0.2  # seconds; see LocalWeb
 __all__ = ["AssistantBench", "Question", "WebTask", "as_prediction", "load"]
 
 
-def load(
-    data: str = "auto",
-    seed: int = 0,
-    count: int = QUESTIONS,
-    faults: int = FAULTY,
-    web: Web | None = None,
-    list_actions: bool = True,
-) -> AssistantBench:
+def load(data: str = "auto", faults: int = FAULTY, web: Web | None = None, list_actions: bool = True) -> AssistantBench:
     """The questions and a web: splits "dev" (33) and "test" (181, without answers), or "writing" and "reporting".
 
     data: "auto" (official where it is present and can be searched for, with SERPER_API_KEY or a `web`; else synthetic),
-    "official" or "synthetic". seed, count: of synthetic questions, in each split. faults: faulty pages beside each list
-    page of the synthetic web. web: what to search in its place. Without a key, official questions can be asked and
-    answered, and the first search raises Unavailable. Raises MissingData if official data is asked for and absent,
-    DamagedData, ValueError for another word.
+    "official" or "synthetic". faults: faulty pages beside each list page of the synthetic web, 0, 2 or 6. web: what to
+    search in its place. Without a key, official questions can be asked and answered, and the first search raises
+    Unavailable. Raises MissingData if official data is asked for and absent, DamagedData, ValueError for another word
+    and for a web that is not stored.
     """
     folder = official_data() / official.NAME
     there = official.present(folder)
@@ -50,7 +43,5 @@ def load(
     if chosen == "official":
         questions = {split: official.questions(folder, split) for split in official.FILES}
         return AssistantBench(questions, web or Serper(), chosen, list_actions)
-    site = synthetic_site(seed, faults)
-    return AssistantBench(
-        synthetic_questions(site, count), web or LocalWeb(site, waits=SLOW_WAIT), chosen, list_actions
-    )
+    local = web or LocalWeb(synthetic_site(faults), waits=SLOW_WAIT)
+    return AssistantBench(synthetic_questions(), local, chosen, list_actions)

@@ -37,7 +37,7 @@ class AssistantBenchQuestions(Benchmark):
 
     def world(self) -> AssistantBench:
         """The questions and the web; shared by all episodes of a process."""
-        return _world(self.data, self.seed, self.faults)
+        return _world(self.data, self.faults)
 
     def opened(self) -> AssistantBench:
         return self.world().apart()
@@ -69,5 +69,5 @@ class AssistantBenchQuestions(Benchmark):
 
 
 @cache
-def _world(data: str, seed: int, faults: int) -> AssistantBench:
-    return load(data, seed, faults=faults, list_actions=False)
+def _world(data: str, faults: int) -> AssistantBench:
+    return load(data, faults, list_actions=False)

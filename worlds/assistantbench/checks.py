@@ -29,7 +29,7 @@ def synthetic_question() -> Check:
     from worlds.assistantbench import load
     from worlds.assistantbench.expert import Expert
 
-    with load("synthetic", count=1) as world:
+    with load("synthetic") as world:
         task = world.tasks("writing")[0]
         step = world.replay(task, Expert(world).actions(task))[-1]
     return Check(

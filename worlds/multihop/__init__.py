@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from lab.machine.paths import choose_data, official_data
 from lab.machine.spelling import hint
-from worlds.encyclopedia.questions import Style
 from worlds.multihop import official
 from worlds.multihop.questions import DATASETS, EVIDENCE, Hop, HopTask, Paragraph, Question
 from worlds.multihop.retriever import Retriever
@@ -34,7 +33,6 @@ def load(
     dataset: str = "hotpotqa",
     setting: str = "open",
     data: str = "auto",
-    seed: int = 0,
     top: int = TOP,
     titles: bool = True,
     list_actions: bool = True,
@@ -44,18 +42,18 @@ def load(
     Splits of synthetic ones are the two sets of question templates: see `worlds.multihop.synthetic`.
 
     dataset: "hotpotqa" or "musique". setting: "distractor" or "open", as `MultiHop` says. data: "auto" (official where
-    present, else synthetic), "official" or "synthetic". seed: of synthetic questions. top: how many paragraphs a search
-    shows. titles: whether those with a title that the query names come first.
+    present, else synthetic), "official" or "synthetic". top: how many paragraphs a search shows. titles: whether those
+    with a title that the query names come first.
     Raises MissingData if official data is asked for and absent, DamagedData, ValueError for another word.
     """
     chosen = chosen_data(dataset, data)
     questions: Mapping[str, Sequence[Question]] = (
         official.questions(official_data() / official.NAME, dataset)
         if chosen == "official"
-        else synthetic_questions(cast(Style, dataset), seed)
+        else synthetic_questions(dataset)
     )
-    found = retriever_of(dataset, chosen, seed) if setting == "open" else None
-    return MultiHop(questions, found, setting, chosen, top, titles, list_actions)
+    retriever = retriever_of(dataset, chosen) if setting == "open" else None
+    return MultiHop(questions, retriever, setting, chosen, top, titles, list_actions)
 
 
 def world_of(
@@ -72,11 +70,11 @@ def world_of(
     return MultiHop(questions, indexed(key, paragraphs) if setting == "open" else None, setting, **options)
 
 
-def retriever_of(dataset: str, data: str = "auto", seed: int = 0) -> Retriever:
+def retriever_of(dataset: str, data: str = "auto") -> Retriever:
     """The search over a dataset's corpus, with options as those of `load`; kept in the cache folder."""
     if chosen_data(dataset, data) == "synthetic":
-        made = list(synthetic_paragraphs(seed))
-        return indexed(made, lambda: made)  # few enough to be the key themselves
+        paragraphs = synthetic_paragraphs()
+        return indexed(paragraphs, lambda: paragraphs)  # few enough to be the key themselves
     folder = official_data() / official.NAME
     return indexed(official.checksum(folder, dataset), partial(official.corpus, folder, dataset))
 

@@ -29,7 +29,7 @@ class MultiHopQuestions(Benchmark):
 
     def world(self) -> MultiHop:
         """The questions and, in the open setting, what is searched; shared by all episodes."""
-        return _world(self.dataset, self.setting, self.data, self.seed)
+        return _world(self.dataset, self.setting, self.data)
 
     def opened(self) -> MultiHop:
         return self.world().apart()
@@ -56,5 +56,5 @@ class MuSiQueQuestions(MultiHopQuestions):
 
 
 @cache
-def _world(dataset: str, setting: str, data: str, seed: int) -> MultiHop:
-    return load(dataset, setting, data, seed, list_actions=False)
+def _world(dataset: str, setting: str, data: str) -> MultiHop:
+    return load(dataset, setting, data, list_actions=False)

@@ -1,46 +1,40 @@
-"""Synthetic questions and what they are searched in: those of `worlds.encyclopedia`, in the form of the official ones.
+"""Synthetic questions and the encyclopedia that they are searched in, in the form of the official ones.
 
 They are what tests and notebooks play where there is no official data. Names are invented: no model knows them. Splits
-are the sets of question templates: "writing", which rules may be written on, and "reporting", which none was.
+are the sets of question templates: "writing", which rules may be written on, and "reporting", which none was. Frozen in
+`data/synthetic/encyclopedia`: 2,000 articles, and 100 questions in each split of each dataset.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 
-from worlds import encyclopedia
-from worlds.encyclopedia.questions import Style
-from worlds.encyclopedia.templates import SPLITS
+from worlds.frozen import read_rows
 from worlds.multihop.questions import EVIDENCE, Hop, HopTask, Paragraph, Question
-
-ARTICLES = 2_000
-QUESTIONS = 100  # in each split
-
-
-def synthetic_paragraphs(seed: int = 0) -> Iterator[Paragraph]:
-    """The corpus; datasets share it."""
-    return (Paragraph(each.title, each.text) for each in encyclopedia.paragraphs(seed, ARTICLES))
 
 
 @cache
-def synthetic_questions(dataset: Style, seed: int = 0) -> Mapping[str, list[Question]]:
+def synthetic_paragraphs() -> tuple[Paragraph, ...]:
+    """The corpus; datasets share it."""
+    return tuple(Paragraph(**row) for row in read_rows("encyclopedia/articles.jsonl.gz"))
+
+
+@cache
+def synthetic_questions(dataset: str) -> Mapping[str, list[Question]]:
     """The questions of a dataset's style, by the set of templates that they are made from."""
-    made = {split: encyclopedia.questions(seed, QUESTIONS, split, dataset, ARTICLES) for split in SPLITS}
-    return {split: [question(dataset, one) for one in questions] for split, questions in made.items()}
-
-
-def question(dataset: str, one: encyclopedia.Question) -> Question:
-    """A question of the encyclopedia as one of this world."""
-    shown = {each.number: Paragraph(each.title, each.text) for each in one.paragraphs}
-    hops = [(hop, None if hop.paragraph is None else shown[hop.paragraph]) for hop in one.decomposition]
-    return Question(
-        task=HopTask(one.id, one.question, dataset, EVIDENCE[0]),
-        answer=one.answer,
-        aliases=one.aliases,
-        hops=len(hops),
-        kind=one.template,
-        gold=tuple(shown[number] for number in one.gold),
-        decomposition=tuple(Hop(hop.question, hop.answer, paragraph) for hop, paragraph in hops),
-        paragraphs=tuple(shown.values()),
-    )
+    articles = synthetic_paragraphs()
+    questions: dict[str, list[Question]] = {}
+    for row in read_rows(f"encyclopedia/{dataset}.jsonl"):
+        question = Question(
+            task=HopTask(row["id"], row["question"], dataset, EVIDENCE[0]),
+            answer=row["answer"],
+            aliases=tuple(row["aliases"]),
+            hops=len(row["hops"]),
+            kind=row["template"],
+            gold=tuple(articles[number] for number in row["gold"]),
+            decomposition=tuple(Hop(text, answer, articles[number]) for text, answer, number in row["hops"]),
+            paragraphs=tuple(articles[number] for number in row["paragraphs"]),
+        )
+        questions.setdefault(row["split"], []).append(question)
+    return questions

@@ -37,11 +37,11 @@ def test_the_expert_answers_every_made_question_from_its_evidence(dataset: str, 
             assert last.facts["gold_seen"] == 1
 
 
-def test_made_questions_follow_their_seed_and_show_their_evidence_once() -> None:
-    world, same, other = (load("musique", "distractor", "synthetic", seed=seed) for seed in (0, 0, 1))
+def test_synthetic_questions_show_their_evidence_once() -> None:
+    world = load("musique", "distractor", "synthetic")
     assert world.splits == ("writing", "reporting")
     tasks = world.tasks("reporting")
-    assert tasks == same.tasks("reporting") != other.tasks("reporting")
+    assert len(tasks) == 100
     for task in tasks:
         question = world.hidden(task)
         assert len(set(question.paragraphs)) == 20

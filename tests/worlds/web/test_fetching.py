@@ -24,7 +24,8 @@ from worlds.web.local import LocalWeb
 from worlds.web.reading import LONGEST, read
 from worlds.web.site import FAULTY
 
-SITE = synthetic_site(0, FAULTY)
+SITE = synthetic_site(FAULTY)
+LISTS = [url for url, page in SITE.resources.items() if "/lists/" in url and page.fault is None]
 LIMITS = Limits(seconds=0.5, size=200_000)
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 
@@ -84,9 +85,9 @@ def test_a_fault_is_what_it_says(web: LocalWeb, fault: Fault) -> None:
 
 
 def test_a_list_is_read_with_its_table_and_without_navigation_and_scripts(web: LocalWeb) -> None:
-    url, page = next(iter(SITE.lists.items()))
+    url, page = LISTS[0], SITE.resources[LISTS[0]]
     text = web.scrape(url).text
-    assert text.count("\n| ") >= len(page.rows)
+    assert text.count("\n| ") >= page.html.count("<tr>") - 1
     assert not any(word in text for word in ("Home", "Contact", "window.visits", "serif", "All rights reserved"))
 
 
@@ -160,7 +161,7 @@ def test_an_encoding_that_nobody_knows_is_taken_for_utf_8() -> None:
 
 
 def test_a_dead_server_is_a_dead_world_and_the_next_call_starts_another() -> None:
-    url = next(iter(SITE.lists))
+    url = LISTS[0]
     with LocalWeb(SITE, LIMITS) as web:
         assert web.scrape(url).text
         for call in (lambda: web.scrape(url), lambda: web.search("museums")):
@@ -173,7 +174,7 @@ def test_a_dead_server_is_a_dead_world_and_the_next_call_starts_another() -> Non
 
 def test_a_web_is_the_same_in_another_process_and_has_a_server_of_its_own(web: LocalWeb) -> None:
     with pickle.loads(pickle.dumps(web)) as other:
-        url = next(iter(SITE.lists))
+        url = LISTS[0]
         assert other.scrape(url) == web.scrape(url) and other.server.address != web.server.address
         assert str(web.server.address[1]) not in repr(web.search("museums")) + repr(web.scrape(url))
 
@@ -199,13 +200,13 @@ def test_closing_does_not_wait_for_slow_pages() -> None:
 
 
 def test_threads_read_the_same_pages(web: LocalWeb) -> None:
-    urls = [url for url in SITE.lists][:24]
+    urls = LISTS[:24]
     with ThreadPoolExecutor(6) as threads:
         assert list(threads.map(web.scrape, urls)) == [web.scrape(url) for url in urls]
 
 
 def test_a_browser_finds_a_page_by_its_host_in_the_path(web: LocalWeb) -> None:
-    url = next(iter(SITE.lists))
+    url = LISTS[0]
     connection = HTTPConnection(*web.server.address, timeout=5)
     connection.request("GET", url.removeprefix("http:/"))
     assert connection.getresponse().read().decode() == SITE.resources[url].html

@@ -22,7 +22,7 @@ from worlds.web.protocol import Hit
 from worlds.web.serper import Serper, hits
 from worlds.web.site import FAULTY
 
-SITE = synthetic_site(0, FAULTY)
+SITE = synthetic_site(FAULTY)
 KEY = "a-key-that-nobody-has"
 
 
@@ -64,11 +64,10 @@ def service(*answers: tuple[int, str]) -> Iterator[tuple[Serper, list[dict[str, 
 def test_the_made_web_can_be_searched_and_scraped_as_serper_is(web: LocalWeb) -> None:
     base = web.server.base
     serper = Serper(KEY, f"{base}/search", f"{base}/scrape")
-    title = next(iter(SITE.lists.values())).title
-    found = serper.search(title, num=4)
-    assert found == web.search(title, 4) == SITE.search(title, 4) and len(found) == 4
-    url = next(iter(SITE.lists))
-    assert serper.scrape(url) == web.scrape(url)
+    sound = next(page for url, page in SITE.resources.items() if "/lists/" in url and page.fault is None)
+    found = serper.search(sound.title, num=4)
+    assert found == web.search(sound.title, 4) == SITE.search(sound.title, 4) and len(found) == 4
+    assert serper.scrape(sound.url) == web.scrape(sound.url)
     assert "private address" in serper.scrape("http://10.0.0.1/").error
     assert serper.search("  ") == []
 

@@ -14,6 +14,7 @@ from agents.experiments import one_call
 from lab.models.backbone import Ledger
 from lab.models.connect import connect
 from lab.models.noise import corrupted, within_schema
+from scripts.web.templates import templates
 from sdp.adapters.assistantbench import prompts
 from sdp.adapters.assistantbench.adapter import Policy
 from sdp.adapters.assistantbench.prompts import Found, Judged, Shown, Told
@@ -25,7 +26,6 @@ from standins.sdp.assistantbench.rows import Row, row, table
 from standins.sdp.assistantbench.rules import finding, judge
 from standins.sdp.assistantbench.wording import read
 from worlds.web.local import LocalWeb
-from worlds.web.templates import templates
 
 NOVELS = "Which crime novels did Tazo Press publish before 1950?"
 PAGE = Shown(
@@ -72,8 +72,8 @@ def test_questions_of_the_writing_set_are_answered_from_the_faulty_web() -> None
     assert 0 < sum(one["rejected"] for one in played) < sum(one["certified"] for one in played)
 
 
-def test_most_questions_in_unseen_words_are_answered_on_an_unseen_web() -> None:
-    unseen = setup(split="reporting", limit=24, seed=7)
+def test_most_questions_in_unseen_words_are_answered() -> None:
+    unseen = setup(split="reporting", limit=24)
     played = list(results(unseen, 24))
     unseen.world().close()
     assert sum(one["score"] for one in played) >= 0.95 * len(played) and not any(one["fell_for"] for one in played)

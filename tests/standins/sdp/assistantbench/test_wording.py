@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lab.machine.reading import read_yaml
+from scripts.encyclopedia.facts import facts
+from scripts.web.questions import shown_as
+from scripts.web.tables import list_pages, value_of
+from scripts.web.templates import Template
 from standins.encyclopedia.lexicon import sections
 from standins.sdp.assistantbench.wording import Reading, read
-from worlds.encyclopedia.facts import facts
-from worlds.web.questions import shown_as
-from worlds.web.tables import TABLES, list_pages, value_of
-from worlds.web.templates import Template
+from worlds.web.tables import TABLES
 
 SEED = 11
 PAGES = list_pages(SEED, 2_000)

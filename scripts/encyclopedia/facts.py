@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from worlds.encyclopedia.chance import below
-from worlds.encyclopedia.layout import (
+from scripts.encyclopedia.chance import below
+from scripts.encyclopedia.layout import (
     CAPITAL,
     COUNTRY_EVERY,
     FESTIVAL_TOWN,
-    PEOPLE,
     SECOND_FILM,
     SIZE,
     TRADES,
@@ -28,9 +27,11 @@ from worlds.encyclopedia.layout import (
     neighbour,
     trade_of,
 )
-from worlds.encyclopedia.people import OF_AGE, birth_year, person
-from worlds.encyclopedia.relations import DAYS, GENRES, MONTHS, SERVICES, STYLES, Facts
-from worlds.encyclopedia.words import CURRENCIES, LANGUAGES, long_word, short_word
+from scripts.encyclopedia.people import OF_AGE, birth_year, person
+from scripts.encyclopedia.relations import Facts
+from scripts.encyclopedia.words import CURRENCIES, LANGUAGES, long_word, short_word
+from worlds.encyclopedia.articles import PEOPLE
+from worlds.encyclopedia.relations import DAYS, GENRES, MONTHS, SERVICES, STYLES
 
 
 @lru_cache(maxsize=1024)

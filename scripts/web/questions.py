@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Literal
 
-from worlds.encyclopedia.relations import UNITS, Value
-from worlds.encyclopedia.templates import Split
-from worlds.web.rows import Rows, answered, narrowed
-from worlds.web.site import Site
-from worlds.web.tables import ListPage
-from worlds.web.templates import Template, templates
+from scripts.encyclopedia.relations import UNITS, Value
+from scripts.encyclopedia.templates import Split
+from scripts.web.rows import Rows, answered, narrowed
+from scripts.web.site import Site
+from scripts.web.tables import ListPage
+from scripts.web.templates import Template, templates
 
 Kind = Literal["collect", "filter", "extract", "compute"]  # of steps, as SDP's Appendix A.4 has them
 MOST_PAGES = 6  # articles that have to be read

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from worlds.encyclopedia.chance import below
-from worlds.encyclopedia.facts import facts
-from worlds.encyclopedia.layout import (
+from scripts.encyclopedia.chance import below
+from scripts.encyclopedia.facts import facts
+from scripts.encyclopedia.layout import (
     FIRST_FILM,
     LENDING_TOWN,
-    PEOPLE,
     PLACES,
     SECOND_FILM,
     SIZE,
@@ -23,7 +22,8 @@ from worlds.encyclopedia.layout import (
     neighbour,
     trade_of,
 )
-from worlds.encyclopedia.words import COUNTRIES, FAMILIES, GIVEN, long_word, short_word
+from scripts.encyclopedia.words import COUNTRIES, FAMILIES, GIVEN, long_word, short_word
+from worlds.encyclopedia.articles import PEOPLE
 
 WORK_NAMES = (
     "{}", "{}", "{}", "{}", "The House of {}", "The Road to {}", "The Song of {}", "The Last {}", "Farewell, {}",

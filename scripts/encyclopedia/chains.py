@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from worlds.encyclopedia.articles import mention
-from worlds.encyclopedia.facts import facts
-from worlds.encyclopedia.layout import PLACES, SIZE, at, is_a, kind_of
-from worlds.encyclopedia.names import alias, has_homonym, name, title
-from worlds.encyclopedia.relations import LINKS, ONE_TO_ONE, Value, other_writings, written
-
-# Kinds of which an entity may have the name of one of another kind; a hop that starts from one says its kind.
-SHARED_NAMES = {"film", "novel", "album", "town"}
+from scripts.encyclopedia.articles import mention
+from scripts.encyclopedia.facts import facts
+from scripts.encyclopedia.layout import PLACES, SIZE, at, is_a, kind_of
+from scripts.encyclopedia.names import alias, has_homonym, name, title
+from scripts.encyclopedia.relations import LINKS, ONE_TO_ONE, Value, other_writings, written
+from worlds.encyclopedia.articles import SHARED_NAMES
 
 
 @dataclass(frozen=True, slots=True)

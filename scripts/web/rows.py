@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from statistics import mean
 from typing import Any
 
-from worlds.encyclopedia.chains import spoken
-from worlds.encyclopedia.facts import facts
-from worlds.encyclopedia.relations import Value
-from worlds.web.site import Site
-from worlds.web.tables import value_of
-from worlds.web.templates import Template
+from scripts.encyclopedia.chains import spoken
+from scripts.encyclopedia.facts import facts
+from scripts.encyclopedia.relations import Value
+from scripts.web.site import Site
+from scripts.web.tables import value_of
+from scripts.web.templates import Template
 
 MOST_NAMES = 5  # of an answer
 TESTS: dict[str, Callable[[Any, Any], bool]] = {

@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from worlds.encyclopedia.articles import text
-from worlds.encyclopedia.chains import spoken
-from worlds.encyclopedia.facts import facts
-from worlds.encyclopedia.names import title
-from worlds.encyclopedia.relations import Facts
-from worlds.web import markup
-from worlds.web.tables import ListPage, cell, heading
+from scripts.encyclopedia.articles import text
+from scripts.encyclopedia.chains import spoken
+from scripts.encyclopedia.facts import facts
+from scripts.encyclopedia.names import title
+from scripts.encyclopedia.relations import Facts
+from scripts.web import markup
+from scripts.web.tables import ListPage, cell, heading
 
 Stated = Callable[[int], Facts]  # number -> what a page says of the entity
 

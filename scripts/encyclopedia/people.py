@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-from worlds.encyclopedia.chance import below
-from worlds.encyclopedia.layout import SIZE, a_university, any_town, at, block_of_era, era, kind_of, neighbour
-from worlds.encyclopedia.relations import Facts
+from scripts.encyclopedia.chance import below
+from scripts.encyclopedia.layout import SIZE, a_university, any_town, at, block_of_era, era, kind_of, neighbour
+from scripts.encyclopedia.relations import Facts
 
 NOW = 2020
 FIRST_BIRTHS, ERA_YEARS, BIRTH_YEARS = 1876, 27, 8

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from random import Random
 
-from worlds.encyclopedia.chains import Found, chain, names_of, spoken
-from worlds.encyclopedia.layout import PLACES, at, is_a
-from worlds.encyclopedia.names import alias, has_homonym
-from worlds.encyclopedia.templates import Template
+from scripts.encyclopedia.chains import Found, chain, names_of, spoken
+from scripts.encyclopedia.layout import PLACES, at, is_a
+from scripts.encyclopedia.names import alias, has_homonym
+from scripts.encyclopedia.templates import Template
 
 BY_ALIAS = 0.1  # share of questions that name what they start from by its other name
 PARTNERS = 40  # entities that are tried as the second of a comparison

@@ -1,6 +1,6 @@
 """Question templates over the synthetic web, in two sets that share no wording: to write rules on, and to report on.
 
-The sets are writing.yaml and reporting.yaml, as with the questions of `worlds.encyclopedia.templates`.
+The sets are writing.yaml and reporting.yaml, as with the questions of `scripts.encyclopedia.templates`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from lab.machine.reading import read_yaml
 from lab.machine.spelling import hint
-from worlds.encyclopedia.templates import SPLITS, Split
+from scripts.encyclopedia.templates import SPLITS, Split
 from worlds.web.tables import TABLES, Table
 
 Test = Literal["below", "above", "from", "is", "isnt"]

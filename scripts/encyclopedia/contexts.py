@@ -7,10 +7,10 @@ from itertools import chain as joined
 from itertools import cycle
 from random import Random
 
-from worlds.encyclopedia.chains import Found, answers_otherwise, links
-from worlds.encyclopedia.drafts import drawn
-from worlds.encyclopedia.layout import at, kind_of
-from worlds.encyclopedia.names import namesakes
+from scripts.encyclopedia.chains import Found, answers_otherwise, links
+from scripts.encyclopedia.drafts import drawn
+from scripts.encyclopedia.layout import at, kind_of
+from scripts.encyclopedia.names import namesakes
 
 
 def distractors(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from math import gcd
 
-from worlds.encyclopedia.chance import draws
+from scripts.encyclopedia.chance import draws
 
 ONSETS = (
     "b", "br", "d", "dr", "f", "g", "h", "j", "k", "l", "m", "n", "p", "r", "s", "st", "t", "th", "tr", "v", "w", "z",

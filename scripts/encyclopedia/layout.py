@@ -9,9 +9,9 @@ of one era, so that no one directs a film before birth or after death.
 
 from __future__ import annotations
 
-from worlds.encyclopedia.chance import below
+from scripts.encyclopedia.chance import below
+from worlds.encyclopedia.articles import PEOPLE
 
-PEOPLE = ("director", "novelist", "musician", "actor", "entrepreneur", "architect")
 BLOCK = (
     "university", "region", "town", "town", "town", *PEOPLE, "film", "film", "novel", "album", "company", "business",
     "festival", "prize", "museum",

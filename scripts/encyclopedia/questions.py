@@ -7,13 +7,13 @@ from random import Random
 from typing import Literal
 
 from lab.machine.spelling import hint
-from worlds.encyclopedia.articles import Paragraph, paragraph
-from worlds.encyclopedia.chains import answers_otherwise, links
-from worlds.encyclopedia.contexts import distractors
-from worlds.encyclopedia.drafts import Draft, draft
-from worlds.encyclopedia.layout import SIZE
-from worlds.encyclopedia.templates import Split, Template
-from worlds.encyclopedia.templates import templates as of_split
+from scripts.encyclopedia.articles import Paragraph, paragraph
+from scripts.encyclopedia.chains import answers_otherwise, links
+from scripts.encyclopedia.contexts import distractors
+from scripts.encyclopedia.drafts import Draft, draft
+from scripts.encyclopedia.layout import SIZE
+from scripts.encyclopedia.templates import Split, Template
+from scripts.encyclopedia.templates import templates as of_split
 
 Style = Literal["hotpotqa", "musique"]
 # How many in 100 questions are of a type (hotpotqa) or of so many hops (musique), as in the validation splits.
