@@ -1,4 +1,4 @@
-"""Write the synthetic data of `data/synthetic` again: the encyclopedia, its questions, and the web.
+"""Write the synthetic data of `data/synthetic` again: the encyclopedia, its questions, the web, and the trips.
 
 python -m scripts.make_synthetic                 # the committed files
 python -m scripts.make_synthetic --check         # exit with 1 if they are not what this script writes
@@ -20,6 +20,7 @@ from lab.machine.reading import read_whole
 from scripts.encyclopedia.articles import paragraphs
 from scripts.encyclopedia.questions import MIXES, questions
 from scripts.encyclopedia.templates import SPLITS
+from scripts.travelplanner import files as travelplanner
 from scripts.web import questions as web_questions
 from scripts.web.site import ARTICLES, Site
 from worlds.frozen import FOLDER
@@ -37,6 +38,7 @@ def files(seed: int, count: int, faults: Iterable[int]) -> Iterator[tuple[str, b
     for number in faults:
         yield f"web/{number}_faulty.jsonl.gz", lines(web_rows(Site(seed, ARTICLES, number)))
     yield "web/questions.jsonl", lines(question_rows(Site(seed, ARTICLES), count))
+    yield from travelplanner.files(seed)
 
 
 def multihop_rows(style: Any, seed: int, count: int) -> Rows:

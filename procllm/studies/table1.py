@@ -32,7 +32,7 @@ def selection(trial: Trial) -> pd.DataFrame:
     from procllm.domains.travel.instances import funnel
     from worlds.travelplanner import load
 
-    world = load(trial.data, trial.seed)
+    world = load(trial.data)
     left = funnel(world.tasks("validation"), world.listings)
     steps = {
         "to one city, validation split": left.single,

@@ -35,8 +35,8 @@ from worlds.travelplanner.costs import flight_cost, ground_cost, night_cost
 from worlds.travelplanner.hard import RULED_OUT, forbids, has_room_type
 from worlds.travelplanner.itinerary import MEALS, SLOTS
 from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Leg
-from worlds.travelplanner.synthetic_words import ROOM_PHRASES, WAY_PHRASES
 from worlds.travelplanner.tables import Accommodation, Attraction, Flight, Restaurant
+from worlds.travelplanner.tasks import ROOM_PHRASES, WAY_PHRASES
 from worlds.travelplanner.world import EMPTY
 
 R = TypeVar("R")

@@ -23,7 +23,7 @@ from sdp.experiments.multihop import MuSiQue
 from sdp.loop import Settings, _Log, run_episode
 from sdp.operators import Adapter, Verdict
 from sdp.trajectory import Attempt, Plan, Predicate, Trajectory, Transition
-from worlds.travelplanner.synthetic import synthetic_listings, synthetic_tasks
+from travel_episodes import LISTINGS_0, TASKS
 from worlds.travelplanner.world import TravelPlanner
 
 READS = {
@@ -207,7 +207,7 @@ def test_the_check_catches_a_state_that_carries_the_history() -> None:
 
 @pytest.fixture(scope="module")
 def desk() -> TravelPlanner:
-    return TravelPlanner(synthetic_listings(0), {})
+    return TravelPlanner(LISTINGS_0, {})
 
 
 @pytest.mark.parametrize("policy", [Policy(), Policy(undo=3), Policy(cities="propose")], ids=str)
@@ -215,7 +215,7 @@ def test_no_operator_of_travelplanner_can_reach_the_history(policy: Policy, desk
     # The tables hold no history before the episode, and are looked into again after it.
     tables = frozenset(id(thing) for thing in reachable([desk.listings]))
     met = dict.fromkeys(READS, 0)
-    for task in synthetic_tasks(0, "validation")[30:45:5]:
+    for task in TASKS[30:45:5]:
         ledger = Ledger(connect("rules@0.1"), record=True)  # mistakes enough for Replan to be needed
         watched = Watched(TravelPlannerAdapter(task, desk, ledger, policy), tables)
         trajectory = run_episode(task.id, watched, Settings(budget=1), ledger)
@@ -240,6 +240,6 @@ def test_no_operator_of_multi_hop_questions_can_reach_the_history() -> None:
 
 
 def test_the_travelplanner_adapter_is_frozen(desk: TravelPlanner) -> None:
-    adapter = TravelPlannerAdapter(synthetic_tasks(0, "train")[0], desk, connect("rules"))
+    adapter = TravelPlannerAdapter(TASKS[45], desk, connect("rules"))
     with pytest.raises(FrozenInstanceError):
         adapter.policy = Policy(undo=9)  # type: ignore[misc]

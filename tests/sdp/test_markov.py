@@ -16,7 +16,7 @@ from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
 from sdp.loop import Settings, run_episode
 from sdp.markov import markov_test, previous_state, whole_prefix
 from sdp.trajectory import Attempt, Predicate, Trajectory
-from worlds.travelplanner.synthetic import synthetic_listings, synthetic_tasks
+from travel_episodes import LISTINGS_0, TASKS
 from worlds.travelplanner.world import TravelPlanner
 
 FACES = (0, 1, 1, 2)
@@ -82,7 +82,7 @@ def test_where_no_state_was_met_in_two_ways_nothing_can_be_said(dice: list[int])
 
 
 def trips(policy: Policy, seeds: int) -> list[Trajectory]:
-    listings, task = synthetic_listings(0), synthetic_tasks(0, "validation")[24]
+    listings, task = LISTINGS_0, TASKS[24]
     world, runs = TravelPlanner(listings, {}), []
     for seed in range(seeds):
         ledger = Ledger(connect(f"rules@0.6?seed={seed}"))

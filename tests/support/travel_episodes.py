@@ -19,13 +19,14 @@ from sdp.adapters.travelplanner.validators import REOPEN
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Predicate, Trajectory
 from standins.sdp.travelplanner.rules import nearest
+from worlds.travelplanner import load
 from worlds.travelplanner.listings import Listings
-from worlds.travelplanner.synthetic import synthetic_listings, synthetic_tasks
 from worlds.travelplanner.tasks import TripTask
 from worlds.travelplanner.world import TravelPlanner
 
-LISTINGS_0 = synthetic_listings(0)
-TASKS = [*synthetic_tasks(0, "validation"), *synthetic_tasks(0, "train")]
+WORLD = load("synthetic")
+LISTINGS_0 = WORLD.listings
+TASKS = [*WORLD.tasks("validation"), *WORLD.tasks("train")]
 POLICY, LOOP = Policy(), Settings()
 
 

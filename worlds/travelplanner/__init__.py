@@ -8,11 +8,12 @@ and `strict_faults` as an honest reader would; `rates` sums verdicts up. The ann
 from __future__ import annotations
 
 from lab.machine.paths import choose_data, official_data
+from worlds.frozen import FOLDER
 from worlds.travelplanner.evaluator import PlanVerdict, evaluate
 from worlds.travelplanner.listings import Listings
 from worlds.travelplanner.rates import Rates, rates
 from worlds.travelplanner.strict import strict_faults
-from worlds.travelplanner.tasks import SPLITS, TripTask, load_tasks
+from worlds.travelplanner.tasks import MADE, SPLITS, TripTask, load_tasks
 from worlds.travelplanner.world import TravelPlanner
 
 __all__ = [
@@ -28,20 +29,15 @@ __all__ = [
 ]
 
 
-def load(data: str = "auto", seed: int = 0) -> TravelPlanner:
+def load(data: str = "auto") -> TravelPlanner:
     """The world with the listings and the tasks of both splits, "train" and "validation".
 
-    data: "auto" (official where present, else synthetic), "official" or "synthetic"; seed: of the synthetic data only.
-    Raises MissingData if official data is asked for and absent.
+    data: "auto" (official where present, else synthetic), "official" or "synthetic": invented listings of twenty cities
+    in the official files' format, with 15 and 45 queries. Raises MissingData if official data is asked for and absent.
     """
     folder = official_data()
     present = (folder / "travelplanner" / "queries_validation.jsonl.gz").exists()
     chosen = choose_data(data, present, "travelplanner")
-    if chosen == "official":
-        tasks = {split: load_tasks(split, folder) for split in SPLITS}
-        return TravelPlanner(Listings.load(folder), tasks, chosen)
-    from worlds.travelplanner.synthetic import synthetic_listings, synthetic_tasks
-
-    return TravelPlanner(
-        synthetic_listings(seed), {split: list(synthetic_tasks(seed, split)) for split in SPLITS}, chosen
-    )
+    folder, prefix = (folder, "") if chosen == "official" else (FOLDER, MADE)
+    tasks = {split: load_tasks(split, folder, prefix) for split in SPLITS}
+    return TravelPlanner(Listings.load(folder), tasks, chosen)

@@ -41,14 +41,14 @@ class TravelPlannerQueries(Benchmark):
 
     def world(self) -> TravelPlanner:
         """The desk with the listings, shared by all episodes; each plays at a desk of its own (`opened`)."""
-        return _world(self.data, self.seed)
+        return _world(self.data)
 
     def opened(self) -> TravelPlanner:
         return self.world().apart()
 
     def named(self, task: str) -> TripTask:
         """The query of an id. Raises KeyError for one that is not there."""
-        return _queries(self.data, self.seed, self.split)[task]
+        return _queries(self.data, self.split)[task]
 
     def solution(self, task: str) -> list[str]:
         """The searches that a plan takes, and the cheapest honest plan; a blank one where there is none."""
@@ -79,10 +79,10 @@ def searches(query: TripTask, plan: Sequence[Any]) -> Iterator[str]:
 
 
 @cache
-def _world(data: str, seed: int) -> TravelPlanner:
-    return load(data, seed)
+def _world(data: str) -> TravelPlanner:
+    return load(data)
 
 
 @cache
-def _queries(data: str, seed: int, split: str) -> Mapping[str, TripTask]:
-    return {task.id: task for task in _world(data, seed).tasks(split)}
+def _queries(data: str, split: str) -> Mapping[str, TripTask]:
+    return {task.id: task for task in _world(data).tasks(split)}

@@ -12,6 +12,15 @@ from typing import Any
 from lab.machine.faults import MissingData
 
 SPLITS = ("train", "validation")
+MADE = "made-"  # begins the ids and splits of synthetic queries
+# How synthetic queries word what they ask for.
+ROOM_PHRASES = {
+    "entire room": "places all to ourselves",
+    "private room": "private rooms",
+    "shared room": "shared rooms",
+    "not shared room": "rooms that are not shared with others",
+}
+WAY_PHRASES = {"no flight": "not to fly", "no self-driving": "not to drive ourselves"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +57,18 @@ class TripTask:
         return 1 + sum(bool(asked) for asked in (self.house_rule, self.cuisines, self.room_type, self.transportation))
 
 
-def task_id(split: str, idx: int, prefix: str = "") -> str:
+def task_id(split: str, idx: int) -> str:
     """The stable id of a query, zero-padded so that ids sort in the official order."""
-    return f"{prefix}{split}-{idx:03d}"
+    return f"{split}-{idx:03d}"
 
 
-def load_tasks(split: str, folder: Path) -> list[TripTask]:
+def load_tasks(split: str, folder: Path, prefix: str = "") -> list[TripTask]:
     """The queries of a split in the official order.
 
-    folder: the data folder that holds `travelplanner/`. Raises MissingData if the file is absent, ValueError for
-    another split.
+    folder: the data folder that holds `travelplanner/`. prefix: begins their ids and splits. Raises MissingData if the
+    file is absent, ValueError for another split.
     """
-    return [task_from_record(record, split) for record in query_records(split, folder)]
+    return [task_from_record(record, prefix + split) for record in query_records(split, folder)]
 
 
 def query_records(split: str, folder: Path) -> list[dict[str, Any]]:

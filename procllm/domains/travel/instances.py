@@ -3,31 +3,27 @@
 The paper has 43 and its text does not determine them. Taken here: 3 days in one city; the flights of both days are
 all known; the request allows flying; a flight each way and an accommodation that suits it exist within the budget.
 Official data: 60 requests go to one city; 49 have known flights both ways, 44 of these allow flying, 42 have a flight
-each way, and 39 can be solved. Synthetic listings have 15 requests to one city, and 1 to 8 of them can be solved, by
-seed; more are drawn from the same listings in the same way until there are as many as of the official ones, or as asked
-for.
+each way, and 39 can be solved. The synthetic ones, over the synthetic listings, are stored: 100 that can be solved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import count as numbers
-from itertools import islice
 from pathlib import Path
-from random import Random
 from typing import NamedTuple
 
 from lab.machine.paths import official_data
 from procllm.domains.base import Instance
 from procllm.domains.travel.toolbox import tools_folder
 from worlds import travelplanner
+from worlds.frozen import FOLDER, read_rows
 from worlds.travelplanner.costs import flight_cost, night_cost
 from worlds.travelplanner.hard import forbids, has_room_type
 from worlds.travelplanner.listings import Listings
 from worlds.travelplanner.tables import Accommodation, Flight
-from worlds.travelplanner.tasks import TripTask
+from worlds.travelplanner.tasks import TripTask, task_from_record
 
 DAYS, OFFICIAL = 3, 39
 
@@ -64,20 +60,21 @@ def instances(count: int = 0, seed: int = 0, data: str = "auto") -> list[Instanc
     """The first `count` instances, at most all of them; 0 for as many as official data has. A larger count adds some
     at the end.
 
-    data: "auto" (official where present, else synthetic), "official" or "synthetic"; seed: of the synthetic listings
-    only, which have as many as are asked for. Raises MissingData if official data is asked for and absent.
+    data: "auto" (official where present, else synthetic), "official" or "synthetic", of which 100 are stored. seed: as
+    other domains have it; nothing is drawn here. Raises MissingData if official data is asked for and absent.
     """
     if count < 0:
         raise ValueError(f"count={count}; give 0 for all, or how many")
-    world = travelplanner.load(data, seed)
-    if world.data == "official":
-        problems = [problem_of(task, world.listings) for task in world.tasks("validation")]
-        chosen = [problem for problem in problems if problem and solvable(problem)]
-        prefix, tools = "travel-validation", _official_tools(official_data())
-        return [_instance(f"{prefix}-{p.task.idx:03d}", p, tools) for p in (chosen[:count] if count else chosen)]
-    made = islice(_synthetic(seed, world), count or OFFICIAL)
-    tools = _made_tools(seed)
-    return [_instance(f"travel-made-s{seed:03d}-{place:03d}", problem, tools) for place, problem in enumerate(made)]
+    world = travelplanner.load(data)
+    official = world.data == "official"
+    tasks = world.tasks("validation") if official else _synthetic_tasks()
+    problems = [problem_of(task, world.listings) for task in tasks]
+    solved = [problem for problem in problems if problem and solvable(problem)]
+    chosen = solved[: count or (len(solved) if official else OFFICIAL)]
+    tools = _tools((official_data() if official else FOLDER) / "travelplanner")
+    if official:
+        return [_instance(f"travel-validation-{problem.task.idx:03d}", problem, tools) for problem in chosen]
+    return [_instance(f"travel-made-s000-{number:03d}", problem, tools) for number, problem in enumerate(chosen)]
 
 
 def funnel(tasks: Sequence[TripTask], listings: Listings) -> Funnel:
@@ -125,47 +122,17 @@ def solvable(problem: TripProblem) -> bool:
     return sum(map(min, fares)) + min(nightly) * problem.nights <= task.budget
 
 
+def _synthetic_tasks() -> list[TripTask]:
+    return [task_from_record(row, "made-validation") for row in read_rows("travelplanner/single_city.jsonl")]
+
+
 def _instance(identity: str, problem: TripProblem, tools: Path) -> Instance:
     return Instance(identity, problem.task.goal.strip() + "\n", problem, {"tools": tools})
 
 
-def _synthetic(seed: int, world: travelplanner.TravelPlanner) -> Iterator[TripProblem]:
-    """The made split's problems, then ever more of the same listings."""
-    from worlds.travelplanner.synthetic import LEVELS, synthetic_task
-
-    for task in world.tasks("validation"):
-        if (problem := problem_of(task, world.listings)) and solvable(problem):
-            yield problem
-    for number in numbers():
-        # The first place of each level is a trip to one city.
-        level = number % len(LEVELS)
-        task = synthetic_task(
-            world.listings, Random(f"procllm travel {seed} {number}"), "validation", level, len(LEVELS)
-        )
-        problem = problem_of(replace(task, idx=number), world.listings)
-        if problem and solvable(problem):
-            yield problem
-
-
 @lru_cache(maxsize=4)
-def _official_tools(folder: Path) -> Path:
+def _tools(folder: Path) -> Path:
+    """Every row of the listings in the folder, found by its searches."""
     from worlds.travelplanner.tables import read_accommodations, read_flights
 
-    place = folder / "travelplanner"
-    return tools_folder(read_flights(place), read_accommodations(place))
-
-
-@lru_cache(maxsize=16)
-def _made_tools(seed: int) -> Path:
-    """Every row of the synthetic listings, found by its searches."""
-    from datetime import timedelta
-    from itertools import permutations
-
-    from worlds.travelplanner.synthetic import DAYS as SYNTHETIC_DAYS
-    from worlds.travelplanner.synthetic import FIRST_DAY, synthetic_listings
-
-    listings = synthetic_listings(seed)
-    cities = [city for state in listings.states for city in listings.cities(state)]
-    dates = [str(FIRST_DAY + timedelta(day)) for day in range(SYNTHETIC_DAYS)]
-    flights = [row for pair in permutations(cities, 2) for date in dates for row in listings.flights(*pair, date)]
-    return tools_folder(flights, [row for city in cities for row in listings.accommodations(city)])
+    return tools_folder(read_flights(folder), read_accommodations(folder))

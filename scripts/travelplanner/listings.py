@@ -8,21 +8,24 @@ from __future__ import annotations
 import datetime
 import math
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache
+from itertools import count as numbers
 from itertools import permutations, product
 from random import Random
 from typing import Any
 
-from worlds.travelplanner.listings import Listings
-from worlds.travelplanner.synthetic_words import (
+from procllm.domains.travel.instances import problem_of, solvable
+from scripts.travelplanner.words import (
     accommodation_name,
     attraction_name,
     goal_text,
     place_names,
     restaurant_name,
 )
+from worlds.travelplanner.expert import solve
+from worlds.travelplanner.listings import Listings
 from worlds.travelplanner.tables import Accommodation, Attraction, Distance, Flight, Restaurant
-from worlds.travelplanner.tasks import TripTask, task_id
+from worlds.travelplanner.tasks import MADE, TripTask, task_id
 
 COUNTS = {"train": 15, "validation": 45}
 LEVELS = ("easy", "medium", "hard")
@@ -39,9 +42,14 @@ WISHES = ("house_rule", "cuisines", "room_type", "transportation")
 NO_BUDGET = 10**9  # dollars, while the cheapest plan is looked for that the real budget is set by
 
 
-@lru_cache(maxsize=8)
+@cache
 def synthetic_listings(seed: int) -> Listings:
-    """The generated listings of a seed: twenty cities in five states, with every table of the official one."""
+    return Listings(**synthetic_tables(seed))
+
+
+@cache
+def synthetic_tables(seed: int) -> dict[str, Any]:
+    """The listings of a seed, by table: twenty cities in five states, with every table of the official ones."""
     rng = Random(f"travelplanner sandbox {seed}")
     names = place_names(rng, STATES * (CITIES_A_STATE + 1))
     states, cities = names[:STATES], names[STATES:]
@@ -50,7 +58,7 @@ def synthetic_listings(seed: int) -> Listings:
     distances = [
         distance(rng, org, dest, math.dist(places[org], places[dest])) for org, dest in permutations(cities, 2)
     ]
-    return Listings(
+    return dict(
         flights=flights(rng, places),
         accommodations=[accommodation(rng, city) for city in cities for _ in range(rng.randint(9, 16))],
         restaurants=[row for city in cities for row in restaurants(rng, city)],
@@ -148,7 +156,7 @@ def attractions(rng: Random, city: str) -> list[Attraction]:
     ]
 
 
-@lru_cache(maxsize=8)
+@cache
 def synthetic_tasks(seed: int, split: str) -> tuple[TripTask, ...]:
     """The queries of a generated split: 15 for "train", 45 for "validation"; a third of each level.
 
@@ -165,8 +173,6 @@ def synthetic_tasks(seed: int, split: str) -> tuple[TripTask, ...]:
 
 def synthetic_task(listings: Listings, rng: Random, split: str, idx: int, count: int) -> TripTask:
     """One query with a solution; wishes that no plan meets are drawn again."""
-    from worlds.travelplanner.expert import solve
-
     a_level = count // len(LEVELS)
     level, days = LEVELS[idx // a_level], (3, 5, 7)[idx % a_level * 3 // a_level]
     while True:
@@ -187,8 +193,8 @@ def blank_task(listings: Listings, rng: Random, split: str, idx: int, level: str
     start = FIRST_DAY + datetime.timedelta(rng.randint(0, DAYS - days))
     people = rng.choice((1, 1, 2, 2)) if level == "easy" else rng.choice((1, 2, 2, 3, 4, 5, 6, 7, 8))
     return TripTask(
-        id=task_id(split, idx, "made-"),
-        split=f"made-{split}",
+        id=task_id(MADE + split, idx),
+        split=MADE + split,
         idx=idx,
         goal="",
         org=rng.choice(listings.cities(elsewhere)),
@@ -218,3 +224,22 @@ def wish(rng: Random, task: TripTask) -> TripTask:
         "transportation": rng.choice(TRANSPORT_WISHES),
     }
     return replace(task, **{kind: drawn[kind] for kind in kinds})
+
+
+def single_city_tasks(seed: int, count: int) -> list[TripTask]:
+    """Validation queries for trips to one city that can be made by air, ProcLLM's requests; more where these end."""
+    listings = synthetic_listings(seed)
+    tasks = [task for task in synthetic_tasks(seed, "validation") if suits(task, listings)]
+    for number in numbers():
+        if len(tasks) >= count:
+            return tasks[:count]
+        # The first place of each level is a trip to one city.
+        rng, level = Random(f"procllm travel {seed} {number}"), number % len(LEVELS)
+        task = replace(synthetic_task(listings, rng, "validation", level, len(LEVELS)), idx=number)
+        tasks += [task] if suits(task, listings) else []
+    return tasks
+
+
+def suits(task: TripTask, listings: Listings) -> bool:
+    problem = problem_of(task, listings)
+    return problem is not None and solvable(problem)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import datetime
 from random import Random
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from worlds.travelplanner.tasks import TripTask
+from worlds.travelplanner.tasks import ROOM_PHRASES, WAY_PHRASES, TripTask
 
 ONSETS = (
     "Br", "Cal", "Dor", "El", "Fen", "Gar", "Hol", "Is", "Jas", "Kel", "Lor", "Mer", "Nor", "Os", "Pel", "Quin", "Ros",
@@ -32,13 +30,6 @@ SIGHTS = (
     "Botanical Garden", "Clock Tower", "Harbor Museum", "History Center", "Lighthouse", "Market Hall", "Observatory",
     "Old Mill", "Park", "Planetarium", "Science House", "Sculpture Trail", "Tram Museum", "Zoo",
 )  # fmt: skip
-ROOM_PHRASES = {
-    "entire room": "places all to ourselves",
-    "private room": "private rooms",
-    "shared room": "shared rooms",
-    "not shared room": "rooms that are not shared with others",
-}
-WAY_PHRASES = {"no flight": "not to fly", "no self-driving": "not to drive ourselves"}
 
 
 def place_names(rng: Random, count: int) -> list[str]:
