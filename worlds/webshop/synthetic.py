@@ -1,27 +1,55 @@
-"""A synthetic catalogue and its instructions: invented products in the shape of the official ones, from a seed."""
+"""A synthetic catalogue and its instructions: invented products in the shape of the official ones, from a seed.
+
+The kinds of products, with what is said of them, are in `data/synthetic/webshop_kinds.jsonl`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from random import Random
+from typing import NamedTuple
 
+from worlds.frozen import read_rows
 from worlds.webshop.catalogue import NO_PRICE, Catalogue, Instruction, Product
-from worlds.webshop.synthetic_words import ENDINGS, KINDS, LINES, SYLLABLES, KindOfProduct
 
 PRODUCTS, BRANDS = 600, 60
 INSTRUCTIONS = {"train": 60, "test": 60}
 WITHOUT_PRICE, WITH_RANGE, WITHOUT_OPTIONS = 0.05, 0.12, 0.3  # shares of products, about as in the official catalogue
 OPENINGS = ("Find me", "i am looking for", "i want", "i need", "show me")
 ID_LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+SYLLABLES = (
+    "al", "bren", "cor", "dal", "el", "fen", "gar", "hol", "is", "jun", "kel", "lor", "mav", "nor", "or", "pel", "quin",
+    "ros", "sil", "tam", "ul", "ver", "wes", "yar", "zan",
+)  # fmt: skip
+ENDINGS = ("a", "by", "co", "den", "ea", "field", "ika", "li", "mere", "o", "ora", "ton", "via", "wick")
+LINES = ("Classic", "Deluxe", "Essential", "Everyday", "Heritage", "Mini", "Original", "Premium", "Select", "Studio")
+
+
+class ProductKind(NamedTuple):
+    """query: what it is searched as. names: what titles call it. prices: dollars, from the cheapest to the dearest.
+
+    The reward takes products with the same query, or with two categories in common, to be of one kind.
+    """
+
+    category: str
+    path: Sequence[str]
+    query: str
+    names: Sequence[str]
+    attributes: Sequence[str]
+    uses: Sequence[str]
+    options: Mapping[str, Sequence[str]]
+    prices: tuple[float, float]
 
 
 def synthetic_catalogue(seed: int) -> Catalogue:
     """600 products of 15 kinds in 10 departments, the same for the same seed."""
     rng = Random(f"webshop catalogue {seed}")
     brands = sorted({brand(rng) for _ in range(BRANDS)})
+    kinds = [ProductKind(**row) for row in read_rows("webshop_kinds.jsonl")]
     products: dict[str, Product] = {}
     names: set[str] = set()
     while len(products) < PRODUCTS:
-        product = synthetic_product(rng, KINDS[len(products) % len(KINDS)], rng.choice(brands))
+        product = synthetic_product(rng, kinds[len(products) % len(kinds)], rng.choice(brands))
         if product.asin not in products and product.name not in names:
             products[product.asin] = product
             names.add(product.name)
@@ -45,7 +73,7 @@ def brand(rng: Random) -> str:
     return (rng.choice(SYLLABLES) + rng.choice(ENDINGS)).capitalize()
 
 
-def synthetic_product(rng: Random, kind: KindOfProduct, maker: str) -> Product:
+def synthetic_product(rng: Random, kind: ProductKind, maker: str) -> Product:
     name, use = rng.choice(kind.names), rng.choice(kind.uses)
     attributes = tuple(rng.sample(kind.attributes, rng.randint(2, 4)))
     said = [phrase.title() for phrase in attributes[:2]]
@@ -55,7 +83,7 @@ def synthetic_product(rng: Random, kind: KindOfProduct, maker: str) -> Product:
         name=f"{maker} {rng.choice(LINES)} {name}, {', '.join(said)}, for {use.title()}",
         query=kind.query,
         category=kind.category,
-        path=kind.path,
+        path=tuple(kind.path),
         pricing=made_pricing(rng, kind.prices),
         description=f"The {name.lower()} by {maker} is {' and '.join(attributes)}. Made for {use}.",
         features=tuple(f"{phrase.upper()} - what you expect of {name.lower()} for {use}" for phrase in attributes),
@@ -64,7 +92,7 @@ def synthetic_product(rng: Random, kind: KindOfProduct, maker: str) -> Product:
     )
 
 
-def some_of(rng: Random, values: tuple[str, ...]) -> tuple[str, ...]:
+def some_of(rng: Random, values: Sequence[str]) -> tuple[str, ...]:
     """Two or more of the values, in their order."""
     kept = rng.sample(values, rng.randint(2, len(values)))
     return tuple(value for value in values if value in kept)
