@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from household_games import Record, play
+from stock_alfworld import load_stock
 from worlds.alfworld import load
 from worlds.alfworld.expert import Expert
 from worlds.alfworld.package_files import package
@@ -24,7 +25,7 @@ RANDOM_STEPS = 10
 
 @pytest.mark.slow
 def test_steps_are_at_least_eight_times_as_fast_with_the_same_transcripts(benchmark: Any) -> None:
-    with load() as fast, load(stock_engine=True) as stock:
+    with load() as fast, load_stock() as stock:
         tasks = Random(0).sample([task for split in ("train", "valid_unseen") for task in fast.tasks(split)], GAMES)
         walkthroughs = {task.id: Expert(fast).actions(task) for task in tasks}
         records = {"fast": Record(), "stock": Record()}

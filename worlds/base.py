@@ -94,16 +94,12 @@ class Expert(Protocol):
 T = TypeVar("T", bound=Task)
 
 
-class NoTask(LookupError):
-    """A split has no task of that id; the message says which it has."""
-
-
 def task_of(tasks: Sequence[T], id: str) -> T:
-    """The task of that id among those of a split. Raises NoTask."""
+    """The task of that id among those of a split. Raises LookupError, telling which ids there are."""
     known = {task.id: task for task in tasks}
     if id not in known:
         ids = sorted(known)
-        raise NoTask(
+        raise LookupError(
             f"there is no task {id!r}; the {len(ids)} of this split run from {ids[0]} to {ids[-1]}{hint(id, ids)}"
         )
     return known[id]

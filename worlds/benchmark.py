@@ -21,10 +21,6 @@ Expert = Callable[[Sequence[str]], str]  # the actions so far -> the one that it
 _of_thread = local()
 
 
-class InvalidBenchmark(ValueError):
-    """The expert falls short, or a task is scored before anything was done; the message names the tasks."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Benchmark:
     """Some tasks of a world, and who knows how they are solved.
@@ -99,7 +95,8 @@ class Benchmark:
     def validate(self, few: int = 3) -> None:
         """Check, on a few tasks, that the expert reaches full score, and that doing nothing has none.
 
-        few: how many tasks, 0 for all; those without a known solution are left out. Raises InvalidBenchmark.
+        few: how many tasks, 0 for all; those without a known solution are left out. Raises ValueError naming the
+        tasks for which this does not hold.
         """
         setup = replace(self, limit=few).decided()
         wrong, solved = [], 0
@@ -117,7 +114,7 @@ class Benchmark:
         if not solved:
             wrong.append("no task has a known solution")
         if wrong:
-            raise InvalidBenchmark(f"{setup.benchmark}, {setup.data} data: {'; '.join(wrong)}")
+            raise ValueError(f"{setup.benchmark}, {setup.data} data: {'; '.join(wrong)}")
 
     def _split(self, world: Any) -> str:
         return self.split or self.reported or world.splits[0]

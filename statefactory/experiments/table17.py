@@ -81,7 +81,7 @@ class Found(NamedTuple):
 
 
 def case(task: str = "", data: str = "auto", seed: int = 0) -> Case:
-    """The game of an id, by default Table 17's. Raises NoTask, ValueError for a split, MissingData."""
+    """The game of an id, by default Table 17's. Raises LookupError, ValueError for a split, MissingData."""
     world = alfworld.load(data, seed)
     id = task or TASKS[world.data]
     split = id.split("-")[-2] if id.count("-") > 1 else ""  # of "alfworld-valid_unseen-009"

@@ -24,7 +24,6 @@ from lab.runs import playable
 from lab.runs.collecting import collect
 from lab.runs.experiment import Results
 from lab.viewer.transcripts import Transcript
-from worlds.base import NoTask
 from worlds.textworld.checks import inform
 
 MADE: dict[str, Acting] = {
@@ -231,7 +230,7 @@ def test_tasks_are_those_of_the_split_and_others_are_told() -> None:
     games = AlfWorld(data="synthetic").decided()
     assert games.split == "valid_unseen" and len(games.tasks()) == 36
     assert set(replace(games, limit=4).tasks()) < set(games.tasks())
-    with pytest.raises(NoTask, match="alfworld-made-valid_unseen-000"):
+    with pytest.raises(LookupError, match="alfworld-made-valid_unseen-000"):
         games.named("alfworld-made-train-000")
     with pytest.raises(ValueError, match="no split 'dev'"):
         replace(games, split="dev").tasks()

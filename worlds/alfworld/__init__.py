@@ -16,14 +16,14 @@ from worlds.alfworld.world import AlfWorld
 __all__ = ["AlfWorld", "HouseholdTask", "load"]
 
 
-def load(data: str = "auto", seed: int = 0, list_actions: bool = True, stock_engine: bool = False) -> AlfWorld:
+def load(data: str = "auto", seed: int = 0, list_actions: bool = True) -> AlfWorld:
     """The world of ALFWorld's games; starting it is left to the first `reset`.
 
     data: "auto" (official where present, else synthetic), "official" or "synthetic"; seed: of the synthetic games only.
-    list_actions: whether each step lists the valid actions. stock_engine: play on TextWorld's own engine, which says
-    the same a hundred times more slowly. Raises MissingData if official data is asked for and absent.
+    list_actions: whether each step lists the valid actions. Raises MissingData if official data is asked for and
+    absent.
     """
     folder = official_data() / "alfworld"
     chosen = choose_data(data, present(folder), "alfworld")
     games = OfficialGames(folder) if chosen == "official" else SyntheticGames(seed)
-    return AlfWorld(games, list_actions, stock_engine)
+    return AlfWorld(games, list_actions)

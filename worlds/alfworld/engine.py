@@ -242,8 +242,5 @@ def checked(words: Wording, problem: Grounded) -> Wording:
     """The wording, if an action's command never changes. Raises ValueError naming the action otherwise."""
     for action, command in words.commands.items():
         if changing := queried(command.template) & problem.changing:
-            raise ValueError(
-                f"the command of {action} depends on {sorted(changing)}, which actions change; "
-                "play this game with stock_engine=True"
-            )
+            raise ValueError(f"the command of {action} depends on {sorted(changing)}, which actions change")
     return words

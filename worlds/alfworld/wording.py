@@ -207,7 +207,7 @@ def part_of(symbol: textgen.Symbol) -> Part:
             return Listed(each_of(symbol.symbol))
         case textgen.ConditionalSymbol():
             return each_of(symbol)
-    raise ValueError(f"the grammar has {symbol!r}, which no ALFWorld grammar uses; play it with stock_engine=True")
+    raise ValueError(f"the grammar has {symbol!r}, which no ALFWorld grammar uses")
 
 
 def each_of(symbol: textgen.ConditionalSymbol) -> Each:

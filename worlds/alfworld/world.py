@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from worlds.alfworld.package_files import named, package
-from worlds.alfworld.tasks import TASK_MARK, HouseholdTask, Rules
+from worlds.alfworld.tasks import HouseholdTask, Rules
 from worlds.base import EpisodeOver, ListingWorld, Step
 
 
@@ -32,13 +31,12 @@ class AlfWorld(ListingWorld):
 
     goes_on = True
 
-    def __init__(self, games: Games, list_actions: bool = True, stock_engine: bool = False) -> None:
-        """list_actions: whether steps list the valid actions; stock_engine: play on TextWorld's own, slow engine."""
+    def __init__(self, games: Games, list_actions: bool = True) -> None:
+        """list_actions: whether steps list the valid actions."""
         self.games = games
         self.data, self.splits = games.data, games.splits
-        self._list_actions, self._stock = list_actions, stock_engine
+        self._list_actions = list_actions
         self._engine: Any = None
-        self._close: Callable[[], None] = nothing
         self._valid: tuple[str, ...] | None = None
         self._won = False
 
@@ -51,10 +49,9 @@ class AlfWorld(ListingWorld):
     def reset(self, task: HouseholdTask) -> Step:
         """Start a game. Its text names the room's furniture and the task."""
         if self._engine is None:
-            self._engine, self._close = start_stock() if self._stock else start_fast()
-        game = stock_game if self._stock else fast_game
+            self._engine = self._started()
         self._valid = None  # until the game is under way
-        self._engine.load(game(self.games.rules(), task))
+        self._engine.load(self._game(task))
         self._won = False
         return self._step(self._engine.reset())
 
@@ -73,14 +70,22 @@ class AlfWorld(ListingWorld):
 
     def close(self) -> None:
         """Let go of the engine; a later reset takes one again."""
-        self._close()
-        self._engine, self._close, self._valid = None, nothing, None
+        if self._engine is not None:
+            self._engine.close()
+        self._engine = self._valid = None
 
     def __enter__(self) -> AlfWorld:
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    def _started(self) -> Any:
+        """The engine under ALFWorld's names."""
+        return named(package("worlds.alfworld.engine").FastPddlEnv())
+
+    def _game(self, task: HouseholdTask) -> dict[str, Any]:
+        return fast_game(self.games.rules(), task)
 
     def _step(self, state: Any) -> Step:
         self._valid = tuple(state["admissible_commands"])
@@ -89,43 +94,5 @@ class AlfWorld(ListingWorld):
         return Step(state["feedback"], float(self._won), self._won, self._valid if self._list_actions else ())
 
 
-def nothing() -> None:
-    """Closes a world that was not started."""
-
-
-def start_fast() -> tuple[Any, Callable[[], None]]:
-    """Our engine under ALFWorld's names, and what ends it."""
-    engine = package("worlds.alfworld.engine").FastPddlEnv()
-    return named(engine), engine.close
-
-
-def start_stock() -> tuple[Any, Callable[[], None]]:
-    """TextWorld's own engine under ALFWorld's names, and what ends it."""
-    # Not `policy_commands`: the engine would plan at every step, which on a full kitchen takes 4 GB and does not end.
-    infos = package("textworld").EnvInfos(won=True, admissible_commands=True)
-    # TextWorld's own runs what a grammar holds as Python.
-    package("textworld.envs.pddl.textgen").EvalSymbol.derive = evaluated
-    engine = package("textworld.envs.pddl").PddlEnv(infos)
-    return named(engine), partial(package("worlds.alfworld.library").give_back, engine.downward_lib)
-
-
-def evaluated(symbol: Any, context: Any = None) -> list[Any]:
-    """What an expression of a grammar comes to: in place of `derive` of TextWorld's EvalSymbol."""
-    wording = package("worlds.alfworld.wording")
-    value = wording.value_of(wording.parsed_expression(symbol.expression), (context or symbol.context)["variables"])
-    return [package("textworld.envs.pddl.textgen").TerminalSymbol(value)]
-
-
 def fast_game(rules: Rules, task: HouseholdTask) -> dict[str, Any]:
     return {"pddl_domain": rules.domain, "grammar": rules.grammar, "task": task.goal, "pddl_problem": task.problem}
-
-
-def stock_game(rules: Rules, task: HouseholdTask) -> dict[str, Any]:
-    """The game as its `game.tw-pddl` file has it, without the walkthrough."""
-    return {
-        "pddl_domain": rules.domain,
-        "grammar": rules.grammar.replace(TASK_MARK, task.goal),
-        "pddl_problem": task.problem,
-        "solvable": True,
-        "walkthrough": None,  # the engine plans for a missing one only if it is asked to show it
-    }

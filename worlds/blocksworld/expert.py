@@ -41,7 +41,7 @@ class Expert:
         self._planned: dict[BlocksTask, tuple[Action, ...]] = {}
 
     def actions(self, task: BlocksTask) -> tuple[str, ...]:
-        """Actions that reach the goal. Raises NoSolution naming the task, MissingPlanner if the planner lacks."""
+        """Actions that reach the goal. Raises NoSolution naming the task, ImportError if the planner lacks."""
         return tuple(map(action_text, self._known.get(task.id) or self._plan(task)))
 
     def _plan(self, task: BlocksTask) -> tuple[Action, ...]:
@@ -78,5 +78,5 @@ def state_after(problem: BlocksProblem, actions: Iterable[str]) -> State:
 
 @lru_cache(maxsize=4096)
 def steps_left(problem: BlocksProblem, state: State) -> int:
-    """The length of a shortest plan from a state. Raises MissingPlanner."""
+    """The length of a shortest plan from a state. Raises ImportError."""
     return len(shortest_plan(replace(problem, start=state)) or ())  # everything can be reached from everywhere

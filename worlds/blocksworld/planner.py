@@ -55,18 +55,14 @@ OPTIONS = ("--configuration=tweety", "--warn=none")
 LEAVES_HAND_EMPTY = ("on", "ontable", "handempty")  # facts that only an action which empties the hand makes true
 
 
-class MissingPlanner(ImportError):
-    """The planner is not installed; the message has the line that installs it."""
-
-
 def shortest_plan(problem: BlocksProblem) -> tuple[Action, ...] | None:
-    """A shortest plan, or None if there is none. Raises MissingPlanner if clingo is not installed."""
+    """A shortest plan, or None if there is none. Raises ImportError if clingo is not installed."""
     if problem.solved_by(problem.start):
         return ()
     try:
         import clingo
     except ImportError as error:
-        raise MissingPlanner(f"BlocksWorld's planner needs clingo; install it with: {INSTALL}") from error
+        raise ImportError(f"BlocksWorld's planner needs clingo; install it with: {INSTALL}") from error
     control = clingo.Control(OPTIONS)
     control.add(PROGRAM)
     control.add(" ".join(f"{name}({term})." for name, term in _terms(clingo, problem)))

@@ -32,10 +32,6 @@ ARITY = {"clear": 1, "handempty": 0, "holding": 1, "on": 2, "ontable": 1}
 OPERATORS = {"pick-up": 1, "put-down": 1, "stack": 2, "unstack": 2}
 
 
-class BadProblem(ValueError):
-    """PDDL text that is no problem of this domain; the message says where."""
-
-
 @dataclass(frozen=True, slots=True)
 class BlocksProblem:
     """A start and a goal, which is a conjunction of facts in the order given."""
@@ -45,10 +41,10 @@ class BlocksProblem:
 
     def __post_init__(self) -> None:
         if not self.goal:
-            raise BadProblem("the goal has no fact")
+            raise ValueError("the goal has no fact")
         names = [block_name(block) for block in self.start.blocks]
         if len(set(names)) < len(names):
-            raise BadProblem(f"two blocks have the same name in words: {', '.join(sorted(names))}")
+            raise ValueError(f"two blocks have the same name in words: {', '.join(sorted(names))}")
         for fact in self.goal:
             check_fact(fact, self.start.blocks)
 
@@ -73,7 +69,7 @@ class BlocksProblem:
 
 
 def problem_of(blocks: Iterable[str], start: Iterable[Fact], goal: Iterable[Fact]) -> BlocksProblem:
-    """The problem of these facts. Raises NoState or BadProblem, naming what is wrong."""
+    """The problem of these facts. Raises ValueError, NoState among them, naming what is wrong."""
     blocks, start = sorted(blocks), list(start)
     for fact in start:
         check_fact(fact, blocks)
@@ -81,30 +77,30 @@ def problem_of(blocks: Iterable[str], start: Iterable[Fact], goal: Iterable[Fact
 
 
 def check_fact(fact: Fact, blocks: Sequence[str]) -> None:
-    """Raise BadProblem unless it is a fact of this domain about these blocks."""
+    """Raise ValueError unless it is a fact of this domain about these blocks."""
     if not fact or ARITY.get(fact[0]) != len(fact) - 1:
-        raise BadProblem(f"{_pddl(fact)} is no fact of this domain, whose predicates are {', '.join(ARITY)}")
+        raise ValueError(f"{_pddl(fact)} is no fact of this domain, whose predicates are {', '.join(ARITY)}")
     for block in fact[1:]:
         if block not in blocks:
-            raise BadProblem(f"{_pddl(fact)} names {block!r}, which is none of the objects {', '.join(blocks)}")
+            raise ValueError(f"{_pddl(fact)} names {block!r}, which is none of the objects {', '.join(blocks)}")
 
 
 def from_pddl(text: str) -> BlocksProblem:
-    """The problem in a PDDL text. Raises BadProblem or NoState, naming what is wrong."""
+    """The problem in a PDDL text. Raises ValueError, NoState among them, naming what is wrong."""
     sections = {part[0]: part[1:] for part in _parsed(text) if isinstance(part, list) and part}
     try:
         objects, start, (goal,) = sections[":objects"], sections[":init"], sections[":goal"]
     except (KeyError, ValueError) as error:
-        raise BadProblem(f"a problem needs :objects, :init and one :goal; this one has {sorted(sections)}") from error
+        raise ValueError(f"a problem needs :objects, :init and one :goal; this one has {sorted(sections)}") from error
     facts = goal[1:] if goal[:1] == ["and"] else [goal]  # PDDL allows a goal of one fact without "and"
     return problem_of(objects, map(_fact, start), map(_fact, facts))
 
 
 def read_operator(text: str) -> Action:
-    """A plan's step, "(unstack b c)", as an action. Raises BadProblem for another text."""
+    """A plan's step, "(unstack b c)", as an action. Raises ValueError for another text."""
     name, *blocks = text.lower().replace("(", " ").replace(")", " ").split() or [""]
     if OPERATORS.get(name) != len(blocks):
-        raise BadProblem(f"{text!r} is no step of a plan; the operators are {', '.join(OPERATORS)}")
+        raise ValueError(f"{text!r} is no step of a plan; the operators are {', '.join(OPERATORS)}")
     return Action(name, *blocks)
 
 
@@ -114,12 +110,12 @@ def _pddl(fact: Fact) -> str:
 
 def _fact(parsed: object) -> Fact:
     if not isinstance(parsed, list) or not all(isinstance(word, str) for word in parsed):
-        raise BadProblem(f"{parsed!r} is no fact")
+        raise ValueError(f"{parsed!r} is no fact")
     return tuple(parsed)
 
 
 def _parsed(text: str) -> list:
-    """The text as nested lists of words. Raises BadProblem where brackets do not match."""
+    """The text as nested lists of words. Raises ValueError where brackets do not match."""
     # PDDL ignores case, and a semicolon begins a comment.
     lines = (line.split(";")[0] for line in text.lower().splitlines())
     stack: list[list] = [[]]
@@ -129,10 +125,10 @@ def _parsed(text: str) -> list:
         elif token != ")":
             stack[-1].append(token)
         elif len(stack) == 1:
-            raise BadProblem("a bracket closes that was never opened")
+            raise ValueError("a bracket closes that was never opened")
         else:
             inner = stack.pop()
             stack[-1].append(inner)
     if len(stack) > 1 or len(stack[0]) != 1 or not isinstance(stack[0][0], list):
-        raise BadProblem("this is not one PDDL definition with matching brackets")
+        raise ValueError("this is not one PDDL definition with matching brackets")
     return stack[0][0]

@@ -9,7 +9,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from lab.machine.scratch import scratch_folder
-from worlds.blocksworld.planner import MissingPlanner
 from worlds.blocksworld.problem import DOMAIN, BlocksProblem, read_operator
 from worlds.blocksworld.state import Action
 
@@ -18,17 +17,15 @@ INSTALL = "python -m pip install -r requirements-planners.txt"
 OPTIONS = ("--search", "astar", "--heuristic", "lmcut", "--loglevel", "warning")
 
 
-class PlannerFailed(RuntimeError):
-    """The planner's process ended with an error; the message has its last lines."""
-
-
 def pyperplan_plan(problem: BlocksProblem) -> tuple[Action, ...] | None:
-    """A shortest plan, or None if there is none. Raises MissingPlanner if it is not installed, or PlannerFailed.
+    """A shortest plan, or None if there is none.
+
+    Raises ImportError if it is not installed, RuntimeError with the last lines of a run that failed.
 
     Up to seven blocks it takes about a second; each block more takes about ten times as long.
     """
     if find_spec("pyperplan") is None:
-        raise MissingPlanner(f"Pyperplan is not installed; install it with: {INSTALL}")
+        raise ImportError(f"Pyperplan is not installed; install it with: {INSTALL}")
     with scratch_folder("blocksworld-") as folder:
         (folder / "domain.pddl").write_text(DOMAIN, encoding="utf-8")
         (folder / "problem.pddl").write_text(problem.to_pddl(), encoding="utf-8")
@@ -48,4 +45,4 @@ def _run(folder: Path) -> None:
         text=True,
     )
     if done.returncode:
-        raise PlannerFailed(f"Pyperplan ended with code {done.returncode}: {done.stderr[-1000:]}")
+        raise RuntimeError(f"Pyperplan ended with code {done.returncode}: {done.stderr[-1000:]}")

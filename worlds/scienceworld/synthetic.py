@@ -1,6 +1,6 @@
 """Gold paths of a few short tasks, made with the simulator: what is played where official data is not at hand.
 
-`worlds.scienceworld.make_gold_paths` writes the files that are read here.
+`python -m scripts.make_gold_paths` writes the files that are read here.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+from lab.machine.datasets import UnexpectedData
 from lab.machine.download import Report
 from lab.machine.files import write_atomically
 from worlds.travelplanner.tasks import SPLITS
@@ -58,15 +59,11 @@ REFERENCE_CITY = re.compile(r"(?:Attractions|Restaurants|Accommodations) in (.+)
 Route = tuple[str, str]
 
 
-class UnexpectedColumns(ValueError):
-    """An official file lacks columns; the message names them."""
-
-
 def convert(raw_folder: Path, out_folder: Path, report: Report = lambda line: None) -> dict[str, int]:
     """Write the compact files and return the official files' numbers of rows, by compact name and split.
 
     raw_folder: holds `database/` with the files of `SOURCES`, and `train.csv` and `validation.csv`.
-    Raises FileNotFoundError, or UnexpectedColumns if a file is not of the official shape.
+    Raises FileNotFoundError, or UnexpectedData if a file is not of the official shape.
     """
     database = raw_folder / "database"
     counts: dict[str, int] = {}
@@ -196,12 +193,12 @@ def usable_route_days(
 
 
 def table(path: Path, columns: Sequence[str]) -> Iterator[dict[str, str]]:
-    """The rows of an official CSV file; raises UnexpectedColumns if one of `columns` is missing."""
+    """The rows of an official CSV file; raises UnexpectedData if one of `columns` is missing."""
     with open(path, encoding="utf-8", newline="") as text:
         reader = csv.DictReader(text)
         missing = [column for column in columns if column not in (reader.fieldnames or ())]
         if missing:
-            raise UnexpectedColumns(f"{path} lacks the columns {', '.join(missing)}; it is not the official file")
+            raise UnexpectedData(f"{path} lacks the columns {', '.join(missing)}; it is not the official file")
         yield from reader
 
 

@@ -12,7 +12,6 @@ from chat_server import ChatServer, Request
 from statefactory.experiments import table17
 from statefactory.experiments.table17 import Setup
 from statefactory.planning.mcts import Settings
-from worlds.base import NoTask
 
 official = pytest.mark.skipif("LAB_DATA" not in os.environ, reason="LAB_DATA names no folder of official data")
 
@@ -77,5 +76,5 @@ def test_breadth_first_finds_the_shortest_way_if_it_may() -> None:
 
 
 def test_a_game_that_there_is_not_is_named() -> None:
-    with pytest.raises(NoTask, match="alfworld-made-valid_unseen-999"):
+    with pytest.raises(LookupError, match="alfworld-made-valid_unseen-999"):
         table17.case("alfworld-made-valid_unseen-999", "synthetic")

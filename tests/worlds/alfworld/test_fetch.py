@@ -15,11 +15,11 @@ import pytest
 
 from lab.machine.datasets import Dataset, accept
 from lab.machine.faults import DamagedData
+from stock_alfworld import stock_game
 from worlds.alfworld import checks, load, official
 from worlds.alfworld.conversion import UnexpectedData
 from worlds.alfworld.expert import Expert
 from worlds.alfworld.official import fetch, present
-from worlds.alfworld.world import stock_game
 from worlds.base import NoSolution
 
 QUIET = lambda line: None  # noqa: E731

@@ -11,6 +11,7 @@ from random import Random
 import pytest
 
 from household_games import Record, play
+from stock_alfworld import load_stock
 from worlds.alfworld import AlfWorld, HouseholdTask, load
 from worlds.alfworld.expert import Expert, planned
 from worlds.alfworld.official import SIZES, present
@@ -132,7 +133,7 @@ def test_the_planner_of_made_games_wins_released_ones_too(world: AlfWorld) -> No
 def test_both_engines_say_the_same_in_released_games(world: AlfWorld) -> None:
     fast, slow = Record(), Record()
     expert = Expert(world)
-    with load("official", stock_engine=True) as stock:
+    with load_stock("official") as stock:
         for task in sample(world, 2):
             play(world, task, expert.actions(task), 10, fast)
             play(stock, task, expert.actions(task), 10, slow)

@@ -18,6 +18,7 @@ import pytest
 from household_games import Record, one_of_each_type, play
 from lab.machine.faults import MissingData
 from lab.machine.paths import ROOT
+from stock_alfworld import load_stock
 from worlds.alfworld import AlfWorld, HouseholdTask, load
 from worlds.alfworld.expert import Expert
 from worlds.alfworld.package_files import rules
@@ -28,6 +29,7 @@ from worlds.base import EpisodeOver
 PLAY = """
 import sys
 from household_games import Record, play
+from stock_alfworld import load_stock
 from worlds.alfworld import load
 from worlds.alfworld.expert import Expert
 with load("synthetic", seed=3) as world:
@@ -45,6 +47,7 @@ with load("synthetic", seed=3) as world:
 RANDOMNESS = """
 import random
 import numpy
+from stock_alfworld import load_stock
 from worlds.alfworld import load
 before = random.getstate(), numpy.random.get_state()[1].tolist(), numpy.random.get_state()[2:]
 with load("synthetic") as world:
@@ -124,7 +127,7 @@ def test_a_won_game_goes_on_and_stays_won(world: AlfWorld, task: HouseholdTask) 
 
 def test_the_stock_engine_takes_a_win_back(task: HouseholdTask) -> None:
     """Why the world keeps the win itself."""
-    with load("synthetic", stock_engine=True) as stock:
+    with load_stock("synthetic") as stock:
         stock.reset(task)
         actions = Expert(stock).actions(task)
         for action in actions:
@@ -203,6 +206,7 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it() -> None:
     said = python("""
 import sys
 sys.modules["textworld"] = None
+from stock_alfworld import load_stock
 from worlds.alfworld import load
 world = load("synthetic")
 try:
@@ -234,7 +238,7 @@ def test_many_games_leave_no_file_descriptor_or_temporary_file(monkeypatch: pyte
 @pytest.mark.slow
 def test_both_engines_say_the_same(world: AlfWorld) -> None:
     fast, slow = Record(), Record()
-    with load("synthetic", stock_engine=True) as stock:
+    with load_stock("synthetic") as stock:
         for task in one_of_each_type(world.tasks("valid_unseen"))[::2]:
             actions = Expert(world).actions(task)
             play(world, task, actions, 10, fast)

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from lab.machine.datasets import UnexpectedData
 from worlds.travelplanner import official
-from worlds.travelplanner.conversion import SOURCES, UnexpectedColumns, convert
+from worlds.travelplanner.conversion import SOURCES, convert
 from worlds.travelplanner.expert import annotated_plans
 from worlds.travelplanner.listings import Listings
 from worlds.travelplanner.tasks import load_tasks
@@ -165,7 +166,7 @@ def test_flights_of_usable_routes_are_kept_and_their_query_days_are_known(raw: P
 
 def test_a_file_of_another_shape_is_refused_by_name(raw: Path, tmp_path: Path) -> None:
     write_csv(raw / "database" / SOURCES["restaurants"], [{"Name": "x", "City": "y"}])
-    with pytest.raises(UnexpectedColumns, match=r"clean_restaurant_2022.csv lacks .*Cuisines"):
+    with pytest.raises(UnexpectedData, match=r"clean_restaurant_2022.csv lacks .*Cuisines"):
         convert(raw, tmp_path / "out", QUIET)
 
 

@@ -1,6 +1,6 @@
 """Writes the gold paths of `worlds.scienceworld.synthetic`: solves short tasks with the simulator, keeps the actions.
 
-`python -m worlds.scienceworld.make_gold_paths` writes those files in data/synthetic/ again.
+`python -m scripts.make_gold_paths` writes those files in data/synthetic/ again.
 """
 
 from __future__ import annotations
