@@ -71,7 +71,8 @@ def steps() -> Mapping[str, Step]:
 
 def before(step: Step) -> list[Step]:
     """The steps of its trajectory that came before it. Raises MissingData, DamagedData."""
-    return [one for one in steps().values() if one.trajectory == step.trajectory and one.number < step.number]
+    same = (other for other in steps().values() if other.trajectory == step.trajectory)
+    return [other for other in same if other.number < step.number]
 
 
 def judged() -> Mapping[str, Mapping[str, int | None]]:
@@ -159,6 +160,6 @@ def _found(reply: Mapping[str, Any]) -> list[Any]:
 
 def _pages(reply: Mapping[str, Any]) -> Iterator[Page]:
     for listed in _found(reply):
-        for one in listed:
-            title, _, text = one["document"]["contents"].partition("\n")
+        for entry in listed:
+            title, _, text = entry["document"]["contents"].partition("\n")
             yield Page(title.strip('"'), text.replace('""', '"'))

@@ -74,8 +74,8 @@ class Benchmark:
         """The tasks of the split, whatever the limit; read once a thread, since every episode looks for its own."""
         world = self.world()
         split = self._split(world)
-        found: Sequence[Any] = of_thread((self._key("tasks"), split), lambda: world.tasks(split))
-        return found
+        tasks: Sequence[Any] = of_thread((self._key("tasks"), split), lambda: world.tasks(split))
+        return tasks
 
     def named(self, task: str) -> Any:
         """The task of an id. Raises NoTask."""

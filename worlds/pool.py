@@ -94,7 +94,7 @@ class Pool:
 
     def _nearest(self, actions: tuple[str, ...]) -> Standing:
         """The world with the least to play, last in line; a new one rather than one that would have to start again."""
-        nearest = min(self._worlds, key=lambda one: one.behind(actions), default=None)
+        nearest = min(self._worlds, key=lambda standing: standing.behind(actions), default=None)
         if nearest is None or (nearest.behind(actions) > len(actions) + 1 and len(self._worlds) < self.size):
             nearest = Standing(self._open())
         else:

@@ -68,21 +68,21 @@ def places(content: zipfile.ZipFile) -> Iterator[PurePosixPath]:
             yield place
 
 
-def task_type(place: PurePosixPath) -> str:
-    return place.parts[-3].split("-")[0]
+def task_type(path: PurePosixPath) -> str:
+    return path.parts[-3].split("-")[0]
 
 
-def compact(place: PurePosixPath, game: Mapping[str, Any], archive: str | None) -> tuple[dict[str, Any], Rules]:
-    """A game's line and its rules. place: ".../split/task_dir/trial/game.tw-pddl" in the archive."""
-    split, task_dir, trial, _ = place.parts[-4:]
+def compact(path: PurePosixPath, game: Mapping[str, Any], archive: str | None) -> tuple[dict[str, Any], Rules]:
+    """A game's line and its rules. path: ".../split/task_dir/trial/game.tw-pddl" in the archive."""
+    split, task_dir, trial, _ = path.parts[-4:]
     stated = STATED_TASK.search(game["grammar"])
     if stated is None:
-        raise another_release(archive, f"{place} in {archive} states no task in its grammar")
+        raise another_release(archive, f"{path} in {archive} states no task in its grammar")
     line = {
         "split": split,
         "task_dir": task_dir,
         "trial": trial,
-        "task_type": task_type(place),
+        "task_type": task_type(path),
         "task": stated[2],
         "walkthrough": game["walkthrough"],
         "pddl_problem": game["pddl_problem"],

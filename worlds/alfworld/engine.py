@@ -191,10 +191,10 @@ class FastPddlEnv(textworld.Environment):
 
     def _valid_operators(self) -> dict[str, Operator]:
         """What may be done now, by command. Where two operators read the same, the library's first counts."""
-        found = (fast_downward.Operator * self.downward_lib.get_applicable_operators_count())()
-        self.downward_lib.get_applicable_operators(found)
+        operators = (fast_downward.Operator * self.downward_lib.get_applicable_operators_count())()
+        self.downward_lib.get_applicable_operators(operators)
         valid: dict[str, Operator] = {}
-        for applicable in found:
+        for applicable in operators:
             operator = self._operators.get(applicable.id) or self._met(applicable)
             valid.setdefault(operator.command, operator)
         return valid

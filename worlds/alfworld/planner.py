@@ -125,14 +125,14 @@ def wanted(
     if predicate == "receptacletype":  # the goal names one receptacle's type more than once
         counts = Counter(dict.fromkeys([*counts, *([more] if more else [])], 1))
     types = sections.related(predicate)
-    found: set[str] = set()
+    chosen: set[str] = set()
     for kind, count in counts.items():
         there = (name for name, own in types.items() if own == kind and name in inside)
         names = sorted(there, key=lambda name: ([name not in group for group in first], name))[:count]
         if len(names) < count:
             return None
-        found.update(names)
-    return found
+        chosen.update(names)
+    return chosen
 
 
 def atoms(expression: Expression) -> Iterator[Expression]:

@@ -68,12 +68,12 @@ def synthetic_scene(number: int, rng: Random) -> Scene:
 def receptacles_of(number: int, rng: Random) -> tuple[str, ...]:
     """Those that the floor plan places, and the unplaced ones that it names."""
     kinds, placed = floor_plan(number)
-    found = [receptacle for receptacle in placed if kind(receptacle) in standing()]
-    there = {kind(receptacle) for receptacle in found}
-    found += [
+    receptacles = [receptacle for receptacle in placed if kind(receptacle) in standing()]
+    there = {kind(receptacle) for receptacle in receptacles}
+    receptacles += [
         missing + position(rng) for missing in kinds if missing not in there for _ in range(UNPLACED.get(missing, 0))
     ]
-    return tuple(found)
+    return tuple(receptacles)
 
 
 @cache

@@ -14,14 +14,14 @@ PACKAGES = ("bm25s", "PyStemmer", "scipy", "trafilatura", "lxml_html_clean")
 
 def checks() -> list[Check]:
     """The packages of the search and of reading pages, a synthetic question answered, official questions and a key."""
-    found = [package_check(name, f"package {name}") for name in PACKAGES]
-    played = [synthetic_question()] if all(check.ok for check in found) else []
+    packages = [package_check(name, f"package {name}") for name in PACKAGES]
+    played = [synthetic_question()] if all(check.ok for check in packages) else []
     folder = official_data() / official.NAME
     there = Check("official questions", official.present(folder), fix=f"put them into {folder}", optional=True)
     key = Check(
         f"a key in {KEY}, to search the web at large", bool(os.environ.get(KEY)), fix=f"export {KEY}=…", optional=True
     )
-    return [*found, *played, there, key]
+    return [*packages, *played, there, key]
 
 
 def synthetic_question() -> Check:

@@ -34,16 +34,16 @@ def recomputed() -> pd.DataFrame:
     if not present():
         raise MissingData(f"The published predictions are not at {folder}; set LAB_DATA to the official data")
     gold = {one.task.id: one.answer or "" for one in official.questions(folder, "dev")}
-    said: dict[str, dict[str, str]] = {}
+    predictions: dict[str, dict[str, str]] = {}
     for line in (folder / PREDICTIONS).read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
-        said.setdefault(row["system"], {})[row["id"]] = str(row["prediction"])
+        predictions.setdefault(row["system"], {})[row["id"]] = str(row["prediction"])
     lines = []
     with (folder / SCORES).open(encoding="utf-8", newline="") as file:
         for stated in csv.DictReader(file):
-            found = scores(said[stated["system"]], gold)
-            ours = {name: 100 * getattr(found, key) for name, key in OF_FILE.items()}
+            result = scores(predictions[stated["system"]], gold)
+            ours = {name: 100 * getattr(result, key) for name, key in OF_FILE.items()}
             apart = max(abs(ours[name] - float(stated[key])) for name, key in OF_FILE.items())
             published = {f"{name}, published": float(stated[key]) for name, key in OF_FILE.items()}
-            lines.append({"system": stated["system"], "n": found.tasks} | published | ours | {"apart": apart})
+            lines.append({"system": stated["system"], "n": result.tasks} | published | ours | {"apart": apart})
     return pd.DataFrame(lines).assign(evidence="published")

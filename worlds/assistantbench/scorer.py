@@ -55,20 +55,22 @@ def scores(predictions: Mapping[str, str], gold: Mapping[str, str]) -> Scores:
     unknown = sorted(predictions.keys() - gold.keys())
     if unknown or not gold:
         raise ValueError(f"predictions of tasks without a gold answer: {', '.join(unknown[:3]) or 'there is none'}")
-    found, unscorable = list[Score](), 0
+    results, unscorable = list[Score](), 0
     for task, right in gold.items():
         try:
-            found.append(question_scorer(predictions.get(task, ""), right))
+            results.append(question_scorer(predictions.get(task, ""), right))
         except Unscorable:
-            found.append(Score(0.0, 1.0))
+            results.append(Score(0.0, 1.0))
             unscorable += 1
-    answered = sum(one.has_answer for one in found)
+    answered = sum(result.has_answer for result in results)
     return Scores(
-        accuracy=sum(one.accuracy for one in found) / len(found),
-        answer_rate=answered / len(found),
-        precision=sum(one.accuracy for one in found if one.has_answer) / answered if answered else float("nan"),
-        exact_match=sum(one.accuracy == 1 for one in found) / len(found),
-        tasks=len(found),
+        accuracy=sum(result.accuracy for result in results) / len(results),
+        answer_rate=answered / len(results),
+        precision=sum(result.accuracy for result in results if result.has_answer) / answered
+        if answered
+        else float("nan"),
+        exact_match=sum(result.accuracy == 1 for result in results) / len(results),
+        tasks=len(results),
         unscorable=unscorable,
     )
 
@@ -82,11 +84,11 @@ def question_scorer(prediction: str, gold: str) -> Score:
     """
     right, kind = gold_of(gold)
     try:
-        said = cleaned(parsed(prediction), kind)
-        has_answer = float(answers(said))
-        empty = isinstance(said, str | list | dict) and not said
-        several = kind == "number" and isinstance(said, list) and len(said) > 1
-        return Score(0.0 if empty or several else compared(said, right, kind), has_answer)
+        predicted = cleaned(parsed(prediction), kind)
+        has_answer = float(answers(predicted))
+        empty = isinstance(predicted, str | list | dict) and not predicted
+        several = kind == "number" and isinstance(predicted, list) and len(predicted) > 1
+        return Score(0.0 if empty or several else compared(predicted, right, kind), has_answer)
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
         raise Unscorable(
             f"the official scorer fails on {prediction[:80]!r} against a {kind} answer ({error}); hand in a number or "
@@ -122,32 +124,32 @@ def mended(line: str) -> str:
     return line
 
 
-def cleaned(said: Any, kind: Kind) -> Any:
+def cleaned(predicted: Any, kind: Kind) -> Any:
     """A prediction with numbers read, and against objects as a list.
 
     Quirk: of a list with one whole number the official program keeps a pair (number, True), which no number matches,
     and which is compared with a string as Python prints it.
     """
-    if isinstance(said, list) and len(said) == 1:
-        item = said[0]
+    if isinstance(predicted, list) and len(predicted) == 1:
+        item = predicted[0]
         if type(item) is int or (isinstance(item, str) and item.isnumeric()):
-            said = number_of(item)
-    if isinstance(said, list):
-        return said
-    said, _ = number_of(said)
+            predicted = number_of(item)
+    if isinstance(predicted, list):
+        return predicted
+    predicted, _ = number_of(predicted)
     if kind != "json":
-        return said
+        return predicted
     try:
-        return [json.loads(line) for line in said.split("\n")]
+        return [json.loads(line) for line in predicted.split("\n")]
     except (ValueError, AttributeError, RecursionError):
-        return [said]
+        return [predicted]
 
 
-def answers(said: Any) -> bool:
+def answers(predicted: Any) -> bool:
     """Whether a prediction counts as an answer. Raises TypeError for true, false and null."""
-    if (not isinstance(said, float) and len(said) == 0) or is_nan(said):
+    if (not isinstance(predicted, float) and len(predicted) == 0) or is_nan(predicted):
         return False
-    return not (isinstance(said, list) and all(is_empty(item) for item in said))
+    return not (isinstance(predicted, list) and all(is_empty(item) for item in predicted))
 
 
 def is_empty(item: Any) -> bool:
@@ -161,7 +163,7 @@ def is_nan(value: Any) -> bool:
     return isinstance(value, float) and value != value
 
 
-def compared(said: Any, right: Any, kind: Kind) -> float:
+def compared(predicted: Any, right: Any, kind: Kind) -> float:
     if kind == "json":
-        return objects_score(said, right)
-    return number_score(said, right) if kind == "number" else string_score(said, right)
+        return objects_score(predicted, right)
+    return number_score(predicted, right) if kind == "number" else string_score(predicted, right)

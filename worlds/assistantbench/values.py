@@ -46,13 +46,13 @@ def number_score(prediction: Any, gold: float) -> float:
     the official program gives minus infinity infinite credit against any positive number, here it has none.
     """
     try:
-        said = float(prediction)
+        value = float(prediction)
     except ValueError:  # of a string; a list raises TypeError
         return 0.0
-    said, gold = said or (ZERO if gold else 0.0), gold or (ZERO if said else 0.0)
-    if said == gold == 0:
+    value, gold = value or (ZERO if gold else 0.0), gold or (ZERO if value else 0.0)
+    if value == gold == 0:
         return 1.0
-    ratio = said / gold if said > gold else gold / said
+    ratio = value / gold if value > gold else gold / value
     if not ratio > 0:  # signs that differ, or NaN
         return 0.0
     return max(0.0, 1 - math.log(ratio))
@@ -63,10 +63,10 @@ def string_score(prediction: Any, gold: Any) -> float:
 
     Quirk: a list with an item that is no string scores 0.
     """
-    said, right = (one if isinstance(one, list) else [str(one)] for one in (prediction, gold))
-    if not all(isinstance(item, str) for item in (*said, *right)):
+    predicted, right = (one if isinstance(one, list) else [str(one)] for one in (prediction, gold))
+    if not all(isinstance(item, str) for item in (*predicted, *right)):
         return 0.0
-    return aligned([bag(item) for item in said], [bag(item) for item in right], bag_score)
+    return aligned([bag(item) for item in predicted], [bag(item) for item in right], bag_score)
 
 
 def bag(text: str) -> frozenset[str]:
@@ -94,16 +94,16 @@ def is_number(word: str) -> bool:
     return True
 
 
-def bag_score(said: frozenset[str], right: frozenset[str]) -> float:
+def bag_score(predicted: frozenset[str], right: frozenset[str]) -> float:
     """F1 of two bags. A right answer with numbers needs one of them, and no credit is given without.
 
     Quirk: an empty bag has a precision (or recall) of 1; the F1 is 0 all the same unless both are empty.
     """
     numbers = {word for word in right if is_number(word)}
-    if numbers and not numbers & said:
+    if numbers and not numbers & predicted:
         return 0.0
-    shared = len(said & right)
-    return f1(shared / len(said) if said else 1.0, shared / len(right) if right else 1.0)
+    shared = len(predicted & right)
+    return f1(shared / len(predicted) if predicted else 1.0, shared / len(right) if right else 1.0)
 
 
 def objects_score(prediction: Sequence[Any], gold: Sequence[Any]) -> float:
@@ -116,11 +116,15 @@ def objects_score(prediction: Sequence[Any], gold: Sequence[Any]) -> float:
     return aligned(prediction, gold, object_score)
 
 
-def object_score(said: Mapping[str, Any], right: Mapping[str, Any]) -> float:
+def object_score(predicted: Mapping[str, Any], right: Mapping[str, Any]) -> float:
     """F1 of two objects' keys, each counting as much as its values agree."""
-    recall = _agreement(right, said, lambda key: value_score(said[key], right[key], said[key], right[key]))
+    recall = _agreement(
+        right, predicted, lambda key: value_score(predicted[key], right[key], predicted[key], right[key])
+    )
     # Quirk: for the precision the sides change, so that of strings the prediction's numbers have to be shared.
-    precision = _agreement(said, right, lambda key: value_score(right[key], said[key], said[key], right[key]))
+    precision = _agreement(
+        predicted, right, lambda key: value_score(right[key], predicted[key], predicted[key], right[key])
+    )
     return f1(precision, recall)
 
 
@@ -128,21 +132,23 @@ def _agreement(asked: Mapping[str, Any], there: Mapping[str, Any], score: Callab
     """The mean over the keys that are asked for. Raises ValueError for an object without keys, TypeError for none."""
     if not isinstance(asked, Mapping) or not isinstance(there, Mapping):
         raise TypeError("only objects can be compared with objects")
-    found = [score(key) if key in there else 0.0 for key in asked]
-    if not found:
+    scores = [score(key) if key in there else 0.0 for key in asked]
+    if not scores:
         raise ValueError("an object without keys cannot be scored")
-    return sum(found) / len(found)
+    return sum(scores) / len(scores)
 
 
-def value_score(one: Any, other: Any, said: Any, right: Any) -> float:
+def value_score(one: Any, other: Any, predicted: Any, right: Any) -> float:
     """How much two values agree; the kind of the right one says by which rule, and another kind scores 0.
 
     Raises TypeError for a right value that is null or an object.
     """
-    (one, _), (other, _), (said, _), (right, _) = (number_of(value, area="") for value in (one, other, said, right))
+    (one, _), (other, _), (predicted, _), (right, _) = (
+        number_of(value, area="") for value in (one, other, predicted, right)
+    )
     if not isinstance(right, str | float | bool | list):
         raise TypeError(f"a value that is {right!r} cannot be scored")
-    if type(said) is not type(right):
+    if type(predicted) is not type(right):
         return 0.0
     return number_score(one, other) if isinstance(right, float) else string_score(one, other)
 
@@ -151,7 +157,7 @@ def f1(precision: float, recall: float) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-def aligned(said: Sequence[Any], right: Sequence[Any], score: Callable[[Any, Any], float]) -> float:
+def aligned(predicted: Sequence[Any], right: Sequence[Any], score: Callable[[Any, Any], float]) -> float:
     """The best sum of scores over one-to-one pairs, divided by the length of the longer side.
 
     Raises ValueError where both are empty or a score is NaN.
@@ -159,7 +165,9 @@ def aligned(said: Sequence[Any], right: Sequence[Any], score: Callable[[Any, Any
     import numpy as np
     from scipy.optimize import linear_sum_assignment
 
-    scores = np.array([[score(one, other) for one in said] for other in right], float).reshape(len(right), len(said))
+    scores = np.array([[score(one, other) for one in predicted] for other in right], float).reshape(
+        len(right), len(predicted)
+    )
     rows, columns = linear_sum_assignment(scores, maximize=True)
     if not scores.shape[0] and not scores.shape[1]:
         raise ValueError("nothing to compare")

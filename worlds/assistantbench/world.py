@@ -110,7 +110,7 @@ class AssistantBench(QuestionWorld[WebTask, Question]):
 def as_text(hits: Sequence[Hit]) -> str:
     """The results of a search, three lines each, every one of which begins with "> "; "" for none."""
     lines = [(f"{hit.position}. {' '.join(hit.title.split())}", hit.url, " ".join(hit.snippet.split())) for hit in hits]
-    return "\n".join(["The search found:", *(f"> {line}" for each in lines for line in each)]) if hits else ""
+    return "\n".join(["The search found:", *(f"> {line}" for entry in lines for line in entry)]) if hits else ""
 
 
 def quoted(page: Page) -> str:

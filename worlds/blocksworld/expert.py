@@ -46,12 +46,12 @@ class Expert:
 
     def _plan(self, task: BlocksTask) -> tuple[Action, ...]:
         if task not in self._planned:
-            found = PLANNERS[self._planner](task.problem)
-            if found is None:
+            plan = PLANNERS[self._planner](task.problem)
+            if plan is None:
                 raise NoSolution(f"{task.id} has no plan: {task.goal}")
             # Played before it is given, so that a planner's mistake is never taken for a solution.
-            check(task, found)
-            self._planned[task] = found
+            check(task, plan)
+            self._planned[task] = plan
         return self._planned[task]
 
 

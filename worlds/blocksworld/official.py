@@ -115,9 +115,9 @@ def digest(problems: Iterable[BlocksProblem]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def packed(found: Iterable[Mapping[str, Any]]) -> bytes:
+def packed(rows: Iterable[Mapping[str, Any]]) -> bytes:
     """The rows as the compact file's bytes, the same for the same rows."""
-    return gzip.compress("".join(f"{json.dumps(row)}\n" for row in found).encode(), mtime=0)
+    return gzip.compress("".join(f"{json.dumps(row)}\n" for row in rows).encode(), mtime=0)
 
 
 DATASET = Dataset(

@@ -74,8 +74,8 @@ def shortest_plan(problem: BlocksProblem) -> tuple[Action, ...] | None:
         control.ground([*steps, ("check", [clingo.Number(length)])])
         last = clingo.Function("last", [clingo.Number(length)])
         control.assign_external(last, True)
-        if found := _solved(control):
-            return found
+        if plan := _solved(control):
+            return plan
         control.release_external(last)  # only this length's check goes; its steps stay for the next
     return None
 
@@ -97,16 +97,16 @@ def lengths(problem: BlocksProblem) -> range:
 def must_move(problem: BlocksProblem) -> set[str]:
     """Blocks, the one in the hand apart, that are not where the goal has them, or stand on such a block."""
     under = supports(problem.start)
-    found = {
+    moving = {
         fact[1]
         for fact in problem.goal
         if fact[0] in ("on", "ontable") and fact[1] in under and under[fact[1]] != (fact[2] if fact[2:] else None)
     }
     for tower in problem.start.towers:
         for index, block in enumerate(tower):
-            if block in found:
-                found.update(tower[index:])
-    return found
+            if block in moving:
+                moving.update(tower[index:])
+    return moving
 
 
 def supports(state: State) -> dict[str, str | None]:

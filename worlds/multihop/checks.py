@@ -12,8 +12,8 @@ PACKAGES = ("bm25s", "PyStemmer")
 
 def checks() -> list[Check]:
     """The packages of the search, a synthetic question answered, and the official questions."""
-    found = [package_check(name, f"package {name}") for name in PACKAGES]
-    played = [synthetic_question()] if all(check.ok for check in found) else []
+    packages = [package_check(name, f"package {name}") for name in PACKAGES]
+    played = [synthetic_question()] if all(check.ok for check in packages) else []
     compiled = package_check("numba", "package numba, for corpora of millions")._replace(optional=True)
     folder = official_data() / official.NAME
     data = [
@@ -25,7 +25,7 @@ def checks() -> list[Check]:
         )
         for name in DATASETS
     ]
-    return [*found, compiled, *played, *data]
+    return [*packages, compiled, *played, *data]
 
 
 def synthetic_question() -> Check:

@@ -78,11 +78,11 @@ def build(paragraphs: Iterable[Paragraph], folder: Path) -> None:
     lengths, distinct = array("i"), array("i")
     with open(folder / WORDS_SEEN, "wb") as seen, open(folder / COUNTS_SEEN, "wb") as counts:
         for batch in batches(paragraphs):
-            found, times, long = counted([numbered(paragraph, vocabulary) for paragraph in batch])
-            (found & 0xFFFFFFFF).astype(np.int32).tofile(seen)
+            pairs, times, long = counted([numbered(paragraph, vocabulary) for paragraph in batch])
+            (pairs & 0xFFFFFFFF).astype(np.int32).tofile(seen)
             np.minimum(times, 0xFFFF).astype(np.uint16).tofile(counts)
             lengths.extend(long.tolist())
-            distinct.extend(np.bincount(found >> 32, minlength=len(batch)).tolist())
+            distinct.extend(np.bincount(pairs >> 32, minlength=len(batch)).tolist())
             titles.extend(code(" ".join(title_words(paragraph.title))) for paragraph in batch)
     if not lengths:
         raise ValueError("a corpus without paragraphs cannot be searched")
@@ -111,8 +111,8 @@ def counted(texts: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray, np.
     sizes = [len(text) for text in texts]
     flat = np.fromiter(chain.from_iterable(texts), np.int64, sum(sizes))
     owner = np.repeat(np.arange(len(texts)), sizes)[flat >= 0]
-    found, times = np.unique(owner << 32 | flat[flat >= 0], return_counts=True)
-    return found, times, np.bincount(owner, minlength=len(texts))
+    pairs, times = np.unique(owner << 32 | flat[flat >= 0], return_counts=True)
+    return pairs, times, np.bincount(owner, minlength=len(texts))
 
 
 def save_sorted(folder: Path, codes: np.ndarray, codes_file: str, numbers_file: str) -> None:
@@ -157,7 +157,7 @@ def sort_postings(folder: Path, codes: np.ndarray, lengths: np.ndarray, distinct
         for low, high in pairwise(cuts(starts)):
             size = starts[high] - starts[low]
             scores, numbers = np.empty(size, np.float32), np.empty(size, np.int32)
-            place = starts[low:high] - starts[low]  # where the next posting of each word goes
+            next_free = starts[low:high] - starts[low]  # where the next posting of each word goes
             for block in blocks:
                 word = rank[part(seen, np.int32, block)]
                 mine = (word >= low) & (word < high)
@@ -166,10 +166,10 @@ def sort_postings(folder: Path, codes: np.ndarray, lengths: np.ndarray, distinct
                 here = np.bincount(word, minlength=high - low)
                 by_word = np.argsort(word, kind="stable")
                 word, times, number = word[by_word], times[by_word], number[by_word]
-                to = (place - np.cumsum(here) + here)[word] + np.arange(len(word))
+                to = (next_free - np.cumsum(here) + here)[word] + np.arange(len(word))
                 scores[to] = rarity[low + word] * times / (weight[number] + times)
                 numbers[to] = number
-                place += here
+                next_free += here
             scores.tofile(scores_file)
             numbers.tofile(numbers_file)
     (folder / PARAMETERS).write_text(json.dumps(parameters(paragraphs)))
@@ -177,11 +177,11 @@ def sort_postings(folder: Path, codes: np.ndarray, lengths: np.ndarray, distinct
 
 def cuts(starts: np.ndarray) -> list[int]:
     """Where to cut the words into runs of at most AT_ONCE postings, or of one word."""
-    found = [0]
-    while found[-1] < len(starts) - 1:
-        fit = int(starts.searchsorted(starts[found[-1]] + AT_ONCE, side="right")) - 1
-        found.append(max(fit, found[-1] + 1))
-    return found
+    ends = [0]
+    while ends[-1] < len(starts) - 1:
+        fit = int(starts.searchsorted(starts[ends[-1]] + AT_ONCE, side="right")) - 1
+        ends.append(max(fit, ends[-1] + 1))
+    return ends
 
 
 def write_header(file: Any, kind: type, length: int) -> None:

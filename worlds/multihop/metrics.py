@@ -51,12 +51,12 @@ def musique(prediction: str, answers: Sequence[str]) -> Match:
     return Match(max(match.em for match in matches), float(max(match.f1 for match in matches)))
 
 
-def overlap(said: Sequence[str], right: Sequence[str]) -> float:
+def overlap(predicted: Sequence[str], right: Sequence[str]) -> float:
     """The F1 of two bags of words; 0 if they share none."""
-    shared = (Counter(said) & Counter(right)).total()
+    shared = (Counter(predicted) & Counter(right)).total()
     if not shared:
         return 0.0
-    precision, recall = shared / len(said), shared / len(right)
+    precision, recall = shared / len(predicted), shared / len(right)
     # In this order, since another one differs in the last bit.
     return (2 * precision * recall) / (precision + recall)
 

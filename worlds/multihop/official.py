@@ -65,16 +65,16 @@ def questions(folder: Path, dataset: str) -> dict[str, list[Question]]:
     contexts = {name_of(row): row for row in rows(folder / f"{dataset}_full_context.jsonl.gz", SHOWN[dataset])}
     asked = list(rows(folder / f"{dataset}_questions.jsonl.gz", ASKED))
     there = Evidence(folder, dataset, asked, contexts)
-    found: dict[str, list[Question]] = {evidence: [] for evidence in EVIDENCE}
+    by_evidence: dict[str, list[Question]] = {evidence: [] for evidence in EVIDENCE}
     for number, row in enumerate(asked):
         question = synthetic_question(row, number, dataset, contexts.get(name_of(row)), there)
-        found[question.task.evidence].append(question)
+        by_evidence[question.task.evidence].append(question)
     if dataset == "hotpotqa" and (folder / WHOLE_SPLIT).exists():
         known = {row["dev_index"] for row in asked}
         for number, row in enumerate(rows(folder / WHOLE_SPLIT, {"dev_index", *QA})):
             if row["dev_index"] not in known:
-                found["question_only"].append(synthetic_question(row, number, dataset, None, there))
-    return {evidence: listed for evidence, listed in found.items() if listed}
+                by_evidence["question_only"].append(synthetic_question(row, number, dataset, None, there))
+    return {evidence: listed for evidence, listed in by_evidence.items() if listed}
 
 
 class Evidence:

@@ -62,7 +62,7 @@ class Question:
     paragraphs: tuple[Paragraph, ...] = ()
 
 
-def filled(question: str, found: Sequence[str]) -> str:
+def filled(question: str, answers: Sequence[str]) -> str:
     """A sub-question with what was found at the hops that it refers to; an unknown reference stays."""
-    known = {str(number): entity for number, entity in enumerate(found, start=1)}
+    known = {str(number): entity for number, entity in enumerate(answers, start=1)}
     return re.sub(r"#(\d+)", lambda match: known.get(match[1], match[0]), question)

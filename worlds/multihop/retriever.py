@@ -73,8 +73,8 @@ class Retriever:
         if not known:
             return []
         if self._index.backend == "numba":
-            found, scores = self._index.retrieve([known], k=min(k, len(self)), show_progress=False)
-            pairs = zip(found[0].tolist(), scores[0].tolist(), strict=True)
+            numbers, scores = self._index.retrieve([known], k=min(k, len(self)), show_progress=False)
+            pairs = zip(numbers[0].tolist(), scores[0].tolist(), strict=True)
         else:
             all_scores = self._index.get_scores_from_ids(known)
             fit = np.flatnonzero(all_scores)
@@ -110,13 +110,13 @@ class Retriever:
         """BM25's scores of some paragraphs, looked up in the sorted postings of each word."""
         import numpy as np
 
-        found, scores = np.zeros(len(numbers)), self._index.scores
+        totals, scores = np.zeros(len(numbers)), self._index.scores
         for word in known:
             start, end = scores["indptr"][word : word + 2].tolist()
             there = scores["indices"][start:end]
-            place = np.minimum(np.searchsorted(there, numbers), end - start - 1)
-            found += np.where(there[place] == numbers, scores["data"][start:end][place], 0)
-        return found
+            positions = np.minimum(np.searchsorted(there, numbers), end - start - 1)
+            totals += np.where(there[positions] == numbers, scores["data"][start:end][positions], 0)
+        return totals
 
     def close(self) -> None:
         """Close the files; the next search opens them again."""

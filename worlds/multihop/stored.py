@@ -51,7 +51,7 @@ def intact(folder: Path) -> bool:
 
 def sums(folder: Path) -> dict[str, list[int]]:
     """Size and, up to CHECKED bytes, CRC-32 of each file."""
-    found = {}
+    checksums = {}
     for name in (TEXTS, OFFSETS, *FILES):
         path, sum_ = folder / name, 0
         size = path.stat().st_size
@@ -59,8 +59,8 @@ def sums(folder: Path) -> dict[str, list[int]]:
             with open(path, "rb") as file:
                 while block := file.read(BLOCK):
                     sum_ = zlib.crc32(block, sum_)
-        found[name] = [size, sum_]
-    return found
+        checksums[name] = [size, sum_]
+    return checksums
 
 
 def store(paragraphs: Iterable[Paragraph], folder: Path) -> None:

@@ -48,14 +48,14 @@ def named_spans(query: str, stem: Callable[[str], str]) -> list[Span]:
 
     A single word has to be capitalised, and is no stop word; stop words alone all are capitalised ("The Who").
     """
-    said = WORD.findall(folded(query))
-    plain = not any(word[0].isupper() for word in said)  # who writes no capitals tells nothing by their absence
-    found = []
-    for length in range(min(LONGEST_TITLE, len(said)), 0, -1):
-        for start in range(len(said) - length + 1):
-            run = said[start : start + length]
+    tokens = WORD.findall(folded(query))
+    plain = not any(word[0].isupper() for word in tokens)  # who writes no capitals tells nothing by their absence
+    spans = []
+    for length in range(min(LONGEST_TITLE, len(tokens)), 0, -1):
+        for start in range(len(tokens) - length + 1):
+            run = tokens[start : start + length]
             tells = any(stem(word.lower()) for word in run)
             capitals = all(word[0].isupper() or word[0].isdigit() for word in run)
             if tells and (plain or capitals) if length == 1 else tells or capitals:
-                found.append(Span(tuple(word.lower() for word in run), start, start + length))
-    return found
+                spans.append(Span(tuple(word.lower() for word in run), start, start + length))
+    return spans

@@ -104,11 +104,11 @@ class MultiHop(QuestionWorld[HopTask, Question]):
 
     def _search(self, query: str) -> Step:
         assert self.retriever is not None, "the open setting has one"
-        found = [result.paragraph for result in self.retriever.search(query, self.top, self.titles)]
-        self._seen |= dict.fromkeys(found)
+        paragraphs = [result.paragraph for result in self.retriever.search(query, self.top, self.titles)]
+        self._seen |= dict.fromkeys(paragraphs)
         self.queries += (query,)
-        text = as_text(found) or "Nothing was found; use other words."
-        return self._step(text, {"query": query, "paragraphs": tuple(found)})
+        text = as_text(paragraphs) or "Nothing was found; use other words."
+        return self._step(text, {"query": query, "paragraphs": tuple(paragraphs)})
 
     def _judge(self, question: Question, answer: str) -> Step:
         self._over = True

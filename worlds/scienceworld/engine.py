@@ -82,9 +82,9 @@ class Simulator:
         with self._alive():
             if action.strip().lower() in QUESTIONS:
                 return Answer(self._simulator.step(action), self._native, False)
-            said = self._episode.step(action)
-            text, score, completed = said._1(), said._2(), said._3()
-            self._free(said)
+            response = self._episode.step(action)
+            text, score, completed = response._1(), response._2(), response._3()
+            self._free(response)
             self._native = round(100 * score)
             return Answer(text or SILENCE, self._native, completed)
 
@@ -144,11 +144,11 @@ class Simulator:
 
     def _goals_set_up(self, name: str, variations: Sequence[int]) -> list[str]:
         maker = self._lister.taskMaker()
-        found = maker.getTask(name)
-        kind = found.get()
+        task = maker.getTask(name)
+        kind = task.get()
         goals = [kind.setupGoals(kind.getCombination(variation), variation) for variation in variations]
         texts = [goal.description().strip() for goal in goals]
-        self._free(maker, found, kind, *goals)
+        self._free(maker, task, kind, *goals)
         return texts
 
     @cached_property

@@ -37,7 +37,7 @@ def inform() -> Check:
 
 def folder() -> Check:
     """Whether games can be kept: the cache folder, or the nearest one above it that exists, can be written."""
-    place = cache_folder()
-    nearest = next(one for one in (place, *place.parents) if one.exists())
+    folder = cache_folder()
+    nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
     writable = nearest.is_dir() and os.access(nearest, os.W_OK)
-    return Check("folder of compiled games", writable, str(place), "set LAB_CACHE to a file in a folder you can write")
+    return Check("folder of compiled games", writable, str(folder), "set LAB_CACHE to a file in a folder you can write")

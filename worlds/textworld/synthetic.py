@@ -74,9 +74,9 @@ def goals(quests: Sequence[QuestTask]) -> list[str]:
     key = key_of([generator_version(), [[quest.kind, quest.seed, quest.options] for quest in quests]])
     path = cache_folder() / f"goals-{key}.json"
     with suppress(OSError, ValueError):  # absent or torn: it is made again
-        found: Any = json.loads(path.read_bytes())
-        if isinstance(found, list) and len(found) == len(quests) and all(isinstance(goal, str) for goal in found):
-            return found
+        stored: Any = json.loads(path.read_bytes())
+        if isinstance(stored, list) and len(stored) == len(quests) and all(isinstance(goal, str) for goal in stored):
+            return stored
     made = []
     with progress.bar(len(quests), "TextWorld's goals", show=len(quests) > WORTH_SHOWING) as bar:
         for quest in quests:

@@ -122,9 +122,9 @@ def valid_accommodation(task: TripTask, days: Sequence[Day], listings: Listings)
             return failed(f"day {day.number} has no accommodation field")
     # Equal strings in a row are one stay. A place written in two ways is two stays, and a shorter stay may fail.
     for _, run in groupby(days, lambda day: day.fields["accommodation"]):
-        found = too_short_stay(list(run), listings)
-        if found:
-            return found
+        failure = too_short_stay(list(run), listings)
+        if failure:
+            return failure
     return PASSED
 
 
@@ -134,13 +134,13 @@ def too_short_stay(run: Sequence[Day], listings: Listings) -> Check | None:
         # The official program tries to read a name out of null, too, and stops.
         raise Unreadable(f"day {run[0].number}: accommodation is {kind(run[0].fields['accommodation'])}, not text")
     text = run[0].text("accommodation")
-    found = listings.accommodations_named(*name_and_city(text)) if text else []
+    rows = listings.accommodations_named(*name_and_city(text)) if text else []
     # With two matching rows or none the official check looks at no minimum at all.
-    if len(found) != 1 or len(run) >= found[0].minimum_nights:
+    if len(rows) != 1 or len(run) >= rows[0].minimum_nights:
         return None
     return failed(
         f"{text!r} is booked for {len(run)} night(s) from day {run[0].number}, but asks for at least "
-        f"{found[0].minimum_nights}"
+        f"{rows[0].minimum_nights}"
     )
 
 
@@ -175,9 +175,9 @@ def information_in_current_city(task: TripTask, days: Sequence[Day], listings: L
     """
     for day in days:
         parts = day.cities if day.travels else tuple(day.cities[0])
-        found = misplaced_item(day, parts)
-        if found:
-            return found
+        failure = misplaced_item(day, parts)
+        if failure:
+            return failure
     return PASSED
 
 
@@ -208,9 +208,9 @@ def information_in_sandbox(
 ) -> Check:
     """Everything listed exists in the tables. unknown_flights: see `evaluator.evaluate`."""
     for day in days:
-        found = unreal_transport(task, day, listings, unknown_flights) or unreal_item(day, listings)
-        if found:
-            return found
+        failure = unreal_transport(task, day, listings, unknown_flights) or unreal_item(day, listings)
+        if failure:
+            return failure
     return PASSED
 
 

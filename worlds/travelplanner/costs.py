@@ -105,12 +105,12 @@ def ground_leg(day: Day, listings: Listings) -> Leg | None:
 
 def meal_cost_of(text: str, people: int, listings: Listings) -> int | None:
     """A meal given as "Name, City", in dollars for the party; None if no restaurant matches."""
-    found = listings.restaurants_named(*name_and_city(text)) if text else []
+    rows = listings.restaurants_named(*name_and_city(text)) if text else []
     # A name that is part of several rows' names costs what the first of them does.
-    return meal_cost(found[0], people) if found else None
+    return meal_cost(rows[0], people) if rows else None
 
 
 def night_cost_of(text: str, people: int, listings: Listings) -> float | None:
     """A night given as "Name, City", in dollars for the party; None if no accommodation matches."""
-    found = listings.accommodations_named(*name_and_city(text)) if text else []
-    return night_cost(found[0], people) if found else None
+    rows = listings.accommodations_named(*name_and_city(text)) if text else []
+    return night_cost(rows[0], people) if rows else None

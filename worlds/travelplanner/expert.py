@@ -81,7 +81,7 @@ def solve(task: TripTask, listings: Listings, cities: Sequence[str]) -> Solution
         raise ValueError(f"{task.id}: {len(cities)} cities do not fit into {task.days} days; give 1 to {task.days - 1}")
     menus = city_menus(task, listings, cities)
     drafts = (draft(task, listings, stays, menus) for stays in splits(task.days, cities))
-    best = min((found for found in drafts if found), key=lambda found: found.cost, default=None)
+    best = min((candidate for candidate in drafts if candidate), key=lambda candidate: candidate.cost, default=None)
     if best is None:
         return Solution(False, None, None)
     feasible = best.cost <= task.budget
@@ -115,14 +115,14 @@ def draft(
 def cheapest_place(task: TripTask, listings: Listings, stay: Stay) -> Accommodation | None:
     """One place for the whole stay: changing places never saves, since a shorter stay admits no further place."""
     allowed = (
-        place
-        for place in listings.accommodations(stay.city)
-        if place.minimum_nights <= stay.nights
-        and found_by_name(place, listings.accommodations_named(*named(place)))
-        and not (task.house_rule and forbids(place, task.house_rule))
-        and not (task.room_type and not has_room_type(place, task.room_type))
+        room
+        for room in listings.accommodations(stay.city)
+        if room.minimum_nights <= stay.nights
+        and found_by_name(room, listings.accommodations_named(*named(room)))
+        and not (task.house_rule and forbids(room, task.house_rule))
+        and not (task.room_type and not has_room_type(room, task.room_type))
     )
-    return min(allowed, key=lambda place: night_cost(place, task.people), default=None)
+    return min(allowed, key=lambda room: night_cost(room, task.people), default=None)
 
 
 def named(row: Accommodation | Restaurant | Attraction) -> tuple[str, str]:
@@ -130,10 +130,10 @@ def named(row: Accommodation | Restaurant | Attraction) -> tuple[str, str]:
     return name_and_city(f"{row.name}, {row.city}")
 
 
-def found_by_name(row: Any, found: Sequence[Any]) -> bool:
+def found_by_name(row: Any, matches: Sequence[Any]) -> bool:
     """Whether a plan can mean this row at all: it must be the first that its name fits, exactly."""
     # Otherwise the evaluator would price and judge another row than the one meant.
-    return bool(found) and found[0] == row
+    return bool(matches) and matches[0] == row
 
 
 def attractions(listings: Listings, city: str) -> list[Attraction]:
@@ -148,21 +148,21 @@ def cheapest_ways(task: TripTask, listings: Listings, stays: Sequence[Stay]) -> 
     """The cheapest transportation of every leg, all of one family; None if no family serves all legs."""
     stops = [task.org, *(stay.city for stay in stays), task.org]
     days = [stay.arrival for stay in stays] + [task.days]
-    found = []
+    routes = []
     for family in FAMILIES:
-        means = [one for one in family if one != RULED_OUT.get(task.transportation or "")]
+        means = [kind for kind in family if kind != RULED_OUT.get(task.transportation or "")]
         options = [
             ways(listings, means, org, dest, task.dates[day - 1])
             for (org, dest), day in zip(pairwise(stops), days, strict=True)
         ]
         if all(options):
-            found.append([min(leg, key=lambda way: way_cost(way, task.people)) for leg in options])
-    return min(found, key=lambda legs: sum(way_cost(way, task.people) for way in legs), default=None)
+            routes.append([min(leg, key=lambda way: way_cost(way, task.people)) for leg in options])
+    return min(routes, key=lambda legs: sum(way_cost(way, task.people) for way in legs), default=None)
 
 
 def ways(listings: Listings, means: Sequence[str], org: str, dest: str, date: str) -> list[Flight | Leg]:
     """All ways of a leg by the given means: "flight", "self-driving", "taxi"."""
-    drives = [listings.ground(org, dest, one) for one in means if one != "flight"]
+    drives = [listings.ground(org, dest, kind) for kind in means if kind != "flight"]
     flights = listings.flights(org, dest, date) if "flight" in means else ()
     # A number that the evaluator finds on another row first would be priced as that row.
     return [row for row in flights if listings.flight(row.number) == row] + [drive for drive in drives if drive]
@@ -210,7 +210,7 @@ def combined_menus(
 def written(task: TripTask, listings: Listings, best: Draft) -> list[dict[str, Any]]:
     """The draft in the official form of a plan: one object a day."""
     days = {day["days"]: day for day in blank_draft(task)}
-    for stay, place, menu in zip(best.stays, best.places, best.menus, strict=True):
+    for stay, room, menu in zip(best.stays, best.places, best.menus, strict=True):
         meals = [f"{row.name}, {row.city}" for row in menu.rows]
         sights = attractions(listings, stay.city)
         # A city may have more attractions than days; one a day is enough.
@@ -219,7 +219,7 @@ def written(task: TripTask, listings: Listings, best: Draft) -> list[dict[str, A
             # Without the semicolon the evaluator would not read the attraction at all.
             days[number] |= {"current_city": stay.city, "attraction": f"{sight.name}, {sight.city};"}
         for number in range(stay.arrival, stay.departure):
-            days[number]["accommodation"] = f"{place.name}, {place.city}"
+            days[number]["accommodation"] = f"{room.name}, {room.city}"
         serve_on_travel_days(meals, days[stay.arrival], days[stay.departure])
     travel_days = [stay.arrival for stay in best.stays] + [task.days]
     for number, way in zip(travel_days, best.ways, strict=True):

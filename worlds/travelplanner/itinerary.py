@@ -66,8 +66,8 @@ class Day:
         """What `current_city` says; anything but text raises."""
         value = self.fields.get("current_city")
         if not isinstance(value, str):
-            found = kind(value) if self.has("current_city") else "missing"
-            raise Unreadable(f"day {self.number}: current_city is {found}, not text")
+            value_kind = kind(value) if self.has("current_city") else "missing"
+            raise Unreadable(f"day {self.number}: current_city is {value_kind}, not text")
         return value
 
     @property
@@ -131,8 +131,8 @@ def name_and_city(text: str) -> tuple[str, str]:
 
 def flight_number(day: Day) -> str:
     """The number after "Flight Number: " in the day's transportation. Raises if the label is not spelt so."""
-    _, found, rest = day.text("transportation").partition(FLIGHT_LABEL)
-    if not found:
+    _, label, rest = day.text("transportation").partition(FLIGHT_LABEL)
+    if not label:
         raise Unreadable(
             f"day {day.number}: transportation {day.text('transportation')!r} speaks of a flight number "
             f"without the exact label {FLIGHT_LABEL!r}"

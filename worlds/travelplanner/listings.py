@@ -61,15 +61,15 @@ class Listings:
     @classmethod
     def load(cls, folder: Path) -> Listings:
         """The official tables. folder: the data folder that holds `travelplanner/`. Raises MissingData."""
-        place = Path(folder) / "travelplanner"
+        files = Path(folder) / "travelplanner"
         return cls(
-            tables.read_flights(place),
-            tables.read_accommodations(place),
-            tables.read_restaurants(place),
-            tables.read_attractions(place),
-            tables.read_distances(place),
-            tables.read_city_states(place),
-            tables.read_known_route_days(place),
+            tables.read_flights(files),
+            tables.read_accommodations(files),
+            tables.read_restaurants(files),
+            tables.read_attractions(files),
+            tables.read_distances(files),
+            tables.read_city_states(files),
+            tables.read_known_route_days(files),
         )
 
     def flights(self, org: str, dest: str, date: str) -> Sequence[Flight]:

@@ -132,8 +132,8 @@ class TravelPlanner(World):
 
     def _entry(self, days: Sequence[Day], day: Day, slot: str) -> dict[str, Any]:
         text = day.text(slot)
-        about = {"day": day.number, "slot": slot, "text": text or EMPTY, "row": self._row(day, slot)}
-        return about | {"repeated": _repeated(days, slot, text)}
+        entry = {"day": day.number, "slot": slot, "text": text or EMPTY, "row": self._row(day, slot)}
+        return entry | {"repeated": _repeated(days, slot, text)}
 
     def _row(self, day: Day, slot: str) -> dict[str, Any] | None:
         """The table's row behind a slot, as the evaluator resolves it; of several attractions the first one's.
@@ -149,8 +149,8 @@ class TravelPlanner(World):
         }
         rows_named = by_slot.get(slot, self.listings.restaurants_named)
         items = day.attractions if slot == "attraction" else [text]
-        found = [rows_named(*name_and_city(item))[:1] for item in items]
-        return asdict(found[0][0]) if found and all(found) else None
+        matches = [rows_named(*name_and_city(item))[:1] for item in items]
+        return asdict(matches[0][0]) if matches and all(matches) else None
 
     def _transport_row(self, day: Day) -> dict[str, Any] | None:
         if vehicle(day.text("transportation")) == "flight":
@@ -175,8 +175,8 @@ def blank_draft(task: TripTask) -> list[dict[str, Any]]:
 
 
 def _listed(rows: Sequence[Any], what: str) -> Step:
-    found = [asdict(row) for row in rows]
-    return Step("\n".join(map(_row_text, found)) or f"Nothing is listed: {what}.", facts={"rows": found})
+    records = [asdict(row) for row in rows]
+    return Step("\n".join(map(_row_text, records)) or f"Nothing is listed: {what}.", facts={"rows": records})
 
 
 def _row_text(row: Mapping[str, Any] | None) -> str:

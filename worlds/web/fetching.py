@@ -121,19 +121,19 @@ def request(url: str, address: Address, limits: Limits) -> Answer:
         response = connection.getresponse()
         body = response.read(limits.size + 1)
         header = response.headers.get
-        found = Answer(response.status, header("Content-Type", ""), header("Location", ""), body)
+        answer = Answer(response.status, header("Content-Type", ""), header("Location", ""), body)
         if len(body) > limits.size:
-            return found._replace(error=f"the page has more than {limits.size:,} bytes")
+            return answer._replace(error=f"the page has more than {limits.size:,} bytes")
         if response.length and not late.is_set():
-            return found._replace(error="the connection broke off in the middle of the page")
+            return answer._replace(error="the connection broke off in the middle of the page")
     except (OSError, HTTPException) as error:
-        found = Answer(0, "", "", b"", f"the connection broke off ({type(error).__name__})")
+        answer = Answer(0, "", "", b"", f"the connection broke off ({type(error).__name__})")
         if isinstance(error, TimeoutError):  # the socket's, which may come just before the timer
             late.set()
     finally:
         timer.cancel()
         connection.close()
-    return found._replace(error=f"no whole answer within {limits.seconds:g} seconds") if late.is_set() else found
+    return answer._replace(error=f"no whole answer within {limits.seconds:g} seconds") if late.is_set() else answer
 
 
 def cut(connection: HTTPConnection, late: Event) -> None:

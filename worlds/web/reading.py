@@ -35,8 +35,8 @@ def read(html: str) -> Read:
     # fast: without its two fallbacks, which take half a second to load and here find no more than `everything`.
     small = sum(1 for _ in tree.iter()) <= MOST_ELEMENTS
     options: dict[str, Any] = {"output_format": "markdown", "include_tables": True, "favor_recall": True, "fast": True}
-    found = (trafilatura.extract(tree, **options) if small else "") or ""
-    text = found if len(found) >= LITTLE else everything(whole) or found
+    extracted = (trafilatura.extract(tree, **options) if small else "") or ""
+    text = extracted if len(extracted) >= LITTLE else everything(whole) or extracted
     return Read(title[:LONGEST_TITLE], text[:LONGEST] + ("\n[the page goes on]" if len(text) > LONGEST else ""))
 
 

@@ -68,8 +68,8 @@ class Serper:
         except Refused as error:
             return Page(url, error=str(error))
         text = str(answer.get("markdown") or answer.get("text") or "")
-        about = answer.get("metadata")
-        title = str(about.get("title", "")) if isinstance(about, dict) else ""
+        metadata = answer.get("metadata")
+        title = str(metadata.get("title", "")) if isinstance(metadata, dict) else ""
         return Page(url, url, title, text[:LONGEST] + ("\n[the page goes on]" if len(text) > LONGEST else ""))
 
     def close(self) -> None:
@@ -127,7 +127,7 @@ def hits(answer: dict[str, Any]) -> list[Hit]:
 def message(error: HTTPError) -> str:
     """The reason that an answer gives, cut short."""
     try:
-        said = json.loads(error.read(10_000))
-        return str(said["message"])[:300]
+        answer = json.loads(error.read(10_000))
+        return str(answer["message"])[:300]
     except (OSError, HTTPException, ValueError, KeyError, TypeError):
         return str(error.reason)

@@ -10,9 +10,9 @@ PACKAGES = ("bm25s", "PyStemmer", "rapidfuzz")
 
 def checks() -> list[Check]:
     """The packages of the search and of comparing phrases, a synthetic shop that opens, and the official catalogue."""
-    found = [package_check(name, f"package {name}") for name in PACKAGES]
-    shop = [synthetic_shop()] if all(check.ok for check in found) else []
-    return [*found, *shop, official_catalogue()]
+    packages = [package_check(name, f"package {name}") for name in PACKAGES]
+    shop = [synthetic_shop()] if all(check.ok for check in packages) else []
+    return [*packages, *shop, official_catalogue()]
 
 
 def official_catalogue() -> Check:

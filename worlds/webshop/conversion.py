@@ -75,14 +75,16 @@ def cleaned(product: Record, attributes: Mapping[str, Record], people: Mapping[s
     }
     written = people.get(product["asin"])
     if written:
-        record["instructions"] = [{name: one[name] for name in KEPT if name in one} for one in written]
+        record["instructions"] = [
+            {name: instruction[name] for name in KEPT if name in instruction} for instruction in written
+        ]
     return record
 
 
 def prices(text: str | None) -> list[float]:
     """The price, or the two bounds of a range, in a text such as "$4.50 - $1,200.00"; $100 where there is none."""
-    found = [float(NOT_OF_A_NUMBER.sub("", part)) for part in (text or "").split("$")[1:]]
-    return found[:2] or [NO_PRICE]  # a few texts have more than two prices; the engine reads a range from two
+    numbers = [float(NOT_OF_A_NUMBER.sub("", part)) for part in (text or "").split("$")[1:]]
+    return numbers[:2] or [NO_PRICE]  # a few texts have more than two prices; the engine reads a range from two
 
 
 def options(offered: Mapping[str, Sequence[Record] | None] | None) -> dict[str, list[str]]:

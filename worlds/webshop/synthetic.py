@@ -76,11 +76,11 @@ def brand(rng: Random) -> str:
 def synthetic_product(rng: Random, kind: ProductKind, maker: str) -> Product:
     name, use = rng.choice(kind.names), rng.choice(kind.uses)
     attributes = tuple(rng.sample(kind.attributes, rng.randint(2, 4)))
-    said = [phrase.title() for phrase in attributes[:2]]
+    titled = [phrase.title() for phrase in attributes[:2]]
     plain = rng.random() < WITHOUT_OPTIONS
     return Product(
         asin="B0" + "".join(rng.choices(ID_LETTERS, k=8)),
-        name=f"{maker} {rng.choice(LINES)} {name}, {', '.join(said)}, for {use.title()}",
+        name=f"{maker} {rng.choice(LINES)} {name}, {', '.join(titled)}, for {use.title()}",
         query=kind.query,
         category=kind.category,
         path=tuple(kind.path),

@@ -119,10 +119,10 @@ class WebShop(ListingWorld):
             raise EpisodeOver("WebShop.valid_actions was called before reset")
         if visit.place == "done":
             return ()
-        found = [f"click[{label}]" for label in clicks(self._page(visit))]
+        actions = [f"click[{label}]" for label in clicks(self._page(visit))]
         if visit.place == "search":
-            found += [f"search[{query}]" for query in self._queries(visit.task)]
-        return tuple(sorted(set(found)))
+            actions += [f"search[{query}]" for query in self._queries(visit.task)]
+        return tuple(sorted(set(actions)))
 
     def close(self) -> None:
         """Nothing is held open."""
