@@ -21,7 +21,7 @@ from statefactory.planning.proposals import Listed
 from statefactory.planning.world_models import Exact
 from worlds import alfworld, blocksworld, textworld, webshop
 from worlds.base import Step
-from worlds.pool import Pool, Standing
+from worlds.pool import Pool, ReplayedWorld
 
 EXPANSIONS, WIDTH = 15, 4
 ROUNDS = 3
@@ -40,7 +40,7 @@ class Replayed(Pool):
         self._answers.clear()
         return super().at(actions)
 
-    def _stand(self, actions: tuple[str, ...]) -> Standing:
+    def _stand(self, actions: tuple[str, ...]) -> ReplayedWorld:
         for standing in self._worlds:
             standing.actions = None
         return super()._stand(actions)

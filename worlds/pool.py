@@ -13,7 +13,7 @@ from worlds.base import Step, World, WorldDied
 
 
 @dataclass
-class Standing:
+class ReplayedWorld:
     """A world, and the actions after which it stands. step: the answer to the last of them."""
 
     world: World
@@ -45,7 +45,7 @@ class Pool:
         if size < 1:
             raise ValueError(f"size={size}: a pool has at least one world")
         self._open, self.task, self.size = open, task, size
-        self._worlds: list[Standing] = []  # the one that was used last stands last
+        self._worlds: list[ReplayedWorld] = []  # the one that was used last stands last
         self._answers: dict[tuple[str, ...], Step] = {}
         self.resets = self.steps = 0
 
@@ -82,7 +82,7 @@ class Pool:
             standing.world.close()
         self._worlds = []
 
-    def _stand(self, actions: tuple[str, ...]) -> Standing:
+    def _stand(self, actions: tuple[str, ...]) -> ReplayedWorld:
         here = self._nearest(actions)
         try:
             self._play(here, actions)
@@ -92,18 +92,18 @@ class Pool:
             self._play(here, actions)
         return here
 
-    def _nearest(self, actions: tuple[str, ...]) -> Standing:
+    def _nearest(self, actions: tuple[str, ...]) -> ReplayedWorld:
         """The world with the least to play, last in line; a new one rather than one that would have to start again."""
         nearest = min(self._worlds, key=lambda standing: standing.behind(actions), default=None)
         if nearest is None or (nearest.behind(actions) > len(actions) + 1 and len(self._worlds) < self.size):
-            nearest = Standing(self._open())
+            nearest = ReplayedWorld(self._open())
         else:
             # Of those that are equally far the one that was used longest ago, which `min` finds first.
             self._worlds.remove(nearest)
         self._worlds.append(nearest)
         return nearest
 
-    def _play(self, here: Standing, actions: tuple[str, ...]) -> None:
+    def _play(self, here: ReplayedWorld, actions: tuple[str, ...]) -> None:
         done = here.actions if here.behind(actions) <= len(actions) else None
         here.actions = None  # wherever it stands if this does not come through
         if done is None:

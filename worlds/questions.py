@@ -8,7 +8,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 from worlds.base import ListingWorld, Task
 
 
-class Hiding(Protocol):
+class HasTask(Protocol):
     """A task with what is hidden from the agent."""
 
     @property
@@ -16,7 +16,7 @@ class Hiding(Protocol):
 
 
 T = TypeVar("T", bound=Task)
-Q = TypeVar("Q", bound=Hiding)
+Q = TypeVar("Q", bound=HasTask)
 
 
 class QuestionWorld(ListingWorld, Generic[T, Q]):

@@ -25,7 +25,7 @@ TREATMENTS = {
 }
 
 
-class Wanted(NamedTuple):
+class Goal(NamedTuple):
     """What a task asks for, as kinds: a thing, and where it goes or, for "look at", under which lamp."""
 
     thing: str
@@ -70,7 +70,7 @@ def synthetic_task(seed: int, split: str, position: int, size: int) -> Household
     )
 
 
-def scene_for(task_type: str, split: str, rng: Random) -> tuple[Scene, Wanted]:
+def scene_for(task_type: str, split: str, rng: Random) -> tuple[Scene, Goal]:
     """A scene in which a task of this type can be set, and such a task."""
     numbers = floor_plans(task_type, split)
     while True:
@@ -88,15 +88,15 @@ def floor_plans(task_type: str, split: str) -> list[int]:
     return [number for room in rooms for number in constants.SCENE_TYPE[room] if number in of_split]
 
 
-def candidates(task_type: str, scene: Scene) -> Iterator[Wanted]:
+def candidates(task_type: str, scene: Scene) -> Iterator[Goal]:
     """What a task of a type could ask for in a scene, and what is not so already."""
     if task_type == "look_at_obj_in_light":
-        yield from (Wanted(thing, LAMP) for thing in scene.kinds() if thing != LAMP and LAMP in scene.kinds())
+        yield from (Goal(thing, LAMP) for thing in scene.kinds() if thing != LAMP and LAMP in scene.kinds())
         return
     for thing in filter(treatable(task_type, scene), scene.kinds()):
         for place in scene.receptacle_kinds():
-            if holds(place, thing) and unsolved(task_type, scene, Wanted(thing, place)):
-                yield Wanted(thing, place)
+            if holds(place, thing) and unsolved(task_type, scene, Goal(thing, place)):
+                yield Goal(thing, place)
 
 
 def treatable(task_type: str, scene: Scene) -> Callable[[str], bool]:
@@ -108,7 +108,7 @@ def treatable(task_type: str, scene: Scene) -> Callable[[str], bool]:
     return lambda thing: thing in able
 
 
-def unsolved(task_type: str, scene: Scene, wanted: Wanted) -> bool:
+def unsolved(task_type: str, scene: Scene, wanted: Goal) -> bool:
     """Whether there is something to do: for a treated thing to leave its tool, for others to be elsewhere at first."""
     thing, place = wanted
     # A thing to clean, heat or cool may lie in the right place from the start: it is to leave it and come back.

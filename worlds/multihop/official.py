@@ -67,13 +67,13 @@ def questions(folder: Path, dataset: str) -> dict[str, list[Question]]:
     there = Evidence(folder, dataset, asked, contexts)
     by_evidence: dict[str, list[Question]] = {evidence: [] for evidence in EVIDENCE}
     for number, row in enumerate(asked):
-        question = synthetic_question(row, number, dataset, contexts.get(name_of(row)), there)
+        question = question_of(row, number, dataset, contexts.get(name_of(row)), there)
         by_evidence[question.task.evidence].append(question)
     if dataset == "hotpotqa" and (folder / WHOLE_SPLIT).exists():
         known = {row["dev_index"] for row in asked}
         for number, row in enumerate(rows(folder / WHOLE_SPLIT, {"dev_index", *QA})):
             if row["dev_index"] not in known:
-                by_evidence["question_only"].append(synthetic_question(row, number, dataset, None, there))
+                by_evidence["question_only"].append(question_of(row, number, dataset, None, there))
     return {evidence: listed for evidence, listed in by_evidence.items() if listed}
 
 
@@ -104,7 +104,7 @@ class Evidence:
         ]
 
 
-def synthetic_question(
+def question_of(
     row: Mapping[str, Any], number: int, dataset: str, context: Mapping[str, Any] | None, there: Evidence
 ) -> Question:
     """A question of a row. number: the row's, for an id where the dataset's own is unknown."""

@@ -32,7 +32,7 @@ NAMESAKES = 1000  # paragraphs with a title of the same words that are compared
 PLACES = 0.5  # the share of the k places that titles may take
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """A search result. number: the paragraph's in the corpus, from 0. score: BM25's. titled: found by its title."""
 
     number: int
@@ -55,7 +55,7 @@ class Retriever:
     def __len__(self) -> int:
         return len(self.texts)
 
-    def search(self, query: str, k: int = 10, titles: bool = True) -> list[Found]:
+    def search(self, query: str, k: int = 10, titles: bool = True) -> list[SearchResult]:
         """At most k paragraphs, the best first: those with a title that the query names, then the best by BM25.
 
         titles: whether titles come first; False is BM25 alone. Equally good paragraphs come in the corpus's order.
@@ -64,7 +64,9 @@ class Retriever:
         first = self.by_title(query, known, k) if titles else []
         named = {number for number, _ in first}
         rest = [pair for pair in self.by_content(known, k) if pair[0] not in named]
-        return [Found(number, self.texts[number], score, number in named) for number, score in (first + rest)[:k]]
+        return [
+            SearchResult(number, self.texts[number], score, number in named) for number, score in (first + rest)[:k]
+        ]
 
     def by_content(self, known: list[int], k: int) -> list[tuple[int, float]]:
         """Numbers and scores of the k best paragraphs by BM25, those with a score of 0 left out."""

@@ -22,7 +22,7 @@ from worlds.multihop.official import NAME, rows
 from worlds.multihop.questions import Question
 
 
-class Said(NamedTuple):
+class ModelAnswer(NamedTuple):
     """An answer. logprob: as recorded, the mean over the tokens of the reasoning before it; -100 for none."""
 
     text: str
@@ -30,7 +30,7 @@ class Said(NamedTuple):
 
 
 # MuSiQue's answers have their chain of thought behind.
-Recorded = Annotated[Said, BeforeValidator(lambda said: said[:2] if isinstance(said, list) else said)]
+Recorded = Annotated[ModelAnswer, BeforeValidator(lambda said: said[:2] if isinstance(said, list) else said)]
 # HotpotQA's trees write <1> where MuSiQue's have #1: the answer of the first son of the same node.
 Asked = Annotated[str, AfterValidator(lambda text: re.sub(r"<(\d+)>", r"#\1", text))]
 

@@ -13,7 +13,7 @@ import pytest
 from lab.machine.faults import DamagedData, MissingData
 from worlds.multihop import HopTask, Question, official
 from worlds.multihop.metrics import normalised
-from worlds.multihop.trees import Said, Tree, file_of, matched, trees
+from worlds.multihop.trees import ModelAnswer, Tree, file_of, matched, trees
 
 DATA = Path(os.environ.get("LAB_DATA") or "nowhere") / official.NAME
 THERE = all(file_of(DATA, dataset).exists() for dataset in ("hotpotqa", "musique"))
@@ -43,7 +43,7 @@ def test_a_tree_is_read_with_its_sub_questions_and_what_was_answered_to_each(tmp
     tree = trees(tmp_path, "musique")[0]
     assert [hop.asked for hop in tree.hops] == ["Which song?", "Who wrote #1?"] and tree.gold == ()
     assert [hop.answers for hop in tree.hops] == [("“Stan”",), ("Eminem", "Dido")]
-    assert tree.root.answers == ("Eminem",) and tree.root.chosen == Said("Eminem", -0.1)
+    assert tree.root.answers == ("Eminem",) and tree.root.chosen == ModelAnswer("Eminem", -0.1)
 
 
 def test_a_tree_belongs_to_the_question_of_the_same_words() -> None:
