@@ -10,7 +10,7 @@
     tables      list pages: what their tables are about, and their columns
     faults      pages that cannot be read, or mislead
     site        all pages, and the search over them
-    server      the pages over HTTP, with a search and a scrape in the shape of Serper's
+    server      the pages over HTTP
     fetching    pages from allowed hosts alone, bounded in size and time
     reading     HTML as Markdown
     local       the synthetic web as a `Web`

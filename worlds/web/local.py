@@ -1,9 +1,7 @@
-"""The synthetic web, searched and read over loopback: pages are really served, fetched and read."""
+"""The synthetic web, read over loopback: pages are really served, fetched and read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
 from typing import Any, Self
@@ -12,7 +10,6 @@ from worlds.base import WorldDied
 from worlds.web.fetching import Limits, fetch
 from worlds.web.protocol import HITS, Hit, Page
 from worlds.web.reading import read
-from worlds.web.serper import Serper
 from worlds.web.server import SLOW, Server
 from worlds.web.site import Site
 
@@ -39,22 +36,23 @@ class LocalWeb:
         """The server at work."""
         with self._lock:
             if self._server is None:
-                self._server = Server(self.site, self.slow, self.limits)
+                self._server = Server(self.site, self.slow)
             return self._server
 
     def search(self, query: str, num: int = HITS) -> list[Hit]:
-        """As Serper's, by the server's endpoint of the same shape. Raises WorldDied; the next call starts anew."""
-        with self._dying():
-            base = self.server.base
-            return Serper("none is needed", f"{base}/search", f"{base}/scrape", pause=0.1).search(query, num)
+        """The best pages of the site, whether they can be read or not."""
+        return self.site.search(query, num)
 
     def scrape(self, url: str) -> Page:
         """Fetch a page of the synthetic web, and read it. Raises WorldDied; the next call starts anew."""
         resource, limits = self.site.resources.get(url), self.limits
         if self.waits is not None and resource is not None and resource.fault == "slow":
             limits = replace(limits, seconds=self.waits)
-        with self._dying():
+        try:
             fetched = fetch(url, self.server.hosts, limits)
+        except WorldDied:
+            self.close()
+            raise
         if fetched.error:
             return Page(url, fetched.address, error=fetched.error)
         title, text = read(fetched.html)
@@ -66,14 +64,6 @@ class LocalWeb:
             server, self._server = self._server, None
         if server is not None:
             server.close()
-
-    @contextmanager
-    def _dying(self) -> Iterator[None]:
-        try:
-            yield
-        except WorldDied:
-            self.close()
-            raise
 
     def __getstate__(self) -> dict[str, Any]:
         """For other processes, each of which starts a server of its own."""

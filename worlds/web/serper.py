@@ -42,7 +42,7 @@ class SameAddress(HTTPRedirectHandler):
 
 
 class Serper:
-    """A `Web` behind Serper's endpoints, or others of their shape. Any number of threads may use it."""
+    """A `Web` behind Serper's endpoints. Any number of threads may use it."""
 
     def __init__(
         self, key: str = "", search: str = SEARCH, scrape: str = SCRAPE, seconds: float = SECONDS, pause: float = 2.0

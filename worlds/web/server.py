@@ -1,4 +1,4 @@
-"""Server of the synthetic web on loopback: its pages with their faults, a search and a scrape in Serper's shape.
+"""Server of the synthetic web on loopback: its pages with their faults.
 
 Every host of the synthetic web is served at one address; the request's Host header says which is meant. A browser may
 open http://127.0.0.1:PORT/HOST/PATH.
@@ -6,7 +6,6 @@ open http://127.0.0.1:PORT/HOST/PATH.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
@@ -14,18 +13,14 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from worlds.web.faults import Resource
-from worlds.web.fetching import Address, Limits, fetch
-from worlds.web.protocol import HITS
-from worlds.web.reading import read
+from worlds.web.fetching import Address
 from worlds.web.site import Site
 
 LOOPBACK = "127.0.0.1"
 SLOW = 30.0  # seconds until a slow page is sent; every limit that is worth setting is lower
 LARGE = 64 << 20  # bytes that follow a page without an end in sight
 CHUNK = b"<!-- " + b"." * 65_000 + b" -->\n"
-MOST_ASKED = 100  # results of one search, as Serper's
-LONGEST_REQUEST = 100_000  # bytes
-PAGE, JSON = "text/html; charset=utf-8", "application/json"
+PAGE = "text/html; charset=utf-8"
 
 
 class Listener(ThreadingHTTPServer):
@@ -37,9 +32,9 @@ class Listener(ThreadingHTTPServer):
 class Server:
     """Serves a site in threads of this process while it is open; a context manager."""
 
-    def __init__(self, site: Site, slow: float = SLOW, limits: Limits | None = None) -> None:
-        """slow: seconds that slow pages take. limits: of the scrapes that the server does itself."""
-        self.site, self.slow, self.limits = site, slow, limits or Limits()
+    def __init__(self, site: Site, slow: float = SLOW) -> None:
+        """slow: seconds that slow pages take."""
+        self.site, self.slow = site, slow
         self.closing = Event()
         self._http = Listener((LOOPBACK, 0), handler(self))
         self._thread = Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
@@ -48,11 +43,6 @@ class Server:
     @property
     def address(self) -> Address:
         return LOOPBACK, self._http.server_address[1]
-
-    @property
-    def base(self) -> str:
-        """The address of the search and the scrape: `base`/search, `base`/scrape."""
-        return "http://{}:{}".format(*self.address)
 
     @property
     def hosts(self) -> dict[str, Address]:
@@ -84,36 +74,26 @@ def handler(server: Server) -> type[BaseHTTPRequestHandler]:
         def do_GET(self) -> None:
             resource = server.site.resources.get(asked_for(self.headers.get("Host", ""), self.path))
             if resource is None or resource.fault == "dead":
-                self._send(404, "<h1>Not found</h1>", PAGE)
+                self._send(404, "<h1>Not found</h1>")
             elif resource.fault == "forbidden":
-                self._send(403, "<h1>Access denied</h1>", PAGE)
+                self._send(403, "<h1>Access denied</h1>")
             elif resource.location:
-                self._send(302, "", PAGE, {"Location": resource.location})
+                self._send(302, "", {"Location": resource.location})
             elif resource.fault == "slow" and server.closing.wait(server.slow):
                 self.close_connection = True
             elif resource.fault == "large":
                 self._send_large(resource)
             else:
-                self._send(200, resource.html, PAGE)
+                self._send(200, resource.html)
 
-        def do_POST(self) -> None:
-            length = self.headers.get("Content-Length", "")
-            # Read before any answer: what is left unread would be taken for the next request.
-            body = self.rfile.read(min(int(length), LONGEST_REQUEST)) if length.isdigit() else b""
-            if not self.headers.get("X-API-KEY"):
-                status, answer = 403, refused(403, "Unauthorized.")
-            else:
-                status, answer = answered(server, self.path, body)
-            self._send(status, json.dumps(answer), JSON)
-
-        def _send(self, status: int, body: str, kind: str, headers: Mapping[str, str] | None = None) -> None:
+        def _send(self, status: int, body: str, headers: Mapping[str, str] | None = None) -> None:
             data = body.encode()
-            self._head(status, kind, {"Content-Length": str(len(data))} | dict(headers or {}))
+            self._head(status, {"Content-Length": str(len(data))} | dict(headers or {}))
             self.wfile.write(data)
 
         def _send_large(self, resource: Resource) -> None:
             data = resource.html.encode()
-            self._head(200, PAGE, {"Content-Length": str(len(data) + LARGE)})
+            self._head(200, {"Content-Length": str(len(data) + LARGE)})
             try:
                 self.wfile.write(data)
                 for _ in range(LARGE // len(CHUNK)):
@@ -122,9 +102,9 @@ def handler(server: Server) -> type[BaseHTTPRequestHandler]:
                 pass
             self.close_connection = True
 
-        def _head(self, status: int, kind: str, headers: Mapping[str, str]) -> None:
+        def _head(self, status: int, headers: Mapping[str, str]) -> None:
             self.send_response(status)
-            self.send_header("Content-Type", kind)
+            self.send_header("Content-Type", PAGE)
             for name, value in headers.items():
                 self.send_header(name, value)
             self.end_headers()
@@ -140,43 +120,3 @@ def asked_for(host: str, path: str) -> str:
     plain = urlsplit(path).path
     # From a browser, the first part of the path names the host.
     return f"http:/{plain}" if host.startswith(LOOPBACK) else f"http://{host.lower()}{plain}"
-
-
-def answered(server: Server, path: str, body: bytes) -> tuple[int, dict[str, Any]]:
-    """Status and answer of a search or a scrape."""
-    try:
-        asked = json.loads(body)
-        query, url = str(asked.get("q", "")), str(asked.get("url", ""))
-        num, page = int(asked.get("num", HITS)), int(asked.get("page", 1))
-    except (ValueError, AttributeError, TypeError, RecursionError):
-        return 400, refused(400, "the body is no JSON object of a search or a scrape")
-    if path == "/search" and query.strip() and 1 <= num <= MOST_ASKED and 1 <= page <= MOST_ASKED:
-        return 200, searched(server.site, query, num, page)
-    if path == "/scrape" and url:
-        return scraped(server, url)
-    return 400, refused(400, "Missing query parameter")
-
-
-def searched(site: Site, query: str, num: int, page: int) -> dict[str, Any]:
-    return {
-        "searchParameters": {"q": query, "type": "search", "num": num, "page": page, "engine": "google"},
-        "organic": [
-            {"title": hit.title, "link": hit.url, "snippet": hit.snippet, "position": hit.position}
-            for hit in site.search(query, num, page)
-        ],
-        "peopleAlsoAsk": [],
-        "relatedSearches": [],
-        "credits": 1,
-    }
-
-
-def scraped(server: Server, url: str) -> tuple[int, dict[str, Any]]:
-    fetched = fetch(url, server.hosts, server.limits)
-    if fetched.error:
-        return 400, refused(400, f"Scraping failed: {fetched.error}")
-    title, text = read(fetched.html)
-    return 200, {"text": text, "markdown": text, "metadata": {"title": title}, "credits": 2}
-
-
-def refused(status: int, message: str) -> dict[str, Any]:
-    return {"message": message, "statusCode": status}
