@@ -144,13 +144,13 @@ def _replies(messages: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any
 def _queries(arguments: str) -> list[str]:
     """The queries in a call's arguments; these themselves where they are no JSON object, as agents write some."""
     try:
-        said = json.loads(arguments)
+        call = json.loads(arguments)
     except ValueError:
-        said = arguments
-    if not isinstance(said, dict):
-        return [str(said)]
-    listed = said.get("query_list") or []
-    return [str(query) for query in (*(listed if isinstance(listed, list) else [listed]), said.get("query")) if query]
+        call = arguments
+    if not isinstance(call, dict):
+        return [str(call)]
+    listed = call.get("query_list") or []
+    return [str(query) for query in (*(listed if isinstance(listed, list) else [listed]), call.get("query")) if query]
 
 
 def _found(reply: Mapping[str, Any]) -> list[Any]:

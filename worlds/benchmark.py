@@ -78,7 +78,7 @@ class Benchmark:
         return tasks
 
     def named(self, task: str) -> Any:
-        """The task of an id. Raises NoTask."""
+        """The task of an id. Raises LookupError."""
         return task_of(self.known(), task)
 
     def solution(self, task: str) -> Sequence[str]:

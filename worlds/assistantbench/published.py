@@ -33,7 +33,7 @@ def recomputed() -> pd.DataFrame:
     folder = official_data() / official.NAME
     if not present():
         raise MissingData(f"The published predictions are not at {folder}; set LAB_DATA to the official data")
-    gold = {one.task.id: one.answer or "" for one in official.questions(folder, "dev")}
+    gold = {question.task.id: question.answer or "" for question in official.questions(folder, "dev")}
     predictions: dict[str, dict[str, str]] = {}
     for line in (folder / PREDICTIONS).read_text(encoding="utf-8").splitlines():
         row = json.loads(line)

@@ -87,14 +87,14 @@ def observation(state: State) -> str:
 
 def facts_of(text: str) -> tuple[Fact, ...] | None:
     """The facts that an observation or a goal states; None where a clause states none."""
-    found = []
+    facts = []
     for clause in re.split(r", (?:and )?| and ", " ".join(text.split()).lower().removesuffix(".")):
         matches = ((name, pattern.fullmatch(clause)) for name, pattern in CLAUSES.items())
-        name, match = next((each for each in matches if each[1]), ("", None))
+        name, match = next((pair for pair in matches if pair[1]), ("", None))
         if match is None:
             return None
-        found.append((name, *map(block_of, match.groups())))
-    return tuple(found)
+        facts.append((name, *map(block_of, match.groups())))
+    return tuple(facts)
 
 
 def goal_text(goal: Iterable[Fact]) -> str:

@@ -37,17 +37,19 @@ def normalised(text: str) -> str:
 
 def hotpotqa(prediction: str, answer: str) -> Match:
     """EM and F1 as HotpotQA's evaluation has them."""
-    said, right = normalised(prediction), normalised(answer)
-    apart = said != right and (said in WHOLE or right in WHOLE)
-    return Match(float(said == right), 0.0 if apart else overlap(said.split(), right.split()))
+    predicted, right = normalised(prediction), normalised(answer)
+    apart = predicted != right and (predicted in WHOLE or right in WHOLE)
+    return Match(float(predicted == right), 0.0 if apart else overlap(predicted.split(), right.split()))
 
 
 def musique(prediction: str, answers: Sequence[str]) -> Match:
     """EM and F1 as MuSiQue's evaluation has them: each the best over the answer and its aliases."""
-    said, matches = normalised(prediction), []
+    predicted, matches = normalised(prediction), []
     for right in map(normalised, answers):
-        both = said and right
-        matches.append(Match(float(said == right), overlap(said.split(), right.split()) if both else said == right))
+        both = predicted and right
+        matches.append(
+            Match(float(predicted == right), overlap(predicted.split(), right.split()) if both else predicted == right)
+        )
     return Match(max(match.em for match in matches), float(max(match.f1 for match in matches)))
 
 
@@ -69,11 +71,11 @@ def judged(prediction: str, question: Question) -> Match:
     return max((hotpotqa(prediction, answer) for answer in answers), key=lambda match: (match.f1, match.em))
 
 
-def recall(found: Collection[Paragraph], gold: Sequence[Paragraph]) -> float:
+def recall(paragraphs: Collection[Paragraph], gold: Sequence[Paragraph]) -> float:
     """The share of the gold paragraphs that were found. Raises ValueError if none is known."""
     if not gold:
         raise ValueError("recall of no gold paragraphs; leave questions without annotated evidence out")
-    return sum(paragraph in found for paragraph in gold) / len(gold)
+    return sum(paragraph in paragraphs for paragraph in gold) / len(gold)
 
 
 def evidence_found(

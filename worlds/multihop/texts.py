@@ -16,12 +16,12 @@ def write_texts(paragraphs: Iterable[Paragraph], folder: Path) -> Iterator[Parag
     """Write the paragraphs while handing them on; 16 bytes of memory each."""
     import numpy as np
 
-    offsets, place = array("q", [0]), 0
+    offsets, offset = array("q", [0]), 0
     with open(folder / TEXTS, "wb") as file:
         for paragraph in paragraphs:
             for part in paragraph:
-                place += file.write(part.encode("utf-8", "surrogatepass"))
-                offsets.append(place)
+                offset += file.write(part.encode("utf-8", "surrogatepass"))
+                offsets.append(offset)
             yield paragraph
     np.save(folder / OFFSETS, np.frombuffer(offsets, dtype=np.int64))
 

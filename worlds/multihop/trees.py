@@ -30,7 +30,7 @@ class ModelAnswer(NamedTuple):
 
 
 # MuSiQue's answers have their chain of thought behind.
-Recorded = Annotated[ModelAnswer, BeforeValidator(lambda said: said[:2] if isinstance(said, list) else said)]
+Recorded = Annotated[ModelAnswer, BeforeValidator(lambda value: value[:2] if isinstance(value, list) else value)]
 # HotpotQA's trees write <1> where MuSiQue's have #1: the answer of the first son of the same node.
 Asked = Annotated[str, AfterValidator(lambda text: re.sub(r"<(\d+)>", r"#\1", text))]
 
@@ -55,9 +55,9 @@ class Node(BaseModel):
     def answers(self) -> tuple[str, ...]:
         """What was answered, each once: open book, by the sons, closed book. "Unknown" and errors are no answers."""
         once = dict[str, str]()
-        for one in (self.open_book, self.child, self.closed_book):
-            if one and one.text.strip() and "Unknow" not in one.text and "ERROR" not in one.text:
-                once.setdefault(normalised(one.text), one.text.strip())
+        for answer in (self.open_book, self.child, self.closed_book):
+            if answer and answer.text.strip() and "Unknow" not in answer.text and "ERROR" not in answer.text:
+                once.setdefault(normalised(answer.text), answer.text.strip())
         return tuple(once.values())
 
 
@@ -72,9 +72,9 @@ class Tree(BaseModel):
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
-        for place, node in enumerate(self.nodes):
-            if not all(0 <= son < place for son in node.sons):
-                raise ValueError(f"node {place} has the sons {list(node.sons)}, which do not stand before it")
+        for index, node in enumerate(self.nodes):
+            if not all(0 <= son < index for son in node.sons):
+                raise ValueError(f"node {index} has the sons {list(node.sons)}, which do not stand before it")
         return self
 
     @property
@@ -94,19 +94,19 @@ def file_of(folder: Path, dataset: str) -> Path:
 
 def trees(folder: Path, dataset: str) -> list[Tree]:
     """The recorded trees of a dataset. Raises MissingData, or DamagedData naming the line and the field."""
-    path, found = file_of(folder, dataset), list[Tree]()
+    path, trees_read = file_of(folder, dataset), list[Tree]()
     if not path.exists():
         raise MissingData(f"{path} is missing: set LAB_DATA to a folder that has {NAME}/{path.name}")
     for number, row in enumerate(rows(path, {"question", "gold_answers", "tree"}), start=1):
         try:
-            found.append(Tree.model_validate(row))
+            trees_read.append(Tree.model_validate(row))
         except ValidationError as error:
             raise DamagedData(f"{path} is damaged in line {number}: {faults(error)}. Restore it") from None
-    return found
+    return trees_read
 
 
-def matched(found: Iterable[Tree], questions: Iterable[Question]) -> dict[str, Tree]:
+def matched(trees_read: Iterable[Tree], questions: Iterable[Question]) -> dict[str, Tree]:
     """Task id -> tree, of the questions that have one: the trees have no ids, so it goes by the question's words."""
-    of_words = {normalised(tree.question): tree for tree in found}
+    of_words = {normalised(tree.question): tree for tree in trees_read}
     named = {question.task.id: normalised(question.task.goal) for question in questions}
     return {task: of_words[words] for task, words in named.items() if words in of_words}

@@ -46,8 +46,11 @@ class MultiHop(QuestionWorld[HopTask, Question]):
             raise ValueError(f"setting={setting!r}; choose one of {', '.join(map(repr, SETTINGS))}")
         if setting == "open" and retriever is None:
             raise ValueError("the open setting searches a corpus; give its retriever (worlds.multihop.indexed)")
-        fit = {name: [one for one in some if setting == "open" or one.paragraphs] for name, some in questions.items()}
-        known = {split: found for split, found in fit.items() if found}
+        playable = {
+            split: [question for question in some if setting == "open" or question.paragraphs]
+            for split, some in questions.items()
+        }
+        known = {split: some for split, some in playable.items() if some}
         super().__init__(known, data, f"the {setting} setting of {data} questions")
         self.setting, self.top, self.titles = setting, top, titles
         self.list_actions, self.retriever = list_actions, retriever

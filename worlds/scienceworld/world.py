@@ -105,8 +105,8 @@ class ScienceWorld(ListingWorld):
     def rooms(self) -> tuple[str, ...]:
         """The rooms that the simulator's valid actions name, by a door or at once. Raises EpisodeOver as `looks`."""
         with self._asked():
-            named = (ROOM.fullmatch(each) for each in self._running().valid_actions())
-            return tuple({found[1]: None for found in named if found and found[1] != "door"})
+            named = (ROOM.fullmatch(action) for action in self._running().valid_actions())
+            return tuple({match[1]: None for match in named if match and match[1] != "door"})
 
     def valid_actions(self) -> tuple[str, ...]:
         """What can be done now, sorted; nothing once the episode is over. Raises EpisodeOver before a reset."""

@@ -49,9 +49,9 @@ def room_rule(task: TripTask, days: Sequence[Day], listings: Listings, parties_r
     return PASSED
 
 
-def forbids(place: Accommodation, activity: str) -> bool:
+def forbids(room: Accommodation, activity: str) -> bool:
     """Whether the house rules say no to "smoking", "parties", "children under 10", "visitors" or "pets"."""
-    return f"No {activity}" in place.house_rules
+    return f"No {activity}" in room.house_rules
 
 
 def room_type(task: TripTask, days: Sequence[Day], listings: Listings) -> Check | None:
@@ -67,11 +67,11 @@ def room_type(task: TripTask, days: Sequence[Day], listings: Listings) -> Check 
     return PASSED
 
 
-def has_room_type(place: Accommodation, asked: str) -> bool:
+def has_room_type(room: Accommodation, asked: str) -> bool:
     """Whether a place is of a query's room type; words that no query uses exclude nothing."""
     if asked == "not shared room":
-        return place.room_type != "Shared room"
-    return place.room_type == ROOM_TYPES.get(asked, place.room_type)
+        return room.room_type != "Shared room"
+    return room.room_type == ROOM_TYPES.get(asked, room.room_type)
 
 
 def nights(days: Sequence[Day], listings: Listings) -> list[tuple[Day, Accommodation]]:

@@ -65,9 +65,9 @@ class Listings:
         return cls(
             tables.read_flights(files),
             tables.read_accommodations(files),
-            tables.read_restaurants(files),
-            tables.read_attractions(files),
-            tables.read_distances(files),
+            map(tables.restaurant_from, tables.rows(files / "restaurants.csv.gz")),
+            map(tables.attraction_from, tables.rows(files / "attractions.csv.gz")),
+            map(tables.distance_from, tables.rows(files / "distance.csv.gz")),
             tables.read_city_states(files),
             tables.read_known_route_days(files),
         )

@@ -159,18 +159,6 @@ def read_accommodations(folder: Path) -> list[Accommodation]:
     return [accommodation_from(row) for row in rows(folder / "accommodations.csv.gz") if all(row.values())]
 
 
-def read_restaurants(folder: Path) -> list[Restaurant]:
-    return [restaurant_from(row) for row in rows(folder / "restaurants.csv.gz")]
-
-
-def read_attractions(folder: Path) -> list[Attraction]:
-    return [attraction_from(row) for row in rows(folder / "attractions.csv.gz")]
-
-
-def read_distances(folder: Path) -> list[Distance]:
-    return [distance_from(row) for row in rows(folder / "distance.csv.gz")]
-
-
 def read_city_states(folder: Path) -> dict[str, str]:
     """City to state, in the file's order."""
     path = folder / "city_state.tsv"

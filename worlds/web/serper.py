@@ -87,8 +87,8 @@ class Serper:
             except HTTPError as error:
                 problem = f"{error.code} {message(error)}"
                 if error.code in (401, 403) or "credit" in problem.lower():
-                    told = f"Serper refuses the key in {KEY} ({problem}); check it and its credits"
-                    raise Unavailable(told) from None
+                    reason = f"Serper refuses the key in {KEY} ({problem}); check it and its credits"
+                    raise Unavailable(reason) from None
                 if error.code != 429 and (error.code < 500 or verb == "scrape"):
                     raise Refused(problem) from None
             except (OSError, HTTPException, ValueError) as error:

@@ -104,7 +104,7 @@ def colour_or_all(value: str) -> str:
 
 
 @lru_cache(maxsize=65536)
-def alike(one: str, other: str) -> bool:
+def alike(first: str, second: str) -> bool:
     """Whether two phrases have nearly the same words, in any order.
 
     The official engine asks the package thefuzz, which drops what is not ASCII and rounds to whole per cents before it
@@ -115,7 +115,7 @@ def alike(one: str, other: str) -> bool:
         from rapidfuzz.utils import default_process
     except ImportError as error:
         raise ImportError(f"WebShop's reward needs a package: {error}. Install it with: {INSTALL}") from error
-    return round(token_set_ratio(plain(one), plain(other), processor=default_process)) > SAME
+    return round(token_set_ratio(plain(first), plain(second), processor=default_process)) > SAME
 
 
 def plain(text: str) -> str:
