@@ -38,7 +38,7 @@ from hostile_programs import (
     Hostile,
 )
 from lab.machine.paths import ROOT
-from lab.sandbox import Limits, Result, landlock, run_untrusted
+from lab.sandbox import Limits, Result, landlock, refusal, run_untrusted
 from lab.sandbox.program import MAIN
 from lab.sandbox.system_calls import ARCHITECTURES
 
@@ -170,6 +170,8 @@ def _listeners(folder: Path, secret: str, opened: contextlib.ExitStack) -> tuple
 
 @pytest.fixture(scope="module")
 def host() -> Iterator[Host]:
+    if reason := refusal():
+        pytest.skip(reason)
     with a_host() as made:
         numbers = [signal.SIGUSR1, signal.SIGHUP, signal.SIGXCPU]
         old = {number: signal.signal(number, lambda number, _: made.signals.append(number)) for number in numbers}

@@ -395,6 +395,12 @@ def test_without_landlock_nothing_runs_and_the_message_says_what_it_needs(
     assert issubclass(SandboxUnavailable, Unavailable)  # and so it is no episode's failure
 
 
+@pytest.mark.skipif(not landlock.version(), reason="the kernel has no Landlock")
+def test_the_sandbox_holds_where_the_kernel_has_landlock() -> None:
+    """Else a sandbox that our own change has broken would only skip the tests that need it."""
+    assert sandbox.refusal() == ""
+
+
 def test_a_machine_is_examined_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run_untrusted("print(1)", {}).ok and checks()[0].ok
     monkeypatch.setattr(selftest, "ATTEMPTS", "not Python")
