@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lab.machine.faults import BackendDied
-from lab.sandbox.faults import BackendRefused
 from lab.sandbox.program import Job
 from procllm.actions import Append, Read, Write
 from procllm.files import ANSWER, ERRORS, NOTES, OUTPUT, PRINTED, REQUEST, SOLVER, SPECIFICATION, listed
@@ -93,14 +92,14 @@ def test_a_sandbox_that_fails_is_no_output_of_the_solver(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     from lab import sandbox
+    from lab.sandbox import watching
 
     def start(job: Job) -> None:
         shutil.rmtree(job.folder)
-        raise BackendRefused("no memory for it")
+        raise OSError("no memory for it")
 
-    monkeypatch.setattr(sandbox, "_verdicts", {"sandlock": ""})
-    monkeypatch.setattr(sandbox, "BACKENDS", {"sandlock": start})
-    monkeypatch.delenv(sandbox.VARIABLE, raising=False)
+    monkeypatch.setattr(sandbox, "refusal", lambda: "")
+    monkeypatch.setattr(watching, "start", start)
     with pytest.raises(BackendDied, match="no memory for it"):
         workspace.do(Write(SOLVER, "print(1)"))
     assert workspace.text(OUTPUT) == ""

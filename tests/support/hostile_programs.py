@@ -8,6 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# The system calls made below: name = its number on x86_64, on aarch64.
+CALLS = """
+bpf=321,280 capget=125,90 capset=126,91 clone=56,220 clone3=435,435 close_range=436,436 fallocate=285,47
+file_getattr=468,468 inotify_init1=294,26 io_uring_setup=425,425 keyctl=250,219 kill=62,129
+landlock_add_rule=445,445 landlock_create_ruleset=444,444 membarrier=324,283 mount=165,40 open_by_handle_at=304,265
+open_tree=428,428 perf_event_open=298,241 personality=135,92 prctl=157,167 process_vm_readv=310,270
+process_vm_writev=311,271 ptrace=101,117 readlinkat=267,78 reboot=169,142 rt_sigqueueinfo=129,138 seccomp=317,277
+sethostname=170,161 setns=308,268 shmget=29,194 sync=162,81 syncfs=306,267 timer_create=222,107 unshare=272,97
+userfaultfd=323,282
+"""
 PRELUDE = """
 import ctypes, os, sys, time
 facts = {facts!r}
@@ -91,13 +101,22 @@ FILES = [
     Hostile(
         "sees the environment",
         """
-left = {name for name in os.environ if name not in ("LANG", "LC_CTYPE", "HOME", "TMPDIR", "PWD", "PYTHONHASHSEED")}
+left = set(os.environ) - {"LANG", "LC_CTYPE", "HOME", "TMPDIR", "PWD", "PYTHONHASHSEED", "TZ"}
 print("BROKE OUT" if left else "HELD", left, dict(os.environ))""",
     ),
 ]
 
 WRITES = [
     Hostile("writes a host file", 'attempt(lambda: open(facts["canary"], "a").write("x"))', tame=True),
+    Hostile(
+        "writes a given file by a hard link",
+        'attempt(lambda: [os.link("tools/flights.py", "own"), open("own", "a").write("x")])',
+    ),
+    Hostile("moves a given file to where it may write", 'attempt(os.rename, "tools/flights.py", "own")'),
+    Hostile("empties a given file without writing it", 'attempt(os.open, "tools/flights.py", os.O_TRUNC)', tame=True),
+    Hostile(
+        "empties a given file by neither reading nor writing it", 'attempt(os.open, "tools/flights.py", os.O_TRUNC | 3)'
+    ),
     Hostile("empties a host file", 'attempt(os.truncate, facts["canary"], 0)', tame=True),
     Hostile("removes a host file", 'attempt(os.unlink, facts["canary"])', tame=True),
     Hostile("writes into the host's /tmp", 'attempt(open, facts["beside"], "x")', tame=True),
@@ -628,7 +647,7 @@ def fill():
     for number in range(3000):
         try:
             open(f"file{number}", "w").close()
-        except OSError:  # sandlock opens nothing for it any more
+        except OSError:
             os.write(1, b"HELD")
             os._exit(0)
         time.sleep(0.0005)

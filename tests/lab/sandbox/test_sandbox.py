@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -23,39 +24,19 @@ from lab.machine.faults import Unavailable
 from lab.machine.paths import ROOT
 from lab.machine.scratch import MARK
 from lab.sandbox import (
-    BACKENDS,
-    UNSAFE,
     Limits,
     Result,
     SandboxUnavailable,
     checks,
-    on_bubblewrap,
-    on_sandlock,
+    first_steps,
+    landlock,
     run_untrusted,
+    selftest,
     system_calls,
 )
-from lab.sandbox.faults import BackendRefused
-from lab.sandbox.first_steps import command
-from lab.sandbox.program import Job
 from lab.sandbox.selftest import examine
 
 LIMITS = Limits(memory_mb=256)
-
-
-@pytest.fixture(params=list(BACKENDS))
-def backend(request: pytest.FixtureRequest) -> str:
-    if reason := sandbox.verdict(request.param):
-        pytest.skip(f"{request.param} is not used here: {reason}")
-    return request.param
-
-
-@pytest.fixture
-def holding() -> str:
-    """The backend that is chosen by itself here."""
-    for name in BACKENDS:
-        if not sandbox.verdict(name):
-            return name
-    pytest.skip("no sandbox holds here")
 
 
 @pytest.fixture
@@ -78,14 +59,14 @@ class Flights:
     return folder
 
 
-def test_a_program_uses_the_tools_it_is_given(tools: Path, backend: str) -> None:
+def test_a_program_uses_the_tools_it_is_given(tools: Path) -> None:
     code = "from tools.Flights import Flights\nprint(min(Flights().run(), key=lambda row: int(row[1])))"
-    result = run_untrusted(code, {"tools": tools}, backend=backend)
+    result = run_untrusted(code, {"tools": tools})
     assert result.ok and result.stdout == "['Paris', '80']\n" and result.stderr == ""
     assert sorted(path.name for path in tools.rglob("*")) == ["Flights.py", "data", "flights.csv"]
 
 
-def test_files_come_as_texts_single_files_and_folders_at_any_depth(tools: Path, backend: str) -> None:
+def test_files_come_as_texts_single_files_and_folders_at_any_depth(tools: Path) -> None:
     code = "for name in ('a.txt', 'b/c.txt', 'b/flights.csv', 'd/e/data/flights.csv'): print(open(name).read())"
     files: dict[str, Path | str] = {
         "a.txt": "é\n",
@@ -93,11 +74,11 @@ def test_files_come_as_texts_single_files_and_folders_at_any_depth(tools: Path, 
         "b/flights.csv": tools / "data" / "flights.csv",
         "d/e": tools,
     }
-    result = run_untrusted(code, files, backend=backend)
+    result = run_untrusted(code, files)
     assert result.stdout.split("\n")[:2] == ["é", ""] and result.stdout.count("Paris") == 2, result
 
 
-def test_a_program_is_the_main_module_with_a_folder_to_write_in(backend: str) -> None:
+def test_a_program_is_the_main_module_with_a_folder_to_write_in() -> None:
     code = """
 import __main__, json, os, sys, tempfile
 def here(): pass
@@ -107,10 +88,10 @@ with open("out/x.json", "w") as file: json.dump([1], file)
 with tempfile.TemporaryFile("w+") as file: file.write("x" * 1000)
 print(open("out/x.json").read())
 """
-    assert run_untrusted(code, {}, backend=backend).stdout == "[1]\n"
+    assert run_untrusted(code, {}).stdout == "[1]\n"
 
 
-def test_the_standard_library_works(backend: str) -> None:
+def test_the_standard_library_works() -> None:
     code = """
 import asyncio, collections, csv, dataclasses, datetime, decimal, fractions, hashlib, heapq, itertools, json, math
 import random, re, sqlite3, statistics, string, threading, typing, unicodedata, uuid, zlib, zoneinfo
@@ -120,12 +101,12 @@ threads = [threading.Thread(target=print, args=("from a thread",)) for _ in rang
 [thread.start() for thread in threads], [thread.join() for thread in threads]
 print(asyncio.run(asyncio.to_thread(lambda: hashlib.sha256(b"").hexdigest()[:4])))
 """
-    result = run_untrusted(code, {}, limits=LIMITS, backend=backend)
+    result = run_untrusted(code, {}, limits=LIMITS)
     assert result.ok and result.stdout == "[0, 1, 2] 2\n" + "from a thread\n" * 3 + "e3b0\n", result
 
 
-def test_an_error_shows_as_python_shows_it(backend: str) -> None:
-    result = run_untrusted("def plan():\n    return 1 / 0\n\nplan()\n", {}, backend=backend)
+def test_an_error_shows_as_python_shows_it() -> None:
+    result = run_untrusted("def plan():\n    return 1 / 0\n\nplan()\n", {})
     assert (result.ok, result.returncode, result.ended) == (False, 1, "exit")
     lines = result.stderr.splitlines()
     assert lines[0].startswith("Traceback") and lines[-1] == "ZeroDivisionError: division by zero"
@@ -142,70 +123,68 @@ def test_an_error_shows_as_python_shows_it(backend: str) -> None:
         ("raise SystemExit(-1)", 255),
     ],
 )
-def test_the_exit_status_comes_back(code: str, returncode: int, backend: str) -> None:
-    result = run_untrusted(code, {}, backend=backend)
+def test_the_exit_status_comes_back(code: str, returncode: int) -> None:
+    result = run_untrusted(code, {})
     assert (result.ended, result.returncode, result.ok) == ("exit", returncode, False)
 
 
-def test_a_death_by_signal_comes_back(backend: str) -> None:
-    result = run_untrusted("import ctypes; ctypes.string_at(0)", {}, backend=backend)
+def test_a_death_by_signal_comes_back() -> None:
+    result = run_untrusted("import ctypes; ctypes.string_at(0)", {})
     assert (result.ended, result.returncode) == ("killed", -11), result
 
 
-def test_memory_beyond_the_limit_is_an_error_that_the_program_can_catch(backend: str) -> None:
+def test_memory_beyond_the_limit_is_an_error_that_the_program_can_catch() -> None:
     code = "try: x = bytearray(300 * 2**20)\nexcept MemoryError: print('too much')\ny = bytearray(100 * 2**20)"
-    assert run_untrusted(code, {}, limits=LIMITS, backend=backend).stdout == "too much\n"
+    assert run_untrusted(code, {}, limits=LIMITS).stdout == "too much\n"
 
 
-def test_processor_time_is_limited_apart_from_the_wall_clock(backend: str) -> None:
-    result = run_untrusted("while True: pass", {}, timeout=20, limits=Limits(cpu_s=1), backend=backend)
+def test_processor_time_is_limited_apart_from_the_wall_clock() -> None:
+    result = run_untrusted("while True: pass", {}, timeout=20, limits=Limits(cpu_s=1))
     assert result.ended == "timeout" and result.seconds < 10, result
 
 
-def test_output_is_kept_up_to_the_limit_and_its_beginning_is_what_is_kept(backend: str) -> None:
+def test_output_is_kept_up_to_the_limit_and_its_beginning_is_what_is_kept() -> None:
     code = "import sys\nprint('first')\nsys.stdout.flush()\nwhile True: print('x' * 999)"
-    result = run_untrusted(code, {}, limits=Limits(output_bytes=5000), backend=backend)
-    assert (result.ended, result.truncated, len(result.stdout)) == ("output", True, 5000)
+    result = run_untrusted(code, {}, limits=Limits(output_bytes=5000))
+    assert (result.ended, len(result.stdout)) == ("output", 5000)
     assert result.stdout.startswith("first\nxxx") and result.returncode is None
 
 
-def test_output_of_exactly_the_limit_is_no_flood(backend: str) -> None:
-    result = run_untrusted("print('x' * 4999)", {}, limits=Limits(output_bytes=5000), backend=backend)
-    assert result.ok and not result.truncated and len(result.stdout) == 5000
+def test_output_of_exactly_the_limit_is_no_flood() -> None:
+    result = run_untrusted("print('x' * 4999)", {}, limits=Limits(output_bytes=5000))
+    assert result.ok and len(result.stdout) == 5000
 
 
-def test_what_was_printed_before_a_timeout_comes_back(backend: str) -> None:
+def test_what_was_printed_before_a_timeout_comes_back() -> None:
     code = "import time\nprint('begun', flush=True)\ntime.sleep(20)"
-    result = run_untrusted(code, {}, timeout=1, backend=backend)
-    assert (result.stdout, result.ended, result.truncated) == ("begun\n", "timeout", False)
+    result = run_untrusted(code, {}, timeout=1)
+    assert (result.stdout, result.ended) == ("begun\n", "timeout")
     assert 1 <= result.seconds < 4
 
 
-def test_bytes_that_are_no_text_are_replaced(backend: str) -> None:
+def test_bytes_that_are_no_text_are_replaced() -> None:
     code = "import sys; sys.stdout.buffer.write(b'a\\xff\\xfeb\\r\\n\\xe2\\x82')"
-    assert run_untrusted(code, {}, backend=backend).stdout == "a\ufffd\ufffdb\r\n\ufffd"
+    assert run_untrusted(code, {}).stdout == "a\ufffd\ufffdb\r\n\ufffd"
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=200))
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_text_comes_back_as_it_was_printed(holding: str, text: str) -> None:
-    result = run_untrusted(f"import sys; sys.stdout.write({text!r})", {"text": text}, backend=holding)
+def test_any_text_comes_back_as_it_was_printed(text: str) -> None:
+    result = run_untrusted(f"import sys; sys.stdout.write({text!r})", {"text": text})
     assert result.ok and result.stdout == text
     code = "import sys; sys.stdout.write(open('text', newline='').read())"
-    assert run_untrusted(code, {"text": text}, backend=holding).stdout == text
+    assert run_untrusted(code, {"text": text}).stdout == text
 
 
-@pytest.mark.parametrize(
-    "name", ["", "/etc/passwd", "../up", "a/../b", "a/..", ".", "./a", "main.py", "main.py/a", "a\0b", "/"]
-)
+@pytest.mark.parametrize("name", ["", "/etc/passwd", "../up", "a/../b", "a/..", ".", "./a", "a//b", "a/", "a\0b", "/"])
 def test_a_name_that_leads_elsewhere_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="sandbox"):
         run_untrusted("", {name: "text"})
 
 
-@pytest.mark.parametrize("names", [("a", "a/b"), ("a/b/c", "a/b"), ("a/b", "a//b")])
+@pytest.mark.parametrize("names", [("a", "a/b"), ("a/b/c", "a/b"), ("main.py", "a"), ("main.py/a", "a")])
 def test_names_that_clash_are_refused(names: tuple[str, str]) -> None:
-    with pytest.raises(ValueError, match="clashes"):
+    with pytest.raises(ValueError, match="clash"):
         run_untrusted("", dict.fromkeys(names, "text"))
 
 
@@ -217,16 +196,8 @@ def test_a_host_path_that_is_a_link_or_missing_or_special_is_refused(tmp_path: P
             run_untrusted("", {"tools": tmp_path / name})
 
 
-@pytest.mark.parametrize("wrong", [{"memory_mb": 0}, {"output_bytes": -1}, {"cpu_s": 0}])
-def test_a_limit_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=next(iter(wrong))):
-        Limits(**wrong)
-    with pytest.raises(ValueError, match="timeout"):
-        run_untrusted("", {}, timeout=0)
-
-
 def test_the_working_folder_goes_whatever_the_program_left_in_it(
-    backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     (tmp_path / "kept").mkdir()
@@ -237,9 +208,9 @@ os.mkdir("locked", 0o000)
 for _ in range(100): os.mkdir("deep"); os.chdir("deep")
 os.symlink({str(tmp_path / "kept")!r}, "away")
 """
-    result = run_untrusted(code, {"given": tmp_path / "kept"}, backend=backend)
-    # Where it is looked at, a folder that may not be looked into counts as full; root may look into it.
-    assert result.ok or (backend == "sandlock" and os.geteuid() and result.ended == "disk"), result
+    result = run_untrusted(code, {"given": tmp_path / "kept"})
+    # A folder that may not be looked into counts as full; root may look into it.
+    assert result.ok or (os.geteuid() and result.ended == "disk"), result
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
     assert (tmp_path / "kept" / "file").read_text() == "kept"
 
@@ -288,25 +259,25 @@ for _ in range(150):
     assert not list(tmp_path.iterdir())
 
 
-def test_no_descriptor_stays_open(backend: str) -> None:
+def test_no_descriptor_stays_open() -> None:
     def opened() -> int:
         return len(os.listdir("/proc/self/fd"))
 
-    run_untrusted("", {}, backend=backend)
+    run_untrusted("", {})
     before = opened()
     for code in ("print(1)", "while True: print(1)", "import time; time.sleep(9)"):
-        run_untrusted(code, {}, timeout=0.3, backend=backend)
+        run_untrusted(code, {}, timeout=0.3)
     assert opened() <= before
 
 
-def test_programs_run_side_by_side_from_threads(backend: str) -> None:
+def test_programs_run_side_by_side_from_threads() -> None:
     results: dict[int, Result] = {}
 
     def work(number: int) -> None:
         code = f"print({number}, flush=True); open('mine', 'x').write('')" + (
             "\nwhile True: pass" if number % 4 == 0 else ""
         )
-        results[number] = run_untrusted(code, {}, timeout=1.0 if number % 4 == 0 else 30, backend=backend)
+        results[number] = run_untrusted(code, {}, timeout=1.0 if number % 4 == 0 else 30)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
     for thread in threads:
@@ -318,24 +289,24 @@ def test_programs_run_side_by_side_from_threads(backend: str) -> None:
     assert {n for n, result in results.items() if result.ended == "timeout"} == {0, 4}
 
 
-def _printed_by(number: int, backend: str) -> str:
-    return run_untrusted(f"print({number})", {}, backend=backend).stdout
+def _printed_by(number: int) -> str:
+    return run_untrusted(f"print({number})", {}).stdout
 
 
-def test_programs_run_side_by_side_from_worker_processes(backend: str) -> None:
+def test_programs_run_side_by_side_from_worker_processes() -> None:
     from joblib import Parallel, delayed
 
-    found = Parallel(n_jobs=2, backend="loky")(delayed(_printed_by)(number, backend) for number in range(6))
-    assert found == [f"{number}\n" for number in range(6)]
+    printed = Parallel(n_jobs=2, backend="loky")(delayed(_printed_by)(number) for number in range(6))
+    assert printed == [f"{number}\n" for number in range(6)]
 
 
-def test_a_program_runs_in_a_process_forked_from_one_that_ran_programs(backend: str) -> None:
-    code = f"""
+def test_a_program_runs_in_a_process_forked_from_one_that_ran_programs() -> None:
+    code = """
 import os, sys
 from lab.sandbox import run_untrusted
-print(run_untrusted("print(1)", {{}}, backend={backend!r}).stdout, flush=True)
+print(run_untrusted("print(1)", {}).stdout, flush=True)
 if os.fork() == 0:
-    print(run_untrusted("print(2)", {{}}, backend={backend!r}).stdout, flush=True)
+    print(run_untrusted("print(2)", {}).stdout, flush=True)
     os._exit(0)
 assert os.wait()[1] == 0
 """
@@ -347,59 +318,40 @@ def _running(mark: int) -> list[int]:
     """Processes of a program whose limit of open files is the mark."""
     import psutil
 
-    found = []
+    pids = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
             if f"RLIMIT_NOFILE={mark}" in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process.pid)
-    return found
-
-
-def _waits_to_begin(pid: int) -> bool:
-    """Whether it is a bwrap whose parent is gone, waiting for that parent's word."""
-    import psutil
-
-    process = psutil.Process(pid)
-    parent = process.parent()
-    waits_for_word = any(os.readlink(path) == "anon_inode:[eventfd]" for path in Path(f"/proc/{pid}/fd").iterdir())
-    orphaned = parent is None or parent.name() != "bwrap"
-    return process.name() == "bwrap" and orphaned and process.status() == "sleeping" and waits_for_word
+                pids.append(process.pid)
+    return pids
 
 
 @pytest.mark.parametrize("later", [0, 0, 0.2])
-def test_a_program_dies_with_the_process_that_waits_for_it(later: float, backend: str, tmp_path: Path) -> None:
+def test_a_program_dies_with_the_process_that_waits_for_it(later: float, tmp_path: Path) -> None:
     """Also if that process is killed at the very moment the program starts. later: seconds after that moment."""
     mark = 1000 + os.getpid() % 5000
     code = f"""
 from lab import sandbox
 from lab.sandbox import Limits, run_untrusted
-sandbox._verdicts[{backend!r}] = ""  # examined already; that would only take longer
-run_untrusted("while True: pass", {{}}, 60, Limits(open_files={mark}), {backend!r})
+sandbox.refusal = lambda: ""  # examined already; that would only take longer
+run_untrusted("while True: pass", {{}}, 60, Limits(open_files={mark}))
 """
     parent = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env={**os.environ, "TMPDIR": str(tmp_path)})
     _until(lambda: bool(_running(mark)))
     time.sleep(later)
     parent.kill()
     parent.wait()
-    end = time.monotonic() + 3.0
-    while (left := _running(mark)) and time.monotonic() < end:
-        time.sleep(0.01)
-    # bwrap 0.8 asks to die with its parent before it tells its child to go on: killed between the two, the child waits
-    # for ever, asleep and before any of the program. Nothing else may be left, and it not for the next test.
-    waiting = [pid for pid in left if _waits_to_begin(pid)]
-    for pid in waiting:
-        os.kill(pid, signal.SIGKILL)
-    assert left == waiting
+    _until(lambda: not _running(mark), patience_s=3)
 
 
-def test_a_program_ends_when_its_notebook_is_interrupted(backend: str, tmp_path: Path) -> None:
+def test_a_program_ends_when_its_notebook_is_interrupted(tmp_path: Path) -> None:
     mark = 1000 + os.getpid() % 5000
     code = f"""
 from lab import sandbox
 from lab.sandbox import Limits, run_untrusted
-sandbox._verdicts[{backend!r}] = ""
+sandbox.refusal = lambda: ""
 try:
-    run_untrusted("while True: pass", {{}}, 60, Limits(open_files={mark}), {backend!r})
+    run_untrusted("while True: pass", {{}}, 60, Limits(open_files={mark}))
 except KeyboardInterrupt:
     print("interrupted", flush=True)
     input()
@@ -424,122 +376,100 @@ def _until(condition: Any, patience_s: float = 15.0) -> None:
 
 
 @pytest.fixture
-def unexamined(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[None]:
-    if "holding" in request.fixturenames:  # it examines backends itself, and must do so before the slate is clean
-        request.getfixturevalue("holding")
-    monkeypatch.setattr(sandbox, "_verdicts", {})
-    monkeypatch.delenv(sandbox.VARIABLE, raising=False)
+def unexamined() -> Iterator[None]:
+    sandbox.refusal.cache_clear()
     yield
-
-
-def _missing(_job: Job) -> Any:
-    raise BackendRefused("it is not installed; install it so")
+    sandbox.refusal.cache_clear()
 
 
 @pytest.mark.usefixtures("unexamined")
-def test_without_a_backend_nothing_runs_and_the_message_says_what_to_install(
+def test_without_landlock_nothing_runs_and_the_message_says_what_it_needs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(sandbox, "BACKENDS", {"sandlock": _missing, "bubblewrap": _missing})
-    with pytest.raises(SandboxUnavailable) as refused:
+    monkeypatch.setattr(landlock, "version", lambda: 0)
+    with pytest.raises(SandboxUnavailable, match=r"no Landlock.*needs Linux 5\.13"):
         run_untrusted(f"open({str(tmp_path / 'ran')!r}, 'w')", {})
     assert not (tmp_path / "ran").exists()
-    for part in (
-        "sandlock: it is not",
-        "bubblewrap: it is not",
-        "pip install -r requirements.txt",
-        "apt install bubble",
-    ):
-        assert part in str(refused.value)
     check = checks()[0]
-    assert not check.ok and "it is not installed" in check.detail and "apt install" in check.fix
+    assert not check.ok and "no Landlock" in check.detail and "5.13" in check.fix
+    assert issubclass(SandboxUnavailable, Unavailable)  # and so it is no episode's failure
 
 
-@pytest.mark.usefixtures("unexamined")
-def test_the_first_backend_that_holds_is_taken(monkeypatch: pytest.MonkeyPatch, holding: str) -> None:
-    monkeypatch.setattr(sandbox, "BACKENDS", {"absent": _missing, holding: BACKENDS[holding]})
-    assert run_untrusted("print(1)", {}).stdout == "1\n"
-    assert sandbox._verdicts == {"absent": "it is not installed; install it so", holding: ""}
-    assert checks()[0].ok and holding in checks()[0].detail
+@pytest.mark.skipif(not landlock.version(), reason="the kernel has no Landlock")
+def test_the_sandbox_holds_where_the_kernel_has_landlock() -> None:
+    """Else a sandbox that our own change has broken would only skip the tests that need it."""
+    assert sandbox.refusal() == ""
 
 
-@pytest.mark.usefixtures("unexamined")
-def test_the_environment_may_name_the_backend(monkeypatch: pytest.MonkeyPatch, holding: str) -> None:
-    monkeypatch.setattr(sandbox, "BACKENDS", {holding: BACKENDS[holding], "absent": _missing})
-    monkeypatch.setenv(sandbox.VARIABLE, "absent")
-    with pytest.raises(SandboxUnavailable, match="absent: it is not installed"):
-        run_untrusted("", {})
-    assert run_untrusted("", {}, backend=holding).ok
-    with pytest.raises(ValueError, match="no sandbox backend 'other'"):
-        run_untrusted("", {}, backend="other")
+def test_a_machine_is_examined_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run_untrusted("print(1)", {}).ok and checks()[0].ok
+    monkeypatch.setattr(selftest, "ATTEMPTS", "not Python")
+    assert run_untrusted("print(1)", {}).ok and checks()[0].ok
 
 
-def test_the_unsafe_mode_warns_each_time_and_is_no_backend_to_choose_from() -> None:
-    assert UNSAFE not in BACKENDS and "UNSAFE" in UNSAFE
-    for _ in range(2):
-        with pytest.warns(UserWarning, match="UNSAFE"):
-            assert run_untrusted("print(1)", {}, backend=UNSAFE).stdout == "1\n"
+@pytest.mark.parametrize(
+    ("step", "reason"),
+    [
+        ("call(libc.syscall", "reads a host file"),
+        ("call(libc.prctl, 22", "changes a host file's mode.*forks"),
+        ("resource.setrlimit", "takes more memory than allowed"),
+    ],
+)
+def test_the_selftest_notices_a_missing_layer(step: str, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = first_steps.BOOTSTRAP.splitlines()
+    assert sum(step in line for line in lines) == 1
+    without = [line.replace(line.strip(), "pass") if step in line else line for line in lines]
+    monkeypatch.setattr(first_steps, "BOOTSTRAP", "\n".join(without))
+    with pytest.raises(SandboxUnavailable, match=reason):
+        examine()
 
 
-@pytest.mark.filterwarnings("ignore:UNSAFE")
-def test_the_selftest_refuses_no_isolation_at_all() -> None:
-    from lab.sandbox import without_isolation
-
-    with pytest.raises(BackendRefused, match="reads a host file"):
-        examine(without_isolation.start)
+def test_a_sandbox_in_which_nothing_starts_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(first_steps, "command", lambda job, rules: ["/no/such/program"])
+    with pytest.raises(SandboxUnavailable, match="did not start a program"):
+        examine()
 
 
-MODULES = {"sandlock": on_sandlock, "bubblewrap": on_bubblewrap}
+def test_modules_of_the_library_are_found_after_the_list_of_modules_was_dropped() -> None:
+    code = "import importlib\nimportlib.invalidate_caches()\nimport wave, tomllib, zoneinfo\nprint(wave.__name__)"
+    assert run_untrusted(code, {}).stdout == "wave\n"
 
 
-def test_the_selftest_notices_what_a_backend_alone_leaves_open(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """sandlock alone lets files' modes be changed; bubblewrap alone lets a program fork."""
-    monkeypatch.setattr(MODULES[backend], "command", lambda job: command(job, confined=False))
-    with pytest.raises(BackendRefused) as refused:
-        examine(MODULES[backend].start)
-    expected = "changes a host file's mode" if backend == "sandlock" else "forks"
-    assert expected in str(refused.value)
-
-
-def test_a_backend_that_breaks_is_refused_not_raised(monkeypatch: pytest.MonkeyPatch, backend: str) -> None:
-    monkeypatch.setattr(MODULES[backend], "command", lambda job: ["/no/such/program"])
-    with pytest.raises(BackendRefused):
-        examine(MODULES[backend].start)
+def test_the_time_zone_of_the_machine_is_not_seen() -> None:
+    assert (
+        run_untrusted("import time\nprint(time.tzname, time.localtime(0).tm_hour)", {}).stdout == "('UTC', 'UTC') 0\n"
+    )
 
 
 @pytest.mark.parametrize("machine", list(system_calls.ARCHITECTURES))
 def test_every_jump_of_the_filter_lands_within_it_and_calls_are_listed_once(machine: str) -> None:
-    import struct
-
     steps = list(struct.iter_unpack("=HBBI", system_calls.program_filter(machine)))
-    for place, (code, then, otherwise, _) in enumerate(steps):
-        assert code == system_calls.RETURN or place + 1 + max(then, otherwise) < len(steps)
-    column, _ = system_calls.ARCHITECTURES[machine]
-    listed = list(system_calls.numbers(system_calls.REFUSED, column).values())
-    assert len(listed) == len(set(listed)) > 100 and len(steps) < 4096
+    for index, (code, then, otherwise, _) in enumerate(steps):
+        assert code == system_calls.RETURN or index + 1 + max(then, otherwise) < len(steps)
+    listed = list(system_calls.numbers(machine).values())
+    assert len(listed) == len(set(listed)) > 90 and len(steps) < 4096
 
 
 def test_a_machine_without_a_table_of_system_calls_is_refused() -> None:
-    with pytest.raises(BackendRefused, match="riscv64"):
+    with pytest.raises(SandboxUnavailable, match="riscv64"):
         system_calls.program_filter("riscv64")
 
 
-def test_what_is_printed_is_the_same_wherever_it_runs(backend: str, tmp_path: Path) -> None:
+def test_what_is_printed_is_the_same_wherever_it_runs(tmp_path: Path) -> None:
     """Else a traceback would carry a temporary folder's name, and no run that shows it could be repeated."""
     (tmp_path / "broken.py").write_text("import json\n\n\ndef read():\n    return json.loads('{')\n")
     code = "import os\nfrom tools.broken import read\nprint(os.getcwd())\nread()\n"
-    results = [run_untrusted(code, {"tools": tmp_path}, backend=backend) for _ in range(2)]
+    results = [run_untrusted(code, {"tools": tmp_path}) for _ in range(2)]
     assert results[0].stdout == results[1].stdout == "/untrusted\n"
     assert results[0].stderr == results[1].stderr
     assert '"/untrusted/main.py"' in results[0].stderr and '"/python/json/' in results[0].stderr
     assert str(tmp_path) not in results[0].stderr
 
 
-def test_the_disk_limit_holds_in_a_folder_with_any_name(
-    backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (place := tmp_path / "a line\nand another (deleted)").mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(place))
+def test_the_disk_limit_holds_in_a_folder_with_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "a line\nand another (deleted)"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
     code = """
 import ctypes, os, time
 libc = ctypes.CDLL(None)
@@ -551,12 +481,5 @@ for _ in range(2):
     os.close(file)
 time.sleep(0.5)
 """
-    result = run_untrusted(code, {}, limits=LIMITS, backend=backend)
-    assert result.ended == "disk" or "No space left" in result.stderr, result
-
-
-def test_a_backend_that_the_environment_names_wrongly_stops_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LAB_SANDBOX", "sandbocks")
-    with pytest.raises(SandboxUnavailable, match="LAB_SANDBOX='sandbocks'.*sandlock"):
-        run_untrusted("print(1)", {})
-    assert issubclass(SandboxUnavailable, Unavailable)  # and so it is no episode's failure
+    result = run_untrusted(code, {}, limits=LIMITS)
+    assert result.ended == "disk", result
