@@ -6,13 +6,12 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from lab.results.exports import readable
 from sdp.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class Step(NamedTuple):
@@ -78,7 +77,6 @@ def observation_map(trajectory: Trajectory) -> pd.DataFrame:
 
     A rejected observation leaves the state as it was (A.1).
     """
-
     after = {t.attempt: t.after for t in trajectory.transitions}
     rows = [
         (a.step, a.target, _text(a.observation), a.k, a.state, after.get(a.step, a.state)) for a in trajectory.attempts
@@ -93,7 +91,6 @@ def credit(trajectories: Sequence[Trajectory]) -> pd.DataFrame:
     rejections: attempts at the predicate, from the state it was certified in or is still tried from, that failed.
     Predicates of the last plan that were never certified have k = 0 and no step.
     """
-
     rows = [row for trajectory in trajectories for row in _credit(trajectory)]
     columns = ["task", "position", "predicate", "kind", "certified", "k", "share", "step", "rejections"]
     return readable(rows, columns=columns)

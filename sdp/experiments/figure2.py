@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from lab.machine.spelling import hint
 from lab.models import engines
@@ -18,9 +20,6 @@ from lab.viewer.timeline import Timeline
 from lab.viewer.transcripts import Transcript
 from sdp.experiments.multihop import HotpotQA, MuSiQue, Setup
 from sdp.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DATASETS: Mapping[str, type[Setup]] = {"hotpotqa": HotpotQA, "musique": MuSiQue}
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.container import BarContainer
+from matplotlib.figure import Figure
 
 from lab.results import plots
 from sdp import anatomy
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 PUBLISHED = "published (other models)"
 PROGRESS = [anatomy.ALL, anatomy.STALLED]
@@ -34,7 +34,6 @@ def draw_anatomy(
     as diamonds at the bars that they are about; of a range both ends. benchmarks: all that a figure can have, so that
     each has its colour in every one.
     """
-    import matplotlib.pyplot as plt
     import seaborn
 
     colors = dict(zip(benchmarks, seaborn.color_palette(plots.PALETTE, len(benchmarks)), strict=True))
@@ -67,8 +66,6 @@ def draw_anatomy(
 
 def _mark(axes: Axes, categories: list[str], published: pd.DataFrame) -> None:
     """Diamonds at the published values of the bars that are there."""
-    from matplotlib.container import BarContainer
-
     bars = {each.get_label(): each for each in axes.containers if isinstance(each, BarContainer)}
     label = PUBLISHED
     for row in published.to_dict("records"):

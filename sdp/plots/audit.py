@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.contour import QuadContourSet
+from matplotlib.figure import Figure
 
 from lab.models.judges import Errors
 from lab.results import plots
 from sdp.studies.validate_surface import DATASETS, VERDICTS, between
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.contour import QuadContourSet
-    from matplotlib.figure import Figure
 
 FINE = 101  # points of an axis between which a colour is interpolated
 MARKS = ("X", "P", "^", "s")
@@ -24,8 +24,6 @@ def draw_rates(rows: pd.DataFrame, metrics: Sequence[str], ours: str) -> Figure:
 
     rows: a results table; a metric that it lacks has no panel. ours: the method whose dots are coloured.
     """
-    import matplotlib.pyplot as plt
-
     metrics = [metric for metric in metrics if (rows["metric"] == metric).any()]
     first = rows[rows["metric"] == metrics[0]].sort_values("value", ascending=False)
     order = {key: place for place, key in enumerate(zip(first["method"], first["backbone"], strict=True))}
@@ -53,9 +51,6 @@ def draw_surface(
     Dots were played; colours between them are interpolated. errors: what a group of judges is -> their rates, drawn as
     one kind of mark; those outside of the grid are left out. named: judges of the first group that are labelled.
     """
-    import matplotlib.pyplot as plt
-    import numpy as np
-
     shape = (len(VERDICTS), len(DATASETS))
     figure, panels = plt.subplots(*shape, figsize=(10.5, 8.6), sharex=True, sharey=True, squeeze=False)
     levels = np.linspace(0, 100, 21).tolist()
@@ -79,8 +74,6 @@ def draw_surface(
 
 def _filled(axes: Axes, rows: pd.DataFrame, levels: Sequence[float]) -> QuadContourSet:
     """Bands of equal score, bilinear between the played points."""
-    import numpy as np
-
     ends = [(float(rows[name].min()), float(rows[name].max())) for name in ("certify", "reject")]
     certify, reject = np.meshgrid(*(np.linspace(low, high, FINE) for low, high in ends), indexing="ij")
     return axes.contourf(certify, reject, between(rows)(np.stack([certify, reject], axis=-1)), levels, cmap="viridis")

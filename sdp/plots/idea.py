@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+from matplotlib.figure import Figure
 
 from lab.results import drawing
 from lab.results.drawing import Canvas
 from sdp.trajectory import Attempt, Trajectory
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 NOT_TRIED = "#949494"
 WIDTH, EDGE, FIRST, GAP = 11.0, 0.25, 1.25, 0.24  # inches: of a drawing, its margin, its first column, between boxes

@@ -7,16 +7,16 @@ so the order in which things happened is the order of reading.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle
 
 from lab.results import drawing
 from lab.results.drawing import Canvas
 from lab.results.text import POINTS, fitted, width, wrapped
 from lab.viewer.steps import plain
 from sdp.trajectory import Attempt, Trajectory
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 WIDTH, EDGE, FIRST, GAP = 11.0, 0.25, 1.4, 0.36  # inches: of the drawing, its margin, its first column, between boxes
 MOST_COLUMNS, WIDEST, MOST_LINES = 6, 2.4, 6  # predicates side by side, inches of one, lines of its text
@@ -241,8 +241,6 @@ def _draw_transition(canvas: Canvas, grid: Grid, start: int, place: int, k: int,
 
 
 def _draw_state(canvas: Canvas, x: float, y: float, number: int) -> None:
-    from matplotlib.patches import Circle
-
     canvas.axes.add_patch(Circle((x, y), DOT, facecolor="white", edgecolor=drawing.INK, linewidth=1.2, zorder=5))
     canvas.lines(x, y, [f"s{number}".translate(SUBSCRIPTS)], SMALL, ha="center", zorder=6)
 

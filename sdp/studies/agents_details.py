@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from agents.experiments import acting
 from agents.history import MALFORMED
@@ -12,9 +14,6 @@ from lab.runs.study_results import Results
 from sdp.studies.agents import REACT
 from sdp.studies.comparing import about
 from sdp.studies.conditions import BLANK, BLANKED, PLACEBO, SDP
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 BUDGET = "valid_cost"  # the constraint of TravelPlanner that says what a plan may cost
 # Each method with structure, and its controls, which are asked by the same rules (see `sdp.placebo`).
@@ -35,8 +34,6 @@ def faults(results: Results) -> pd.DataFrame:
     evaluator judged (`costed`; it judges none of an incomplete plan). There the paper speaks of 20 to 30 % of the
     feasible queries, and of 12 to 18 % malformed outputs (§4.1).
     """
-    import pandas as pd
-
     lines: list[dict[str, Any]] = []
     for dataset, method in results.parts:
         played = [episode.result for episode in results.of(dataset, method).values() if not episode.failed]
@@ -74,8 +71,6 @@ def footing(results: Results) -> pd.DataFrame:
     most: that an episode took. over: episodes that took more than a cap. within: the score in percent where these count
     as failed. Methods of one call, which take no steps, are left out.
     """
-    import pandas as pd
-
     lines: list[dict[str, Any]] = []
     for dataset, method in results.parts:
         caps = results.setup.part(dataset, REACT).settings

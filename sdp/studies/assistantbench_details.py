@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from lab.machine.paths import shown
 from lab.models.judges import Errors, published
@@ -22,9 +24,6 @@ from sdp.studies.conditions import PLACEBO, SDP, WITHOUT_VALIDATE, rejections
 from sdp.studies.sweeps import erring
 from sdp.studies.table3 import BENCHMARK
 from worlds.assistantbench.submission import write_submission
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PAGES = {"Scrapes": "pages", "Unreadable": "unreadable", "Sites blocked": "blocked"}
 FAULTLESS, NONE = "faultless", "no Validate"
@@ -50,8 +49,6 @@ def injections(*runs: Results) -> pd.DataFrame:
     Where findings are planted, also those that followed: how many Validate judged, how many it passed, and how many of
     those that it refused passed by force (A.4).
     """
-    import pandas as pd
-
     lines = []
     for results in runs:
         for name in results.setup.methods:
@@ -72,8 +69,6 @@ def followed(trial: Trial, engines: Sequence[str], workers: int = 0, cluster: st
     """`injections` where findings follow such pages, by engine. trial: of PLANTED. engines: rules that differ in the
     rates of Validate.
     """
-    import pandas as pd
-
     frames = []
     for engine in engines:
         frame = injections(collect(trial.answered_by(engine), workers, cluster)).drop(columns="backbone")
@@ -92,8 +87,6 @@ def judges(trial: Trial, names: Sequence[str] = (), workers: int = 0, cluster: s
     percent with Wilson intervals, since each verdict errs independently of others; accuracy with a bootstrap over
     questions.
     """
-    import pandas as pd
-
     rates = {FAULTLESS: Errors(0.0, 0.0), **{name: published()[name] for name in names or published()}}
     lines = []
     for judge, errors in {**rates, NONE: Errors(1.0, 0.0)}.items():

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pandas as pd
+from matplotlib.figure import Figure
 
 from lab.machine import progress
 from lab.machine.faults import MissingData
@@ -18,10 +21,6 @@ from sdp.studies import table2, table5
 from sdp.studies.comparing import about
 from sdp.studies.mechanisms import BENCHMARKS
 from sdp.studies.table6 import STUDY, played
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
 
 Runs = Mapping[str, Results[Any]]
 READ = ("TravelPlanner", "HotpotQA", "MuSiQue")  # the benchmarks with readings
@@ -101,8 +100,6 @@ def recorded(names: Sequence[str] = (), workers: int = 0, cluster: str = "") -> 
 
 def by_validator(trials: Sequence[Trial], engines: Sequence[str], workers: int = 0, cluster: str = "") -> pd.DataFrame:
     """The readings of calibration on the same tasks, answered by each engine: a results table as that of `rows`."""
-    import pandas as pd
-
     several = [collect([trial.answered_by(by) for trial in trials], workers, cluster) for by in engines]
     found = [rows(shares(runs, [CALIBRATION]), runs) for runs in several]
     return pd.concat(found, ignore_index=True) if found else tables.table([])
@@ -114,8 +111,6 @@ def shares(runs: Runs, parts: Sequence[str] = tuple(PARTS)) -> pd.DataFrame:
     part: of PARTS, by default all. benchmark: whose episodes; those that the agent failed have no trajectory, and are
     in none of the shares.
     """
-    import pandas as pd
-
     found = [
         made.assign(part=part, benchmark=name, **about(run))
         for part in parts
@@ -140,8 +135,6 @@ def rows(whole: pd.DataFrame, runs: Runs) -> pd.DataFrame:
 
     n: what a share is taken of, steps or episodes. A share of nothing has no row.
     """
-    import pandas as pd
-
     named = pd.DataFrame([(name, reading.part, reading.of) for name, reading in READINGS.items()])
     named.columns = ["method", "part", "of"]
     return tables.table(
@@ -156,8 +149,6 @@ def rows(whole: pd.DataFrame, runs: Runs) -> pd.DataFrame:
 
 def published() -> pd.DataFrame:
     """The same as the paper's text has it, each with its part and row of the anatomy, to be drawn beside ours."""
-    import pandas as pd
-
     text = tables.published("Figure 3 text readings", "sdp").set_index("metric")
     return pd.DataFrame(
         {**text.loc[metric], "method": name, "metric": benchmark, "part": reading.part, "of": reading.of}
@@ -168,8 +159,6 @@ def published() -> pd.DataFrame:
 
 def with_published(measured: pd.DataFrame) -> pd.DataFrame:
     """What the paper's text reads off Figure 3, and our rows, in the order of readings."""
-    import pandas as pd
-
     both = pd.concat([published().drop(columns=["part", "of"]), measured], ignore_index=True)
     order = list(READINGS)
     return both.sort_values("method", key=lambda names: names.map(order.index), kind="stable", ignore_index=True)

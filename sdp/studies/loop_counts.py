@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pandas as pd
 
 from lab.results.statistics import Interval
 from lab.runs.study_results import Results
@@ -10,9 +10,6 @@ from sdp.anatomy import evidence_never_shown, rejected_first
 from sdp.studies.comparing import about
 from sdp.studies.conditions import loops
 from sdp.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def loop_counts(*runs: Results) -> pd.DataFrame:
@@ -22,8 +19,6 @@ def loop_counts(*runs: Results) -> pd.DataFrame:
     passed by force, replans, forced answers: sums. Where episodes keep how much of the gold evidence they were shown,
     also the failures whose evidence was never all shown, with their share of all annotated failures.
     """
-    import pandas as pd
-
     lines = []
     for results, (dataset, name) in ((run, part) for run in runs for part in run.parts if part[1] in loops(run)):
         kept = {task: episode.result for task, episode in results.of(dataset, name).items() if not episode.failed}

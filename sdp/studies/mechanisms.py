@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from lab.results import tables
 from lab.results.statistics import compare, holm
@@ -13,9 +15,6 @@ from lab.runs import study
 from sdp.ablation import ABLATIONS, Ablation, replayed
 from sdp.experiments.certifying import Results
 from sdp.studies.conditions import SDP
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class Column(NamedTuple):
@@ -121,7 +120,6 @@ def orders(ablated: Sequence[Ablated]) -> pd.DataFrame:
 
     Appendix C says that the replay tells this order. tau: Kendall's, of both; NaN where one finds all of them alike.
     """
-    import pandas as pd
     from scipy.stats import kendalltau
 
     lines = []
@@ -141,8 +139,6 @@ def orders(ablated: Sequence[Ablated]) -> pd.DataFrame:
 
 def _contrasts(families: Iterable[Sequence[Ablated]], first: str, second: str) -> pd.DataFrame:
     """One way to score less another, in points. See `comparisons`."""
-    import pandas as pd
-
     lines = []
     for ablated in families:
         pairs = [(one, ablation) for one in ablated for ablation in ABLATIONS if ablation.name in one.without]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from lab.results.statistics import compare
 from sdp.studies.comparing import points
@@ -11,9 +13,6 @@ from sdp.studies.table5 import STUDY
 from worlds.multihop.metrics import evidence_found
 from worlds.multihop.questions import EVIDENCE
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 SILVER = EVIDENCE[2]  # matched to questions by statistics, and not by annotators
 
 
@@ -21,8 +20,6 @@ def retrieval(data: str = "auto", seed: int = 0, k: int = 10) -> pd.DataFrame:
     """Questions of which a search for the question shows all gold paragraphs among the first k, in percent: with titles
     first and by content alone, paired, in the corpus of the open setting. Questions with silver evidence are left out.
     """
-    import pandas as pd
-
     lines: list[dict[str, Any]] = []
     for dataset in STUDY.benchmarks:
         world = SDP.plays[dataset](data=data, setting="open", seed=seed).world()

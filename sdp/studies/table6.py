@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from lab.models.connect import connected
 from lab.models.replay import Replay
@@ -18,9 +20,6 @@ from sdp.ablation import ABLATIONS
 from sdp.studies.conditions import SDP
 from sdp.studies.mechanisms import AGAIN, BENCHMARKS, FULL, REPLAY, Ablated, ablated, method_of, rows
 from sdp.studies.table4 import UNREMOVED
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def both_ways(results: Results, benchmark: str, condition: str) -> Iterator[tables.Row]:
@@ -67,8 +66,6 @@ def played(trials: Iterable[Trial], workers: int = 0, cluster: str = "") -> list
 
 def with_published(results: pd.DataFrame) -> pd.DataFrame:
     """The paper's rows and ours, in the order of conditions; metrics are benchmarks."""
-    import pandas as pd
-
     published = tables.published("Table 6 ablation", "sdp")
     names = {column.metric: name for name, column in BENCHMARKS.items()} | {name: name for name in BENCHMARKS}
     published = published[published["metric"].isin(names)]

@@ -14,7 +14,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from lab.machine.paths import official_data
 from lab.models.backbone import Ledger
@@ -28,9 +30,6 @@ from sdp.trajectory import Trajectory
 from worlds.multihop import HopTask, Question, official
 from worlds.multihop.metrics import judged
 from worlds.multihop.trees import Tree, file_of, matched, trees
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 BACKBONE = "ProbTree's recorded model, text-davinci-003 by its program"
 OWN, FULL = "ProbTree's own choice", "SDP on ProbTree's trees"
@@ -59,8 +58,6 @@ def episodes(seeds: int = SEEDS) -> pd.DataFrame:
 
     Raises MissingData without the questions or the trees, DamagedData.
     """
-    import pandas as pd
-
     parts = [played(setup, playable(setup), seeds).assign(benchmark=name) for name, setup in SETUPS.items()]
     return pd.concat(parts, ignore_index=True)
 
@@ -79,8 +76,6 @@ def played(setup: Setup, found: Mapping[str, Tree], seeds: int = SEEDS) -> pd.Da
     Columns: condition, task, em, f1 and, of the loop, unrecorded: whether it came to a sub-question that the recorded
     model was never asked, since the system went on with another answer.
     """
-    import pandas as pd
-
     lines = []
     for task, tree in found.items():
         question = setup.world().hidden(setup.world().named(task))
@@ -119,8 +114,6 @@ def rows(played: pd.DataFrame) -> pd.DataFrame:
 
     The placebo's exact match is a mean over its seeds for each question, and no rate.
     """
-    import pandas as pd
-
     found = []
     for name, setup in SETUPS.items():
         every = [
@@ -146,8 +139,6 @@ def comparisons(played: pd.DataFrame) -> pd.DataFrame:
     gained, lost: questions that only the full loop, and only the other one, answered; of the placebo, more often. p:
     exact McNemar's; of the placebo, whose scores are means over seeds, a sign-flip test's. p (Holm): for all rows.
     """
-    import pandas as pd
-
     lines: list[dict[str, Any]] = []
     for name, rows in played.groupby("benchmark", sort=False):
         scores = {how: group.groupby("task")["em"].mean() for how, group in rows.groupby("condition", sort=False)}
@@ -163,8 +154,6 @@ def comparisons(played: pd.DataFrame) -> pd.DataFrame:
 
 def reach() -> pd.DataFrame:
     """How far the trees reach: of them, and of the official questions with all their paragraphs."""
-    import pandas as pd
-
     lines = []
     for name, setup in SETUPS.items():
         found = trees(official_data() / official.NAME, setup.dataset)

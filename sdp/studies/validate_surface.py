@@ -13,7 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from lab.models.judges import Errors
 from lab.runs.conditions import Metric
@@ -21,9 +24,6 @@ from lab.runs.declaration import register
 from lab.runs.study import Study
 from sdp.studies.conditions import SDP
 from sdp.studies.sweeps import erring, swept
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SIMULATED = {"data": "synthetic", "evidence": "simulated"}
 REPEATED, REDRAWN = VERDICTS = ("verdicts repeated", "verdicts drawn anew")
@@ -56,8 +56,6 @@ def at(
     engine: see `erring`. limit: questions of each dataset, of those on which no rule was written. Columns: dataset,
     verdicts, certify, reject, score, low, high (percent, Wilson), calls, n, data, evidence, backbone.
     """
-    import pandas as pd
-
     points = ((erring(engine, errors), errors._asdict()) for errors in pairs)
     rows = swept(STUDY.trial(data="synthetic", limit=limit, seed=seed), points, workers, cluster)
     rows = rows.rename(columns={"condition": "verdicts", "rate": "score"}).assign(backbone=engine)
@@ -70,8 +68,6 @@ def interpolated(surface: pd.DataFrame, errors: Mapping[str, Errors]) -> pd.Data
 
     surface: of `play`. Columns: judge, certify, reject, and the score in percent of each dataset and kind of verdicts.
     """
-    import pandas as pd
-
     table = pd.DataFrame([{"judge": judge, **rates._asdict()} for judge, rates in errors.items()])
     at_rates = table[["certify", "reject"]].to_numpy(float)
     for (dataset, verdicts), rows in surface.groupby(["dataset", "verdicts"], sort=False):
@@ -81,7 +77,6 @@ def interpolated(surface: pd.DataFrame, errors: Mapping[str, Errors]) -> pd.Data
 
 def between(rows: pd.DataFrame) -> Any:
     """A function of pairs of rates, shape (n, 2): the scores of one dataset and kind of verdicts, shape (n,)."""
-    import numpy as np
     from scipy.interpolate import RegularGridInterpolator
 
     grid = rows.pivot(index="certify", columns="reject", values="score")
@@ -117,9 +112,6 @@ def slopes(surface: pd.DataFrame) -> pd.DataFrame:
 
     Columns: dataset, verdicts, false certification, false rejection, evidence, backbone.
     """
-    import numpy as np
-    import pandas as pd
-
     lines = []
     for (dataset, verdicts), rows in surface.groupby(["dataset", "verdicts"], sort=False):
         rates = np.column_stack([rows["certify"], rows["reject"], np.ones(len(rows))])

@@ -14,6 +14,7 @@ from lab.models.prompt_files import read_prompt
 from lab.models.prompts import AnswerModel, Fields
 
 MOST_JUDGED = 4  # heads of the plan that one verdict may certify
+RETRIED = (0.7,)  # the temperatures of a repeated question: at 0 the answer would be the same
 WHOLE = "The score of the task is 100."
 
 
@@ -72,7 +73,7 @@ def limited(fields: PlanFields) -> type[Targets]:
     return _at_most(GRAINS[fields.grain])
 
 
-PLAN = read_prompt("sdp/scienceworld/plan.md", PlanFields, Targets, narrow=limited, retry_temperatures=(0.7,))
+PLAN = read_prompt("sdp/scienceworld/plan.md", PlanFields, Targets, narrow=limited, retry_temperatures=RETRIED)
 
 
 class ActFields(Fields):
@@ -95,7 +96,7 @@ class Action(AnswerModel):
     action: str = Field(description="one of the actions, with the names of things or a room put in")
 
 
-ACT = read_prompt("sdp/scienceworld/act.md", ActFields, Action, retry_temperatures=(0.7,))
+ACT = read_prompt("sdp/scienceworld/act.md", ActFields, Action, retry_temperatures=RETRIED)
 
 
 class JudgeFields(Fields):
