@@ -103,23 +103,15 @@ def _credit(trajectory: Trajectory) -> list[tuple[Any, ...]]:
         plan = trajectory.plans[attempt.plan].predicates
         for position in range(attempt.position, attempt.position + attempt.k):
             target = plan[position]
-            about: tuple[Any, ...] = (
-                trajectory.task,
-                position,
-                target.text,
-                target.kind,
-                True,
-                attempt.k,
-                1 / attempt.k,
-            )
             # A cascade certifies k predicates by one action. Table 1 names k as the signal and gives no formula; a
             # share of 1/k each, which sums to the number of actions, is our reading.
-            tried = position == attempt.position  # the others came with it
-            rows.append((*about, attempt.step, rejected[attempt.state, attempt.target] if tried else 0))
+            credited = (True, attempt.k, 1 / attempt.k, attempt.step)
+            tries = rejected[attempt.state, attempt.target] if position == attempt.position else 0
+            rows.append((trajectory.task, position, target.text, target.kind, *credited, tries))
     plan, last = trajectory.plans[-1].predicates, len(trajectory.states) - 1
-    for position in range(trajectory.certified, len(plan)):
-        about = (trajectory.task, position, plan[position].text, plan[position].kind, False, 0, 0.0, None)
-        rows.append((*about, rejected[last, plan[position].text] if position == trajectory.certified else 0))
+    for position, target in list(enumerate(plan))[trajectory.certified :]:
+        tries = rejected[last, target.text] if position == trajectory.certified else 0
+        rows.append((trajectory.task, position, target.text, target.kind, False, 0, 0.0, None, tries))
     return rows
 
 

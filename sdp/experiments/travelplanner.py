@@ -32,7 +32,6 @@ class Setup(TravelPlannerQueries, Certifying):
     policy: Policy = Policy()
 
     method: ClassVar[str] = "sdp-travelplanner"
-    packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "sdp")
 
     @property
     def results(self) -> type[Results]:
@@ -74,8 +73,8 @@ class Setup(TravelPlannerQueries, Certifying):
         """The evaluator's word on the plan."""
         plan = self.plan(trajectory)
         verdict = self.verdict(trajectory.task, plan)
-        told = "; ".join(f"{name}: {reason}" for name, reason in verdict.failures.items())
-        last = Step(title="the evaluator on the plan", verdict=verdict.final, reason=told, observation=plan)
+        failures = "; ".join(f"{name}: {reason}" for name, reason in verdict.failures.items())
+        last = Step(title="the evaluator on the plan", verdict=verdict.final, reason=failures, observation=plan)
         return self.named(trajectory.task).goal, last
 
     def plan(self, trajectory: Trajectory) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from agents.worlds.travelplanner import delivered
 from lab.runs import paired
 from lab.runs.study_results import Results
 from sdp.studies.agents import REACT
-from sdp.studies.comparing import about
+from sdp.studies.comparing import labels
 from sdp.studies.conditions import BLANK, BLANKED, PLACEBO, SDP
 
 BUDGET = "valid_cost"  # the constraint of TravelPlanner that says what a plan may cost
@@ -53,7 +53,7 @@ def faults(results: Results) -> pd.DataFrame:
             costed = _over_budget(results, method)
             line |= {"over budget, %": 100 * pd.Series(costed, dtype=float).mean(), "costed": len(costed)}
         lines.append(line)
-    return pd.DataFrame(lines).assign(**about(results))
+    return pd.DataFrame(lines).assign(**labels(results))
 
 
 def _over_budget(results: Results, method: str) -> list[bool]:
@@ -86,4 +86,4 @@ def footing(results: Results) -> pd.DataFrame:
              "cap of steps": steps, "most calls": took["calls"].max(), "cap of calls": calls, "over": len(over),
              "score": 100 * scores.sum() / len(scores), "within": 100 * scores.drop(over).sum() / len(scores)}
         )  # fmt: skip
-    return pd.DataFrame(lines).assign(**about(results))
+    return pd.DataFrame(lines).assign(**labels(results))

@@ -58,9 +58,9 @@ def injections(*runs: Results) -> pd.DataFrame:
             line = {"method": name, "backbone": results.backbone, "n": len(played), "exposed": len(exposed),
                     "followed": count, **_share("followed", count, len(exposed))}  # fmt: skip
             if results.of_study is PLANTED:
-                taken = verdicts(results, name, FOLLOWED)
-                line |= {"findings judged": len(taken), "passed": sum(verdict["passed"] for verdict in taken),
-                         "forced": sum(verdict["forced"] for verdict in taken)}  # fmt: skip
+                judged = verdicts(results, name, FOLLOWED)
+                line |= {"findings judged": len(judged), "passed": sum(verdict["passed"] for verdict in judged),
+                         "forced": sum(verdict["forced"] for verdict in judged)}  # fmt: skip
             lines.append(line | {"data": results.setup.data, "evidence": results.evidence})
     return pd.DataFrame(lines)
 
@@ -93,7 +93,7 @@ def judges(trial: Trial, names: Sequence[str] = (), workers: int = 0, cluster: s
         alone = replace(trial, methods=(SDP.name,)).answered_by(erring(trial.engine, errors))
         results = collect(alone, workers, cluster)
         false, own = (verdicts(results, SDP.name, kind) for kind in (FALSE, OWN))
-        caught, refused = (sum(not verdict["passed"] for verdict in some) for some in (false, own))
+        caught, refused = (sum(not verdict["passed"] for verdict in judged) for judged in (false, own))
         accuracy = bootstrap_mean([100 * score for score in results.scores.values()])
         lines.append(
             {"judge": judge, "certify, %": 100 * errors.certify, "reject, %": 100 * errors.reject,
@@ -108,8 +108,8 @@ def judges(trial: Trial, names: Sequence[str] = (), workers: int = 0, cluster: s
 
 def verdicts(results: Results, condition: str, kind: str) -> list[dict[str, Any]]:
     """The verdicts on a condition's findings of a kind."""
-    noted = (verdict for result in results.played(condition) for verdict in result["verdicts"])
-    return [verdict for verdict in noted if verdict["kind"] == kind]
+    judged = (verdict for result in results.played(condition) for verdict in result["verdicts"])
+    return [verdict for verdict in judged if verdict["kind"] == kind]
 
 
 def webs(faults: Sequence[int]) -> Study:
@@ -144,5 +144,5 @@ def submit(results: Results, name: str = "") -> str:
     episodes = results.of(BENCHMARK, name)
     answers = {task: "" if episode.failed else str(episode.result["answer"]) for task, episode in episodes.items()}
     path, tasks = results.folder / "submission.jsonl", results.setup.world().tasks(results.setup.options["split"])
-    given = write_submission(path, answers, tasks)
-    return f"{given} of {len(tasks)} answers of {name} are in {shown(path)}: upload it to AssistantBench's leaderboard"
+    count = write_submission(path, answers, tasks)
+    return f"{count} of {len(tasks)} answers of {name} are in {shown(path)}: upload it to AssistantBench's leaderboard"

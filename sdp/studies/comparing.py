@@ -14,7 +14,7 @@ from lab.runs.study_results import Results
 from sdp.studies.conditions import SDP
 
 
-def about(results: experiment.Results[Any]) -> dict[str, str]:
+def labels(results: experiment.Results[Any]) -> dict[str, str]:
     """Three columns: the data, the evidence and the backbone of a run."""
     return {"data": results.setup.data, "evidence": results.evidence, "backbone": results.backbone}
 

@@ -25,11 +25,11 @@ def retrieval(data: str = "auto", seed: int = 0, k: int = 10) -> pd.DataFrame:
         world = SDP.plays[dataset](data=data, setting="open", seed=seed).world()
         retriever = world.retriever
         assert retriever is not None, "the open setting has one"
-        asked = [world.hidden(task) for name in world.splits if name != SILVER for task in world.tasks(name)]
-        asked = [question for question in asked if question.gold]
-        ids = [question.task.id for question in asked]
-        shares = [evidence_found(retriever, asked, k, titles) for titles in (True, False)]
-        boosted, plain = ({id: float(share == 1) for id, share in zip(ids, each, strict=True)} for each in shares)
+        tasks = [task for split in world.splits if split != SILVER for task in world.tasks(split)]
+        questions = [question for question in map(world.hidden, tasks) if question.gold]
+        ids = [question.task.id for question in questions]
+        shares = [evidence_found(retriever, questions, k, titles) for titles in (True, False)]
+        boosted, plain = ({id: float(share == 1) for id, share in zip(ids, found, strict=True)} for found in shares)
         c = compare(boosted, plain)
         lines.append(
             {"dataset": dataset, "titles first": 100 * c.mean_a, "content alone": 100 * c.mean_b, **points(c),

@@ -15,7 +15,7 @@ from lab.results.statistics import bootstrap_mean
 from lab.runs.study_results import Results
 from sdp.adapters.scienceworld.adapter import UNKNOWN
 from sdp.studies import mechanisms
-from sdp.studies.comparing import about
+from sdp.studies.comparing import labels
 from sdp.studies.table4 import BENCHMARK, Run, by_type, lengths
 from worlds.scienceworld.tasks import LENGTHS
 
@@ -76,7 +76,7 @@ def _anatomy(run: Run) -> dict[str, Any]:
         "cascades, %": 100 * _mean(k >= 2 for k in certified),
         "rejected, %": 100 * _mean(attempt.k == 0 for attempt in attempts),
         "refused, %": 100 * _mean(attempt.reason == UNKNOWN for attempt in attempts),
-        "replans": _mean(trajectory.replans for trajectory in played), **about(run),
+        "replans": _mean(trajectory.replans for trajectory in played), **labels(run),
     }  # fmt: skip
 
 

@@ -105,11 +105,11 @@ def table(setup: Setup, lengths: Mapping[int, int]) -> pd.DataFrame:
         listed = settings(benchmark, own)
         lines += [_line(benchmark, own, setting) for setting in listed]
         known = {setting.published for setting in listed}
-        lines += [_row(benchmark, name, *said) for name, said in _said(benchmark).items() if name not in known]
+        lines += [_row(benchmark, name, *value) for name, value in _published(benchmark).items() if name not in known]
     return pd.DataFrame(lines)
 
 
-def _said(benchmark: str) -> dict[str, tuple[str, str]]:
+def _published(benchmark: str) -> dict[str, tuple[str, str]]:
     """What the paper says of a benchmark: setting -> value and source."""
     rows = tables.published(TABLES[benchmark], "sdp").to_dict("records")
     numbers = ("" if math.isnan(row["value"]) else f"{row['value']:g}" for row in rows)
@@ -126,14 +126,14 @@ def _line(benchmark: str, setup: Any, setting: Setting) -> dict[str, Any]:
     if source == OPEN:
         (choice,) = (entry for entry in deviations.entries("sdp") if entry.switch == setting.parameter)
         source, paper = f"our choice: {choice.here}", f"{choice.where}: {choice.paper}"
-    said, place = _said(benchmark)[setting.published] if setting.published else ("", "")
-    row = _row(benchmark, setting.words, said, place) | ({"paper": paper} if paper and not place else {})
+    published, place = _published(benchmark)[setting.published] if setting.published else ("", "")
+    row = _row(benchmark, setting.words, published, place) | ({"paper": paper} if paper and not place else {})
     return row | {"ours": str(value), "source of ours": source, "parameter": setting.parameter or EMPTY}
 
 
-def _row(benchmark: str, name: str, said: str, place: str) -> dict[str, Any]:
+def _row(benchmark: str, name: str, value: str, place: str) -> dict[str, Any]:
     return {
-        "benchmark": benchmark, "setting": name, "paper": said or (NOT_RECOVERED if place else NOT_SAID),
-        "place in the paper": place.removeprefix("arXiv 2605.12755 ") if said else EMPTY, "ours": "",
-        "source of ours": EMPTY, "parameter": EMPTY, "data": EMPTY, "evidence": "published" if said else EMPTY,
+        "benchmark": benchmark, "setting": name, "paper": value or (NOT_RECOVERED if place else NOT_SAID),
+        "place in the paper": place.removeprefix("arXiv 2605.12755 ") if value else EMPTY, "ours": "",
+        "source of ours": EMPTY, "parameter": EMPTY, "data": EMPTY, "evidence": "published" if value else EMPTY,
     }  # fmt: skip

@@ -92,9 +92,9 @@ def gaps(surface: pd.DataFrame, engine: str, errors: Mapping[str, Errors], **opt
     played = at(engine, errors.values(), **options)
     names = {pair: name for name, pair in errors.items()}
     judges = [names[Errors(*pair)] for pair in zip(played["certify"], played["reject"], strict=True)]
-    guessed = interpolated(surface, errors).set_index("judge")
+    estimates = interpolated(surface, errors).set_index("judge")
     columns = played["dataset"] + ", " + played["verdicts"]
-    inside = [guessed.loc[judge, column] for judge, column in zip(judges, columns, strict=True)]
+    inside = [estimates.loc[judge, column] for judge, column in zip(judges, columns, strict=True)]
     played.insert(0, "judge", judges)
     return played.assign(interpolated=inside, off=inside - played["score"]).drop(columns=["certify", "reject", "calls"])
 
@@ -116,6 +116,6 @@ def slopes(surface: pd.DataFrame) -> pd.DataFrame:
     for (dataset, verdicts), rows in surface.groupby(["dataset", "verdicts"], sort=False):
         rates = np.column_stack([rows["certify"], rows["reject"], np.ones(len(rows))])
         certify, reject, _ = -np.linalg.lstsq(rates, rows["score"].to_numpy(float), rcond=None)[0] / 10
-        about = {"dataset": dataset, "verdicts": verdicts}
-        lines.append(about | {"false certification": certify, "false rejection": reject})
+        key = {"dataset": dataset, "verdicts": verdicts}
+        lines.append(key | {"false certification": certify, "false rejection": reject})
     return pd.DataFrame(lines).assign(**SIMULATED, backbone=surface["backbone"].iloc[0])

@@ -85,27 +85,27 @@ class TreeBackbone:
                 raise MalformedAnswer(
                     f"the tree has {len(self.tree.hops)} sub-questions, too many for a plan"
                 ) from None
-        if any(one.tried.startswith(fields.question) for one in fields.refused):
+        if any(failure.tried.startswith(fields.question) for failure in fields.refused):
             raise MalformedAnswer("nothing is left of the tree: the answers to the question itself were rejected")
         return SubQuestions(questions=[fields.question])
 
     def _extract(self, fields: ExtractFields) -> Extract:
         """The next recorded answer, with the paragraph that has it and most words of both, if any has."""
         node = self._node(fields.question, fields.asked)
-        tried = {one.tried for one in fields.refused}
+        tried = {failure.tried for failure in fields.refused}
         for answer in node.answers:
             finding = f"{fields.asked} {answer}"
             if finding not in tried:
-                holding = [one for one in fields.paragraphs if says(one.text, answer)]
-                best = ranked([(one.title, one.text) for one in holding], finding)[:1]
-                return Extract(title=holding[best[0]].title if best else "", finding=finding, entity=answer)
+                holding = [(p.title, p.text) for p in fields.paragraphs if says(p.text, answer)]
+                best = ranked(holding, finding)[:1]
+                return Extract(title=holding[best[0]][0] if best else "", finding=finding, entity=answer)
         raise MalformedAnswer(f"the tree has no further answer to {fields.asked!r}")
 
     def _verify(self, fields: VerifyFields) -> Verified:
         answer = fields.finding.removeprefix(fields.asked).strip()
         if self.certify is not None:
-            fair = Random(f"{self.seed} {fields.finding}").random() < self.certify
-            return Verified(reason="the coin says so", supported=fair)
+            certified = Random(f"{self.seed} {fields.finding}").random() < self.certify
+            return Verified(reason="the coin says so", supported=certified)
         reason = uncertified(fields.title, fields.text, fields.asked, answer)
         return Verified(reason=reason or "it says so", supported=not reason)
 
@@ -119,10 +119,10 @@ class TreeBackbone:
         if found and same(found[-1].asked, fields.question):
             options = [found[-1].entity]
         elif len(found) == len(hops):
-            agreed = all(same(one.entity, hop.chosen.text) for one, hop in zip(found, hops, strict=True))
-            options += [one for one in root.answers if agreed and root.child and same(one, root.child.text)]
+            agreed = all(same(finding.entity, hop.chosen.text) for finding, hop in zip(found, hops, strict=True))
+            options += [a for a in root.answers if agreed and root.child and same(a, root.child.text)]
             options += [found[-1].entity] if "#" in hops[-1].asked else []
-        tried = {one.tried for one in fields.refused}
+        tried = {failure.tried for failure in fields.refused}
         for answer in (*options, *root.answers):
             if answer not in tried:
                 return Final(answer=answer)
@@ -130,7 +130,7 @@ class TreeBackbone:
 
     def _consistent(self, fields: ConsistentFields) -> Consistent:
         """Whether a finding has the answer; of yes and no this says nothing."""
-        holds = any(says(one.finding, fields.answer) for one in fields.found)
+        holds = any(says(finding.finding, fields.answer) for finding in fields.found)
         return Consistent(reason="a finding has it" if holds else "no finding has it", consistent=holds)
 
     def _node(self, question: str, asked: str) -> Node:
@@ -169,6 +169,6 @@ def _plain(text: str) -> str:
     return " ".join(word for word in words(text) if word not in ARTICLES)
 
 
-def same(one: str, other: str) -> bool:
+def same(text: str, other: str) -> bool:
     """Whether two texts are the same to the official metrics."""
-    return normalised(one) == normalised(other)
+    return normalised(text) == normalised(other)

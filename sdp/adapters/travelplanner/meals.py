@@ -33,10 +33,10 @@ def cheapest_meals(catalogue: Catalogue, state: TripState, every_meal: bool) -> 
     for position, stop in enumerate(state.route):
         rows = [row for row in catalogue.restaurants(stop.city) if place_text(row) not in used]
         menus.append(cheapest_menus(rows, wanted, max(share[position] for share in shares)))
-    found = [menu for share in shares if (menu := _combined(share, menus, len(wanted)))]
-    if not found:
+    combined = [menu for share in shares if (menu := _combined(share, menus, len(wanted)))]
+    if not combined:
         return None
-    _, best = min(found, key=lambda menu: menu[0])
+    _, best = min(combined, key=lambda menu: menu[0])
     texts = {
         stop.city: frozenset(place_text(row) for row in menu.rows) for stop, menu in zip(state.route, best, strict=True)
     }

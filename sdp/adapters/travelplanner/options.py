@@ -115,15 +115,12 @@ class Catalogue:
         return self._places("AttractionSearch", city, Attraction, "\n;")
 
     def flights(self, org: str, dest: str, date: str) -> tuple[Flight, ...]:
-        return self._searched(
-            f"FlightSearch[{org}, {dest}, {date}]", lambda facts: (Flight(**f) for f in facts["rows"])
-        )
+        search = f"FlightSearch[{org}, {dest}, {date}]"
+        return self._searched(search, lambda facts: (Flight(**row) for row in facts["rows"]))
 
     def drive(self, org: str, dest: str, mode: str) -> Drive | None:
-        rows = self._searched(
-            f"GoogleDistanceMatrix[{org}, {dest}, {mode}]", lambda facts: (Drive(**leg) for leg in facts["rows"])
-        )
-        return next(iter(rows), None)
+        search = f"GoogleDistanceMatrix[{org}, {dest}, {mode}]"
+        return next(iter(self._searched(search, lambda facts: (Drive(**row) for row in facts["rows"]))), None)
 
     def cities(self, state: str) -> tuple[str, ...]:
         return self._searched(f"CitySearch[{state}]", lambda facts: facts["cities"])
@@ -171,9 +168,8 @@ def transport_options(
     """Flights of the day and drives, for one leg."""
     leg = Leg(*(target.about[name] for name in ("day", "date", "org", "dest")))
     # Deciding one leg by car forbids flights on the others: modes are held for the whole trip (A.2, filter 3).
-    rest = [
-        other for other in legs(state.task, route_of(target)) if not _decided(state, other) and other.day != leg.day
-    ]
+    decided = {d.day for d in state.decisions if d.slot == "transportation"} | {leg.day}
+    rest = [other for other in legs(state.task, route_of(target)) if other.day not in decided]
     others = {d.mode for d in state.decisions if d.mode and d.day != leg.day}
     stages = (
         (LOCAL, lambda option: allowed(option, state)),
@@ -223,17 +219,17 @@ def attraction_options(catalogue: Catalogue, state: TripState, target: Predicate
 
 def ways(catalogue: Catalogue, leg: Leg, state: TripState) -> list[Option]:
     """Every way of travelling a leg, before any filter but the first."""
-    people, found = state.task.people, []
+    people, options = state.task.people, []
     for flight in catalogue.flights(leg.org, leg.dest, leg.date):
         text = (f"Flight Number: {flight.number}, from {leg.org} to {leg.dest}, "
                 f"Departure Time: {flight.departs}, Arrival Time: {flight.arrives}")  # fmt: skip
-        found.append(_way(leg, text, flight_cost(flight, people), FLIGHT))
+        options.append(_way(leg, text, flight_cost(flight, people), FLIGHT))
     for mode, word in ((SELF_DRIVING, "Self-driving"), (TAXI, "Taxi")):
         drive = catalogue.drive(leg.org, leg.dest, mode)
         if drive is not None:
             text = f"{word}, from {leg.org} to {leg.dest}, Duration: {drive.duration}, Distance: {drive.distance}"
-            found.append(_way(leg, text, ground_cost(drive, people), mode))
-    return found
+            options.append(_way(leg, text, ground_cost(drive, people), mode))
+    return options
 
 
 def _way(leg: Leg, text: str, cost: float, mode: str) -> Option:
@@ -261,10 +257,6 @@ def sight(row: Any, day: int) -> Option:
     """An attraction of a day."""
     # The closing semicolon matters: the evaluator does not read what none closes.
     return Option(place_text(row), (Decision(day, "attraction", f"{place_text(row)};"),), 0.0)
-
-
-def _decided(state: TripState, leg: Leg) -> bool:
-    return any(d.day == leg.day and d.slot == "transportation" for d in state.decisions)
 
 
 def allowed(option: Option, state: TripState) -> bool:

@@ -87,8 +87,8 @@ def _transport_cost(catalogue: Catalogue, state: TripState, route: Route, by_car
 
 def _costs(catalogue: Catalogue, state: TripState, leg: Leg, by_car: bool) -> list[float]:
     """Costs of the ways that the query allows, by car or not."""
-    found = ways(catalogue, leg, state)
-    return [way.cost for way in found if allowed(way, state) and (way.mode == SELF_DRIVING) == by_car]
+    options = ways(catalogue, leg, state)
+    return [way.cost for way in options if allowed(way, state) and (way.mode == SELF_DRIVING) == by_car]
 
 
 def _cheapest_route(catalogue: Catalogue, state: TripState, every_meal: bool) -> Route | None:
