@@ -38,8 +38,8 @@ class Wrapped:
 class Misjudging(Wrapped):
     """An adapter whose Validate refuses what holds and certifies what does not, each at its rate.
 
-    Each verdict draws anew, as a judge does that is sampled with a temperature. One that errs in the same way whenever
-    it sees the same would stop every episode of rules, which make the same choice again.
+    Each verdict is a new draw, as of a judge sampled with a temperature. A Validate that always errs alike on the same
+    claim would stop every episode of rules, which repeat their choices.
     """
 
     def __init__(self, adapter: AnyAdapter, errors: Errors, random: Random) -> None:

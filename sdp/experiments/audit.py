@@ -178,8 +178,8 @@ def rows(
 
 def frame(results: Results, reading: Reading = PUBLISHED, seed: int = 0) -> pd.DataFrame:
     """Our Validate's rows."""
-    about = {"evidence": results.evidence, "source": f"this run on {SLICE}", "outcomes": results.outcomes()}
-    return tables.table(rows(VALIDATE, results.backbone, results.labels, reading, seed, **about))
+    source = {"evidence": results.evidence, "source": f"this run on {SLICE}", "outcomes": results.outcomes()}
+    return tables.table(rows(VALIDATE, results.backbone, results.labels, reading, seed, **source))
 
 
 def of_judges(steps: Labels, reading: Reading = PUBLISHED, seed: int = 0) -> pd.DataFrame:
@@ -189,17 +189,17 @@ def of_judges(steps: Labels, reading: Reading = PUBLISHED, seed: int = 0) -> pd.
     """
     if not steps:
         return stated() if reading == PUBLISHED else tables.table([])
-    about = {"evidence": "published", "source": f"published verdicts, counted on {SLICE}"}
+    source = {"evidence": "published", "source": f"published verdicts, counted on {SLICE}"}
     judged = {judge: {step: labels[step] for step in steps} for judge, labels in agentprocessbench.judged().items()}
-    lines = [rows("judge", name, labels, reading, seed, **about) for name, labels in judged.items()]
+    lines = [rows("judge", name, labels, reading, seed, **source) for name, labels in judged.items()]
     return tables.table(sum(lines, []))
 
 
 def stated() -> pd.DataFrame:
     """The two rates of every published judge without the slice, and so without intervals."""
-    about: dict[str, Any] = {"evidence": "published", "source": f"counted on {SLICE}"}
+    source: dict[str, Any] = {"evidence": "published", "source": f"counted on {SLICE}"}
     return tables.table(
-        tables.row("judge", name, metric, 100 * rate, **about) | {"data": LABELLED}
+        tables.row("judge", name, metric, 100 * rate, **source) | {"data": LABELLED}
         for name, errors in judges.published().items()
         for metric, rate in zip((CERTIFY, REJECT), errors, strict=True)
     )
@@ -237,11 +237,11 @@ def agreement(judged: Mapping[str, Labels]) -> pd.DataFrame:
 
 def by_kind(results: Results, reading: Reading = PUBLISHED, seed: int = 0) -> pd.DataFrame:
     """Our Validate's rows by kind of step: searches, answers, and turns that are neither."""
-    about = {"evidence": results.evidence, "source": f"this run on {SLICE}"}
+    source = {"evidence": results.evidence, "source": f"this run on {SLICE}"}
     kinds: dict[str, dict[str, int | None]] = {kind_of(step): {} for step in agentprocessbench.steps().values()}
     for step, label in results.labels.items():
         kinds[kind_of(agentprocessbench.steps()[step])][step] = label
-    lines = [rows(kind, results.backbone, own, reading, seed, **about) for kind, own in kinds.items() if own]
+    lines = [rows(kind, results.backbone, own, reading, seed, **source) for kind, own in kinds.items() if own]
     return tables.table(sum(lines, []))
 
 

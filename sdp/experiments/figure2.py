@@ -52,11 +52,10 @@ class Example:
             listed = [f"{position}. {p.text}" for position, p in enumerate(plan.predicates, start=1)][plan.start :]
             name = f"Replan {number}" if number else "Propose"
             rows.append((name, "", plan.fault or " ".join(listed), "", "", ""))
-            for made in attempts.get(number, []):
-                states = f"s{made.state}" + (f" → s{after[made.step]}" if made.step in after else "")
-                rows.append(
-                    (f"attempt {made.step + 1}", made.target, in_words(made.action), made.reason, made.k, states)
-                )
+            for attempt in attempts.get(number, []):
+                states = f"s{attempt.state}" + (f" → s{after[attempt.step]}" if attempt.step in after else "")
+                tried = (attempt.target, in_words(attempt.action), attempt.reason, attempt.k)
+                rows.append((f"attempt {attempt.step + 1}", *tried, states))
         if played.forced:
             rows.append(("forced", "", in_words(played.forced.action), played.forced.reason, "", ""))
         columns = ["step", "predicate", "what was planned or done", "Validate", "k", "states"]

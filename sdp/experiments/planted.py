@@ -25,7 +25,7 @@ FALSE, FOLLOWED, OWN = "false", "followed", "own"
 
 
 class Planting:
-    """A ledger whose findings go wrong at two rates, each try anew; it notes the verdict on each finding.
+    """A ledger whose findings go wrong at two rates, each try a new draw; it logs the verdict on each finding.
 
     false, follows: the share of findings, and of findings from a page with an injected text. lures: the answers that
     such texts order. verdicts: what each judged finding was (FALSE, FOLLOWED or OWN), whether it passed, and whether it

@@ -43,7 +43,7 @@ class Setup(TravelPlannerQueries, Certifying):
 
     def adapter(self, task: str, ledger: Ledger) -> TravelPlannerAdapter:
         """Raises KeyError for a task that is not there."""
-        # A desk of its own: episodes that are played side by side share the listings alone.
+        # A world of its own: episodes that run in parallel share the listings alone.
         return TravelPlannerAdapter(self.named(task), self.opened(), ledger, self.policy)
 
     def result(self, trajectory: Trajectory) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def retrieval(data: str = "auto", seed: int = 0, k: int = 10) -> pd.DataFrame:
         questions = [question for question in map(world.hidden, tasks) if question.gold]
         ids = [question.task.id for question in questions]
         shares = [evidence_found(retriever, questions, k, titles) for titles in (True, False)]
-        boosted, plain = ({id: float(share == 1) for id, share in zip(ids, found, strict=True)} for found in shares)
+        boosted, plain = ({id: float(share == 1) for id, share in zip(ids, shown, strict=True)} for shown in shares)
         c = compare(boosted, plain)
         lines.append(
             {"dataset": dataset, "titles first": 100 * c.mean_a, "content alone": 100 * c.mean_b, **points(c),

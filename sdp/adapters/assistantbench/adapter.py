@@ -8,23 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from lab.models.backbone import Backbone
+from sdp.adapters.assistantbench import prompts
 from sdp.adapters.assistantbench.browser import Browser, BrowserView, host
-from sdp.adapters.assistantbench.prompts import (
-    DECOMPOSE,
-    FINALIZE,
-    FINDING,
-    JUDGE,
-    REPLAN,
-    TOOLS,
-    UNCERTAIN,
-    CertifiedFinding,
-    Kind,
-    PageText,
-    RejectedTry,
-    Result,
-    Tools,
-    Uncertainty,
-)
 from sdp.adapters.multihop.filters import unfounded, unusable
 from sdp.operators import NOTHING, Adapter, Verdict, check_choices
 from sdp.trajectory import Attempt, Predicate, Trajectory
@@ -46,7 +31,7 @@ class Policy:
     results: of each search, how many Realize and Replan are shown.
     """
 
-    uncertainty: Uncertainty = "marked"
+    uncertainty: prompts.Uncertainty = "marked"
     second: Literal["wider", "none"] = "wider"
     results: int = 5
 
@@ -89,7 +74,7 @@ class ToolCalls:
     wider: bool
     state: FindingsState
     step: Predicate
-    refused: tuple[RejectedTry, ...]
+    refused: tuple[prompts.RejectedTry, ...]
 
     def to_json(self) -> dict[str, Any]:
         return {"search": list(self.search), "scrape": list(self.scrape), "wider": self.wider}
@@ -143,7 +128,7 @@ class AssistantBenchAdapter(Adapter[FindingsState, Any, Any]):
 
     def propose(self, state: FindingsState, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
         """All steps in one call, then the answer and the goal; of one predicate a call (Eq. 1), what comes next."""
-        steps = self.backbone.ask(DECOMPOSE, question=state.question).value.steps
+        steps = self.backbone.ask(prompts.DECOMPOSE, question=state.question).value.steps
         final = Predicate("The answer follows from the findings", FINAL)
         return [*(Predicate(step.goal, step.kind) for step in steps), final, goal][len(planned) :]
 
@@ -160,7 +145,7 @@ class AssistantBenchAdapter(Adapter[FindingsState, Any, Any]):
         if planned:
             search, scrape = tuple(planned["search"]), tuple(planned["scrape"])
         else:
-            search, scrape = self._tools(TOOLS, state, target, failures)
+            search, scrape = self._tools(prompts.TOOLS, state, target, failures)
         return ToolCalls(search, scrape, len(failures) >= FORCED_AFTER, state, target, tuple(_rejected(failures)))
 
     def act(self, action: ToolCalls | Draft | Submission) -> Evidence | Draft | Submission:
@@ -177,8 +162,8 @@ class AssistantBenchAdapter(Adapter[FindingsState, Any, Any]):
             browser.widen(action.step.text, state.queries)
         pages = browser.read(state.uses)
         found = self.backbone.ask(
-            FINDING, pages=_page_texts(pages), refused=list(action.refused), uncertainty=self.policy.uncertainty,
-            **_step_fields(state, action.step),
+            prompts.FINDING, pages=_page_texts(pages), refused=list(action.refused),
+            uncertainty=self.policy.uncertainty, **_step_fields(state, action.step),
         ).value  # fmt: skip
         finding = Finding(action.step.text, tuple(found.items), tuple(page.address or page.url for page in pages))
         return Evidence(action, finding, pages, wider, len(browser.queries), len(browser.uses))
@@ -193,7 +178,7 @@ class AssistantBenchAdapter(Adapter[FindingsState, Any, Any]):
         if not substantive(finding.items):
             return Verdict(0, "nothing was found")
         judgement = self.backbone.ask(
-            JUDGE, pages=_page_texts(observation.pages), items=list(finding.items), tries=len(failures),
+            prompts.JUDGE, pages=_page_texts(observation.pages), items=list(finding.items), tries=len(failures),
             uncertainty=self.policy.uncertainty, **_step_fields(observation.gather.state, observation.gather.step),
         ).value  # fmt: skip
         if judgement.passed or len(failures) < FORCED_AFTER:
@@ -216,7 +201,7 @@ class AssistantBenchAdapter(Adapter[FindingsState, Any, Any]):
         if head.kind in (FINAL, GOAL):
             return [head, *rest]
         failures = [attempt for attempt in trajectory.since_certified if attempt.target == head.text]
-        search, scrape = self._tools(REPLAN, state, head, failures, trajectory.malformed)
+        search, scrape = self._tools(prompts.REPLAN, state, head, failures, trajectory.malformed)
         return [replace(head, about={"search": list(search), "scrape": list(scrape)}), *rest]
 
     def finalize(self, state: FindingsState, goal: Predicate, trajectory: Trajectory, view: BrowserView) -> Submission:
@@ -232,7 +217,7 @@ class AssistantBenchAdapter(Adapter[FindingsState, Any, Any]):
         return Submission(submitted(draft.closest if weak(draft.items) else draft.items))
 
     def blank(self, predicate: Predicate, words: str) -> Predicate:
-        return Predicate(words, predicate.kind if predicate.kind not in get_args(Kind) else BLANK)
+        return Predicate(words, predicate.kind if predicate.kind not in get_args(prompts.Kind) else BLANK)
 
     def without_content(self, predicate: Predicate) -> Predicate:
         """Each step says nothing; that an answer follows is the same in every plan (A.4), and no content."""
@@ -244,14 +229,14 @@ class AssistantBenchAdapter(Adapter[FindingsState, Any, Any]):
         """Queries and addresses, of results that a search for this step has listed."""
         listed = self.browser.listed(state.queries, self.policy.results)
         results = [
-            Result(
+            prompts.Result(
                 number=number, query=_line(result.query), title=_line(result.hit.title), host=host(result.hit.url),
                 snippet=_line(result.hit.snippet), state=result.state,
             )
             for number, result in enumerate(listed, start=1)
         ]  # fmt: skip
         tried = list(dict.fromkeys(self.browser.queries[state.queries :]))
-        tools: Tools = self.backbone.ask(
+        tools: prompts.Tools = self.backbone.ask(
             prompt,
             sample=sample,
             results=results,
@@ -263,7 +248,11 @@ class AssistantBenchAdapter(Adapter[FindingsState, Any, Any]):
 
     def _draft(self, state: FindingsState, failures: Sequence[Attempt]) -> Draft:
         answer = self.backbone.ask(
-            FINALIZE, question=state.question, found=_findings(state), refused=_rejected(failures), sample=len(failures)
+            prompts.FINALIZE,
+            question=state.question,
+            found=_findings(state),
+            refused=_rejected(failures),
+            sample=len(failures),
         ).value
         last = next((finding.items for finding in reversed(state.findings) if substantive(finding.items)), ())
         return Draft(tuple(answer.items), tuple(name_of(item) for item in last))
@@ -271,7 +260,7 @@ class AssistantBenchAdapter(Adapter[FindingsState, Any, Any]):
 
 def name_of(item: str) -> str:
     """What an item of a finding is about; its facts stand behind a colon, a bare result too."""
-    name, _, facts = item.replace(UNCERTAIN, "").partition(":")
+    name, _, facts = item.replace(prompts.UNCERTAIN, "").partition(":")
     return (name.strip() or facts).strip()
 
 
@@ -312,18 +301,18 @@ def _step_fields(state: FindingsState, step: Predicate) -> dict[str, Any]:
     return {"question": state.question, "found": _findings(state), "kind": step.kind, "goal": step.text}
 
 
-def _findings(state: FindingsState) -> list[CertifiedFinding]:
-    return [CertifiedFinding(goal=f.goal, items=list(f.items), forced=f.forced) for f in state.findings]
+def _findings(state: FindingsState) -> list[prompts.CertifiedFinding]:
+    return [prompts.CertifiedFinding(goal=f.goal, items=list(f.items), forced=f.forced) for f in state.findings]
 
 
-def _page_texts(pages: Sequence[Page]) -> list[PageText]:
+def _page_texts(pages: Sequence[Page]) -> list[prompts.PageText]:
     """Pages for a prompt; the title, with which most texts begin, once."""
     texts = []
     for page in pages:
         title, lines = _line(page.title), page.text.strip().splitlines()
         if lines and _line(lines[0].lstrip("#")) == title:
             lines = lines[1:]
-        texts.append(PageText(title=title, host=host(page.address or page.url), text="\n".join(lines).strip()))
+        texts.append(prompts.PageText(title=title, host=host(page.address or page.url), text="\n".join(lines).strip()))
     return texts
 
 
@@ -332,8 +321,8 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _rejected(failures: Sequence[Attempt]) -> list[RejectedTry]:
-    return [RejectedTry(items=list((f.observation or {}).get("items", ())), reason=f.reason) for f in failures]
+def _rejected(failures: Sequence[Attempt]) -> list[prompts.RejectedTry]:
+    return [prompts.RejectedTry(items=list((f.observation or {}).get("items", ())), reason=f.reason) for f in failures]
 
 
 def _made_by(attempt: Attempt, about: Any) -> bool:

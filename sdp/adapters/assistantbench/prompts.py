@@ -85,15 +85,20 @@ class Steps(AnswerModel):
 DECOMPOSE = read_prompt("sdp/assistantbench/decompose.md", DecomposeFields, Steps)
 
 
-class ToolsFields(Fields):
-    """What Realize and Replan see: the question, certified findings, the step, results of searches for it so far, and
-    the rejected findings. tried: the queries.
-    """
+class StepFields(Fields):
+    """What every prompt about a step begins with: the question, the certified findings, and the step."""
 
     question: str
     found: list[CertifiedFinding]
     kind: str
     goal: str
+
+
+class ToolsFields(StepFields):
+    """What Realize and Replan see besides: results of searches for the step so far, their queries (`tried`), and the
+    rejected findings.
+    """
+
     results: list[Result]
     tried: list[str]
     refused: list[RejectedTry]
@@ -135,13 +140,9 @@ TOOLS = read_prompt("sdp/assistantbench/tools.md", ToolsFields, Tools, **SHOWN_R
 REPLAN = read_prompt("sdp/assistantbench/replan.md", ToolsFields, Tools, retry_temperatures=RETRIED, **SHOWN_RESULTS)
 
 
-class FindingFields(Fields):
-    """What Finding sees: certified findings, the step, the pages that were read for it, and rejected findings."""
+class FindingFields(StepFields):
+    """What Finding sees besides: the pages that were read for the step, and its rejected findings."""
 
-    question: str
-    found: list[CertifiedFinding]
-    kind: str
-    goal: str
     pages: list[PageText]
     refused: list[RejectedTry]
     uncertainty: Uncertainty
@@ -174,13 +175,9 @@ def cut_pages(fields: P, over: int) -> P | None:
 FINDING = read_prompt("sdp/assistantbench/finding.md", FindingFields, Found, shorten=cut_pages)
 
 
-class JudgeFields(Fields):
-    """What Validate sees: what Finding saw, its finding, and how often the step was rejected before."""
+class JudgeFields(StepFields):
+    """What Validate sees besides: the same pages, the finding, and how often the step was rejected before."""
 
-    question: str
-    found: list[CertifiedFinding]
-    kind: str
-    goal: str
     pages: list[PageText]
     items: list[str]
     tries: int

@@ -8,19 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from lab.models.backbone import Backbone
+from sdp.adapters.multihop import prompts
 from sdp.adapters.multihop.filters import entities_of, misfit, ranked, unfounded, unusable
-from sdp.adapters.multihop.prompts import (
-    ANSWER,
-    CONSISTENT,
-    DECOMPOSE,
-    EXTRACT,
-    GUESS,
-    QUERY,
-    VERIFY,
-    CertifiedFinding,
-    Passage,
-    RejectedTry,
-)
 from sdp.operators import NOTHING, Adapter, Verdict, check_choices
 from sdp.trajectory import Attempt, Predicate, Trajectory
 from worlds.multihop import HopTask, MultiHop, Paragraph
@@ -157,10 +146,10 @@ class MultiHopAdapter(Adapter[FindingsState, Any, Any]):
         if self.world.setting == "open":
             query = self._query(state, asked, view)
             self.world.step(f"search {query}")
-        paragraphs = [Passage(title=title, text=text) for title, text in self.world.shown[-self.policy.shown :]]
+        paragraphs = [prompts.Passage(title=title, text=text) for title, text in self.world.shown[-self.policy.shown :]]
         extract = self.backbone.ask(
-            EXTRACT, paragraphs=paragraphs, question=state.question, asked=asked, found=_certified(state.findings),
-            refused=_rejected(failures), sample=_repetitions(failures),
+            prompts.EXTRACT, paragraphs=paragraphs, question=state.question, asked=asked,
+            found=_certified(state.findings), refused=_rejected(failures), sample=_repetitions(failures),
         ).value  # fmt: skip
         return Claim(Finding(asked, extract.finding, extract.title, extract.entity), query)
 
@@ -183,7 +172,7 @@ class MultiHopAdapter(Adapter[FindingsState, Any, Any]):
             problem = misfit(observation.answer, observation.question, entities)
         if self.policy.strict and not problem:
             check = self.backbone.ask(
-                CONSISTENT, question=observation.question, answer=observation.answer,
+                prompts.CONSISTENT, question=observation.question, answer=observation.answer,
                 found=_certified(observation.findings),
             ).value  # fmt: skip
             problem = "" if check.consistent else check.reason
@@ -223,11 +212,11 @@ class MultiHopAdapter(Adapter[FindingsState, Any, Any]):
         return self.blank(predicate, NOTHING) if predicate.kind == HOP else predicate
 
     def _plan(
-        self, state: FindingsState, goal: Predicate, refused: Sequence[RejectedTry], sample: int = 0
+        self, state: FindingsState, goal: Predicate, refused: Sequence[prompts.RejectedTry], sample: int = 0
     ) -> Sequence[Predicate]:
         missing = max(1, self.hops - len(state.findings)) if self.hops else 0
         questions = self.backbone.ask(
-            DECOMPOSE, question=state.question, count=missing, found=_certified(state.findings),
+            prompts.DECOMPOSE, question=state.question, count=missing, found=_certified(state.findings),
             refused=list(refused), sample=sample,
         ).value.questions  # fmt: skip
         first = len(state.findings) + 1
@@ -240,11 +229,11 @@ class MultiHopAdapter(Adapter[FindingsState, Any, Any]):
     def _query(self, state: FindingsState, asked: str, view: EvidenceView) -> str:
         tried = view.queries[state.queries :]
         if self.policy.escalate and len(tried) >= GUESS_AFTER:
-            return self.backbone.ask(GUESS, question=state.question, asked=asked, sample=len(tried)).value.guess
+            return self.backbone.ask(prompts.GUESS, question=state.question, asked=asked, sample=len(tried)).value.guess
         if self.policy.escalate and len(tried) >= ENTITIES_AFTER:
             return entities_of(asked)
         return self.backbone.ask(
-            QUERY, question=state.question, asked=asked, found=_certified(state.findings), tried=list(tried)
+            prompts.QUERY, question=state.question, asked=asked, found=_certified(state.findings), tried=list(tried)
         ).value.query
 
     def _supported(self, evidence: Evidence) -> Verdict:
@@ -254,7 +243,9 @@ class MultiHopAdapter(Adapter[FindingsState, Any, Any]):
             return Verdict(0, problem)
         reason = f"no paragraph has the title {finding.title!r}, nor the words of the finding"
         for title, text in dict.fromkeys(filter(None, (evidence.cited, evidence.best))):
-            check = self.backbone.ask(VERIFY, title=title, text=text, asked=finding.asked, finding=finding.text).value
+            check = self.backbone.ask(
+                prompts.VERIFY, title=title, text=text, asked=finding.asked, finding=finding.text
+            ).value
             if check.supported:
                 corrected = replace(finding, title=title)
                 read = replace(evidence, claim=replace(evidence.claim, finding=corrected))
@@ -264,7 +255,7 @@ class MultiHopAdapter(Adapter[FindingsState, Any, Any]):
 
     def _draft(self, state: FindingsState, failures: Sequence[Attempt], unsure: Sequence[str]) -> Draft:
         final = self.backbone.ask(
-            ANSWER, question=state.question, found=_certified(state.findings), unsure=list(unsure),
+            prompts.ANSWER, question=state.question, found=_certified(state.findings), unsure=list(unsure),
             refused=_rejected(failures), sample=_repetitions(failures),
         ).value  # fmt: skip
         return Draft(final.answer, state.question, state.findings)
@@ -290,8 +281,8 @@ def _cited_paragraph(paragraphs: Sequence[Paragraph], title: str) -> Paragraph |
     return next((p for p, other in zip(paragraphs, titles, strict=True) if wanted in other or other in wanted), None)
 
 
-def _certified(findings: Sequence[Finding]) -> list[CertifiedFinding]:
-    return [CertifiedFinding(asked=f.asked, finding=f.text, entity=f.entity) for f in findings]
+def _certified(findings: Sequence[Finding]) -> list[prompts.CertifiedFinding]:
+    return [prompts.CertifiedFinding(asked=f.asked, finding=f.text, entity=f.entity) for f in findings]
 
 
 def _proposed_text(attempt: Attempt) -> str:
@@ -299,10 +290,10 @@ def _proposed_text(attempt: Attempt) -> str:
     return action.get("answer") or action.get("finding", {}).get("text") or "nothing"
 
 
-def _rejected(failures: Sequence[Attempt]) -> list[RejectedTry]:
+def _rejected(failures: Sequence[Attempt]) -> list[prompts.RejectedTry]:
     """Each rejected try once, in order."""
     tries = dict.fromkeys((_proposed_text(failure), failure.reason) for failure in failures)
-    return [RejectedTry(tried=tried, reason=reason) for tried, reason in tries]
+    return [prompts.RejectedTry(tried=tried, reason=reason) for tried, reason in tries]
 
 
 def _repetitions(failures: Sequence[Attempt]) -> int:

@@ -85,7 +85,7 @@ class Policy:
 class Choice:
     """An action: decisions for the target's slots, and the draft they make together with what is certified.
 
-    note: why nothing could be chosen; then nothing is put to the desk. searches: what was looked up for it.
+    note: why nothing could be chosen; then the world checks nothing. searches: what was looked up for it.
     """
 
     decisions: tuple[Decision, ...]
@@ -105,7 +105,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
-    """One task at the desk. Frozen; during an episode only the world, the accounts and the listings found change."""
+    """One query. Frozen; during an episode only the world, the accounts and the listings found change."""
 
     task: TripTask
     world: TravelPlanner
@@ -154,7 +154,7 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
         return Choice(decisions, draft, submit=target.kind == RENDER, searches=self.catalogue.new_searches())
 
     def act(self, action: Choice) -> Report:
-        """Put the decisions to the desk, or hand the itinerary in."""
+        """Let the world check the decisions, or submit the itinerary."""
         if action.draft is None:
             text = action.note or "Nothing is put to the desk."
             return Report(action.decisions, text, note=action.note, searches=action.searches)
@@ -178,7 +178,7 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
         return _on_its_route(state, head).decide(observation.decisions)
 
     def replan(self, state: TripState, goal: Predicate, trajectory: Trajectory, view: Any) -> Sequence[Predicate]:
-        """Retry only (A.2): the same tail again; with `policy.undo`, first decide anew what costs more than it must."""
+        """Retry only (A.2): the same tail; with `policy.undo`, first decide again what costs more than it must."""
         plan = trajectory.plans[-1].predicates
         rest = plan[trajectory.certified :]
         undone = sum(predicate.kind == REOPEN for predicate in plan)
@@ -254,7 +254,7 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
         choice = answer.value.choice
         if 1 <= choice <= len(options.options):
             return options.options[choice - 1].decisions
-        # Not on the list: it goes to the desk as it is, and Validate must find out.
+        # Not on the list: the world checks it as it is, and Validate rejects it.
         return tuple(Decision(day, slot, f"option {choice}") for day, slot in slots)
 
     def _choose_route(self) -> Route:

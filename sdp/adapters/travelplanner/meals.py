@@ -86,11 +86,11 @@ def meals_by_city(state: TripState, every_meal: bool) -> set[Counts]:
     return {counts for counts, _ in shares}
 
 
-def _added(counts: Counts, here: Sequence[int], first: int, meals: int) -> Counts:
+def _added(counts: Counts, cities: Sequence[int], first: int, meals: int) -> Counts:
     """`first` meals more in the first of the day's cities, the rest in the last."""
     more = list(counts)
-    more[here[0]] += first
-    more[here[-1]] += meals - first
+    more[cities[0]] += first
+    more[cities[-1]] += meals - first
     return tuple(more)
 
 

@@ -87,21 +87,21 @@ def cap(options: Options, wanted: Sequence[str] = (), size: int = CAP) -> Option
 
 
 class Search(NamedTuple):
-    """A search action and what the desk answered."""
+    """A search action and the world's answer."""
 
     action: str
     text: str
 
 
 class Catalogue:
-    """What the desk's search tools list for an episode: each city and leg is searched once, and the rows are kept.
+    """Cache of what the search tools list in an episode: each city and leg is searched once.
 
     Rows become texts that read back as these rows. Holds nothing of the trip.
     """
 
-    def __init__(self, desk: TravelPlanner) -> None:
-        """desk: with the episode's task open, before the first search."""
-        self._desk = desk
+    def __init__(self, world: TravelPlanner) -> None:
+        """world: with the episode's task open, before the first search."""
+        self._world = world
         self._rows: dict[str, tuple[Any, ...]] = {}
         self._new: list[Search] = []
 
@@ -137,7 +137,7 @@ class Catalogue:
 
     def _searched(self, action: str, read: Callable[[Mapping[str, Any]], Iterable[Any]]) -> tuple[Any, ...]:
         if action not in self._rows:
-            step = self._desk.step(action)
+            step = self._world.step(action)
             self._new.append(Search(action, step.text))
             self._rows[action] = tuple(read(step.facts))
         return self._rows[action]
@@ -241,9 +241,8 @@ def night(row: Any, days: Sequence[int], people: int) -> Option:
     cost = night_cost(row, people)
     # One place for all nights: the evaluator counts minimum nights over consecutive equal texts.
     decisions = tuple(Decision(day, "accommodation", place_text(row), cost) for day in days)
-    about = f"{row.room_type}, {row.house_rules or 'no house rules'}, at least {row.minimum_nights} nights"
-    label = f"{place_text(row)} ({about})"
-    return Option(label, decisions, cost * len(days))
+    rules = f"{row.room_type}, {row.house_rules or 'no house rules'}, at least {row.minimum_nights} nights"
+    return Option(f"{place_text(row)} ({rules})", decisions, cost * len(days))
 
 
 def meal(row: Any, day: int, slot: str, task: TripTask) -> Option:
