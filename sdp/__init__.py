@@ -3,7 +3,7 @@
 A reader of the method begins with `sdp.loop` (Algorithm 1) and `sdp.operators` (what a benchmark fills in); `sdp.mdp`
 turns trajectories into the objects of Table 1, `sdp.anatomy` into the shares of Figure 3, `sdp.ablation` removes
 mechanisms. data/deviations/sdp.yaml lists what differs from the paper. `sdp.adapters` has a folder a benchmark,
-`sdp.experiments` a file a table. `dir(sdp)` is what a user needs.
+`sdp.experiments` a file a benchmark, `sdp.studies` a file a table. `dir(sdp)` is what a user needs.
 """
 
 from lab.lazy import front_door

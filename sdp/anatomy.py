@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from lab.results.statistics import Interval, cluster_bootstrap, wilson
 from sdp.ablation import certified_at_once
 from sdp.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COLUMNS = ["of", "numerator", "denominator", "share", "low", "high", "interval"]
 WILSON, OF_EPISODES, BOOTSTRAP = "Wilson", "Wilson, of episodes", "bootstrap over episodes"
@@ -73,10 +72,10 @@ def progress_of_failures(
     lengths: dict[int, list[Trajectory]] = {}
     for trajectory in failed:
         lengths.setdefault(_certified(trajectory, kind)[1], []).append(trajectory)
-    groups = {ALL: failed, STALLED: [each for each in failed if not each.reached_goal]}
+    groups = {ALL: failed, STALLED: [trajectory for trajectory in failed if not trajectory.reached_goal]}
     unit = f"{kind}s" if kind else "predicates"
     groups |= {f"failed, {length} {unit}": lengths[length] for length in sorted(lengths)}
-    shares = {of: [(each, _fraction(*_certified(each, kind))) for each in group] for of, group in groups.items()}
+    shares = {of: [(t, certified_share(t, kind)) for t in group] for of, group in groups.items()}
     return _table(_mean(of, values) for of, values in shares.items())
 
 
@@ -102,10 +101,10 @@ def stalls(trajectories: Iterable[Trajectory], scores: Mapping[str, float], kind
     An episode that failed with its goal certified has stalled nowhere. kind: tell predicates of this kind apart by
     their number in the plan, such as "hop 2". Raises ValueError for a trajectory without a score.
     """
-    failed = [(one.task, stall(one, kind)) for one, score in _scored(trajectories, scores) if score < 1]
-    tasks = [task for task, _ in failed]
-    places = [place for place, _ in Counter(sorted(place for _, place in failed)).most_common()]
-    return _table(_share(place, [place == other for _, other in failed], tasks) for place in places)
+    failed = [trajectory for trajectory, score in _scored(trajectories, scores) if score < 1]
+    tasks, kinds = [trajectory.task for trajectory in failed], [stall(trajectory, kind) for trajectory in failed]
+    frequent = [name for name, _ in Counter(sorted(kinds)).most_common()]
+    return _table(_share(name, [name == other for other in kinds], tasks) for name in frequent)
 
 
 def stall(trajectory: Trajectory, kind: str = "") -> str:
@@ -129,16 +128,16 @@ def compression(trajectories: Iterable[Trajectory], expert: Mapping[str, int] | 
     those of the expert, where it is known how many. It is a ratio, and can exceed 1.
     expert: task -> number of actions. Episodes without any action are left out.
     """
-    planned = [(each, len(each.plans[0].predicates)) for each in trajectories]
-    taken = [(each, length, sum(a.action is not None for a in each.attempts)) for each, length in planned]
-    known = [(each, length, expert[each.task]) for each, length in planned if expert and each.task in expert]
-    groups = {ACTIONS: taken, TO_GOAL: [one for one in taken if one[0].reached_goal], EXPERT: known}
+    planned = [(t, len(t.plans[0].predicates)) for t in trajectories]
+    taken = [(t, length, sum(attempt.action is not None for attempt in t.attempts)) for t, length in planned]
+    known = [(t, length, expert[t.task]) for t, length in planned if expert and t.task in expert]
+    groups = {ACTIONS: taken, TO_GOAL: [counts for counts in taken if counts[0].reached_goal], EXPERT: known}
     return _table(_ratio(of, counts) for of, counts in groups.items())
 
 
 def rejected_first(trajectories: Iterable[Trajectory]) -> pd.DataFrame:
     """The share of certified steps that needed a rejection before: 1 - action fidelity of all steps together."""
-    steps = [(each.task, not at_once) for each in trajectories for at_once in certified_at_once(each)]
+    steps = [(t.task, not at_once) for t in trajectories for at_once in certified_at_once(t)]
     return _table([_share("certified steps", [needed for _, needed in steps], [task for task, _ in steps])])
 
 
@@ -148,8 +147,8 @@ def evidence_never_shown(scores: Mapping[str, float], shown: Mapping[str, float 
     shown: task -> share of the gold evidence that the episode was shown; None where nobody annotated it, and the
     episode is left out.
     """
-    known = {task: found for task, found in shown.items() if found is not None and scores[task] < 1}
-    return _table([_share("failed episodes", [found < 1 for found in known.values()], list(known))])
+    known = {task: share for task, share in shown.items() if share is not None and scores[task] < 1}
+    return _table([_share("failed episodes", [share < 1 for share in known.values()], list(known))])
 
 
 def _certified(trajectory: Trajectory, kind: str) -> tuple[int, int]:
@@ -158,15 +157,17 @@ def _certified(trajectory: Trajectory, kind: str) -> tuple[int, int]:
     return sum(counted[: trajectory.certified]), sum(counted)
 
 
-def _fraction(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0
+def certified_share(trajectory: Trajectory, kind: str) -> float:
+    """The share of a kind's predicates in the last plan that are certified; 0 where there is none."""
+    certified, planned = _certified(trajectory, kind)
+    return certified / planned if planned else 0.0
 
 
 def _scored(trajectories: Iterable[Trajectory], scores: Mapping[str, float]) -> list[tuple[Trajectory, float]]:
     played = list(trajectories)
-    if missing := [each.task for each in played if each.task not in scores]:
+    if missing := [trajectory.task for trajectory in played if trajectory.task not in scores]:
         raise ValueError(f"no score of {missing[0]}; give the scores of the run that the trajectories are from")
-    return [(each, scores[each.task]) for each in played]
+    return [(trajectory, scores[trajectory.task]) for trajectory in played]
 
 
 def _mean(of: str, values: Sequence[tuple[Trajectory, float]]) -> dict[str, Any]:
@@ -177,7 +178,7 @@ def _ratio(of: str, counts: Iterable[tuple[Trajectory, int, int]]) -> dict[str, 
     """Total of the first counts over that of the second. counts: (episode, first, second)."""
     counts = [count for count in counts if count[2]]
     # A value for each unit of the second count, so that the mean over units is the ratio of the totals.
-    units = [(each.task, first / second) for each, first, second in counts for _ in range(second)]
+    units = [(trajectory.task, first / second) for trajectory, first, second in counts for _ in range(second)]
     tasks, values = [task for task, _ in units], [value for _, value in units]
     return _row(of, sum(first for _, first, _ in counts), len(units), _bootstrap(values, tasks))
 
@@ -205,11 +206,9 @@ def _bootstrap(values: Sequence[float], tasks: Sequence[str]) -> tuple[Interval,
     """Without bounds where there is a single episode, which says nothing of others."""
     if not values:
         return NOTHING, ""
-    found = cluster_bootstrap([float(value) for value in values], tasks)
-    return found, BOOTSTRAP if len(set(tasks)) > 1 else ""
+    interval = cluster_bootstrap([float(value) for value in values], tasks)
+    return interval, BOOTSTRAP if len(set(tasks)) > 1 else ""
 
 
 def _table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    import pandas as pd
-
     return pd.DataFrame(list(rows), columns=COLUMNS)

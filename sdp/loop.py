@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from lab.models.backbone import Ledger
 from lab.models.parsing import MalformedAnswer
 from lab.models.usage import Cost, cost_of
-from sdp.operators import Adapter, Verdict
+from sdp.operators import Adapter, Verdict, check_choices
 from sdp.trajectory import Attempt, Forced, Plan, Predicate, Trajectory, Transition
 
 
@@ -37,12 +37,7 @@ class Settings:
     cascade: bool = True
 
     def __post_init__(self) -> None:
-        if self.retry_while not in ("r<=b", "r<b"):
-            raise ValueError(
-                f"retry_while={self.retry_while!r}; choose 'r<=b' (Algorithm 1) or 'r<b' (the text of §3.2)"
-            )
-        if self.propose not in ("plan", "predicate"):
-            raise ValueError(f"propose={self.propose!r}; choose 'plan' (A.3) or 'predicate' (Eq. 1)")
+        check_choices(self)
         if self.budget < 0 or self.step_cap < 1:
             raise ValueError(f"budget={self.budget} and step_cap={self.step_cap}: need budget >= 0 and step_cap >= 1")
 
@@ -195,9 +190,9 @@ class _Log:
     def view(self) -> Any:
         """What the world shows now; noted where it is new."""
         view = self._view()
-        shown = plain(view)
-        if shown is not None and self._views[-1:] != [shown]:
-            self._views.append(shown)
+        values = plain(view)
+        if values is not None and self._views[-1:] != [values]:
+            self._views.append(values)
         return view
 
     def plan(

@@ -10,12 +10,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from sdp.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    import numpy as np
 
 Prefix = Callable[[Trajectory, int], Any]
 
@@ -50,8 +49,6 @@ def markov_test(
     trajectories: Iterable[Trajectory], prefix: Prefix = whole_prefix, permutations: int = 500, seed: int = 0
 ) -> MarkovTest:
     """Test the conditional independence of Eq. 7. Raises ValueError where no (s, P) was reached in two ways."""
-    import numpy as np
-
     rows = [row for trajectory in trajectories for row in _rows(trajectory, prefix)]
     columns = [np.array(column, dtype=object) for column in zip(*rows, strict=True)] if rows else [np.zeros(0)] * 3
     group, past, following = (np.unique(column, return_inverse=True)[1] for column in columns)
@@ -82,8 +79,6 @@ def _key(value: Any) -> str:
 
 def _shuffled(past: np.ndarray, group: np.ndarray, random: np.random.Generator) -> np.ndarray:
     """The prefixes in random order inside each group."""
-    import numpy as np
-
     by_group = np.argsort(group, kind="stable")
     at_random = np.lexsort((random.random(len(group)), group))
     shuffled = np.empty_like(past)
@@ -98,8 +93,6 @@ def _information(group: np.ndarray, past: np.ndarray, following: np.ndarray) -> 
 
 
 def _entropy(*columns: np.ndarray) -> float:
-    import numpy as np
-
     code = columns[0].astype(np.int64)
     for column in columns[1:]:
         code = code * (int(column.max()) + 1) + column

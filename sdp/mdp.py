@@ -6,13 +6,12 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from lab.results.exports import readable
 from sdp.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class Step(NamedTuple):
@@ -78,7 +77,6 @@ def observation_map(trajectory: Trajectory) -> pd.DataFrame:
 
     A rejected observation leaves the state as it was (A.1).
     """
-
     after = {t.attempt: t.after for t in trajectory.transitions}
     rows = [
         (a.step, a.target, _text(a.observation), a.k, a.state, after.get(a.step, a.state)) for a in trajectory.attempts
@@ -93,7 +91,6 @@ def credit(trajectories: Sequence[Trajectory]) -> pd.DataFrame:
     rejections: attempts at the predicate, from the state it was certified in or is still tried from, that failed.
     Predicates of the last plan that were never certified have k = 0 and no step.
     """
-
     rows = [row for trajectory in trajectories for row in _credit(trajectory)]
     columns = ["task", "position", "predicate", "kind", "certified", "k", "share", "step", "rejections"]
     return readable(rows, columns=columns)
@@ -106,23 +103,15 @@ def _credit(trajectory: Trajectory) -> list[tuple[Any, ...]]:
         plan = trajectory.plans[attempt.plan].predicates
         for position in range(attempt.position, attempt.position + attempt.k):
             target = plan[position]
-            about: tuple[Any, ...] = (
-                trajectory.task,
-                position,
-                target.text,
-                target.kind,
-                True,
-                attempt.k,
-                1 / attempt.k,
-            )
             # A cascade certifies k predicates by one action. Table 1 names k as the signal and gives no formula; a
             # share of 1/k each, which sums to the number of actions, is our reading.
-            tried = position == attempt.position  # the others came with it
-            rows.append((*about, attempt.step, rejected[attempt.state, attempt.target] if tried else 0))
+            credited = (True, attempt.k, 1 / attempt.k, attempt.step)
+            tries = rejected[attempt.state, attempt.target] if position == attempt.position else 0
+            rows.append((trajectory.task, position, target.text, target.kind, *credited, tries))
     plan, last = trajectory.plans[-1].predicates, len(trajectory.states) - 1
-    for position in range(trajectory.certified, len(plan)):
-        about = (trajectory.task, position, plan[position].text, plan[position].kind, False, 0, 0.0, None)
-        rows.append((*about, rejected[last, plan[position].text] if position == trajectory.certified else 0))
+    for position, target in list(enumerate(plan))[trajectory.certified :]:
+        tries = rejected[last, target.text] if position == trajectory.certified else 0
+        rows.append((trajectory.task, position, target.text, target.kind, False, 0, 0.0, None, tries))
     return rows
 
 

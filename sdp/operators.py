@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
 from sdp.trajectory import Attempt, Predicate, Trajectory
 
@@ -29,6 +29,14 @@ NOTHING = "____"  # the text of a predicate without content
 State = TypeVar("State")
 Action = TypeVar("Action")
 Observation = TypeVar("Observation")
+
+
+def check_choices(settings: Any) -> None:
+    """Raise ValueError where a field of a dataclass that is one of some words has another value."""
+    for name, hint in get_type_hints(type(settings)).items():
+        if get_origin(hint) is Literal and (value := getattr(settings, name)) not in get_args(hint):
+            *first, last = map(repr, get_args(hint))
+            raise ValueError(f"{name}={value!r}; choose {', '.join(first)} or {last}")
 
 
 class Verdict(NamedTuple):

@@ -1,42 +1,73 @@
-"""Two controls of SDP that ask as often: a placebo without any content, and one whose targets' sentences are blanked.
+"""Controls of SDP: adapters whose plans say less, and a Validate that errs at two rates.
 
-In both, verdicts are asked for and decide nothing: attempts are rejected by chance. What SDP gains over the *placebo*
-is what its predicates, its state and its verdicts say, all together. The *blanked* control keeps what else in a
-predicate tells Realize what to do: on TravelPlanner its slot, route, budget, wanted cuisines and the filtered options,
-so that a gain over it is that of one sentence and of the verdicts.
+Two controls ask as often as SDP: a *placebo* without any content, and one whose targets' sentences are *blanked*. In
+both, verdicts are asked for and decide nothing: attempts are rejected by chance. What SDP gains over the placebo is
+what its predicates, its state and its verdicts say, all together. The blanked control keeps what else in a predicate
+tells Realize what to do: on TravelPlanner its slot, route, budget, wanted cuisines and the filtered options. A gain
+over it is that of one sentence and of the verdicts.
+
+*Misjudging* says what "with and without Validate" means for real validators. It is for adapters whose Validate is a
+program and never errs (A.2); one that asks a model errs by the noise on its prompt. With certify=1 and reject=0 it is
+the ablation -Validate; with both 0 it is the program.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from random import Random
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
+from lab.models.judges import Errors
 from sdp.operators import NOTHING, Adapter, Verdict
 from sdp.trajectory import Attempt, Predicate, Trajectory
 
 STEP = "Step "
+AnyAdapter: TypeAlias = Adapter[Any, Any, Any]
 
 
-class Control:
-    """An adapter, but for plans that say less and for a Validate that is asked and ignored.
+class Wrapped:
+    """An adapter with some operators replaced. No type checker follows what it passes on, hence the casts below."""
 
-    blank: a predicate and its place in the plan -> the one that stands there instead; never asked of the goal, which
-    is given with the task. rejected: the share of attempts that are rejected whatever they bring, by chance. With the
-    share that SDP's own Validate rejects, both take as many attempts.
-    """
-
-    def __init__(
-        self,
-        adapter: Adapter[Any, Any, Any],
-        rejected: float,
-        random: Random,
-        blank: Callable[[Predicate, int], Predicate],
-    ) -> None:
-        self._adapter, self._rejected, self._random, self._blank = adapter, rejected, random, blank
+    def __init__(self, adapter: AnyAdapter, random: Random) -> None:
+        self._adapter, self._random = adapter, random
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._adapter, name)
+
+
+class Misjudging(Wrapped):
+    """An adapter whose Validate refuses what holds and certifies what does not, each at its rate.
+
+    Each verdict is a new draw, as of a judge sampled with a temperature. A Validate that always errs alike on the same
+    claim would stop every episode of rules, which repeat their choices.
+    """
+
+    def __init__(self, adapter: AnyAdapter, errors: Errors, random: Random) -> None:
+        super().__init__(adapter, random)
+        self._errors = errors
+
+    def validate(self, tail: Sequence[Predicate], observation: Any, failures: Sequence[Attempt]) -> Verdict:
+        """The adapter's verdict or, at a rate, the other one. No reason is made up for a wrong rejection."""
+        right = self._adapter.validate(tail, observation, failures)
+        draw = self._random.random()  # drawn in any case, so that runs at several rates begin alike
+        if right.k:
+            return Verdict(0, "the observation does not show it") if draw < self._errors.reject else right
+        return Verdict(1, "certified") if draw < self._errors.certify else right
+
+
+class Control(Wrapped):
+    """An adapter whose plans say less, and whose Validate is asked and ignored.
+
+    blank: a predicate and its number in the plan -> the predicate that replaces it; never asked of the goal, which is
+    given with the task. rejected: the share of attempts that are rejected by chance. With the share that SDP's own
+    Validate rejects, both take as many attempts.
+    """
+
+    def __init__(
+        self, adapter: AnyAdapter, rejected: float, random: Random, blank: Callable[[Predicate, int], Predicate]
+    ) -> None:
+        super().__init__(adapter, random)
+        self._rejected, self._blank = rejected, blank
 
     def propose(self, state: Any, goal: Predicate, planned: Sequence[Predicate]) -> list[Predicate]:
         """The plan that the adapter makes, each predicate but the goal blanked."""
@@ -46,18 +77,18 @@ class Control:
         """One predicate certified, or none, by chance. A cascade is as deep as the adapter says, if it found one; none
         begins with a predicate that says nothing, since anything would meet it.
         """
-        asked = self._adapter.validate(tail, observation, failures)
+        verdict = self._adapter.validate(tail, observation, failures)
         if self._random.random() < self._rejected:
             return Verdict(0, "not certified")
-        return Verdict(1 if tail[0].text == NOTHING else max(1, asked.k), "certified")
+        return Verdict(1 if tail[0].text == NOTHING else max(1, verdict.k), "certified")
 
     def replan(self, state: Any, goal: Predicate, trajectory: Trajectory, view: Any) -> list[Predicate]:
         """As Propose, from the steps that are certified."""
         return self._blanked(self._adapter.replan(state, goal, trajectory, view), goal, trajectory.certified)
 
     def _blanked(self, plan: Sequence[Predicate], goal: Predicate, before: int) -> list[Predicate]:
-        steps = enumerate(plan, start=before + 1)
-        return [each if each == goal else self._blank(each, number) for number, each in steps]
+        numbered = enumerate(plan, start=before + 1)
+        return [predicate if predicate == goal else self._blank(predicate, number) for number, predicate in numbered]
 
 
 def rejected(trajectories: Iterable[Trajectory]) -> float:
@@ -66,27 +97,30 @@ def rejected(trajectories: Iterable[Trajectory]) -> float:
     return round(verdicts.count(0) / len(verdicts), 3) if verdicts else 0.0
 
 
-def placebo(adapter: Adapter[Any, Any, Any], rejected: float | None, random: Random) -> Adapter[Any, Any, Any]:
+def misjudging(adapter: AnyAdapter, errors: Errors | None, random: Random) -> AnyAdapter:
+    """The adapter with a Validate that errs at these rates; the adapter itself for None."""
+    return adapter if errors is None else cast(AnyAdapter, Misjudging(adapter, errors, random))
+
+
+def placebo(adapter: AnyAdapter, rejected: float | None, random: Random) -> AnyAdapter:
     """The adapter without content: nothing of its plan reaches Realize. The adapter itself where `rejected` is None.
 
     At 1 an episode ends by its budgets, as one of SDP does whose Validate certifies nothing. Raises ValueError for a
     share outside of [0, 1].
     """
-    return _controlled(adapter, "placebo", rejected, random, lambda each, place: adapter.without_content(each))
+    return _controlled(adapter, "placebo", rejected, random, lambda predicate, _: adapter.without_content(predicate))
 
 
-def blanked(adapter: Adapter[Any, Any, Any], rejected: float | None, random: Random) -> Adapter[Any, Any, Any]:
+def blanked(adapter: AnyAdapter, rejected: float | None, random: Random) -> AnyAdapter:
     """The adapter with numbers for its targets' sentences, as `placebo` has its arguments."""
-    return _controlled(adapter, "blanked", rejected, random, lambda each, place: adapter.blank(each, f"{STEP}{place}"))
+    return _controlled(adapter, "blanked", rejected, random, lambda p, number: adapter.blank(p, f"{STEP}{number}"))
 
 
 def _controlled(
-    adapter: Adapter[Any, Any, Any], name: str, rejected: float | None, random: Random,
-    blank: Callable[[Predicate, int], Predicate],
-) -> Adapter[Any, Any, Any]:  # fmt: skip
+    adapter: AnyAdapter, name: str, rejected: float | None, random: Random, blank: Callable[[Predicate, int], Predicate]
+) -> AnyAdapter:
     if rejected is None:
         return adapter
     if not 0 <= rejected <= 1:
         raise ValueError(f"{name}={rejected}: the share of attempts to reject, from 0 to 1")
-    # What is not named here is the adapter's own, which no type checker can follow.
-    return cast(Adapter[Any, Any, Any], Control(adapter, rejected, random, blank))
+    return cast(AnyAdapter, Control(adapter, rejected, random, blank))

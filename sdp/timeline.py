@@ -14,38 +14,36 @@ Facts: TypeAlias = Callable[[Any], Mapping[str, Any]]
 Named: TypeAlias = Callable[[Predicate], str]
 
 
-def as_it_is(state: Any) -> Mapping[str, Any]:
+def fields_of(state: Any) -> Mapping[str, Any]:
     """A state's own fields as its facts, or all of it as one."""
     return state if isinstance(state, Mapping) else {"state": state}
 
 
-def by_text(target: Predicate) -> str:
-    """Two predicates are about the same where they are in the same words."""
-    return target.text
-
-
 def timeline(
-    trajectory: Trajectory, exchanges: Sequence[Exchange] = (), facts: Facts = as_it_is, named: Named = by_text
-) -> Timeline:
+    trajectory: Trajectory,
+    exchanges: Sequence[Exchange] = (),
+    facts: Facts = fields_of,
+    named: Named = lambda target: target.text,
+) -> Timeline:  # fmt: skip
     """The trajectory as steps. exchanges: all prompts and answers of the episode in order, where they are at hand.
 
     facts: from a state's JSON to what a reader is shown of it, fact -> value; what a step changed is told by them.
-    named: what a predicate is about, by which two episodes are set side by side.
+    named: what a predicate is about, by which two episodes are compared; by default its words.
     """
     order = list(_in_order(trajectory))
-    parts = dealt(exchanges, [each.cost.calls for each in order])
+    parts = dealt(exchanges, [event.cost.calls for event in order])
     states = [facts(state) for state in trajectory.states]
     after = {transition.attempt: states[transition.after] for transition in trajectory.transitions}
     steps = []
-    for each, asked in zip(order, parts, strict=True):
-        if isinstance(each, Plan):
-            steps.append(_planned(each, asked))
-        elif isinstance(each, Forced):
-            steps.append(_forced(each, asked))
+    for event, own in zip(order, parts, strict=True):
+        if isinstance(event, Plan):
+            steps.append(_planned(event, own))
+        elif isinstance(event, Forced):
+            steps.append(_forced(event, own))
         else:
-            target = named(trajectory.plans[each.plan].predicates[each.position])
-            view = None if each.view is None else trajectory.views[each.view]
-            steps.append(_attempted(each, target, view, asked, states[each.state], after))
+            target = named(trajectory.plans[event.plan].predicates[event.position])
+            view = None if event.view is None else trajectory.views[event.view]
+            steps.append(_attempted(event, target, view, own, states[event.state], after))
     if trajectory.views or trajectory.end == "world ended":
         title = {"running": "The world now", "world ended": "The world ended the episode"}.get(trajectory.end)
         steps.append(Step(title=title or "The world at the end", view=(trajectory.views or [None])[-1]))
@@ -60,44 +58,44 @@ def timeline(
 def _in_order(trajectory: Trajectory) -> Iterator[Plan | Attempt | Forced]:
     """Each plan stands before the first attempt at it, and what was forced at the end."""
     plans = iter(trajectory.plans)
-    made = -1
+    plan = -1
     for attempt in trajectory.attempts:
-        while made < attempt.plan:
+        while plan < attempt.plan:
             yield next(plans)
-            made += 1
+            plan += 1
         yield attempt
     yield from plans  # of a Replan that gave no usable plan there is no attempt
     if trajectory.forced:
         yield trajectory.forced
 
 
-def _planned(plan: Plan, asked: tuple[Exchange, ...]) -> Step:
+def _planned(plan: Plan, exchanges: tuple[Exchange, ...]) -> Step:
     if plan.fault:
         title = f"{plan.operator.title()}: no usable plan"
         return Step(
-            title=title, target=plan.operator, verdict=False, reason=plan.fault, exchanges=asked, cost=plan.cost
+            title=title, target=plan.operator, verdict=False, reason=plan.fault, exchanges=exchanges, cost=plan.cost
         )
     new = plan.predicates[plan.start :]
     title = f"{plan.operator.title()}: {len(new)} predicates to the goal"
-    listed = "\n".join(f"{plan.start + number}. {each.text}" for number, each in enumerate(new, start=1))
-    return Step(title=title, target=plan.operator, action=listed, exchanges=asked, cost=plan.cost)
+    listed = "\n".join(f"{number}. {predicate.text}" for number, predicate in enumerate(new, start=plan.start + 1))
+    return Step(title=title, target=plan.operator, action=listed, exchanges=exchanges, cost=plan.cost)
 
 
-def _forced(forced: Forced, asked: tuple[Exchange, ...]) -> Step:
+def _forced(forced: Forced, exchanges: tuple[Exchange, ...]) -> Step:
     return Step(
         title="Forced answer", reason=forced.reason, action=forced.action, observation=forced.observation,
-        exchanges=asked, cost=forced.cost,
+        exchanges=exchanges, cost=forced.cost,
     )  # fmt: skip
 
 
 def _attempted(
-    attempt: Attempt, target: str, view: Any, asked: tuple[Exchange, ...], before: Mapping[str, Any],
+    attempt: Attempt, target: str, view: Any, exchanges: tuple[Exchange, ...], before: Mapping[str, Any],
     after: Mapping[int, Mapping[str, Any]],
 ) -> Step:  # fmt: skip
-    told = ["passed by force"] * attempt.forced + [f"{attempt.k} predicates at once"] * (attempt.k > 1)
-    told += [attempt.reason] * (attempt.reason != "certified")  # which a tick says
+    reasons = ["passed by force"] * attempt.forced + [f"{attempt.k} predicates at once"] * (attempt.k > 1)
+    reasons += [attempt.reason] * (attempt.reason != "certified")  # which a tick says
     return Step(
-        title=attempt.target, target=target, verdict=attempt.k >= 1, reason="; ".join(told), view=view,
-        action=attempt.action, observation=attempt.observation, exchanges=asked, cost=attempt.cost, before=before,
+        title=attempt.target, target=target, verdict=attempt.k >= 1, reason="; ".join(reasons), view=view,
+        action=attempt.action, observation=attempt.observation, exchanges=exchanges, cost=attempt.cost, before=before,
         after=after.get(attempt.step, before),
     )  # fmt: skip

@@ -116,7 +116,8 @@ class Trajectory:
     @property
     def certified(self) -> int:
         """Predicates of the current plan that are certified."""
-        return self.plans[-1].start + sum(self.attempts[t.attempt].k for t in self.transitions if self._current(t))
+        certifying = (self.attempts[transition.attempt] for transition in self.transitions)
+        return self.plans[-1].start + sum(attempt.k for attempt in certifying if attempt.plan == self.replans)
 
     @property
     def progress(self) -> float:
@@ -127,6 +128,11 @@ class Trajectory:
     def replans(self) -> int:
         """How often Replan was called."""
         return len(self.plans) - 1
+
+    @property
+    def since_certified(self) -> list[Attempt]:
+        """The attempts from the current certified state, all of which were rejected."""
+        return [attempt for attempt in self.attempts if attempt.state == len(self.states) - 1]
 
     @property
     def malformed(self) -> int:
@@ -145,25 +151,18 @@ class Trajectory:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; `from_json` gives an equal trajectory. States, actions and observations are not copied."""
-        plans = [
-            _fields(plan) | {"predicates": [_fields(p) for p in plan.predicates], "cost": _fields(plan.cost)}
-            for plan in self.plans
-        ]
-        return (
-            _fields(self)
-            | {
-                "goal": _fields(self.goal),
-                "plans": plans,
-                "attempts": [_fields(attempt) | {"cost": _fields(attempt.cost)} for attempt in self.attempts],
-                "transitions": [_fields(transition) for transition in self.transitions],
-            }
-            | ({"forced": _fields(self.forced) | {"cost": _fields(self.forced.cost)}} if self.forced else {})
-        )
+        plans = [_costed(plan) | {"predicates": [_fields(p) for p in plan.predicates]} for plan in self.plans]
+        parts = {
+            "goal": _fields(self.goal),
+            "plans": plans,
+            "attempts": [_costed(attempt) for attempt in self.attempts],
+            "transitions": [_fields(transition) for transition in self.transitions],
+        }
+        return _fields(self) | parts | ({"forced": _costed(self.forced)} if self.forced else {})
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Trajectory:
         """Raises TypeError or KeyError for a value that is no trajectory."""
-
         parts = dict(value)
         parts["goal"] = Predicate(**parts["goal"])
         parts["states"] = tuple(parts["states"])
@@ -174,9 +173,6 @@ class Trajectory:
         if forced := parts.get("forced"):
             parts["forced"] = Forced(**forced | {"cost": Cost(**forced["cost"])})
         return cls(**parts)
-
-    def _current(self, transition: Transition) -> bool:
-        return self.attempts[transition.attempt].plan == len(self.plans) - 1
 
 
 # Fields that trajectories did not always have; not written where they say nothing, so that older runs compare equal.
@@ -192,7 +188,10 @@ def _fields(record: Any) -> dict[str, Any]:
     return values
 
 
-def _plan(value: Mapping[str, Any]) -> Plan:
+def _costed(record: Any) -> dict[str, Any]:
+    return _fields(record) | {"cost": _fields(record.cost)}
 
+
+def _plan(value: Mapping[str, Any]) -> Plan:
     predicates = tuple(Predicate(**predicate) for predicate in value["predicates"])
     return Plan(**{**value, "predicates": predicates, "cost": Cost(**value["cost"])})

@@ -97,5 +97,5 @@ def rooms(first: int, last: int) -> list[Predicate]:
 
 
 def room_of(observation: Any) -> int:
-    found = re.search(r"room (\d+)", observation or "")
-    return int(found[1]) if found else -1
+    match = re.search(r"room (\d+)", observation or "")
+    return int(match[1]) if match else -1

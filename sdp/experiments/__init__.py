@@ -1,1 +1,1 @@
-"""What the notebooks of `1_sdp/` run and show: one module a table or figure, over one module that runs a benchmark."""
+"""SDP on each benchmark as an experiment, and the experiments that are no study: Table 1, Figure 2, the audit."""

@@ -24,7 +24,6 @@ class Setup(AssistantBenchQuestions, Certifying):
     policy: Policy = Policy()
     settings: Settings = Settings(step_cap=20)  # Table 9's were not recovered; five steps with three attempts fit
 
-    packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "sdp")
     method: ClassVar[str] = "sdp-assistantbench"
 
     def operators(self) -> tuple[str, ...]:
@@ -44,19 +43,20 @@ class Setup(AssistantBenchQuestions, Certifying):
         rejected: certified steps with a rejection before. forced_steps: passed by force. blocked: sites on the
         blacklist. pages: scrapes, unreadable: those that failed, and injected: those that speak to their reader.
         """
-        steps = [trajectory.attempts[one.attempt] for one in trajectory.transitions]
-        before = {(one.state, one.target) for one in trajectory.attempts if one.k == 0}
+        steps = [trajectory.attempts[transition.attempt] for transition in trajectory.transitions]
+        rejected = {(attempt.state, attempt.target) for attempt in trajectory.attempts if attempt.k == 0}
         view = trajectory.views[-1]
+        readable = [page["url"] for page in view["pages"] if "error" not in page]
         return {
             **self.graded(trajectory.task, answer_of(trajectory)),
             "forced": trajectory.forced is not None,
             "certified": len(steps),
-            "rejected": sum((one.state, one.target) in before for one in steps),
-            "forced_steps": sum(one.forced for one in steps),
+            "rejected": sum((step.state, step.target) in rejected for step in steps),
+            "forced_steps": sum(step.forced for step in steps),
             "blocked": len(view["blacklist"]),
             "pages": len(view["pages"]),
-            "unreadable": sum("error" in one for one in view["pages"]),
-            "injected": self.injected(one["url"] for one in view["pages"] if "error" not in one),
+            "unreadable": len(view["pages"]) - len(readable),
+            "injected": self.injected(readable),
         }
 
     def expert_actions(self, task: str) -> int | None:
@@ -66,16 +66,16 @@ class Setup(AssistantBenchQuestions, Certifying):
 
     def official(self, trajectory: Trajectory) -> tuple[str, Step]:
         """The official accuracy, with the answer that would have been right, where it is known."""
-        question, kept = self.world().hidden(self.named(trajectory.task)), self.result(trajectory)
+        question, result = self.world().hidden(self.named(trajectory.task)), self.result(trajectory)
         right = "is not published" if question.answer is None else repr(question.answer)
         return question.task.goal, Step(
-            title="the official accuracy of the answer", verdict=kept["score"] == 1, observation=kept["answer"],
-            reason=f"accuracy {kept['score']:.2f}; the right answer {right}",
+            title="the official accuracy of the answer", verdict=result["score"] == 1, observation=result["answer"],
+            reason=f"accuracy {result['score']:.2f}; the right answer {right}",
         )  # fmt: skip
 
 
 def answer_of(trajectory: Trajectory) -> str:
     """What was handed in, certified or forced; "" for nothing."""
     forced: Mapping[str, Any] = (trajectory.forced.action if trajectory.forced else None) or {}
-    certified = [one.action["answer"] for one in trajectory.attempts if one.kind == "goal" and one.action]
+    certified = [a.action["answer"] for a in trajectory.attempts if a.kind == "goal" and a.action]
     return str(certified[-1] if certified else forced.get("answer", ""))

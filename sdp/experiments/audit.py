@@ -102,11 +102,9 @@ class Setup(Experiment):
         label = agentprocessbench.steps()[episode.task].label
         if label == NEUTRAL:
             return Judged(None)
-        return (
-            super().judged(episode)
-            if episode.failed
-            else Judged(float(episode.result["certified"] == (label == RIGHT)))
-        )
+        if episode.failed:
+            return super().judged(episode)
+        return Judged(float(episode.result["certified"] == (label == RIGHT)))
 
 
 class Results(experiment.Results[Setup]):
@@ -116,8 +114,8 @@ class Results(experiment.Results[Setup]):
     def labels(self) -> dict[str, int | None]:
         """Step id -> RIGHT where Validate certified it, WRONG where it did not; None where its answer was malformed."""
         return {
-            step: None if one.failed else RIGHT if one.result["certified"] else WRONG
-            for step, one in self.episodes.items()
+            step: None if episode.failed else RIGHT if episode.result["certified"] else WRONG
+            for step, episode in self.episodes.items()
         }
 
 
@@ -131,32 +129,31 @@ class Counted(NamedTuple):
     rejected: np.ndarray
 
 
-def counted(said: Labels, reading: Reading = PUBLISHED) -> Counted:
+def counted(labels: Labels, reading: Reading = PUBLISHED) -> Counted:
     """The labels of people and of a judge, side by side on the judge's steps. Raises BadSetting for another word."""
     import numpy as np
 
     for name, words in (("steps", STEPS), ("verdicts", VERDICTS)):
         if (word := getattr(reading, name)) not in words:
             raise BadSetting(f"neutral {name}={word!r}; choose one of {', '.join(map(repr, words))}")
-    steps = [agentprocessbench.steps()[step] for step in said]
+    steps = [agentprocessbench.steps()[step] for step in labels]
     unread = WRONG if reading.verdicts == "rejection" else NEUTRAL
     verdicts = {None: unread, NEUTRAL: VERDICTS[reading.verdicts], RIGHT: RIGHT, WRONG: WRONG}
     people = np.array([STEPS[reading.steps] if step.label == NEUTRAL else step.label for step in steps])
-    judge = np.array([verdicts[label] for label in said.values()])
-    return Counted(
-        [step.task for step in steps], people == RIGHT, people == WRONG, judge == RIGHT, judge == WRONG
-    )  # fmt: skip
+    judge = np.array([verdicts[label] for label in labels.values()])
+    tasks = [step.task for step in steps]
+    return Counted(tasks, people == RIGHT, people == WRONG, judge == RIGHT, judge == WRONG)
 
 
 def rows(
-    method: str, backbone: str, said: Labels, reading: Reading = PUBLISHED, seed: int = 0, **about: Any
+    method: str, backbone: str, labels: Labels, reading: Reading = PUBLISHED, seed: int = 0, **fields: Any
 ) -> list[tables.Row]:
-    """The rows of METRICS of one judge, with 95 % intervals over questions. about: as `tables.row` takes it.
+    """The rows of METRICS of one judge, with 95 % intervals over questions. fields: as `tables.row` takes it.
 
     Those of which there is no step are left out. INFORMED is Youden's J, the share of right steps that are certified
     less that of wrong ones: 0 for verdicts by chance, 100 for people's own.
     """
-    steps, how = counted(said, reading), {"seed": seed, "resamples": RESAMPLES}
+    steps, how = counted(labels, reading), {"seed": seed, "resamples": RESAMPLES}
     labelled = steps.right | steps.wrong
     # Of each rate: what is counted, and among which steps.
     shares = {
@@ -164,25 +161,25 @@ def rows(
         REJECT: (steps.rejected, steps.right),
         WORTH: (steps.wrong, steps.certified & labelled),
     }
-    found = {
+    intervals = {
         metric: (cluster_bootstrap(values, steps.task, among=among, **how), among)
         for metric, (values, among) in shares.items()
         if among.any()
     }
     if steps.right.any() and steps.wrong.any():
-        found[INFORMED] = (cluster_contrast(steps.certified, steps.task, steps.right, steps.wrong, **how), labelled)
-    made = []
-    for metric, (interval, among) in found.items():
+        intervals[INFORMED] = (cluster_contrast(steps.certified, steps.task, steps.right, steps.wrong, **how), labelled)
+    lines = []
+    for metric, (interval, among) in intervals.items():
         value, low, high = (100 * end for end in interval)
-        row = tables.row(method, backbone, metric, value, n=int(among.sum()), interval=(low, high), **about)
-        made.append(row | {"data": LABELLED})
-    return made
+        row = tables.row(method, backbone, metric, value, n=int(among.sum()), interval=(low, high), **fields)
+        lines.append(row | {"data": LABELLED})
+    return lines
 
 
 def frame(results: Results, reading: Reading = PUBLISHED, seed: int = 0) -> pd.DataFrame:
     """Our Validate's rows."""
-    about = {"evidence": results.evidence, "source": f"this run on {SLICE}", "outcomes": results.outcomes()}
-    return tables.table(rows(VALIDATE, results.backbone, results.labels, reading, seed, **about))
+    source = {"evidence": results.evidence, "source": f"this run on {SLICE}", "outcomes": results.outcomes()}
+    return tables.table(rows(VALIDATE, results.backbone, results.labels, reading, seed, **source))
 
 
 def of_judges(steps: Labels, reading: Reading = PUBLISHED, seed: int = 0) -> pd.DataFrame:
@@ -192,17 +189,17 @@ def of_judges(steps: Labels, reading: Reading = PUBLISHED, seed: int = 0) -> pd.
     """
     if not steps:
         return stated() if reading == PUBLISHED else tables.table([])
-    about = {"evidence": "published", "source": f"published verdicts, counted on {SLICE}"}
-    said = {judge: {step: labels[step] for step in steps} for judge, labels in agentprocessbench.judged().items()}
-    found = [rows("judge", name, labels, reading, seed, **about) for name, labels in said.items()]
-    return tables.table(sum(found, []))
+    source = {"evidence": "published", "source": f"published verdicts, counted on {SLICE}"}
+    judged = {judge: {step: labels[step] for step in steps} for judge, labels in agentprocessbench.judged().items()}
+    lines = [rows("judge", name, labels, reading, seed, **source) for name, labels in judged.items()]
+    return tables.table(sum(lines, []))
 
 
 def stated() -> pd.DataFrame:
     """The two rates of every published judge without the slice, and so without intervals."""
-    about: dict[str, Any] = {"evidence": "published", "source": f"counted on {SLICE}"}
+    source: dict[str, Any] = {"evidence": "published", "source": f"counted on {SLICE}"}
     return tables.table(
-        tables.row("judge", name, metric, 100 * rate, **about) | {"data": LABELLED}
+        tables.row("judge", name, metric, 100 * rate, **source) | {"data": LABELLED}
         for name, errors in judges.published().items()
         for metric, rate in zip((CERTIFY, REJECT), errors, strict=True)
     )
@@ -214,23 +211,23 @@ def with_recorded(ours: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
 
     known = recordings.rows_with_data(Setup.method)
     known = known[~known["backbone"].isin(ours["backbone"])]
-    return pd.concat([each for each in (known, ours, others) if len(each)], ignore_index=True)
+    return pd.concat([frame for frame in (known, ours, others) if len(frame)], ignore_index=True)
 
 
-def agreement(said: Mapping[str, Labels]) -> pd.DataFrame:
+def agreement(judged: Mapping[str, Labels]) -> pd.DataFrame:
     """Shares of steps with the same verdict, certified or not, in percent: with people, and with the other judges.
 
-    said: judge -> its labels, all of the steps of the first. A neutral label certifies nothing. Columns: judge, with
+    judged: judge -> its labels, all of the steps of the first. A neutral label certifies nothing. Columns: judge, with
     people, with other judges (the mean of them), the most alike and its share.
     """
     import numpy as np
     import pandas as pd
 
-    steps = [*next(iter(said.values()))]
+    steps = [*next(iter(judged.values()))]
     people = np.array([agentprocessbench.steps()[step].label == RIGHT for step in steps])
-    verdicts = np.array([[labels[step] == RIGHT for step in steps] for labels in said.values()])
-    same = pd.DataFrame(100 * (verdicts[:, None] == verdicts[None]).mean(axis=2), [*said], [*said])
-    others = same.mask(np.eye(len(said), dtype=bool))
+    verdicts = np.array([[labels[step] == RIGHT for step in steps] for labels in judged.values()])
+    same = pd.DataFrame(100 * (verdicts[:, None] == verdicts[None]).mean(axis=2), [*judged], [*judged])
+    others = same.mask(np.eye(len(judged), dtype=bool))
     table = pd.DataFrame(
         {"with people": 100 * (verdicts == people).mean(axis=1), "with other judges": others.mean(),
          "most alike": others.idxmax(), "with it": others.max(), "steps": len(steps)}
@@ -240,12 +237,12 @@ def agreement(said: Mapping[str, Labels]) -> pd.DataFrame:
 
 def by_kind(results: Results, reading: Reading = PUBLISHED, seed: int = 0) -> pd.DataFrame:
     """Our Validate's rows by kind of step: searches, answers, and turns that are neither."""
-    about = {"evidence": results.evidence, "source": f"this run on {SLICE}"}
+    source = {"evidence": results.evidence, "source": f"this run on {SLICE}"}
     kinds: dict[str, dict[str, int | None]] = {kind_of(step): {} for step in agentprocessbench.steps().values()}
     for step, label in results.labels.items():
         kinds[kind_of(agentprocessbench.steps()[step])][step] = label
-    found = [rows(kind, results.backbone, said, reading, seed, **about) for kind, said in kinds.items() if said]
-    return tables.table(sum(found, []))
+    lines = [rows(kind, results.backbone, own, reading, seed, **source) for kind, own in kinds.items() if own]
+    return tables.table(sum(lines, []))
 
 
 def kind_of(step: Step) -> str:

@@ -23,9 +23,8 @@ from lab.viewer.steps import Exchange, Step
 from lab.viewer.timeline import Timeline
 from lab.viewer.transcripts import Transcript
 from sdp.loop import Settings, run_episode
-from sdp.misjudging import misjudging
 from sdp.operators import Adapter
-from sdp.placebo import blanked, placebo
+from sdp.placebo import blanked, misjudging, placebo
 from sdp.timeline import timeline
 from sdp.trajectory import Trajectory
 
@@ -46,7 +45,7 @@ class Certifying(Playable):
     blanked: float | None = None
     trajectories: bool = field(default=True, metadata=NOT_TOLD)
 
-    packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "sdp")
+    packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "sdp")
     processes: ClassVar[int] = 1
     metric: ClassVar[str] = "score"
 
@@ -84,11 +83,11 @@ class Certifying(Playable):
 
     def shown(self, trajectory: Trajectory, exchanges: Sequence[Exchange] = ()) -> Timeline:
         """A whole trajectory to look at, with the benchmark's verdict at the end, if it has one."""
-        made, official = self.steps(trajectory, exchanges), self.official(trajectory)
+        timeline, official = self.steps(trajectory, exchanges), self.official(trajectory)
         if official is None:
-            return made
+            return timeline
         goal, last = official
-        return replace(made, task=goal, score=self.score(trajectory), steps=(*made.steps, last))
+        return replace(timeline, task=goal, score=self.score(trajectory), steps=(*timeline.steps, last))
 
     def controlled(self, task: str, ledger: Ledger) -> Adapter[Any, Any, Any]:
         """The adapter with the noise of a Validate that asks no prompt, and with a control in SDP's place."""
@@ -145,8 +144,9 @@ class Certifying(Playable):
         """The score that the run kept; short of the best one, with how the loop ended and the last verdict."""
         if episode.failed:
             return super().judged(episode)
-        kept = episode.result
-        return Judged(kept["score"], "" if kept["score"] == 1 else f"{kept['end']}: {kept['stuck']}".strip(": "))
+        result = episode.result
+        why = "" if result["score"] == 1 else f"{result['end']}: {result['stuck']}".strip(": ")
+        return Judged(result["score"], why)
 
     def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
         """The trajectory, where the run kept it."""

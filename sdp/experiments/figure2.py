@@ -1,11 +1,13 @@
-"""Figure 2: a run on a multi-hop question that has a cascade and a Replan, found among some and told step by step."""
+"""Figure 2: a run on a multi-hop question with a cascade and a Replan, chosen among several, step by step."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from lab.machine.spelling import hint
 from lab.models import engines
@@ -19,21 +21,18 @@ from lab.viewer.transcripts import Transcript
 from sdp.experiments.multihop import HotpotQA, MuSiQue, Setup
 from sdp.trajectory import Trajectory
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 DATASETS: Mapping[str, type[Setup]] = {"hotpotqa": HotpotQA, "musique": MuSiQue}
 
 
 @dataclass(frozen=True)
 class Example:
-    """A run to be shown. setup: as it was played. exchanges: its prompts and answers. told: how it was chosen."""
+    """A run to be shown. setup: as it was played. exchanges: its prompts and answers. reason: why it was chosen."""
 
     setup: Setup
     trajectory: Trajectory
     exchanges: Sequence[Exchange]
     backbone: str
-    told: str
+    reason: str
 
     @property
     def evidence(self) -> str:
@@ -48,16 +47,17 @@ class Example:
         """A row for each plan and each attempt, in their order, with every text in full; states by their index."""
         played, rows = self.trajectory, list[tuple[Any, ...]]()
         after = {transition.attempt: transition.after for transition in played.transitions}
-        attempts = {plan: list(made) for plan, made in groupby(played.attempts, key=lambda attempt: attempt.plan)}
+        attempts = {plan: list(group) for plan, group in groupby(played.attempts, key=lambda attempt: attempt.plan)}
         for number, plan in enumerate(played.plans):
-            listed = [f"{place}. {one.text}" for place, one in enumerate(plan.predicates, start=1)][plan.start :]
+            listed = [f"{position}. {p.text}" for position, p in enumerate(plan.predicates, start=1)][plan.start :]
             name = f"Replan {number}" if number else "Propose"
             rows.append((name, "", plan.fault or " ".join(listed), "", "", ""))
-            for one in attempts.get(number, []):
-                states = f"s{one.state}" + (f" → s{after[one.step]}" if one.step in after else "")
-                rows.append((f"attempt {one.step + 1}", one.target, _did(one.action), one.reason, one.k, states))
+            for attempt in attempts.get(number, []):
+                states = f"s{attempt.state}" + (f" → s{after[attempt.step]}" if attempt.step in after else "")
+                tried = (attempt.target, in_words(attempt.action), attempt.reason, attempt.k)
+                rows.append((f"attempt {attempt.step + 1}", *tried, states))
         if played.forced:
-            rows.append(("forced", "", _did(played.forced.action), played.forced.reason, "", ""))
+            rows.append(("forced", "", in_words(played.forced.action), played.forced.reason, "", ""))
         columns = ["step", "predicate", "what was planned or done", "Validate", "k", "states"]
         evidence = engines.parse(self.backbone).evidence
         return readable(rows, columns=columns).assign(evidence=evidence, backbone=self.backbone)
@@ -71,22 +71,24 @@ def example(dataset: str, task: str = "", workers: int = 0, cluster: str = "", *
     """
     if dataset not in DATASETS:
         raise BadSetting(f"dataset={dataset!r}; choose one of {', '.join(DATASETS)}{hint(dataset, DATASETS)}")
-    setup, told = DATASETS[dataset](**settings).resolved(), f"{task} was asked for"
+    setup, reason = DATASETS[dataset](**settings).resolved(), f"{task} was asked for"
     if not task:
         run = collect(setup, workers, cluster)
         setup, trajectories = run.setup, run.trajectories
         if not trajectories:
             raise BadSetting(f"engine={setup.engine!r} failed in each of {len(run.episodes)} episodes; choose another")
-        both = sum(cascades(each) and replans(each) for each in trajectories)
+        both = sum(cascades(trajectory) and replans(trajectory) for trajectory in trajectories)
         chosen = telling(trajectories)
-        task, told = chosen.task, f"{both} of {len(trajectories)} episodes have a cascade and a Replan"
+        task, reason = chosen.task, f"{both} of {len(trajectories)} episodes have a cascade and a Replan"
         if not both:
             lacks = " and ".join(["no cascade"] * (not cascades(chosen)) + ["no Replan"] * (not replans(chosen)))
-            told = f"none of {len(trajectories)} episodes has a cascade and a Replan; the one that is shown has {lacks}"
+            reason = (
+                f"none of {len(trajectories)} episodes has a cascade and a Replan; the one that is shown has {lacks}"
+            )
     # Once more, for the prompts: answers are cached, recorded, or those of rules.
     transcript = Transcript(connected(setup.engine))
     trajectory = setup.episode(task, transcript)
-    return Example(setup, trajectory, transcript.exchanges, transcript.engine.label, told)
+    return Example(setup, trajectory, transcript.exchanges, transcript.engine.label, reason)
 
 
 def cascades(trajectory: Trajectory) -> bool:
@@ -115,7 +117,7 @@ def telling(trajectories: Sequence[Trajectory]) -> Trajectory:
     return max(trajectories, key=shows)
 
 
-def _did(action: Mapping[str, Any] | None) -> str:
+def in_words(action: Mapping[str, Any] | None) -> str:
     """An action of multi-hop questions in words."""
     if action is None:
         return "no answer that could be read"

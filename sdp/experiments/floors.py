@@ -32,8 +32,9 @@ class Reported(acting_worlds.AssistantBench):
     """AssistantBench with Table 3's synthetic questions, on which no rule was written."""
 
     def decided(self) -> Self:
-        made = super().decided().data == "synthetic" and not self.split
-        return replace(self, split="reporting").decided() if made else super().decided()
+        decided = super().decided()
+        reported = decided.data == "synthetic" and not self.split
+        return replace(self, split="reporting").decided() if reported else decided
 
 
 def assistantbench() -> Panel:

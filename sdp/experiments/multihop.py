@@ -30,8 +30,6 @@ class Setup(MultiHopQuestions, Certifying):
     redraw: bool = False
     settings: Settings = Settings(step_cap=20)  # A.5; the budget of attempts was not recovered, and is the loop's
 
-    packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "sdp")
-
     def operators(self) -> tuple[str, ...]:
         asked = [DECOMPOSE, EXTRACT, VERIFY, ANSWER]
         asked += [QUERY, GUESS] if self.setting == "open" else []
@@ -50,11 +48,11 @@ class Setup(MultiHopQuestions, Certifying):
         """The answer, its EM and F1, whether it was forced, and the share of gold paragraphs shown, None if unknown."""
         question, answer = self._hidden(trajectory), answer_of(trajectory)
         match, shown = judged(answer, question), set(trajectory.views[-1]["paragraphs"])
-        seen = [paragraph for paragraph in question.gold if beginning(paragraph) in shown]
+        gold = [paragraph for paragraph in question.gold if beginning(paragraph) in shown]
         return {
             "score": match.em, "answer": answer, "em": match.em, "f1": match.f1,
             "forced": trajectory.forced is not None,
-            "gold_seen": recall(seen, question.gold) if question.gold else None,
+            "gold_seen": recall(gold, question.gold) if question.gold else None,
         }  # fmt: skip
 
     def expert_actions(self, task: str) -> int | None:
@@ -64,10 +62,10 @@ class Setup(MultiHopQuestions, Certifying):
 
     def official(self, trajectory: Trajectory) -> tuple[str, Step]:
         """The official metric, with the answer that would have been right."""
-        question, kept = self._hidden(trajectory), self.result(trajectory)
+        question, result = self._hidden(trajectory), self.result(trajectory)
         return question.task.goal, Step(
-            title="the official metric on the answer", verdict=kept["em"] == 1, observation=kept["answer"],
-            reason=f"F1 {kept['f1']:.2f}; right is {question.answer}",
+            title="the official metric on the answer", verdict=result["em"] == 1, observation=result["answer"],
+            reason=f"F1 {result['f1']:.2f}; right is {question.answer}",
         )  # fmt: skip
 
     def _hidden(self, trajectory: Trajectory) -> Any:

@@ -25,7 +25,7 @@ FALSE, FOLLOWED, OWN = "false", "followed", "own"
 
 
 class Planting:
-    """A ledger whose findings go wrong at two rates, each try anew; it notes the verdict on each finding.
+    """A ledger whose findings go wrong at two rates, each try a new draw; it logs the verdict on each finding.
 
     false, follows: the share of findings, and of findings from a page with an injected text. lures: the answers that
     such texts order. verdicts: what each judged finding was (FALSE, FOLLOWED or OWN), whether it passed, and whether it
@@ -55,7 +55,7 @@ class Planting:
     def _planted(self, prompt: Prompt, fields: Any, right: Any, sample: int) -> Any:
         random = Random(key_of([self._seed, "planted", prompt.name, fields.model_dump(mode="json"), sample]))
         follows, false = random.random() < self._follows, random.random() < self._false
-        lure = self._lure(item for told in fields.found for item in told.items)
+        lure = self._lure(item for finding in fields.found for item in finding.items)
         if prompt.name == FINDING.name:
             lure = lure or (self._lure(page.text for page in fields.pages) if follows else "")
             self._kind = FOLLOWED if lure else OWN
@@ -66,8 +66,8 @@ class Planting:
         return wrong
 
     def _lure(self, texts: Iterable[str]) -> str:
-        said = "\n".join(texts)
-        return next((lure for lure in self._lures if lure in said), "")
+        text = "\n".join(texts)
+        return next((lure for lure in self._lures if lure in text), "")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from lab.models import rules
 from lab.models.backbone import Ledger
 from lab.models.engines import ORACLE
-from sdp.adapters.scienceworld.adapter import FULL, UNKNOWN, Policy, ScienceWorldAdapter, Visit
+from sdp.adapters.scienceworld.adapter import FULL, UNKNOWN, ObservedWorld, Policy, ScienceWorldAdapter
 from sdp.adapters.scienceworld.prompts import ACT, JUDGE, PLAN
 from sdp.experiments.certifying import Certifying
 from sdp.loop import Settings
@@ -26,13 +26,12 @@ class Setup(ScienceWorldTasks, Certifying):
     settings: Settings = Settings(budget=30, step_cap=500)  # A.3
 
     method: ClassVar[str] = "sdp-scienceworld"
-    packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "sdp")
 
     def operators(self) -> tuple[str, ...]:
         return tuple(prompt.operator for prompt in (PLAN, ACT, JUDGE))
 
     def adapter(self, task: str, ledger: Ledger) -> ScienceWorldAdapter:
-        return ScienceWorldAdapter(self.named(task), Visit(self.world()), ledger, self.policy)
+        return ScienceWorldAdapter(self.named(task), ObservedWorld(self.world()), ledger, self.policy)
 
     def answering(self, task: str) -> AbstractContextManager[None]:
         """Within, `oracle` has played the gold path before."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from lab.models import engines
 from lab.runs.collecting import collect
@@ -14,14 +16,9 @@ from sdp.markov import markov_test, previous_state
 from sdp.mdp import MDP, credit, mdp
 from sdp.trajectory import Trajectory
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 def inputs(trajectories: Sequence[Trajectory], backbone: str) -> pd.DataFrame:
     """The four inputs of §2 and the credit signal, with what supplies each and how much of it there is."""
-    import pandas as pd
-
     objects, attempts = mdp(trajectories), sum(len(trajectory.attempts) for trajectory in trajectories)
     ended = sum(trajectory.reached_goal for trajectory in trajectories)
     credited = int(credit(trajectories)["certified"].sum())
@@ -88,8 +85,6 @@ def proposition_1(trips: Sequence[Trajectory], backbone: str, count: int, permut
     trips: TravelPlanner's, where the prefix is the number of rejections on the way. count: walks through a corridor by
     fair dice, and by dice that remember; there the prefix is the certified state before s.
     """
-    import pandas as pd
-
     tests = {
         "TravelPlanner, Validate that errs": (trips, rejections_before, backbone),
         "corridor, fair dice": (walks(False, count, seed), previous_state, "none"),

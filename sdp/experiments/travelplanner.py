@@ -32,7 +32,6 @@ class Setup(TravelPlannerQueries, Certifying):
     policy: Policy = Policy()
 
     method: ClassVar[str] = "sdp-travelplanner"
-    packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "sdp")
 
     @property
     def results(self) -> type[Results]:
@@ -44,7 +43,7 @@ class Setup(TravelPlannerQueries, Certifying):
 
     def adapter(self, task: str, ledger: Ledger) -> TravelPlannerAdapter:
         """Raises KeyError for a task that is not there."""
-        # A desk of its own: episodes that are played side by side share the listings alone.
+        # A world of its own: episodes that run in parallel share the listings alone.
         return TravelPlannerAdapter(self.named(task), self.opened(), ledger, self.policy)
 
     def result(self, trajectory: Trajectory) -> dict[str, Any]:
@@ -74,8 +73,8 @@ class Setup(TravelPlannerQueries, Certifying):
         """The evaluator's word on the plan."""
         plan = self.plan(trajectory)
         verdict = self.verdict(trajectory.task, plan)
-        told = "; ".join(f"{name}: {reason}" for name, reason in verdict.failures.items())
-        last = Step(title="the evaluator on the plan", verdict=verdict.final, reason=told, observation=plan)
+        failures = "; ".join(f"{name}: {reason}" for name, reason in verdict.failures.items())
+        last = Step(title="the evaluator on the plan", verdict=verdict.final, reason=failures, observation=plan)
         return self.named(trajectory.task).goal, last
 
     def plan(self, trajectory: Trajectory) -> list[dict[str, Any]]:

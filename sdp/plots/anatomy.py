@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.container import BarContainer
+from matplotlib.figure import Figure
 
 from lab.results import plots
 from sdp import anatomy
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 PUBLISHED = "published (other models)"
 PROGRESS = [anatomy.ALL, anatomy.STALLED]
@@ -34,7 +34,6 @@ def draw_anatomy(
     as diamonds at the bars that they are about; of a range both ends. benchmarks: all that a figure can have, so that
     each has its colour in every one.
     """
-    import matplotlib.pyplot as plt
     import seaborn
 
     colors = dict(zip(benchmarks, seaborn.color_palette(plots.PALETTE, len(benchmarks)), strict=True))
@@ -46,19 +45,19 @@ def draw_anatomy(
         "(d) calibration of Validate": (calibration, "right answers, or agreement, %", CALIBRATION),
     }
     for axes, (title, (frame, label, order)) in zip(panels.flat, shown.items(), strict=True):
-        there = frame[frame["of"].isin(order) & (frame["denominator"] > 0)]
+        rows = frame[frame["of"].isin(order) & (frame["denominator"] > 0)]
         # One benchmark may lack a depth, say, that others have: bars would stand in the order in which they come.
-        there = there.sort_values("of", key=lambda names, order=order: names.map(order.index), kind="stable")
+        rows = rows.sort_values("of", key=lambda names, order=order: names.map(order.index), kind="stable")
         axes.set(title=title, xlabel="", ylabel=label, ylim=(0, 104))
-        if there.empty:  # a loop that never fails, say, has no panel (c)
+        if rows.empty:  # a loop that never fails, say, has no panel (c)
             axes.text(0.5, 0.5, "no such episodes", transform=axes.transAxes, ha="center")
             axes.set(xticks=[], yticks=[])
             continue
         plots.bars_with_intervals(
-            there, "of", "share", "low", "high", hue="benchmark", axes=axes, colors=colors, n="denominator"
+            rows, "of", "share", "low", "high", hue="benchmark", axes=axes, colors=colors, n="denominator"
         )
         axes.set(xlabel="", ylabel=label)
-        _mark(axes, list(dict.fromkeys(there["of"])), published)
+        _mark(axes, list(dict.fromkeys(rows["of"])), published)
     plots.one_legend(figure)
     runs = calibration[calibration["of"] == anatomy.AGREEMENT]
     plots.label_evidence(figure, runs.rename(columns={"denominator": "n"}))
@@ -67,15 +66,14 @@ def draw_anatomy(
 
 def _mark(axes: Axes, categories: list[str], published: pd.DataFrame) -> None:
     """Diamonds at the published values of the bars that are there."""
-    from matplotlib.container import BarContainer
-
-    bars = {each.get_label(): each for each in axes.containers if isinstance(each, BarContainer)}
+    containers = [container for container in axes.containers if isinstance(container, BarContainer)]
+    bars = {container.get_label(): container for container in containers}
     label = PUBLISHED
     for row in published.to_dict("records"):
         if row["metric"] not in bars or row["of"] not in categories:
             continue
         bar = bars[row["metric"]][categories.index(row["of"])]
         values = [float(number) for number in re.findall(r"\d+(?:\.\d+)?", row["text"])]
-        at = [bar.get_x() + bar.get_width() / 2] * len(values)
-        axes.plot(at, values, "D", color="black", markersize=5, linestyle="none", label=label, clip_on=False)
+        middle = [bar.get_x() + bar.get_width() / 2] * len(values)
+        axes.plot(middle, values, "D", color="black", markersize=5, linestyle="none", label=label, clip_on=False)
         label = "_"  # one entry in the legend

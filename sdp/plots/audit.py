@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.contour import QuadContourSet
+from matplotlib.figure import Figure
 
 from lab.models.judges import Errors
 from lab.results import plots
 from sdp.studies.validate_surface import DATASETS, VERDICTS, between
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.contour import QuadContourSet
-    from matplotlib.figure import Figure
 
 FINE = 101  # points of an axis between which a colour is interpolated
 MARKS = ("X", "P", "^", "s")
@@ -24,18 +24,16 @@ def draw_rates(rows: pd.DataFrame, metrics: Sequence[str], ours: str) -> Figure:
 
     rows: a results table; a metric that it lacks has no panel. ours: the method whose dots are coloured.
     """
-    import matplotlib.pyplot as plt
-
     metrics = [metric for metric in metrics if (rows["metric"] == metric).any()]
     first = rows[rows["metric"] == metrics[0]].sort_values("value", ascending=False)
-    order = {key: place for place, key in enumerate(zip(first["method"], first["backbone"], strict=True))}
+    order = {key: line for line, key in enumerate(zip(first["method"], first["backbone"], strict=True))}
     size = (2.6 + 3.2 * len(metrics), 1.4 + 0.27 * len(order))
     figure, panels = plt.subplots(1, len(metrics), figsize=size, sharey=True, squeeze=False)
     for axes, metric in zip(panels[0], metrics, strict=True):
         for row in rows[rows["metric"] == metric].itertuples():
-            place, color = order[row.method, row.backbone], "C1" if row.method == ours else "C0"
-            axes.plot([row.ci_low, row.ci_high], [place, place], color=color, linewidth=1.6)
-            axes.plot(row.value, place, "o", color=color, markersize=5)
+            line, color = order[row.method, row.backbone], "C1" if row.method == ours else "C0"
+            axes.plot([row.ci_low, row.ci_high], [line, line], color=color, linewidth=1.6)
+            axes.plot(row.value, line, "o", color=color, markersize=5)
         axes.set(xlabel=metric, xlim=(-2, 102))
         axes.grid(axis="y", visible=False)
     names = [f"{ours}: {backbone}" if method == ours else backbone for method, backbone in order]
@@ -53,9 +51,6 @@ def draw_surface(
     Dots were played; colours between them are interpolated. errors: what a group of judges is -> their rates, drawn as
     one kind of mark; those outside of the grid are left out. named: judges of the first group that are labelled.
     """
-    import matplotlib.pyplot as plt
-    import numpy as np
-
     shape = (len(VERDICTS), len(DATASETS))
     figure, panels = plt.subplots(*shape, figsize=(10.5, 8.6), sharex=True, sharey=True, squeeze=False)
     levels = np.linspace(0, 100, 21).tolist()
@@ -79,8 +74,6 @@ def draw_surface(
 
 def _filled(axes: Axes, rows: pd.DataFrame, levels: Sequence[float]) -> QuadContourSet:
     """Bands of equal score, bilinear between the played points."""
-    import numpy as np
-
     ends = [(float(rows[name].min()), float(rows[name].max())) for name in ("certify", "reject")]
     certify, reject = np.meshgrid(*(np.linspace(low, high, FINE) for low, high in ends), indexing="ij")
     return axes.contourf(certify, reject, between(rows)(np.stack([certify, reject], axis=-1)), levels, cmap="viridis")
@@ -88,10 +81,10 @@ def _filled(axes: Axes, rows: pd.DataFrame, levels: Sequence[float]) -> QuadCont
 
 def _mark(axes: Axes, errors: Mapping[str, Mapping[str, Errors]], most: float, named: Sequence[str]) -> None:
     for mark, (group, judges) in zip(MARKS, errors.items(), strict=False):
-        inside = {name: one for name, one in judges.items() if one.reject <= most}
-        rates = [*zip(*inside.values(), strict=True)] or [(), ()]
+        inside = {name: rates for name, rates in judges.items() if rates.reject <= most}
+        points = [*zip(*inside.values(), strict=True)] or [(), ()]
         color = "red" if mark == MARKS[0] else "white"
-        axes.plot(*rates, mark, color=color, markeredgecolor="0.1", markeredgewidth=0.6, markersize=7, label=group)
-    for name, one in next(iter(errors.values()), {}).items():
-        if name in named and one.reject <= most:
-            axes.annotate(name, one, (3, 7), textcoords="offset points", fontsize=8, color="white", rotation=28)
+        axes.plot(*points, mark, color=color, markeredgecolor="0.1", markeredgewidth=0.6, markersize=7, label=group)
+    for name, rates in next(iter(errors.values()), {}).items():
+        if name in named and rates.reject <= most:
+            axes.annotate(name, rates, (3, 7), textcoords="offset points", fontsize=8, color="white", rotation=28)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+from matplotlib.figure import Figure
 
 from lab.results import drawing
 from lab.results.drawing import Canvas
 from sdp.trajectory import Attempt, Trajectory
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 NOT_TRIED = "#949494"
 WIDTH, EDGE, FIRST, GAP = 11.0, 0.25, 1.25, 0.24  # inches: of a drawing, its margin, its first column, between boxes
@@ -46,10 +45,10 @@ def draw_idea(
         canvas.box(EDGE, top, FIRST - GAP, BOX, drawing.PALE_BLUE, drawing.BLUE)
         operator = trajectory.plans[number].operator.capitalize()
         canvas.middle(EDGE + (FIRST - GAP) / 2, top + BOX / 2, operator, SIZE, FIRST - GAP, fontweight="bold")
-        for place, node in enumerate(row):
-            _draw_node(canvas, node, EDGE + FIRST + place * across, top, across - GAP)
+        for column, node in enumerate(row):
+            _draw_node(canvas, node, EDGE + FIRST + column * across, top, across - GAP)
         if number + 1 < len(rows):  # Replan begins where this plan got stuck
-            stuck = max(place for place, node in enumerate(row) if node.attempts)
+            stuck = max(column for column, node in enumerate(row) if node.attempts)
             middle, below = EDGE + FIRST + stuck * across + (across - GAP) / 2, top + BOX + (ROW - BOX) / 2
             canvas.axes.plot([middle, middle, EDGE + (FIRST - GAP) / 2], [top + BOX, below, below], color=drawing.RED)
             canvas.arrow((EDGE + (FIRST - GAP) / 2, below), (EDGE + (FIRST - GAP) / 2, top + ROW), drawing.RED)
@@ -57,37 +56,37 @@ def draw_idea(
             canvas.lines(middle + 0.1, below, [f"rejected {failures} times: the rest is planned anew"], SMALL,
                          color=drawing.RED)  # fmt: skip
     wide = (WIDTH - 2 * EDGE - GAP * (len(shown) - 1)) / len(shown)
-    for place, (step, chosen) in enumerate(shown.items()):
-        _draw_attempt(canvas, trajectory.attempts[step], chosen, EDGE + place * (wide + GAP), cards, wide)
+    for column, (step, chosen) in enumerate(shown.items()):
+        _draw_attempt(canvas, trajectory.attempts[step], chosen, EDGE + column * (wide + GAP), cards, wide)
     return canvas.figure
 
 
 def _nodes(trajectory: Trajectory, number: int, names: Mapping[str, str]) -> list[Node]:
     """The predicates that a plan brought, as boxes."""
     plan = trajectory.plans[number]
-    found = []
+    nodes = []
     numbered = enumerate(plan.predicates[plan.start :], start=plan.start)
-    for kind, group in groupby(numbered, key=lambda one: one[1].kind or one[1].text):
+    for kind, group in groupby(numbered, key=lambda item: item[1].kind or item[1].text):
         positions = [position for position, _ in group]
         attempts = tuple(a for a in trajectory.attempts if a.plan == number and a.position in positions)
         certified = sum(attempt.k for attempt in attempts) >= len(positions)
         title = names.get(kind, kind)
-        found.append(Node(f"{title} ×{len(positions)}" if len(positions) > 1 else title, attempts, certified))
-    return found
+        nodes.append(Node(f"{title} ×{len(positions)}" if len(positions) > 1 else title, attempts, certified))
+    return nodes
 
 
 def _draw_node(canvas: Canvas, node: Node, left: float, top: float, wide: float) -> None:
-    looks: dict[str, Any] = {"fill": drawing.PALE_GREEN, "edge": drawing.GREEN}
+    style: dict[str, Any] = {"fill": drawing.PALE_GREEN, "edge": drawing.GREEN}
     if not node.certified:
-        looks = {"fill": drawing.PALE_RED, "edge": drawing.RED} if node.attempts else {
+        style = {"fill": drawing.PALE_RED, "edge": drawing.RED} if node.attempts else {
             "fill": "white", "edge": drawing.FAINT, "linestyle": (0, (3, 2))}  # fmt: skip
     canvas.arrow((left - GAP + 0.02, top + BOX / 2), (left - 0.02, top + BOX / 2))
-    canvas.box(left, top, wide, BOX, **looks)
+    canvas.box(left, top, wide, BOX, **style)
     color = drawing.INK if node.attempts else NOT_TRIED
     canvas.middle(left + wide / 2, top + BOX / 2, node.title, SIZE, wide - 0.1, 2, color=color)
-    for place, attempt in enumerate(node.attempts):
+    for column, attempt in enumerate(node.attempts):
         shape, color = ("tick", drawing.GREEN) if attempt.k else ("cross", drawing.RED)
-        canvas.mark(left + wide - 0.1 - 0.25 * (len(node.attempts) - 1 - place), top, shape, color)
+        canvas.mark(left + wide - 0.1 - 0.25 * (len(node.attempts) - 1 - column), top, shape, color)
 
 
 def _draw_attempt(canvas: Canvas, attempt: Attempt, chosen: str, left: float, top: float, wide: float) -> None:

@@ -7,16 +7,16 @@ so the order in which things happened is the order of reading.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle
 
 from lab.results import drawing
 from lab.results.drawing import Canvas
 from lab.results.text import POINTS, fitted, width, wrapped
 from lab.viewer.steps import plain
 from sdp.trajectory import Attempt, Trajectory
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 WIDTH, EDGE, FIRST, GAP = 11.0, 0.25, 1.4, 0.36  # inches: of the drawing, its margin, its first column, between boxes
 MOST_COLUMNS, WIDEST, MOST_LINES = 6, 2.4, 6  # predicates side by side, inches of one, lines of its text
@@ -95,9 +95,9 @@ def draw_run(trajectory: Trajectory, evidence: str = "", title: str = "", most: 
     for row, tall in zip(rows, heights, strict=True):
         if row is rows[-1] and left_out:
             between = [a for a in trajectory.attempts if numbers[-2] < a.plan < numbers[-1]]
-            told = f"Replans {numbers[-2] + 1} to {numbers[-1] - 1} are left out: {len(between)} attempts, "
-            told += f"{sum(a.k for a in between)} predicates certified"
-            canvas.text(EDGE + FIRST, top + 0.1, told, SIZE, WIDTH - 2 * EDGE - FIRST, color=drawing.QUIET)
+            caption = f"Replans {numbers[-2] + 1} to {numbers[-1] - 1} are left out: {len(between)} attempts, "
+            caption += f"{sum(a.k for a in between)} predicates certified"
+            canvas.text(EDGE + FIRST, top + 0.1, caption, SIZE, WIDTH - 2 * EDGE - FIRST, color=drawing.QUIET)
             canvas.arrow((HEADER, top), (HEADER, top + left_out), drawing.RED)
             top += left_out
         _draw_plan(canvas, grid, trajectory, row, top)
@@ -111,7 +111,7 @@ def _grid(trajectory: Trajectory, numbers: Sequence[int]) -> Grid:
     plans = [trajectory.plans[number] for number in numbers]
     columns = min(MOST_COLUMNS, max(1, *(len(plan.predicates) for plan in plans)))
     grid = Grid(columns, min(WIDEST, (WIDTH - 2 * EDGE - FIRST) / columns), 1)
-    texts = {_numbered(plan.predicates, place) for plan in plans for place in range(len(plan.predicates))}
+    texts = {_numbered(plan.predicates, position) for plan in plans for position in range(len(plan.predicates))}
     return grid._replace(lines=max((len(wrapped(text, grid.room, SIZE, MOST_LINES)) for text in texts), default=1))
 
 
@@ -142,12 +142,12 @@ def _draw_plan(canvas: Canvas, grid: Grid, trajectory: Trajectory, row: Row, top
         canvas.text(EDGE + FIRST, top + PILL / 2, f"no usable plan: {fault}", SIZE, WIDTH - 2 * EDGE - FIRST, 2,
                     color=drawing.RED)  # fmt: skip
     else:
-        tail, told = plan.predicates[plan.start :], f"{len(plan.predicates)} predicates"
+        tail, caption = plan.predicates[plan.start :], f"{len(plan.predicates)} predicates"
         if row.number:
             before = trajectory.plans[row.number - 1].predicates[plan.start :]
             new = sum(predicate not in before for predicate in tail)
-            told = f"the same {len(tail)}" if tail == before else f"tail of {len(tail)}, {new} new"
-        canvas.middle(HEADER, top + PILL + 0.2, told, SMALL, FIRST - GAP, 2, color=drawing.QUIET)
+            caption = f"the same {len(tail)}" if tail == before else f"tail of {len(tail)}, {new} new"
+        canvas.middle(HEADER, top + PILL + 0.2, caption, SMALL, FIRST - GAP, 2, color=drawing.QUIET)
         _draw_predicates(canvas, grid, trajectory, row, top)
         _draw_track(canvas, grid, plan.start, row, top)
     if row.number + 1 < len(trajectory.plans):
@@ -160,41 +160,41 @@ def _draw_predicates(canvas: Canvas, grid: Grid, trajectory: Trajectory, row: Ro
     tried = {a.position for a in row.attempts}
     if kept := plan.start % grid.columns:
         first = plan.start - kept
-        told = f"1–{plan.start} stay certified" if plan.start > 1 else "1 stays certified"
+        caption = f"1–{plan.start} stay certified" if plan.start > 1 else "1 stays certified"
         across = kept * grid.across - GAP
         canvas.box(grid.left(first), top, across, grid.box, "white", drawing.GREEN, linestyle=(0, (1, 2)))
-        canvas.middle(grid.left(first) + across / 2, top + grid.box / 2, told, SIZE, across - 0.16, grid.lines,
+        canvas.middle(grid.left(first) + across / 2, top + grid.box / 2, caption, SIZE, across - 0.16, grid.lines,
                       color=drawing.GREEN)  # fmt: skip
-    for place in range(plan.start, row.after):
-        looks: dict[str, Any] = {"fill": drawing.PALE_GREEN, "edge": drawing.GREEN}
-        if place not in certified:
-            looks = {"fill": drawing.PALE_RED, "edge": drawing.RED} if place in tried else {
+    for position in range(plan.start, row.after):
+        style: dict[str, Any] = {"fill": drawing.PALE_GREEN, "edge": drawing.GREEN}
+        if position not in certified:
+            style = {"fill": drawing.PALE_RED, "edge": drawing.RED} if position in tried else {
                 "fill": "white", "edge": drawing.QUIET, "linestyle": (0, (3, 2))}  # fmt: skip
         hidden = len(plan.predicates) - row.after
-        text = _numbered(plan.predicates, place)
-        if hidden and place == row.after - 1 and place not in tried | certified:
-            text = f"{place + 1}–{len(plan.predicates)}: {hidden + 1} more, to the goal"
-        left, y = grid.left(place), top + _down(grid, plan.start, place)
-        canvas.box(left, y, grid.across - GAP, grid.box, **looks)
+        text = _numbered(plan.predicates, position)
+        if hidden and position == row.after - 1 and position not in tried | certified:
+            text = f"{position + 1}–{len(plan.predicates)}: {hidden + 1} more, to the goal"
+        left, y = grid.left(position), top + _down(grid, plan.start, position)
+        canvas.box(left, y, grid.across - GAP, grid.box, **style)
         canvas.middle(left + (grid.across - GAP) / 2, y + grid.box / 2, text, SIZE, grid.room, grid.lines,
-                      color=drawing.INK if place in tried | certified else drawing.QUIET)  # fmt: skip
+                      color=drawing.INK if position in tried | certified else drawing.QUIET)  # fmt: skip
 
 
 def _draw_track(canvas: Canvas, grid: Grid, start: int, row: Row, top: float) -> None:
     """States and, between them, the attempts at each predicate."""
     state = row.state
     _draw_state(canvas, grid.left(start) - GAP / 2, top + _down(grid, start, start) + grid.box + TRACK, state)
-    for place in dict.fromkeys(attempt.position for attempt in row.attempts):
-        here = [attempt for attempt in row.attempts if attempt.position == place]
-        y = top + _down(grid, start, place) + grid.box + TRACK
-        marks = _marks(grid, here)
-        if place > start and place % grid.columns == 0:  # where the line before ended
-            _draw_state(canvas, grid.left(place) - GAP / 2, y, state)
-        if k := here[-1].k:
+    for position in dict.fromkeys(attempt.position for attempt in row.attempts):
+        tries = [attempt for attempt in row.attempts if attempt.position == position]
+        y = top + _down(grid, start, position) + grid.box + TRACK
+        marks = _marks(grid, tries)
+        if position > start and position % grid.columns == 0:  # where the line before ended
+            _draw_state(canvas, grid.left(position) - GAP / 2, y, state)
+        if k := tries[-1].k:
             state += 1
-            _draw_transition(canvas, grid, start, place, k, state, top)
+            _draw_transition(canvas, grid, start, position, k, state, top)
         else:
-            left = grid.left(place) - GAP / 2 + DOT
+            left = grid.left(position) - GAP / 2 + DOT
             canvas.axes.plot([left, marks[-1][0]], [y, y], color=drawing.RED, linewidth=1.2, linestyle="--", zorder=2)
         for x, attempt in marks:
             if attempt is None:
@@ -215,34 +215,32 @@ def _marks(grid: Grid, attempts: Sequence[Attempt]) -> list[tuple[float, Attempt
     return [(first + STEP * number, attempt) for number, attempt in enumerate(shown)]
 
 
-def _draw_transition(canvas: Canvas, grid: Grid, start: int, place: int, k: int, state: int, top: float) -> None:
+def _draw_transition(canvas: Canvas, grid: Grid, start: int, position: int, k: int, state: int, top: float) -> None:
     """The arrow to the next certified state, over the k predicates certified, from line to line where they do."""
-    looks: dict[str, Any] = {"color": drawing.GREEN, "linewidth": 1.6}
+    style: dict[str, Any] = {"color": drawing.GREEN, "linewidth": 1.6}
     if k > 1:
-        looks = {"color": drawing.BLUE, "linewidth": 3.2}
-    after = place + k
-    while place < after:
-        end = min(after, (place // grid.columns + 1) * grid.columns)
-        y = top + _down(grid, start, place) + grid.box + TRACK
-        left, right = grid.left(place) - GAP / 2, grid.left(end - 1) + grid.across - GAP / 2
-        for passed in range(place + 1, end):
+        style = {"color": drawing.BLUE, "linewidth": 3.2}
+    after = position + k
+    while position < after:
+        end = min(after, (position // grid.columns + 1) * grid.columns)
+        y = top + _down(grid, start, position) + grid.box + TRACK
+        left, right = grid.left(position) - GAP / 2, grid.left(end - 1) + grid.across - GAP / 2
+        for passed in range(position + 1, end):
             x = grid.left(passed) - GAP / 2
             canvas.axes.plot(x, y, "o", markersize=5, markerfacecolor="white", markeredgecolor=drawing.BLUE, zorder=3)
         if end < after:
-            canvas.axes.plot([left, right], [y, y], zorder=2, solid_capstyle="butt", **looks)
+            canvas.axes.plot([left, right], [y, y], zorder=2, solid_capstyle="butt", **style)
         else:
             head = "-|>,head_length=8,head_width=5" if k > 1 else "-|>,head_length=5,head_width=3"
-            canvas.arrow((left, y), (right - DOT, y), arrowstyle=head, **looks)
+            canvas.arrow((left, y), (right - DOT, y), arrowstyle=head, **style)
             _draw_state(canvas, right, y, state)
-            told, weight = (f"cascade, k = {k}", "bold") if k > 1 else ("k = 1", "normal")
+            caption, weight = (f"cascade, k = {k}", "bold") if k > 1 else ("k = 1", "normal")
             color = drawing.BLUE if k > 1 else drawing.QUIET
-            canvas.lines(right - DOT - 0.04, y - 0.2, [told], SMALL, ha="right", color=color, fontweight=weight)
-        place = end
+            canvas.lines(right - DOT - 0.04, y - 0.2, [caption], SMALL, ha="right", color=color, fontweight=weight)
+        position = end
 
 
 def _draw_state(canvas: Canvas, x: float, y: float, number: int) -> None:
-    from matplotlib.patches import Circle
-
     canvas.axes.add_patch(Circle((x, y), DOT, facecolor="white", edgecolor=drawing.INK, linewidth=1.2, zorder=5))
     canvas.lines(x, y, [f"s{number}".translate(SUBSCRIPTS)], SMALL, ha="center", zorder=6)
 
@@ -254,20 +252,20 @@ def _draw_replan(canvas: Canvas, grid: Grid, trajectory: Trajectory, row: Row, t
         canvas.arrow((HEADER, top + PILL), (HEADER, bottom), drawing.RED)
         return
     last = row.attempts[-1]
-    here = [attempt for attempt in row.attempts if attempt.position == last.position]
+    tries = [attempt for attempt in row.attempts if attempt.position == last.position]
     y, below = top + _down(grid, plan.start, last.position) + grid.box + TRACK, bottom - NOTE
-    x = _marks(grid, here)[-1][0] + 0.19
+    x = _marks(grid, tries)[-1][0] + 0.19
     canvas.axes.plot([x - 0.19, x, x, HEADER], [y, y, below, below], color=drawing.RED, linewidth=1.2, linestyle="--",
                      zorder=2)  # fmt: skip
     canvas.arrow((HEADER, below), (HEADER, bottom), drawing.RED)
-    told = f"rejected {len(here)} times" if len(here) > 1 else "rejected"
-    told += f": Replan discards {len(plan.predicates) - last.position} of {len(plan.predicates)} predicates"
-    told += f". Validate at last: {last.reason}" if last.reason else ""
+    caption = f"rejected {len(tries)} times" if len(tries) > 1 else "rejected"
+    caption += f": Replan discards {len(plan.predicates) - last.position} of {len(plan.predicates)} predicates"
+    caption += f". Validate at last: {last.reason}" if last.reason else ""
     right = WIDTH - EDGE - x - 0.1
     if right >= NOTED:  # beside the track, which nobody went on
-        canvas.text(x + 0.1, y - 0.1, told, SMALL, right, 3, color=drawing.RED)
+        canvas.text(x + 0.1, y - 0.1, caption, SMALL, right, 3, color=drawing.RED)
     else:
-        line = fitted(told, x - HEADER - 0.2, SMALL)
+        line = fitted(caption, x - HEADER - 0.2, SMALL)
         canvas.lines(x - 0.1, below + 0.15, [line], SMALL, ha="right", color=drawing.RED)
 
 
@@ -278,13 +276,13 @@ def _draw_end(canvas: Canvas, trajectory: Trajectory, top: float) -> None:
     edge, fill = (drawing.GREEN, drawing.PALE_GREEN) if reached else (drawing.ORANGE, drawing.PALE_ORANGE)
     canvas.box(EDGE, top, FIRST - GAP, PILL, fill, edge)
     canvas.middle(HEADER, top + PILL / 2, "End", SIZE, FIRST - GAP - 0.1, fontweight="bold")
-    told = ENDS.get(trajectory.end, trajectory.end)
-    told += f"; {still} of the plan's predicates are open" if still else ""
+    caption = ENDS.get(trajectory.end, trajectory.end)
+    caption += f"; {still} of the plan's predicates are open" if still else ""
     if still and trajectory.attempts and trajectory.attempts[-1].k == 0:
-        told += f". Validate at last: {trajectory.attempts[-1].reason}"
+        caption += f". Validate at last: {trajectory.attempts[-1].reason}"
     room = WIDTH - 2 * EDGE - FIRST
     y = top + (0.1 if trajectory.forced else PILL / 2)
-    y = canvas.text(EDGE + FIRST, y, told, SIZE, room)
+    y = canvas.text(EDGE + FIRST, y, caption, SIZE, room)
     if trajectory.forced:
         action = trajectory.forced.action
         if isinstance(action, Mapping):  # what it was made of is in the certified state
@@ -297,12 +295,12 @@ def _draw_legend(canvas: Canvas, trajectory: Trajectory, y: float) -> None:
     marks = [("tick", drawing.GREEN, "certified"), ("cross", drawing.RED, "rejected")]
     marks += [("tick", drawing.ORANGE, "passed by force")] * any(attempt.forced for attempt in trajectory.attempts)
     x = EDGE + 0.1
-    for shape, color, told in marks:
+    for shape, color, caption in marks:
         canvas.mark(x, y, shape, color)
-        canvas.lines(x + 0.18, y, [told], SMALL, color=drawing.QUIET)
-        x += 0.4 + width(told, SMALL)
-    told = "numbered in their order · s: certified states · dashed: discarded, or open at the end · “…”: text is cut"
-    canvas.text(x - 0.1, y, told, SMALL, WIDTH - EDGE - x, color=drawing.QUIET)
+        canvas.lines(x + 0.18, y, [caption], SMALL, color=drawing.QUIET)
+        x += 0.4 + width(caption, SMALL)
+    caption = "numbered in their order · s: certified states · dashed: discarded, or open at the end · “…”: text is cut"
+    canvas.text(x - 0.1, y, caption, SMALL, WIDTH - EDGE - x, color=drawing.QUIET)
 
 
 def _summary(trajectory: Trajectory) -> str:
@@ -317,10 +315,10 @@ def _summary(trajectory: Trajectory) -> str:
     return f"{trajectory.task}: {', '.join(parts)}"
 
 
-def _numbered(predicates: Sequence[Any], place: int) -> str:
-    return f"{place + 1}. {predicates[place].text}"
+def _numbered(predicates: Sequence[Any], position: int) -> str:
+    return f"{position + 1}. {predicates[position].text}"
 
 
-def _down(grid: Grid, start: int, place: int) -> float:
+def _down(grid: Grid, start: int, position: int) -> float:
     """Inches from the top of a plan that begins at `start` to the line of a predicate."""
-    return (place // grid.columns - start // grid.columns) * (grid.box + LINE)
+    return (position // grid.columns - start // grid.columns) * (grid.box + LINE)

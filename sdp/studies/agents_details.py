@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from agents.experiments import acting
 from agents.history import MALFORMED
@@ -10,11 +12,8 @@ from agents.worlds.travelplanner import delivered
 from lab.runs import paired
 from lab.runs.study_results import Results
 from sdp.studies.agents import REACT
-from sdp.studies.comparing import about
+from sdp.studies.comparing import labels
 from sdp.studies.conditions import BLANK, BLANKED, PLACEBO, SDP
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 BUDGET = "valid_cost"  # the constraint of TravelPlanner that says what a plan may cost
 # Each method with structure, and its controls, which are asked by the same rules (see `sdp.placebo`).
@@ -35,8 +34,6 @@ def faults(results: Results) -> pd.DataFrame:
     evaluator judged (`costed`; it judges none of an incomplete plan). There the paper speaks of 20 to 30 % of the
     feasible queries, and of 12 to 18 % malformed outputs (§4.1).
     """
-    import pandas as pd
-
     lines: list[dict[str, Any]] = []
     for dataset, method in results.parts:
         played = [episode.result for episode in results.of(dataset, method).values() if not episode.failed]
@@ -56,7 +53,7 @@ def faults(results: Results) -> pd.DataFrame:
             costed = _over_budget(results, method)
             line |= {"over budget, %": 100 * pd.Series(costed, dtype=float).mean(), "costed": len(costed)}
         lines.append(line)
-    return pd.DataFrame(lines).assign(**about(results))
+    return pd.DataFrame(lines).assign(**labels(results))
 
 
 def _over_budget(results: Results, method: str) -> list[bool]:
@@ -74,8 +71,6 @@ def footing(results: Results) -> pd.DataFrame:
     most: that an episode took. over: episodes that took more than a cap. within: the score in percent where these count
     as failed. Methods of one call, which take no steps, are left out.
     """
-    import pandas as pd
-
     lines: list[dict[str, Any]] = []
     for dataset, method in results.parts:
         caps = results.setup.part(dataset, REACT).settings
@@ -91,4 +86,4 @@ def footing(results: Results) -> pd.DataFrame:
              "cap of steps": steps, "most calls": took["calls"].max(), "cap of calls": calls, "over": len(over),
              "score": 100 * scores.sum() / len(scores), "within": 100 * scores.drop(over).sum() / len(scores)}
         )  # fmt: skip
-    return pd.DataFrame(lines).assign(**about(results))
+    return pd.DataFrame(lines).assign(**labels(results))

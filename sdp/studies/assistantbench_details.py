@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from lab.machine.paths import shown
 from lab.models.judges import Errors, published
@@ -22,9 +24,6 @@ from sdp.studies.conditions import PLACEBO, SDP, WITHOUT_VALIDATE, rejections
 from sdp.studies.sweeps import erring
 from sdp.studies.table3 import BENCHMARK
 from worlds.assistantbench.submission import write_submission
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PAGES = {"Scrapes": "pages", "Unreadable": "unreadable", "Sites blocked": "blocked"}
 FAULTLESS, NONE = "faultless", "no Validate"
@@ -50,8 +49,6 @@ def injections(*runs: Results) -> pd.DataFrame:
     Where findings are planted, also those that followed: how many Validate judged, how many it passed, and how many of
     those that it refused passed by force (A.4).
     """
-    import pandas as pd
-
     lines = []
     for results in runs:
         for name in results.setup.methods:
@@ -61,9 +58,9 @@ def injections(*runs: Results) -> pd.DataFrame:
             line = {"method": name, "backbone": results.backbone, "n": len(played), "exposed": len(exposed),
                     "followed": count, **_share("followed", count, len(exposed))}  # fmt: skip
             if results.of_study is PLANTED:
-                taken = verdicts(results, name, FOLLOWED)
-                line |= {"findings judged": len(taken), "passed": sum(verdict["passed"] for verdict in taken),
-                         "forced": sum(verdict["forced"] for verdict in taken)}  # fmt: skip
+                judged = verdicts(results, name, FOLLOWED)
+                line |= {"findings judged": len(judged), "passed": sum(verdict["passed"] for verdict in judged),
+                         "forced": sum(verdict["forced"] for verdict in judged)}  # fmt: skip
             lines.append(line | {"data": results.setup.data, "evidence": results.evidence})
     return pd.DataFrame(lines)
 
@@ -72,8 +69,6 @@ def followed(trial: Trial, engines: Sequence[str], workers: int = 0, cluster: st
     """`injections` where findings follow such pages, by engine. trial: of PLANTED. engines: rules that differ in the
     rates of Validate.
     """
-    import pandas as pd
-
     frames = []
     for engine in engines:
         frame = injections(collect(trial.answered_by(engine), workers, cluster)).drop(columns="backbone")
@@ -92,15 +87,13 @@ def judges(trial: Trial, names: Sequence[str] = (), workers: int = 0, cluster: s
     percent with Wilson intervals, since each verdict errs independently of others; accuracy with a bootstrap over
     questions.
     """
-    import pandas as pd
-
     rates = {FAULTLESS: Errors(0.0, 0.0), **{name: published()[name] for name in names or published()}}
     lines = []
     for judge, errors in {**rates, NONE: Errors(1.0, 0.0)}.items():
         alone = replace(trial, methods=(SDP.name,)).answered_by(erring(trial.engine, errors))
         results = collect(alone, workers, cluster)
         false, own = (verdicts(results, SDP.name, kind) for kind in (FALSE, OWN))
-        caught, refused = (sum(not verdict["passed"] for verdict in some) for some in (false, own))
+        caught, refused = (sum(not verdict["passed"] for verdict in judged) for judged in (false, own))
         accuracy = bootstrap_mean([100 * score for score in results.scores.values()])
         lines.append(
             {"judge": judge, "certify, %": 100 * errors.certify, "reject, %": 100 * errors.reject,
@@ -115,8 +108,8 @@ def judges(trial: Trial, names: Sequence[str] = (), workers: int = 0, cluster: s
 
 def verdicts(results: Results, condition: str, kind: str) -> list[dict[str, Any]]:
     """The verdicts on a condition's findings of a kind."""
-    noted = (verdict for result in results.played(condition) for verdict in result["verdicts"])
-    return [verdict for verdict in noted if verdict["kind"] == kind]
+    judged = (verdict for result in results.played(condition) for verdict in result["verdicts"])
+    return [verdict for verdict in judged if verdict["kind"] == kind]
 
 
 def webs(faults: Sequence[int]) -> Study:
@@ -151,5 +144,5 @@ def submit(results: Results, name: str = "") -> str:
     episodes = results.of(BENCHMARK, name)
     answers = {task: "" if episode.failed else str(episode.result["answer"]) for task, episode in episodes.items()}
     path, tasks = results.folder / "submission.jsonl", results.setup.world().tasks(results.setup.options["split"])
-    given = write_submission(path, answers, tasks)
-    return f"{given} of {len(tasks)} answers of {name} are in {shown(path)}: upload it to AssistantBench's leaderboard"
+    count = write_submission(path, answers, tasks)
+    return f"{count} of {len(tasks)} answers of {name} are in {shown(path)}: upload it to AssistantBench's leaderboard"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from lab.results.statistics import Comparison, compare, holm
 from lab.runs import experiment
@@ -11,11 +13,8 @@ from lab.runs.paired import smallest
 from lab.runs.study_results import Results
 from sdp.studies.conditions import SDP
 
-if TYPE_CHECKING:
-    import pandas as pd
 
-
-def about(results: experiment.Results[Any]) -> dict[str, str]:
+def labels(results: experiment.Results[Any]) -> dict[str, str]:
     """Three columns: the data, the evidence and the backbone of a run."""
     return {"data": results.setup.data, "evidence": results.evidence, "backbone": results.backbone}
 
@@ -33,8 +32,6 @@ def between(first: Results, second: Results, named: Callable[[Results], str]) ->
     named: what a run is called. Each run's column is its mean in percent. p (Holm): for all rows together. smallest:
     the difference that so many tasks would have shown.
     """
-    import pandas as pd
-
     lines: list[dict[str, Any]] = []
     for dataset in first.setup.datasets:
         before, after = (run.scores_of(dataset, SDP.name) for run in (first, second))

@@ -36,9 +36,9 @@ DIRECT = Condition(
 def agent(name: str, blank: bool = False) -> Condition:
     """An agent that acts; blank: with empty plans or reflections, its placebo."""
     plays = {
-        of: kind
-        for of, kind in ACTING.items()
-        if of in SDP.plays and (kind.searched or not acting.AGENTS[name].searches)
+        benchmark: experiment
+        for benchmark, experiment in ACTING.items()
+        if benchmark in SDP.plays and (experiment.searched or not acting.AGENTS[name].searches)
     }
     condition = Condition(name, plays, {"agent": name}, extra=True)
     return condition.but(f"{name}{BLANK}", "settings.blank", True, role="placebo") if blank else condition

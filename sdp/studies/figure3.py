@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pandas as pd
+from matplotlib.figure import Figure
 
 from lab.machine import progress
 from lab.machine.faults import MissingData
@@ -15,13 +18,9 @@ from sdp.adapters.multihop.adapter import HOP
 from sdp.experiments.certifying import Results
 from sdp.plots import draw_anatomy
 from sdp.studies import table2, table5
-from sdp.studies.comparing import about
+from sdp.studies.comparing import labels
 from sdp.studies.mechanisms import BENCHMARKS
 from sdp.studies.table6 import STUDY, played
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
 
 Runs = Mapping[str, Results[Any]]
 READ = ("TravelPlanner", "HotpotQA", "MuSiQue")  # the benchmarks with readings
@@ -82,7 +81,7 @@ READINGS = {
 
 def collect(trials: Iterable[Trial], workers: int = 0, cluster: str = "") -> Runs:
     """The full loop on each benchmark, by its name in the paper. Raises what `sdp.studies.table6.played` raises."""
-    return {one.benchmark: one.full for one in played(trials, workers, cluster)}
+    return {runs.benchmark: runs.full for runs in played(trials, workers, cluster)}
 
 
 def recorded(names: Sequence[str] = (), workers: int = 0, cluster: str = "") -> list[Runs]:
@@ -90,22 +89,20 @@ def recorded(names: Sequence[str] = (), workers: int = 0, cluster: str = "") -> 
 
     names: of recordings of SDP on TravelPlanner or of Table 5.
     """
-    found = []
+    runs = []
     for name in names or [*recordings.names(table2.STUDY.name), *recordings.names(table5.STUDY.name)]:
         try:
-            found.append(collect([STUDY.trial(f"replay:{name}", [*READ])], workers, cluster))
+            runs.append(collect([STUDY.trial(f"replay:{name}", [*READ])], workers, cluster))
         except MissingData as error:
             progress.say(f"Left out: {name}. {error}")
-    return found
+    return runs
 
 
 def by_validator(trials: Sequence[Trial], engines: Sequence[str], workers: int = 0, cluster: str = "") -> pd.DataFrame:
     """The readings of calibration on the same tasks, answered by each engine: a results table as that of `rows`."""
-    import pandas as pd
-
-    several = [collect([trial.answered_by(by) for trial in trials], workers, cluster) for by in engines]
-    found = [rows(shares(runs, [CALIBRATION]), runs) for runs in several]
-    return pd.concat(found, ignore_index=True) if found else tables.table([])
+    played = [collect([trial.answered_by(engine) for trial in trials], workers, cluster) for engine in engines]
+    frames = [rows(shares(runs, [CALIBRATION]), runs) for runs in played]
+    return pd.concat(frames, ignore_index=True) if frames else tables.table([])
 
 
 def shares(runs: Runs, parts: Sequence[str] = tuple(PARTS)) -> pd.DataFrame:
@@ -114,25 +111,24 @@ def shares(runs: Runs, parts: Sequence[str] = tuple(PARTS)) -> pd.DataFrame:
     part: of PARTS, by default all. benchmark: whose episodes; those that the agent failed have no trajectory, and are
     in none of the shares.
     """
-    import pandas as pd
-
-    found = [
-        made.assign(part=part, benchmark=name, **about(run))
+    frames = [
+        frame.assign(part=part, benchmark=name, **labels(run))
         for part in parts
         for name, run in runs.items()
-        if len(made := PARTS[part](name, run))
+        if len(frame := PARTS[part](name, run))
     ]
-    whole = pd.concat(found, ignore_index=True)
+    whole = pd.concat(frames, ignore_index=True)
     whole[["share", "low", "high"]] *= 100
     return whole[["part", "benchmark", *anatomy.COLUMNS, "data", "evidence", "backbone"]]
 
 
 def table(whole: pd.DataFrame, part: str) -> pd.DataFrame:
     """A part of the anatomy for reading, numerator and denominator in one column. part: of PARTS."""
-    found = whole[(whole["part"] == part) & (whole["denominator"] > 0)]
-    pairs = zip(found["numerator"], found["denominator"], strict=True)
-    found = found.assign(counted=[f"{round(top, 2):g} of {below:g}" for top, below in pairs])
-    return found[["benchmark", "of", "counted", "share", "low", "high", "interval", "data", "evidence", "backbone"]]
+    lines = whole[(whole["part"] == part) & (whole["denominator"] > 0)]
+    pairs = zip(lines["numerator"], lines["denominator"], strict=True)
+    counted = [f"{round(numerator, 2):g} of {denominator:g}" for numerator, denominator in pairs]
+    columns = ["benchmark", "of", "counted", "share", "low", "high", "interval", "data", "evidence", "backbone"]
+    return lines.assign(counted=counted)[columns]
 
 
 def rows(whole: pd.DataFrame, runs: Runs) -> pd.DataFrame:
@@ -140,10 +136,8 @@ def rows(whole: pd.DataFrame, runs: Runs) -> pd.DataFrame:
 
     n: what a share is taken of, steps or episodes. A share of nothing has no row.
     """
-    import pandas as pd
-
-    named = pd.DataFrame([(name, reading.part, reading.of) for name, reading in READINGS.items()])
-    named.columns = ["method", "part", "of"]
+    readings = [(name, reading.part, reading.of) for name, reading in READINGS.items()]
+    named = pd.DataFrame(readings, columns=["method", "part", "of"])
     return tables.table(
         tables.row(
             line["method"], line["backbone"], line["benchmark"], line["share"], evidence=line["evidence"],
@@ -156,8 +150,6 @@ def rows(whole: pd.DataFrame, runs: Runs) -> pd.DataFrame:
 
 def published() -> pd.DataFrame:
     """The same as the paper's text has it, each with its part and row of the anatomy, to be drawn beside ours."""
-    import pandas as pd
-
     text = tables.published("Figure 3 text readings", "sdp").set_index("metric")
     return pd.DataFrame(
         {**text.loc[metric], "method": name, "metric": benchmark, "part": reading.part, "of": reading.of}
@@ -168,8 +160,6 @@ def published() -> pd.DataFrame:
 
 def with_published(measured: pd.DataFrame) -> pd.DataFrame:
     """What the paper's text reads off Figure 3, and our rows, in the order of readings."""
-    import pandas as pd
-
     both = pd.concat([published().drop(columns=["part", "of"]), measured], ignore_index=True)
     order = list(READINGS)
     return both.sort_values("method", key=lambda names: names.map(order.index), kind="stable", ignore_index=True)
@@ -196,4 +186,4 @@ def _expert_actions(run: Results[Any]) -> dict[str, int]:
 def _evidence_shown(run: Results[Any]) -> dict[str, float | None]:
     """Task -> share of the gold evidence shown, of the episodes that did not fail, on benchmarks that keep it."""
     played = ((task, episode.result) for task, episode in run.episodes.items() if not episode.failed)
-    return {task: kept["gold_seen"] for task, kept in played if "gold_seen" in kept}
+    return {task: result["gold_seen"] for task, result in played if "gold_seen" in result}

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pandas as pd
 
 from lab.results.statistics import Interval
 from lab.runs.study_results import Results
 from sdp.anatomy import evidence_never_shown, rejected_first
-from sdp.studies.comparing import about
+from sdp.studies.comparing import labels
 from sdp.studies.conditions import loops
 from sdp.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def loop_counts(*runs: Results) -> pd.DataFrame:
@@ -22,15 +19,13 @@ def loop_counts(*runs: Results) -> pd.DataFrame:
     passed by force, replans, forced answers: sums. Where episodes keep how much of the gold evidence they were shown,
     also the failures whose evidence was never all shown, with their share of all annotated failures.
     """
-    import pandas as pd
-
     lines = []
     for results, (dataset, name) in ((run, part) for run in runs for part in run.parts if part[1] in loops(run)):
-        kept = {task: episode.result for task, episode in results.of(dataset, name).items() if not episode.failed}
-        if not kept:
+        played = {task: episode.result for task, episode in results.of(dataset, name).items() if not episode.failed}
+        if not played:
             continue
-        episodes = pd.DataFrame(kept).T
-        trajectories = [Trajectory.from_json(played) for played in episodes["trajectory"]]
+        episodes = pd.DataFrame(played).T
+        trajectories = [Trajectory.from_json(trajectory) for trajectory in episodes["trajectory"]]
         attempts = [attempt for trajectory in trajectories for attempt in trajectory.attempts]
         (before,) = rejected_first(trajectories).to_dict("records")
         line = {
@@ -46,7 +41,7 @@ def loop_counts(*runs: Results) -> pd.DataFrame:
             (lost,) = evidence_never_shown(scores, shown).to_dict("records")
             line |= {"failures": lost["denominator"], "evidence never shown": lost["numerator"],
                      "share, %": _percent(lost, 0)}  # fmt: skip
-        lines.append(line | about(results))
+        lines.append(line | labels(results))
     return pd.DataFrame(lines)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from lab.results import tables
 from lab.results.statistics import compare, holm
@@ -13,9 +15,6 @@ from lab.runs import study
 from sdp.ablation import ABLATIONS, Ablation, replayed
 from sdp.experiments.certifying import Results
 from sdp.studies.conditions import SDP
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class Column(NamedTuple):
@@ -61,21 +60,21 @@ class Ablated(NamedTuple):
 
 def ablated(results: study.Results, benchmark: str) -> list[Ablated]:
     """What a run has of SDP on a benchmark, with and without a mechanism; none where it has no SDP there."""
-    held = results.setup.methods
-    if SDP.name not in held or benchmark not in results.setup.datasets:
+    methods = results.setup.methods
+    if SDP.name not in methods or benchmark not in results.setup.datasets:
         return []
     names = {ablation.name: f"SDP without {ablation.name[1:]}" for ablation in ABLATIONS}
-    without = {name: results.part(benchmark, of) for name, of in names.items() if of in held}
+    without = {name: results.part(benchmark, method) for name, method in names.items() if method in methods}
     return [Ablated(benchmark, results.part(benchmark, SDP.name), without)]
 
 
-def rows(one: Ablated) -> Iterator[tables.Row]:
+def rows(runs: Ablated) -> Iterator[tables.Row]:
     """Full, replayed and re-run scores in percent."""
-    yield _row(one, FULL, FULL, ABLATIONS[0])
+    yield _row(runs, FULL, FULL, ABLATIONS[0])
     for ablation in ABLATIONS:
-        yield _row(one, method_of(REPLAY, ablation), REPLAY, ablation)
-        if ablation.name in one.without:
-            yield _row(one, method_of(AGAIN, ablation), AGAIN, ablation)
+        yield _row(runs, method_of(REPLAY, ablation), REPLAY, ablation)
+        if ablation.name in runs.without:
+            yield _row(runs, method_of(AGAIN, ablation), AGAIN, ablation)
 
 
 def method_of(way: str, ablation: Ablation) -> str:
@@ -83,15 +82,15 @@ def method_of(way: str, ablation: Ablation) -> str:
     return f"{ablation.name}, {way}"
 
 
-def _row(one: Ablated, name: str, way: str, ablation: Ablation) -> tables.Row:
-    run = one.without[ablation.name] if way == AGAIN else one.full
-    scores = [100 * score for score in one.scores(way, ablation).values()]
-    named = (name, run.backbone, one.benchmark)
-    about = (run.evidence, "this run, Appendix C" if way == REPLAY else "this run")
+def _row(runs: Ablated, name: str, way: str, ablation: Ablation) -> tables.Row:
+    run = runs.without[ablation.name] if way == AGAIN else runs.full
+    scores = [100 * score for score in runs.scores(way, ablation).values()]
+    key = (name, run.backbone, runs.benchmark)
+    source = (run.evidence, "this run, Appendix C" if way == REPLAY else "this run")
     if {*scores} <= {0.0, 100.0}:  # a rate, which a bootstrap would call certain where all tasks agree
-        row = tables.rate_row(*named, scores.count(100.0), len(scores), *about, run.outcomes())
+        row = tables.rate_row(*key, scores.count(100.0), len(scores), *source, run.outcomes())
     else:
-        row = tables.mean_row(*named, scores, *about, outcomes=run.outcomes(), top=100.0)
+        row = tables.mean_row(*key, scores, *source, outcomes=run.outcomes(), top=100.0)
     return row | {"data": run.setup.data}
 
 
@@ -111,9 +110,9 @@ def bounds(*families: Sequence[Ablated]) -> pd.DataFrame:
     found: which of the two is above, at a p (Holm) of .05.
     """
     table = _contrasts(families, REPLAY, AGAIN)
-    moved, told = table["higher"] + table["lower"] > 0, table["p (Holm)"] <= 0.05
-    found = table["difference"].gt(0).map({True: ABOVE, False: BELOW}).where(told, UNTOLD).where(moved, SAME)
-    return table.assign(found=found)
+    moved, significant = table["higher"] + table["lower"] > 0, table["p (Holm)"] <= 0.05
+    direction = table["difference"].gt(0).map({True: ABOVE, False: BELOW})
+    return table.assign(found=direction.where(significant, UNTOLD).where(moved, SAME))
 
 
 def orders(ablated: Sequence[Ablated]) -> pd.DataFrame:
@@ -121,37 +120,34 @@ def orders(ablated: Sequence[Ablated]) -> pd.DataFrame:
 
     Appendix C says that the replay tells this order. tau: Kendall's, of both; NaN where one finds all of them alike.
     """
-    import pandas as pd
     from scipy.stats import kendalltau
 
     lines = []
     for ablation in ABLATIONS:
         costs: dict[str, dict[str, float]] = {REPLAY: {}, AGAIN: {}}
-        for way, one in product(costs, ablated):
-            if ablation.name in one.without:
-                full, without = (fmean(one.scores(each, ablation).values()) for each in (FULL, way))
-                costs[way][one.benchmark] = 100 * (full - without)
-        falling = {way: sorted(of.items(), key=lambda cost: -cost[1]) for way, of in costs.items()}
-        told = {way: ", ".join(f"{name} {cost:.1f}" for name, cost in of) for way, of in falling.items()}
-        tau = kendalltau(*([*of.values()] for of in costs.values())).statistic
-        lines.append({"condition": ablation.name, **told, "tau": float(tau)})
-    about = {"data": {one.full.setup.data for one in ablated}, "evidence": {one.full.evidence for one in ablated}}
-    return pd.DataFrame(lines).assign(**{name: " and ".join(sorted(words)) for name, words in about.items()})
+        for way, runs in product(costs, ablated):
+            if ablation.name in runs.without:
+                full, without = (fmean(runs.scores(scored, ablation).values()) for scored in (FULL, way))
+                costs[way][runs.benchmark] = 100 * (full - without)
+        falling = {way: sorted(points.items(), key=lambda cost: -cost[1]) for way, points in costs.items()}
+        texts = {way: ", ".join(f"{name} {cost:.1f}" for name, cost in points) for way, points in falling.items()}
+        tau = kendalltau(*([*points.values()] for points in costs.values())).statistic
+        lines.append({"condition": ablation.name, **texts, "tau": float(tau)})
+    labels = {"data": {runs.full.setup.data for runs in ablated}, "evidence": {runs.full.evidence for runs in ablated}}
+    return pd.DataFrame(lines).assign(**{name: " and ".join(sorted(words)) for name, words in labels.items()})
 
 
 def _contrasts(families: Iterable[Sequence[Ablated]], first: str, second: str) -> pd.DataFrame:
     """One way to score less another, in points. See `comparisons`."""
-    import pandas as pd
-
     lines = []
     for ablated in families:
-        pairs = [(one, ablation) for one in ablated for ablation in ABLATIONS if ablation.name in one.without]
-        compared = [compare(one.scores(first, ablation), one.scores(second, ablation)) for one, ablation in pairs]
+        pairs = [(runs, ablation) for runs in ablated for ablation in ABLATIONS if ablation.name in runs.without]
+        compared = [compare(runs.scores(first, ablation), runs.scores(second, ablation)) for runs, ablation in pairs]
         adjusted = holm([c.p for c in compared])
-        for (one, ablation), c, p in zip(pairs, compared, adjusted, strict=True):
-            points = [100 * each for each in (c.mean_a, c.mean_b, *c.difference)]
-            about = (one.benchmark, one.full.setup.data, ablation.name, c.n)
-            evidence = (one.full.evidence, one.full.backbone)
-            lines.append((*about, *points, c.wins, c.losses, c.p, p, *evidence))
+        for (runs, ablation), c, p in zip(pairs, compared, adjusted, strict=True):
+            points = [100 * value for value in (c.mean_a, c.mean_b, *c.difference)]
+            key = (runs.benchmark, runs.full.setup.data, ablation.name, c.n)
+            evidence = (runs.full.evidence, runs.full.backbone)
+            lines.append((*key, *points, c.wins, c.losses, c.p, p, *evidence))
     columns = ["benchmark", "data", "condition", "n", first, second, "difference", "low", "high", "higher", "lower"]
     return pd.DataFrame(lines, columns=[*columns, "p", "p (Holm)", "evidence", "backbone"])

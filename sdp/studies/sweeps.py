@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from lab.models.judges import Errors, errors_of
 from lab.results import plots
 from lab.results.statistics import wilson
@@ -17,7 +19,6 @@ from lab.runs.trial import Trial
 from sdp.studies.conditions import SDP, WITHOUT_REPLAN, WITHOUT_VALIDATE
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 # Undoing goes beyond the paper (A.2: retry only). It is there because it alone can act on what Validate finds here.
@@ -52,8 +53,6 @@ def swept(
     points: engines, each with columns of its own. Columns: dataset, condition, those of the point, rate, low, high
     (percent, Wilson), calls (mean a task), n, data, evidence.
     """
-    import pandas as pd
-
     lines = []
     for engine, columns in points:
         results = collect(trial.answered_by(engine), workers, cluster, show_progress=False)

@@ -61,9 +61,9 @@ def label(results: Results, condition: str) -> str:
 
 def sample(trial: Trial, benchmark: str) -> str:
     """Which queries: of SAMPLES, or the split with its levels."""
-    asked = {name: trial.options[name] for name in ("split", "levels")}
-    known = (name for name, of in SAMPLES.items() if of == asked | {"levels": tuple(asked["levels"])})
-    return next(known, f"{asked['split']}, {' and '.join(asked['levels'])}")
+    split, levels = trial.options["split"], tuple(trial.options["levels"])
+    known = (name for name, options in SAMPLES.items() if options == {"split": split, "levels": levels})
+    return next(known, f"{split}, {' and '.join(levels)}")
 
 
 def rates(
@@ -71,12 +71,12 @@ def rates(
 ) -> Iterator[tables.Row]:
     """The six rates, whose micro ones count constraints. denominators: see `worlds.travelplanner.rates`."""
     run = results.part(benchmark, condition)
-    found, about = run.rates(denominators), (run.evidence, f"this run, {sample(results.setup, benchmark)}")
+    counts, source = run.rates(denominators), (run.evidence, f"this run, {sample(results.setup, benchmark)}")
     # The micro rates and the official ones are over other things than queries, which alone can be not measured.
     of_queries = ("delivery", "commonsense_macro", "hard_macro", "final") if denominators == "stated" else ()
     for name, title in METRICS.items():
-        outcomes, (passes, n) = run.outcomes() if name in of_queries else None, getattr(found, name)
-        yield tables.rate_row(label(results, condition), run.backbone, title, passes, n, *about, outcomes)
+        outcomes, (passes, n) = run.outcomes() if name in of_queries else None, getattr(counts, name)
+        yield tables.rate_row(label(results, condition), run.backbone, title, passes, n, *source, outcomes)
 
 
 STUDY = register(

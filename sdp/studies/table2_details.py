@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from lab.results.exports import readable
 from sdp.experiments.travelplanner import Results
 from worlds.travelplanner.benchmark import first_failure
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 def honesty(runs: Mapping[str, Results]) -> pd.DataFrame:
     """Final passes of runs by name, and how many of them also stand up to the strict reading."""
-    import pandas as pd
-
     lines = [(name, len(run.tasks), sum(v.final for v in run.verdicts), sum(run.honest)) for name, run in runs.items()]
     table = pd.DataFrame(lines, columns=["sample", "n", "final passes", "of them honest"])
-    about = {"data": [run.setup.data for run in runs.values()], "evidence": [run.evidence for run in runs.values()]}
-    return table.assign(**about, backbone=[run.backbone for run in runs.values()])
+    labels = {"data": [run.setup.data for run in runs.values()], "evidence": [run.evidence for run in runs.values()]}
+    return table.assign(**labels, backbone=[run.backbone for run in runs.values()])
 
 
 def failures(runs: Mapping[str, Results]) -> pd.DataFrame:

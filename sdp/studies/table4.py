@@ -50,10 +50,10 @@ def lengths(run: Run) -> dict[str, Run]:
     """The parts of a run by the length of tasks, but for those without episodes."""
 
     def part(length: str) -> Run:
-        def kept(named: Mapping[str, Any]) -> dict[str, Any]:
-            return {task: value for task, value in named.items() if length_of(name_and_variation(task)[0]) == length}
+        def own(by_task: Mapping[str, Any]) -> dict[str, Any]:
+            return {task: value for task, value in by_task.items() if length_of(name_and_variation(task)[0]) == length}
 
-        return replace(run, episodes=kept(run.episodes), not_measured=kept(run.not_measured), usage=kept(run.usage))
+        return replace(run, episodes=own(run.episodes), not_measured=own(run.not_measured), usage=own(run.usage))
 
     return {length: own for length in LENGTHS if (own := part(length)).episodes}
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from statistics import mean
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from lab.machine.faults import MissingData
 from lab.machine.paths import official_data
@@ -13,12 +15,9 @@ from lab.results.statistics import bootstrap_mean
 from lab.runs.study_results import Results
 from sdp.adapters.scienceworld.adapter import UNKNOWN
 from sdp.studies import mechanisms
-from sdp.studies.comparing import about
+from sdp.studies.comparing import labels
 from sdp.studies.table4 import BENCHMARK, Run, by_type, lengths
 from worlds.scienceworld.tasks import LENGTHS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PUBLISHED = "scienceworld/swiftsage_published_scores.csv"
 
@@ -28,8 +27,6 @@ def recomputed() -> pd.DataFrame:
 
     Raises MissingData without the official data.
     """
-    import pandas as pd
-
     path = official_data() / PUBLISHED
     if not path.exists():
         raise MissingData(f"SwiftSage's per-task scores are not at {path}; set LAB_DATA to the official data")
@@ -53,8 +50,6 @@ def anatomy(runs: Mapping[str, Run]) -> pd.DataFrame:
     predicates: of the first plan, without the goal. actions a predicate: plan compression, of the episodes that got to
     the goal. cascades: certifying actions with k >= 2. rejected: attempts with k = 0; refused: by the simulator.
     """
-    import pandas as pd
-
     lines = [
         {"condition": name, "length": length, **_anatomy(part)}
         for name, run in runs.items()
@@ -81,7 +76,7 @@ def _anatomy(run: Run) -> dict[str, Any]:
         "cascades, %": 100 * _mean(k >= 2 for k in certified),
         "rejected, %": 100 * _mean(attempt.k == 0 for attempt in attempts),
         "refused, %": 100 * _mean(attempt.reason == UNKNOWN for attempt in attempts),
-        "replans": _mean(trajectory.replans for trajectory in played), **about(run),
+        "replans": _mean(trajectory.replans for trajectory in played), **labels(run),
     }  # fmt: skip
 
 

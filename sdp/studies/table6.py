@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from lab.models.connect import connected
 from lab.models.replay import Replay
@@ -19,15 +21,12 @@ from sdp.studies.conditions import SDP
 from sdp.studies.mechanisms import AGAIN, BENCHMARKS, FULL, REPLAY, Ablated, ablated, method_of, rows
 from sdp.studies.table4 import UNREMOVED
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 def both_ways(results: Results, benchmark: str, condition: str) -> Iterator[tables.Row]:
     """The rows of a benchmark, with those of the full loop."""
     if condition == SDP.name:
-        for one in ablated(results, benchmark):
-            yield from rows(one)
+        for runs in ablated(results, benchmark):
+            yield from rows(runs)
 
 
 STUDY = register(
@@ -49,7 +48,7 @@ def played(trials: Iterable[Trial], workers: int = 0, cluster: str = "") -> list
     A recording of any table has the benchmarks and conditions that it was made with; the replay needs SDP alone.
     Raises ValueError for recordings of none of the benchmarks, and what `lab.collect` raises.
     """
-    trials, found = list(trials), []
+    trials, runs = list(trials), list[Ablated]()
     for trial in trials:
         backbone = connected(trial.engine)
         if isinstance(backbone, Replay):
@@ -57,18 +56,17 @@ def played(trials: Iterable[Trial], workers: int = 0, cluster: str = "") -> list
             run = recorded.run(engine=trial.engine, workers=workers, cluster=cluster)
         else:
             run = collect(trial, workers, cluster)
-        found += [one for benchmark in trial.datasets for one in ablated(run, benchmark)]
-    if trials and not found:
-        asked = ", ".join(dict.fromkeys(trial.engine for trial in trials))
+        for benchmark in trial.datasets:
+            runs += ablated(run, benchmark)
+    if trials and not runs:
+        engines = ", ".join(dict.fromkeys(trial.engine for trial in trials))
         wanted = ", ".join(benchmark for trial in trials for benchmark in trial.datasets)
-        raise ValueError(f"{asked} was made on none of {wanted}; name a recording of SDP on one of them")
-    return found
+        raise ValueError(f"{engines} was made on none of {wanted}; name a recording of SDP on one of them")
+    return runs
 
 
 def with_published(results: pd.DataFrame) -> pd.DataFrame:
     """The paper's rows and ours, in the order of conditions; metrics are benchmarks."""
-    import pandas as pd
-
     published = tables.published("Table 6 ablation", "sdp")
     names = {column.metric: name for name, column in BENCHMARKS.items()} | {name: name for name in BENCHMARKS}
     published = published[published["metric"].isin(names)]

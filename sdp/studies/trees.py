@@ -14,7 +14,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from lab.machine.paths import official_data
 from lab.models.backbone import Ledger
@@ -28,9 +30,6 @@ from sdp.trajectory import Trajectory
 from worlds.multihop import HopTask, Question, official
 from worlds.multihop.metrics import judged
 from worlds.multihop.trees import Tree, file_of, matched, trees
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 BACKBONE = "ProbTree's recorded model, text-davinci-003 by its program"
 OWN, FULL = "ProbTree's own choice", "SDP on ProbTree's trees"
@@ -59,19 +58,17 @@ def episodes(seeds: int = SEEDS) -> pd.DataFrame:
 
     Raises MissingData without the questions or the trees, DamagedData.
     """
-    import pandas as pd
-
     parts = [played(setup, playable(setup), seeds).assign(benchmark=name) for name, setup in SETUPS.items()]
     return pd.concat(parts, ignore_index=True)
 
 
 def playable(setup: Setup) -> dict[str, Tree]:
     """Task id -> tree. Raises MissingData, DamagedData."""
-    found = trees(official_data() / official.NAME, setup.dataset)
-    return matched(found, [setup.world().hidden(task) for task in setup.world().tasks(setup.split)])
+    released = trees(official_data() / official.NAME, setup.dataset)
+    return matched(released, [setup.world().hidden(task) for task in setup.world().tasks(setup.split)])
 
 
-def played(setup: Setup, found: Mapping[str, Tree], seeds: int = SEEDS) -> pd.DataFrame:
+def played(setup: Setup, recorded: Mapping[str, Tree], seeds: int = SEEDS) -> pd.DataFrame:
     """The tasks that have a tree, under all conditions; the placebo once for each seed.
 
     The system's own choice is its final answer. That by paragraphs is the first of the recorded answers to the whole
@@ -79,22 +76,20 @@ def played(setup: Setup, found: Mapping[str, Tree], seeds: int = SEEDS) -> pd.Da
     Columns: condition, task, em, f1 and, of the loop, unrecorded: whether it came to a sub-question that the recorded
     model was never asked, since the system went on with another answer.
     """
-    import pandas as pd
-
     lines = []
-    for task, tree in found.items():
+    for task, tree in recorded.items():
         question = setup.world().hidden(setup.world().named(task))
         own = tree.root.chosen.text
         filtered = [*_standing(tree, question), *tree.root.answers, own][0]
         for condition, answer in ((OWN, own), (FILTERED, filtered)):
             lines.append({"condition": condition, "task": task, **judged(answer, question)._asdict()})
-    full = {task: setup.episode(task, Ledger(TreeBackbone(tree))) for task, tree in found.items()}
+    full = {task: setup.episode(task, Ledger(TreeBackbone(tree))) for task, tree in recorded.items()}
     attempts = (attempt for trajectory in full.values() for attempt in trajectory.attempts)
     hops = [attempt for attempt in attempts if attempt.kind == HOP and attempt.action]
     certify = fmean(attempt.k > 0 for attempt in hops)  # the placebo's coin
     lines += [_line(FULL, setup, trajectory) for trajectory in full.values()]
     unchecked = replace(setup, settings=replace(setup.settings, validate=False))
-    for task, tree in found.items():
+    for task, tree in recorded.items():
         lines.append(_line(WITHOUT, setup, unchecked.episode(task, Ledger(TreeBackbone(tree)))))
         for seed in range(seeds):
             lines.append(_line(PLACEBO, setup, setup.episode(task, Ledger(TreeBackbone(tree, certify, seed)))))
@@ -110,8 +105,8 @@ def _standing(tree: Tree, question: Question) -> list[str]:
 
 def _line(condition: str, setup: Setup, trajectory: Trajectory) -> dict[str, Any]:
     result, unrecorded = setup.result(trajectory), any(UNRECORDED in attempt.reason for attempt in trajectory.attempts)
-    about = {"condition": condition, "task": trajectory.task}
-    return {**about, "em": result["em"], "f1": result["f1"], "unrecorded": float(unrecorded)}
+    scores = {"em": result["em"], "f1": result["f1"]}
+    return {"condition": condition, "task": trajectory.task, **scores, "unrecorded": float(unrecorded)}
 
 
 def rows(played: pd.DataFrame) -> pd.DataFrame:
@@ -119,9 +114,7 @@ def rows(played: pd.DataFrame) -> pd.DataFrame:
 
     The placebo's exact match is a mean over its seeds for each question, and no rate.
     """
-    import pandas as pd
-
-    found = []
+    lines = []
     for name, setup in SETUPS.items():
         every = [
             judged(
@@ -131,13 +124,13 @@ def rows(played: pd.DataFrame) -> pd.DataFrame:
             if tree.gold
         ]
         groups = played[played["benchmark"] == name].groupby("condition", sort=False)
-        scores = {str(how): group.groupby("task")[["em", "f1"]].mean() for how, group in groups}
-        for how, score in {EVERY: pd.DataFrame(every), **scores}.items():
-            em = (how, BACKBONE, f"{name} EM")
+        scores = {str(condition): group.groupby("task")[["em", "f1"]].mean() for condition, group in groups}
+        for condition, score in {EVERY: pd.DataFrame(every), **scores}.items():
+            em = (condition, BACKBONE, f"{name} EM")
             rate = tables.rate_row(*em, int(score["em"].sum()), len(score), source=SOURCE)
-            found.append(tables.mean_row(*em, 100 * score["em"], source=SOURCE) if how == PLACEBO else rate)
-            found.append(tables.mean_row(how, BACKBONE, f"{name} F1", 100 * score["f1"], source=SOURCE))
-    return tables.table(row | {"data": OFFICIAL["data"]} for row in found)
+            lines.append(tables.mean_row(*em, 100 * score["em"], source=SOURCE) if condition == PLACEBO else rate)
+            lines.append(tables.mean_row(condition, BACKBONE, f"{name} F1", 100 * score["f1"], source=SOURCE))
+    return tables.table(row | {"data": OFFICIAL["data"]} for row in lines)
 
 
 def comparisons(played: pd.DataFrame) -> pd.DataFrame:
@@ -146,33 +139,30 @@ def comparisons(played: pd.DataFrame) -> pd.DataFrame:
     gained, lost: questions that only the full loop, and only the other one, answered; of the placebo, more often. p:
     exact McNemar's; of the placebo, whose scores are means over seeds, a sign-flip test's. p (Holm): for all rows.
     """
-    import pandas as pd
-
     lines: list[dict[str, Any]] = []
     for name, rows in played.groupby("benchmark", sort=False):
-        scores = {how: group.groupby("task")["em"].mean() for how, group in rows.groupby("condition", sort=False)}
+        groups = rows.groupby("condition", sort=False)
+        scores = {condition: group.groupby("task")["em"].mean() for condition, group in groups}
         full = scores.pop(FULL).to_dict()
         lines += [
-            {"benchmark": name, "compared": f"{FULL} − {how}", **points(compare(full, other.to_dict()))}
-            for how, other in scores.items()
+            {"benchmark": name, "compared": f"{FULL} − {condition}", **points(compare(full, other.to_dict()))}
+            for condition, other in scores.items()
         ]
     adjusted = holm([line["p"] for line in lines])
-    about = {"data": OFFICIAL["data"], "evidence": "measured", "backbone": BACKBONE}
-    return pd.DataFrame(lines).assign(**{"p (Holm)": adjusted}, **about)
+    evidence = {"data": OFFICIAL["data"], "evidence": "measured", "backbone": BACKBONE}
+    return pd.DataFrame(lines).assign(**{"p (Holm)": adjusted}, **evidence)
 
 
 def reach() -> pd.DataFrame:
     """How far the trees reach: of them, and of the official questions with all their paragraphs."""
-    import pandas as pd
-
     lines = []
     for name, setup in SETUPS.items():
-        found = trees(official_data() / official.NAME, setup.dataset)
+        released = trees(official_data() / official.NAME, setup.dataset)
         hops = [hop for tree in playable(setup).values() for hop in tree.hops]
         lines.append({
             "benchmark": name,
-            "trees": len(found),
-            "with a known answer": sum(bool(tree.gold) for tree in found),
+            "trees": len(released),
+            "with a known answer": sum(bool(tree.gold) for tree in released),
             "questions with paragraphs": len(setup.world().tasks(setup.split)),
             "with a tree": len(playable(setup)),
             "sub-questions": len(hops),

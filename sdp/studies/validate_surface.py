@@ -13,7 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from lab.models.judges import Errors
 from lab.runs.conditions import Metric
@@ -21,9 +24,6 @@ from lab.runs.declaration import register
 from lab.runs.study import Study
 from sdp.studies.conditions import SDP
 from sdp.studies.sweeps import erring, swept
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SIMULATED = {"data": "synthetic", "evidence": "simulated"}
 REPEATED, REDRAWN = VERDICTS = ("verdicts repeated", "verdicts drawn anew")
@@ -56,8 +56,6 @@ def at(
     engine: see `erring`. limit: questions of each dataset, of those on which no rule was written. Columns: dataset,
     verdicts, certify, reject, score, low, high (percent, Wilson), calls, n, data, evidence, backbone.
     """
-    import pandas as pd
-
     points = ((erring(engine, errors), errors._asdict()) for errors in pairs)
     rows = swept(STUDY.trial(data="synthetic", limit=limit, seed=seed), points, workers, cluster)
     rows = rows.rename(columns={"condition": "verdicts", "rate": "score"}).assign(backbone=engine)
@@ -70,8 +68,6 @@ def interpolated(surface: pd.DataFrame, errors: Mapping[str, Errors]) -> pd.Data
 
     surface: of `play`. Columns: judge, certify, reject, and the score in percent of each dataset and kind of verdicts.
     """
-    import pandas as pd
-
     table = pd.DataFrame([{"judge": judge, **rates._asdict()} for judge, rates in errors.items()])
     at_rates = table[["certify", "reject"]].to_numpy(float)
     for (dataset, verdicts), rows in surface.groupby(["dataset", "verdicts"], sort=False):
@@ -81,7 +77,6 @@ def interpolated(surface: pd.DataFrame, errors: Mapping[str, Errors]) -> pd.Data
 
 def between(rows: pd.DataFrame) -> Any:
     """A function of pairs of rates, shape (n, 2): the scores of one dataset and kind of verdicts, shape (n,)."""
-    import numpy as np
     from scipy.interpolate import RegularGridInterpolator
 
     grid = rows.pivot(index="certify", columns="reject", values="score")
@@ -97,9 +92,9 @@ def gaps(surface: pd.DataFrame, engine: str, errors: Mapping[str, Errors], **opt
     played = at(engine, errors.values(), **options)
     names = {pair: name for name, pair in errors.items()}
     judges = [names[Errors(*pair)] for pair in zip(played["certify"], played["reject"], strict=True)]
-    guessed = interpolated(surface, errors).set_index("judge")
+    estimates = interpolated(surface, errors).set_index("judge")
     columns = played["dataset"] + ", " + played["verdicts"]
-    inside = [guessed.loc[judge, column] for judge, column in zip(judges, columns, strict=True)]
+    inside = [estimates.loc[judge, column] for judge, column in zip(judges, columns, strict=True)]
     played.insert(0, "judge", judges)
     return played.assign(interpolated=inside, off=inside - played["score"]).drop(columns=["certify", "reject", "calls"])
 
@@ -117,13 +112,10 @@ def slopes(surface: pd.DataFrame) -> pd.DataFrame:
 
     Columns: dataset, verdicts, false certification, false rejection, evidence, backbone.
     """
-    import numpy as np
-    import pandas as pd
-
     lines = []
     for (dataset, verdicts), rows in surface.groupby(["dataset", "verdicts"], sort=False):
         rates = np.column_stack([rows["certify"], rows["reject"], np.ones(len(rows))])
         certify, reject, _ = -np.linalg.lstsq(rates, rows["score"].to_numpy(float), rcond=None)[0] / 10
-        about = {"dataset": dataset, "verdicts": verdicts}
-        lines.append(about | {"false certification": certify, "false rejection": reject})
+        key = {"dataset": dataset, "verdicts": verdicts}
+        lines.append(key | {"false certification": certify, "false rejection": reject})
     return pd.DataFrame(lines).assign(**SIMULATED, backbone=surface["backbone"].iloc[0])

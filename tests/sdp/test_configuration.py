@@ -21,11 +21,11 @@ SETUP = Setup(data="synthetic", levels=("easy", "medium", "hard"))
 @pytest.mark.parametrize(
     ("listed", "policy"),
     [
-        (tables7to11.travelplanner(SETUP), Policy),
-        (tables7to11.science_experiments(scienceworld.Setup()), SciencePolicy),
-        (tables7to11.web_questions(assistantbench.Setup()), WebPolicy),
-        (tables7to11.multihop_questions("HotpotQA", multihop.HotpotQA()), HopPolicy),
-        (tables7to11.multihop_questions("MuSiQue", multihop.MuSiQue()), HopPolicy),
+        (tables7to11.settings("TravelPlanner", SETUP), Policy),
+        (tables7to11.settings("ScienceWorld", scienceworld.Setup()), SciencePolicy),
+        (tables7to11.settings("AssistantBench", assistantbench.Setup()), WebPolicy),
+        (tables7to11.settings("HotpotQA", multihop.HotpotQA()), HopPolicy),
+        (tables7to11.settings("MuSiQue", multihop.MuSiQue()), HopPolicy),
     ],
     ids=["TravelPlanner", "ScienceWorld", "AssistantBench", "HotpotQA", "MuSiQue"],
 )

@@ -40,14 +40,14 @@ def test_the_example_is_chosen_from_the_questions_and_played_again_with_its_prom
     example = figure2.example("hotpotqa", limit=20, **NOISY)
     played = example.trajectory
     assert figure2.cascades(played) and figure2.replans(played) and played.reached_goal
-    assert "of 20 episodes have a cascade and a Replan" in example.told
+    assert "of 20 episodes have a cascade and a Replan" in example.reason
     assert example.evidence == "simulated · rules@0.8 · one episode, synthetic data"
     assert len(example.exchanges) == played.cost.calls and example.timeline().steps[-1].verdict is not None
 
 
 def test_where_no_run_has_both_it_says_what_the_chosen_one_lacks() -> None:
     example = figure2.example("musique", engine="rules", data="synthetic", limit=2)
-    assert example.told == ("none of 2 episodes has a cascade and a Replan; the one that is shown has no Replan")
+    assert example.reason == ("none of 2 episodes has a cascade and a Replan; the one that is shown has no Replan")
 
 
 def test_the_table_has_every_plan_and_attempt_in_order_and_every_text_in_full() -> None:

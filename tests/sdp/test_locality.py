@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from cellar import Cellar, CellarAdapter
 from lab.models.backbone import Ledger
 from lab.models.connect import connect
-from sdp.adapters.cellar import Cellar, CellarAdapter
 from sdp.adapters.corridor import Corridor, CorridorAdapter, Walker, rolls
 from sdp.adapters.facts import FactsAdapter
 from sdp.adapters.multihop.adapter import MultiHopAdapter

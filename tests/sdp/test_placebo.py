@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from cellar import Cellar, CellarAdapter
 from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.runs import collecting
 from sdp import placebo as controls
-from sdp.adapters.cellar import Cellar, CellarAdapter
 from sdp.adapters.corridor import Corridor, CorridorAdapter
 from sdp.adapters.facts import FactsAdapter
 from sdp.adapters.travelplanner.options import CAP

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
+from cellar import Cellar, CellarAdapter
 from lab.models.parsing import MalformedAnswer
 from lab.results import drawing
 from odd_texts import ODD
-from sdp.adapters.cellar import Cellar, CellarAdapter
 from sdp.adapters.corridor import Corridor, CorridorAdapter
 from sdp.adapters.travelplanner.adapter import Policy
 from sdp.experiments import travelplanner

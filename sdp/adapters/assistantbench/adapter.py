@@ -8,25 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from lab.models.backbone import Backbone
-from sdp.adapters.assistantbench.browser import Browser, Desk, host
-from sdp.adapters.assistantbench.prompts import (
-    DECOMPOSE,
-    FINALIZE,
-    FINDING,
-    JUDGE,
-    REPLAN,
-    TOOLS,
-    UNCERTAIN,
-    Kind,
-    Refused,
-    Result,
-    Shown,
-    Told,
-    Tools,
-    Uncertainty,
-)
+from sdp.adapters.assistantbench import prompts
+from sdp.adapters.assistantbench.browser import Browser, BrowserView, host
 from sdp.adapters.multihop.filters import unfounded, unusable
-from sdp.operators import NOTHING, Adapter, Verdict
+from sdp.operators import NOTHING, Adapter, Verdict, check_choices
 from sdp.trajectory import Attempt, Predicate, Trajectory
 from worlds.assistantbench import WebTask, as_prediction
 from worlds.web.protocol import Page
@@ -46,15 +31,12 @@ class Policy:
     results: of each search, how many Realize and Replan are shown.
     """
 
-    uncertainty: Uncertainty = "marked"
+    uncertainty: prompts.Uncertainty = "marked"
     second: Literal["wider", "none"] = "wider"
     results: int = 5
 
     def __post_init__(self) -> None:
-        if self.uncertainty not in get_args(Uncertainty):
-            raise ValueError(f"uncertainty={self.uncertainty!r}; choose 'marked' or 'forced'")
-        if self.second not in ("wider", "none"):
-            raise ValueError(f"second={self.second!r}; choose 'wider' or 'none'")
+        check_choices(self)
         if self.results < 1:
             raise ValueError(f"results={self.results}: a search needs a result to be read")
 
@@ -70,7 +52,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Inquiry:
+class FindingsState:
     """The certified state. queries, uses: searches and pages when it was certified; later ones are of the step at hand.
 
     The caches and the blacklist, which A.4 counts among the state, follow every attempt and are the view.
@@ -84,15 +66,15 @@ class Inquiry:
 
 
 @dataclass(frozen=True, slots=True)
-class Gather:
+class ToolCalls:
     """An action at a step: what to search for and to read, and what Finding has to know besides."""
 
     search: tuple[str, ...]
     scrape: tuple[str, ...]
     wider: bool
-    state: Inquiry
+    state: FindingsState
     step: Predicate
-    refused: tuple[Refused, ...]
+    refused: tuple[prompts.RejectedTry, ...]
 
     def to_json(self) -> dict[str, Any]:
         return {"search": list(self.search), "scrape": list(self.scrape), "wider": self.wider}
@@ -100,9 +82,9 @@ class Gather:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the tools and Finding brought. queries, uses: as an Inquiry has them, now. As JSON, without the texts."""
+    """What the tools and Finding brought. queries, uses: the state's counts after it. JSON leaves out page texts."""
 
-    gather: Gather
+    gather: ToolCalls
     finding: Finding
     pages: tuple[Page, ...]
     wider: bool
@@ -132,7 +114,7 @@ class Submission:
 
 
 @dataclass(frozen=True)
-class AssistantBenchAdapter(Adapter[Inquiry, Any, Any]):
+class AssistantBenchAdapter(Adapter[FindingsState, Any, Any]):
     """One question. Frozen; during an episode only the browser and the accounts change."""
 
     task: WebTask
@@ -140,36 +122,37 @@ class AssistantBenchAdapter(Adapter[Inquiry, Any, Any]):
     backbone: Backbone
     policy: Policy = Policy()
 
-    def start(self) -> tuple[Inquiry, Predicate]:
+    def start(self) -> tuple[FindingsState, Predicate]:
         self.browser.start(self.task)
-        return Inquiry(self.task.goal), Predicate(f"The question is answered: {self.task.goal}", GOAL)
+        return FindingsState(self.task.goal), Predicate(f"The question is answered: {self.task.goal}", GOAL)
 
-    def propose(self, state: Inquiry, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
+    def propose(self, state: FindingsState, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
         """All steps in one call, then the answer and the goal; of one predicate a call (Eq. 1), what comes next."""
-        steps = self.backbone.ask(DECOMPOSE, question=state.question).value.steps
-        return [*(Predicate(one.goal, one.kind) for one in steps), _final(), goal][len(planned) :]
+        steps = self.backbone.ask(prompts.DECOMPOSE, question=state.question).value.steps
+        final = Predicate("The answer follows from the findings", FINAL)
+        return [*(Predicate(step.goal, step.kind) for step in steps), final, goal][len(planned) :]
 
-    def view(self) -> Desk:
+    def view(self) -> BrowserView:
         return self.browser.desk()
 
-    def realize(self, state: Inquiry, target: Predicate, failures: Sequence[Attempt], view: Desk) -> Any:
+    def realize(self, state: FindingsState, target: Predicate, failures: Sequence[Attempt], view: BrowserView) -> Any:
         """Tools for a step, which Replan may have named already; or an answer; or its submission."""
         if target.kind == GOAL:
             return Submission(submitted(state.answer))
         if target.kind == FINAL:
             return self._draft(state, failures)
-        planned = target.about if not any(_did(one, target.about) for one in failures) else {}
+        planned = target.about if not any(_made_by(failure, target.about) for failure in failures) else {}
         if planned:
             search, scrape = tuple(planned["search"]), tuple(planned["scrape"])
         else:
-            search, scrape = self._tools(TOOLS, state, target, failures)
-        return Gather(search, scrape, len(failures) >= FORCED_AFTER, state, target, tuple(_refused(failures)))
+            search, scrape = self._tools(prompts.TOOLS, state, target, failures)
+        return ToolCalls(search, scrape, len(failures) >= FORCED_AFTER, state, target, tuple(_rejected(failures)))
 
-    def act(self, action: Gather | Draft | Submission) -> Evidence | Draft | Submission:
+    def act(self, action: ToolCalls | Draft | Submission) -> Evidence | Draft | Submission:
         """A.4's first two phases: run the tools, and write down what they come to. An answer is its own observation."""
         if isinstance(action, Submission):
             self.browser.answer(action.answer)
-        if not isinstance(action, Gather):
+        if not isinstance(action, ToolCalls):
             return action
         state, browser = action.state, self.browser
         fresh = browser.gather(action.search, action.scrape)
@@ -178,11 +161,11 @@ class AssistantBenchAdapter(Adapter[Inquiry, Any, Any]):
         if wider:
             browser.widen(action.step.text, state.queries)
         pages = browser.read(state.uses)
-        said = self.backbone.ask(
-            FINDING, pages=_shown(pages), refused=list(action.refused), uncertainty=self.policy.uncertainty,
-            **_about(state, action.step),
+        found = self.backbone.ask(
+            prompts.FINDING, pages=_page_texts(pages), refused=list(action.refused),
+            uncertainty=self.policy.uncertainty, **_step_fields(state, action.step),
         ).value  # fmt: skip
-        finding = Finding(action.step.text, tuple(said.items), tuple(one.address or one.url for one in pages))
+        finding = Finding(action.step.text, tuple(found.items), tuple(page.address or page.url for page in pages))
         return Evidence(action, finding, pages, wider, len(browser.queries), len(browser.uses))
 
     def validate(self, tail: Sequence[Predicate], observation: Any, failures: Sequence[Attempt]) -> Verdict:
@@ -194,33 +177,34 @@ class AssistantBenchAdapter(Adapter[Inquiry, Any, Any]):
         finding = observation.finding
         if not substantive(finding.items):
             return Verdict(0, "nothing was found")
-        judged = self.backbone.ask(
-            JUDGE, pages=_shown(observation.pages), items=list(finding.items), tries=len(failures),
-            uncertainty=self.policy.uncertainty, **_about(observation.gather.state, observation.gather.step),
+        judgement = self.backbone.ask(
+            prompts.JUDGE, pages=_page_texts(observation.pages), items=list(finding.items), tries=len(failures),
+            uncertainty=self.policy.uncertainty, **_step_fields(observation.gather.state, observation.gather.step),
         ).value  # fmt: skip
-        if judged.passed:
-            return Verdict(1, judged.reason)
-        if len(failures) < FORCED_AFTER:
-            return Verdict(0, judged.reason)
-        return Verdict(1, judged.reason, forced=True, read=replace(observation, finding=replace(finding, forced=True)))
+        if judgement.passed or len(failures) < FORCED_AFTER:
+            return Verdict(int(judgement.passed), judgement.reason)
+        forced = replace(observation, finding=replace(finding, forced=True))
+        return Verdict(1, judgement.reason, forced=True, read=forced)
 
-    def advance(self, state: Inquiry, certified: Sequence[Predicate], observation: Any) -> Inquiry:
+    def advance(self, state: FindingsState, certified: Sequence[Predicate], observation: Any) -> FindingsState:
         if isinstance(observation, Evidence):
             findings = (*state.findings, observation.finding)
             return replace(state, findings=findings, queries=observation.queries, uses=observation.uses)
         return replace(state, answer=observation.items) if isinstance(observation, Draft) else state
 
-    def replan(self, state: Inquiry, goal: Predicate, trajectory: Trajectory, view: Desk) -> Sequence[Predicate]:
+    def replan(
+        self, state: FindingsState, goal: Predicate, trajectory: Trajectory, view: BrowserView
+    ) -> Sequence[Predicate]:
         """The same steps again, the first with other queries and unread pages; a stuck answer is tried again."""
         stuck = trajectory.attempts[-1]
         head, *rest = trajectory.plans[-1].predicates[stuck.position :]
         if head.kind in (FINAL, GOAL):
             return [head, *rest]
-        here = [one for one in trajectory.attempts if one.target == head.text and one.state == stuck.state]
-        search, scrape = self._tools(REPLAN, state, head, here, trajectory.malformed)
+        failures = [attempt for attempt in trajectory.since_certified if attempt.target == head.text]
+        search, scrape = self._tools(prompts.REPLAN, state, head, failures, trajectory.malformed)
         return [replace(head, about={"search": list(search), "scrape": list(scrape)}), *rest]
 
-    def finalize(self, state: Inquiry, goal: Predicate, trajectory: Trajectory, view: Desk) -> Submission:
+    def finalize(self, state: FindingsState, goal: Predicate, trajectory: Trajectory, view: BrowserView) -> Submission:
         """The certified answer, else one from what is certified and from the last finding, certified or not."""
         if state.answer:
             return Submission(submitted(state.answer))
@@ -233,41 +217,50 @@ class AssistantBenchAdapter(Adapter[Inquiry, Any, Any]):
         return Submission(submitted(draft.closest if weak(draft.items) else draft.items))
 
     def blank(self, predicate: Predicate, words: str) -> Predicate:
-        return Predicate(words, predicate.kind if predicate.kind not in get_args(Kind) else BLANK)
+        return Predicate(words, predicate.kind if predicate.kind not in get_args(prompts.Kind) else BLANK)
 
     def without_content(self, predicate: Predicate) -> Predicate:
         """Each step says nothing; that an answer follows is the same in every plan (A.4), and no content."""
         return self.blank(predicate, NOTHING) if predicate.kind != FINAL else predicate
 
     def _tools(
-        self, prompt: Any, state: Inquiry, step: Predicate, failures: Sequence[Attempt], sample: int = 0
+        self, prompt: Any, state: FindingsState, step: Predicate, failures: Sequence[Attempt], sample: int = 0
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Queries and addresses, of results that a search for this step has listed."""
         listed = self.browser.listed(state.queries, self.policy.results)
         results = [
-            Result(
-                number=number, query=_line(one.query), title=_line(one.hit.title), host=host(one.hit.url),
-                snippet=_line(one.hit.snippet), state=one.state,
+            prompts.Result(
+                number=number, query=_line(result.query), title=_line(result.hit.title), host=host(result.hit.url),
+                snippet=_line(result.hit.snippet), state=result.state,
             )
-            for number, one in enumerate(listed, start=1)
+            for number, result in enumerate(listed, start=1)
         ]  # fmt: skip
         tried = list(dict.fromkeys(self.browser.queries[state.queries :]))
-        said: Tools = self.backbone.ask(
-            prompt, sample=sample, results=results, tried=tried, refused=_refused(failures), **_about(state, step)
+        tools: prompts.Tools = self.backbone.ask(
+            prompt,
+            sample=sample,
+            results=results,
+            tried=tried,
+            refused=_rejected(failures),
+            **_step_fields(state, step),
         ).value
-        return tuple(map(_line, said.search)), tuple(listed[number - 1].hit.url for number in said.scrape)
+        return tuple(map(_line, tools.search)), tuple(listed[number - 1].hit.url for number in tools.scrape)
 
-    def _draft(self, state: Inquiry, failures: Sequence[Attempt]) -> Draft:
-        said = self.backbone.ask(
-            FINALIZE, question=state.question, found=_told(state), refused=_refused(failures), sample=len(failures)
+    def _draft(self, state: FindingsState, failures: Sequence[Attempt]) -> Draft:
+        answer = self.backbone.ask(
+            prompts.FINALIZE,
+            question=state.question,
+            found=_findings(state),
+            refused=_rejected(failures),
+            sample=len(failures),
         ).value
-        last = next((one.items for one in reversed(state.findings) if substantive(one.items)), ())
-        return Draft(tuple(said.items), tuple(name_of(item) for item in last))
+        last = next((finding.items for finding in reversed(state.findings) if substantive(finding.items)), ())
+        return Draft(tuple(answer.items), tuple(name_of(item) for item in last))
 
 
 def name_of(item: str) -> str:
     """What an item of a finding is about; its facts stand behind a colon, a bare result too."""
-    name, _, facts = item.replace(UNCERTAIN, "").partition(":")
+    name, _, facts = item.replace(prompts.UNCERTAIN, "").partition(":")
     return (name.strip() or facts).strip()
 
 
@@ -303,28 +296,24 @@ def _accepted(draft: Draft, rejections: int) -> Verdict:
     return Verdict(1, "the closest to an answer", forced=True, read=replace(draft, items=draft.closest))
 
 
-def _final() -> Predicate:
-    return Predicate("The answer follows from the findings", FINAL)
-
-
-def _about(state: Inquiry, step: Predicate) -> dict[str, Any]:
+def _step_fields(state: FindingsState, step: Predicate) -> dict[str, Any]:
     """What every prompt about a step begins with."""
-    return {"question": state.question, "found": _told(state), "kind": step.kind, "goal": step.text}
+    return {"question": state.question, "found": _findings(state), "kind": step.kind, "goal": step.text}
 
 
-def _told(state: Inquiry) -> list[Told]:
-    return [Told(goal=one.goal, items=list(one.items), forced=one.forced) for one in state.findings]
+def _findings(state: FindingsState) -> list[prompts.CertifiedFinding]:
+    return [prompts.CertifiedFinding(goal=f.goal, items=list(f.items), forced=f.forced) for f in state.findings]
 
 
-def _shown(pages: Sequence[Page]) -> list[Shown]:
+def _page_texts(pages: Sequence[Page]) -> list[prompts.PageText]:
     """Pages for a prompt; the title, with which most texts begin, once."""
-    found = []
+    texts = []
     for page in pages:
         title, lines = _line(page.title), page.text.strip().splitlines()
         if lines and _line(lines[0].lstrip("#")) == title:
             lines = lines[1:]
-        found.append(Shown(title=title, host=host(page.address or page.url), text="\n".join(lines).strip()))
-    return found
+        texts.append(prompts.PageText(title=title, host=host(page.address or page.url), text="\n".join(lines).strip()))
+    return texts
 
 
 def _line(text: str) -> str:
@@ -332,9 +321,10 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _refused(failures: Sequence[Attempt]) -> list[Refused]:
-    return [Refused(items=list((one.observation or {}).get("items", ())), reason=one.reason) for one in failures]
+def _rejected(failures: Sequence[Attempt]) -> list[prompts.RejectedTry]:
+    return [prompts.RejectedTry(items=list((f.observation or {}).get("items", ())), reason=f.reason) for f in failures]
 
 
-def _did(attempt: Attempt, about: Any) -> bool:
+def _made_by(attempt: Attempt, about: Any) -> bool:
+    """Whether an attempt ran the tools that Replan named."""
     return bool(attempt.action) and all(attempt.action.get(name) == value for name, value in about.items())

@@ -15,7 +15,7 @@ WIDER = 3  # pages that the second source of evidence reads
 GONE = ("answered 404", "answered 410")  # the fault of a link, which says nothing of the site
 
 
-class Listed(NamedTuple):
+class SearchResult(NamedTuple):
     """A result of a search, with the query that found it and what became of its page."""
 
     query: str
@@ -24,7 +24,7 @@ class Listed(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class BrowserView:
     """The view: what was searched for and read so far, for rejected attempts, too. As JSON, without the texts."""
 
     queries: tuple[str, ...]
@@ -32,8 +32,8 @@ class Desk:
     blacklist: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        read = [{"url": one.url, "error": fault(one)} if fault(one) else {"url": one.url} for one in self.pages]
-        return {"queries": list(self.queries), "pages": read, "blacklist": list(self.blacklist)}
+        pages = [{"url": page.url} | ({"error": fault(page)} if fault(page) else {}) for page in self.pages]
+        return {"queries": list(self.queries), "pages": pages, "blacklist": list(self.blacklist)}
 
 
 @dataclass
@@ -55,8 +55,8 @@ class Browser:
     def start(self, task: WebTask) -> None:
         self.world.reset(task)
         self.answered = ""
-        for kept in (self.searches, self.pages, self.blacklist, self.queries, self.uses):
-            kept.clear()
+        for record in (self.searches, self.pages, self.blacklist, self.queries, self.uses):
+            record.clear()
 
     def gather(self, queries: Iterable[str], urls: Iterable[str]) -> bool:
         """Run the tools of one attempt; whether any of them brought what was not in the caches."""
@@ -73,7 +73,8 @@ class Browser:
         In the paper this is a model with a search of its own (A.4). since: of the queries, where the step's begin.
         """
         self.search(words)
-        unread = [one.hit.url for one in reversed(self.listed(since, len(self.searches))) if one.state == "unread"]
+        listed = reversed(self.listed(since, len(self.searches)))
+        unread = [result.hit.url for result in listed if result.state == "unread"]
         first = [hit.url for hit in self.searches.get(words, ()) if hit.url in unread]
         for url in list(dict.fromkeys([*first, *unread]))[:WIDER]:
             self.scrape(url)
@@ -115,16 +116,16 @@ class Browser:
         """The pages of the uses from `since` on, each once, in order."""
         return tuple(self.pages[url] for url in dict.fromkeys(self.uses[since:]))
 
-    def listed(self, since: int, top: int) -> list[Listed]:
+    def listed(self, since: int, top: int) -> list[SearchResult]:
         """The first results of each query from `since` on, no address twice."""
-        found: dict[str, Listed] = {}
+        results: dict[str, SearchResult] = {}
         for query in dict.fromkeys(self.queries[since:]):
             for hit in self.searches[query][:top]:
-                found.setdefault(hit.url, Listed(query, hit, self._state(hit.url)))
-        return list(found.values())
+                results.setdefault(hit.url, SearchResult(query, hit, self._state(hit.url)))
+        return list(results.values())
 
-    def desk(self) -> Desk:
-        return Desk(tuple(self.searches), tuple(self.pages.values()), tuple(self.blacklist))
+    def desk(self) -> BrowserView:
+        return BrowserView(tuple(self.searches), tuple(self.pages.values()), tuple(self.blacklist))
 
     def _state(self, url: str) -> str:
         if url in self.pages:

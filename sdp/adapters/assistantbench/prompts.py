@@ -27,7 +27,7 @@ UNCERTAIN = "(uncertain)"
 RETRIED = (0.3,)
 
 
-class Told(Fields):
+class CertifiedFinding(Fields):
     """A certified finding. forced: it was passed after rejections (A.4)."""
 
     goal: str
@@ -35,7 +35,7 @@ class Told(Fields):
     forced: bool
 
 
-class Refused(Fields):
+class RejectedTry(Fields):
     """A finding or an answer that was rejected, and why."""
 
     items: list[str]
@@ -53,7 +53,7 @@ class Result(Fields):
     state: str
 
 
-class Shown(Fields):
+class PageText(Fields):
     """A page that was read, with one kind of line end."""
 
     title: str
@@ -85,18 +85,23 @@ class Steps(AnswerModel):
 DECOMPOSE = read_prompt("sdp/assistantbench/decompose.md", DecomposeFields, Steps)
 
 
-class ToolsFields(Fields):
-    """What Realize and Replan see: the question, certified findings, the step, results of searches for it so far, and
-    the rejected findings. tried: the queries.
-    """
+class StepFields(Fields):
+    """What every prompt about a step begins with: the question, the certified findings, and the step."""
 
     question: str
-    found: list[Told]
+    found: list[CertifiedFinding]
     kind: str
     goal: str
+
+
+class ToolsFields(StepFields):
+    """What Realize and Replan see besides: results of searches for the step so far, their queries (`tried`), and the
+    rejected findings.
+    """
+
     results: list[Result]
     tried: list[str]
-    refused: list[Refused]
+    refused: list[RejectedTry]
 
 
 class Tools(AnswerModel):
@@ -108,49 +113,38 @@ class Tools(AnswerModel):
 
 def listed(fields: ToolsFields) -> type[Tools]:
     """Only what a search has found can be read, whatever a page says."""
-    return _of(max((one.number for one in fields.results), default=0))
+    return _of(max((result.number for result in fields.results), default=0))
 
 
 @cache
 def _of(count: int) -> type[Tools]:
     numbers: Any = Annotated[int, Field(ge=1, le=max(1, count))]
-    about: Any = Field(description=Tools.model_fields["scrape"].description, max_length=MOST_TOOLS if count else 0)
-    return create_model("Tools", __base__=Tools, scrape=(list[numbers], about))
+    scrape: Any = Field(description=Tools.model_fields["scrape"].description, max_length=MOST_TOOLS if count else 0)
+    return create_model("Tools", __base__=Tools, scrape=(list[numbers], scrape))
 
 
 def fewer_results(fields: ToolsFields, over: int) -> ToolsFields | None:
     """Without the results of the oldest search, whose numbers nobody needs; None where there is one search only."""
     first = fields.results[0].query if fields.results else ""
-    rest = [one for one in fields.results if one.query != first]
+    rest = [result for result in fields.results if result.query != first]
     return fields.model_copy(update={"results": rest}) if rest else None
 
 
-# Within a search, as they are shown under its query.
-FOUND = (Listing("results", "scrape", by="number", number="number", within="query"),)
-TOOLS = read_prompt(
-    "sdp/assistantbench/tools.md", ToolsFields, Tools, narrow=listed, shorten=fewer_results, listings=FOUND
-)
-
-REPLAN = read_prompt(
-    "sdp/assistantbench/replan.md",
-    ToolsFields,
-    Tools,
-    narrow=listed,
-    shorten=fewer_results,
-    listings=FOUND,
-    retry_temperatures=RETRIED,
-)
+SHOWN_RESULTS: dict[str, Any] = {
+    "narrow": listed,
+    "shorten": fewer_results,
+    # Results change places within a search, as they are shown under its query.
+    "listings": (Listing("results", "scrape", by="number", number="number", within="query"),),
+}
+TOOLS = read_prompt("sdp/assistantbench/tools.md", ToolsFields, Tools, **SHOWN_RESULTS)
+REPLAN = read_prompt("sdp/assistantbench/replan.md", ToolsFields, Tools, retry_temperatures=RETRIED, **SHOWN_RESULTS)
 
 
-class FindingFields(Fields):
-    """What Finding sees: certified findings, the step, the pages that were read for it, and rejected findings."""
+class FindingFields(StepFields):
+    """What Finding sees besides: the pages that were read for the step, and its rejected findings."""
 
-    question: str
-    found: list[Told]
-    kind: str
-    goal: str
-    pages: list[Shown]
-    refused: list[Refused]
+    pages: list[PageText]
+    refused: list[RejectedTry]
     uncertainty: Uncertainty
 
 
@@ -168,7 +162,7 @@ def cut_pages(fields: P, over: int) -> P | None:
     pages = list(fields.pages)
     if not pages:
         return None
-    longest = max(range(len(pages)), key=lambda place: len(pages[place].text))
+    longest = max(range(len(pages)), key=lambda index: len(pages[index].text))
     text = pages[longest].text.removesuffix(CUT)
     kept = max(SHORTEST_PAGE, len(text) - over - len(CUT))
     if kept < len(text):
@@ -181,14 +175,10 @@ def cut_pages(fields: P, over: int) -> P | None:
 FINDING = read_prompt("sdp/assistantbench/finding.md", FindingFields, Found, shorten=cut_pages)
 
 
-class JudgeFields(Fields):
-    """What Validate sees: what Finding saw, its finding, and how often the step was rejected before."""
+class JudgeFields(StepFields):
+    """What Validate sees besides: the same pages, the finding, and how often the step was rejected before."""
 
-    question: str
-    found: list[Told]
-    kind: str
-    goal: str
-    pages: list[Shown]
+    pages: list[PageText]
     items: list[str]
     tries: int
     uncertainty: Uncertainty
@@ -208,8 +198,8 @@ class AnswerFields(Fields):
     """What the last call sees: the certified findings, and answers that were too weak."""
 
     question: str
-    found: list[Told]
-    refused: list[Refused]
+    found: list[CertifiedFinding]
+    refused: list[RejectedTry]
 
 
 class Answer(AnswerModel):

@@ -8,20 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from lab.models.backbone import Backbone
+from sdp.adapters.multihop import prompts
 from sdp.adapters.multihop.filters import entities_of, misfit, ranked, unfounded, unusable
-from sdp.adapters.multihop.prompts import (
-    ANSWER,
-    CONSISTENT,
-    DECOMPOSE,
-    EXTRACT,
-    GUESS,
-    QUERY,
-    VERIFY,
-    Refused,
-    Shown,
-    Told,
-)
-from sdp.operators import NOTHING, Adapter, Verdict
+from sdp.operators import NOTHING, Adapter, Verdict, check_choices
 from sdp.trajectory import Attempt, Predicate, Trajectory
 from worlds.multihop import HopTask, MultiHop, Paragraph
 from worlds.multihop.questions import filled
@@ -47,8 +36,7 @@ class Policy:
     shown: int = 20
 
     def __post_init__(self) -> None:
-        if self.hops not in ("two", "id", "guess"):
-            raise ValueError(f"hops={self.hops!r}; choose 'two', 'id' or 'guess'")
+        check_choices(self)
         if self.shown < 1:
             raise ValueError(f"shown={self.shown}: an extraction needs a paragraph to read")
 
@@ -64,7 +52,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class FindingsState:
     """The certified state. queries: searches made when it was certified; those since then led to nothing."""
 
     question: str
@@ -103,18 +91,18 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
-    """The view: paragraphs at hand and queries so far, those of rejected attempts, too. As JSON, their beginnings."""
+class EvidenceView:
+    """The view: paragraphs and queries so far, also of rejected attempts. JSON keeps each paragraph's beginning."""
 
     paragraphs: tuple[Paragraph, ...]
     queries: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        return {"paragraphs": [beginning(each) for each in self.paragraphs], "queries": list(self.queries)}
+        return {"paragraphs": [beginning(paragraph) for paragraph in self.paragraphs], "queries": list(self.queries)}
 
 
 @dataclass(frozen=True)
-class MultiHopAdapter(Adapter[Chain, Any, Any]):
+class MultiHopAdapter(Adapter[FindingsState, Any, Any]):
     """One question. Frozen; during an episode only the world and the accounts change."""
 
     task: HopTask
@@ -127,51 +115,51 @@ class MultiHopAdapter(Adapter[Chain, Any, Any]):
         """How many are wanted; 0 where Propose has to guess. Raises ValueError for an id that does not tell."""
         if self.policy.hops != "id":
             return 2 if self.policy.hops == "two" else 0
-        told = re.match(r"([2-4])hop", self.task.id)
-        if not told:
+        match = re.match(r"([2-4])hop", self.task.id)
+        if not match:
             raise ValueError(
                 f"The id {self.task.id!r} does not begin with a number of hops; choose hops='two' or 'guess'"
             )
-        return int(told[1])
+        return int(match[1])
 
-    def start(self) -> tuple[Chain, Predicate]:
+    def start(self) -> tuple[FindingsState, Predicate]:
         self.world.reset(self.task)
-        return Chain(self.task.goal), Predicate(f"The question is answered: {self.task.goal}", GOAL)
+        return FindingsState(self.task.goal), Predicate(f"The question is answered: {self.task.goal}", GOAL)
 
-    def propose(self, state: Chain, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
+    def propose(self, state: FindingsState, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
         """All hops in one call, then the answer and the goal; of one predicate a call (Eq. 1), what comes next."""
         return self._plan(state, goal, ())[len(planned) :]
 
-    def view(self) -> Shelf:
-        return Shelf(self.world.shown, self.world.queries)
+    def view(self) -> EvidenceView:
+        return EvidenceView(self.world.shown, self.world.queries)
 
-    def realize(self, state: Chain, target: Predicate, failures: Sequence[Attempt], view: Shelf) -> Claim | Draft:
+    def realize(
+        self, state: FindingsState, target: Predicate, failures: Sequence[Attempt], view: EvidenceView
+    ) -> Claim | Draft:
         """Search where nothing is at hand, and extract a finding; or put the findings together."""
         if target.kind == GOAL:
             return Draft(state.answer, state.question, state.findings)
         if target.kind == FINAL:
             return self._draft(state, failures, ())
-        asked = filled(target.about["question"], [each.entity for each in state.findings])
+        asked = filled(target.about["question"], [finding.entity for finding in state.findings])
         query = ""
         if self.world.setting == "open":
             query = self._query(state, asked, view)
             self.world.step(f"search {query}")
-        paragraphs = [Shown(title=title, text=text) for title, text in self.world.shown[-self.policy.shown :]]
-        said = self.backbone.ask(
-            EXTRACT, paragraphs=paragraphs, question=state.question, asked=asked, found=_told(state),
-            refused=_refused(failures), sample=_alike(failures),
+        paragraphs = [prompts.Passage(title=title, text=text) for title, text in self.world.shown[-self.policy.shown :]]
+        extract = self.backbone.ask(
+            prompts.EXTRACT, paragraphs=paragraphs, question=state.question, asked=asked,
+            found=_certified(state.findings), refused=_rejected(failures), sample=_repetitions(failures),
         ).value  # fmt: skip
-        return Claim(Finding(asked, said.finding, said.title, said.entity), query)
+        return Claim(Finding(asked, extract.finding, extract.title, extract.entity), query)
 
     def act(self, action: Claim | Draft) -> Evidence | Draft:
         """Look up what a claim cites; an answer is its own observation."""
         if isinstance(action, Draft):
             return action
-        shelf = self.world.shown
-        best = ranked(shelf, action.finding.text)[:1]
-        return Evidence(
-            action, _cited(shelf, action.finding.title), shelf[best[0]] if best else None, len(self.world.queries)
-        )
+        paragraphs, finding = self.world.shown, action.finding
+        best = next((paragraphs[index] for index in ranked(paragraphs, finding.text)), None)
+        return Evidence(action, _cited_paragraph(paragraphs, finding.title), best, len(self.world.queries))
 
     def validate(
         self, tail: Sequence[Predicate], observation: Evidence | Draft, failures: Sequence[Attempt]
@@ -183,31 +171,37 @@ class MultiHopAdapter(Adapter[Chain, Any, Any]):
         if self.policy.strict and not problem:
             problem = misfit(observation.answer, observation.question, entities)
         if self.policy.strict and not problem:
-            checked = self.backbone.ask(
-                CONSISTENT, question=observation.question, answer=observation.answer,
-                found=[_as_told(each) for each in observation.findings],
+            check = self.backbone.ask(
+                prompts.CONSISTENT, question=observation.question, answer=observation.answer,
+                found=_certified(observation.findings),
             ).value  # fmt: skip
-            problem = "" if checked.consistent else checked.reason
+            problem = "" if check.consistent else check.reason
         if problem:
             return Verdict(0, problem)
-        return Verdict(2 if [one.kind for one in tail[:2]] == [FINAL, GOAL] else 1, "an answer to the question")
+        return Verdict(
+            2 if [predicate.kind for predicate in tail[:2]] == [FINAL, GOAL] else 1, "an answer to the question"
+        )
 
-    def advance(self, state: Chain, certified: Sequence[Predicate], observation: Evidence | Draft) -> Chain:
+    def advance(
+        self, state: FindingsState, certified: Sequence[Predicate], observation: Evidence | Draft
+    ) -> FindingsState:
         if isinstance(observation, Draft):
             return replace(state, answer=observation.answer)
         return replace(state, findings=(*state.findings, observation.claim.finding), queries=observation.queries)
 
-    def replan(self, state: Chain, goal: Predicate, trajectory: Trajectory, view: Shelf) -> Sequence[Predicate]:
-        """Decompose anew what is not certified; where only the answer is missing, it is tried again."""
-        here = [one for one in trajectory.attempts if one.state == len(trajectory.states) - 1]
-        if here and here[-1].kind != HOP:
+    def replan(
+        self, state: FindingsState, goal: Predicate, trajectory: Trajectory, view: EvidenceView
+    ) -> Sequence[Predicate]:
+        """Decompose what is not certified again; where only the answer is missing, try it again."""
+        failures = trajectory.since_certified
+        if failures and failures[-1].kind != HOP:
             return [_final(), goal]
-        return self._plan(state, goal, _refused(here), sample=trajectory.replans + trajectory.malformed)
+        return self._plan(state, goal, _rejected(failures), sample=trajectory.replans + trajectory.malformed)
 
-    def finalize(self, state: Chain, goal: Predicate, trajectory: Trajectory, view: Shelf) -> Draft:
+    def finalize(self, state: FindingsState, goal: Predicate, trajectory: Trajectory, view: EvidenceView) -> Draft:
         """An answer from what is certified, and from what was claimed since."""
-        here = [one for one in trajectory.attempts if one.state == len(trajectory.states) - 1]
-        claims = dict.fromkeys(_said(one) for one in here if one.kind == HOP)
+        hops = [attempt for attempt in trajectory.since_certified if attempt.kind == HOP]
+        claims = dict.fromkeys(_proposed_text(attempt) for attempt in hops)
         return self._draft(state, (), [claim for claim in claims if not unfounded(claim)])
 
     def blank(self, predicate: Predicate, words: str) -> Predicate:
@@ -217,26 +211,29 @@ class MultiHopAdapter(Adapter[Chain, Any, Any]):
         """Each hop says nothing; that an answer follows is the same in every plan (A.5), and no content."""
         return self.blank(predicate, NOTHING) if predicate.kind == HOP else predicate
 
-    def _plan(self, state: Chain, goal: Predicate, refused: Sequence[Refused], sample: int = 0) -> Sequence[Predicate]:
+    def _plan(
+        self, state: FindingsState, goal: Predicate, refused: Sequence[prompts.RejectedTry], sample: int = 0
+    ) -> Sequence[Predicate]:
         missing = max(1, self.hops - len(state.findings)) if self.hops else 0
-        asked = self.backbone.ask(
-            DECOMPOSE, question=state.question, count=missing, found=_told(state), refused=list(refused), sample=sample
-        ).value.questions
+        questions = self.backbone.ask(
+            prompts.DECOMPOSE, question=state.question, count=missing, found=_certified(state.findings),
+            refused=list(refused), sample=sample,
+        ).value.questions  # fmt: skip
         first = len(state.findings) + 1
         hops = [
             Predicate(f"Hop {number} is answered: {question}", HOP, {"question": question})
-            for number, question in enumerate(asked[: missing or None], start=first)
+            for number, question in enumerate(questions[: missing or None], start=first)
         ]
         return [*hops, _final(), goal]
 
-    def _query(self, state: Chain, asked: str, view: Shelf) -> str:
+    def _query(self, state: FindingsState, asked: str, view: EvidenceView) -> str:
         tried = view.queries[state.queries :]
         if self.policy.escalate and len(tried) >= GUESS_AFTER:
-            return self.backbone.ask(GUESS, question=state.question, asked=asked, sample=len(tried)).value.guess
+            return self.backbone.ask(prompts.GUESS, question=state.question, asked=asked, sample=len(tried)).value.guess
         if self.policy.escalate and len(tried) >= ENTITIES_AFTER:
             return entities_of(asked)
         return self.backbone.ask(
-            QUERY, question=state.question, asked=asked, found=_told(state), tried=list(tried)
+            prompts.QUERY, question=state.question, asked=asked, found=_certified(state.findings), tried=list(tried)
         ).value.query
 
     def _supported(self, evidence: Evidence) -> Verdict:
@@ -245,23 +242,23 @@ class MultiHopAdapter(Adapter[Chain, Any, Any]):
         if problem := unfounded(finding.text):
             return Verdict(0, problem)
         reason = f"no paragraph has the title {finding.title!r}, nor the words of the finding"
-        for title, text in dict.fromkeys(one for one in (evidence.cited, evidence.best) if one):
-            checked = self.backbone.ask(
-                VERIFY, title=title, text=text, asked=finding.asked, finding=finding.text
-            ).value  # fmt: skip
-            if checked.supported:
+        for title, text in dict.fromkeys(filter(None, (evidence.cited, evidence.best))):
+            check = self.backbone.ask(
+                prompts.VERIFY, title=title, text=text, asked=finding.asked, finding=finding.text
+            ).value
+            if check.supported:
                 corrected = replace(finding, title=title)
                 read = replace(evidence, claim=replace(evidence.claim, finding=corrected))
                 return Verdict(1, f"supported by {title!r}", read=read)
-            reason = checked.reason or f"{title!r} does not say so"
+            reason = check.reason or f"{title!r} does not say so"
         return Verdict(0, reason)
 
-    def _draft(self, state: Chain, failures: Sequence[Attempt], unsure: Sequence[str]) -> Draft:
-        said = self.backbone.ask(
-            ANSWER, question=state.question, found=_told(state), unsure=list(unsure), refused=_refused(failures),
-            sample=_alike(failures),
+    def _draft(self, state: FindingsState, failures: Sequence[Attempt], unsure: Sequence[str]) -> Draft:
+        final = self.backbone.ask(
+            prompts.ANSWER, question=state.question, found=_certified(state.findings), unsure=list(unsure),
+            refused=_rejected(failures), sample=_repetitions(failures),
         ).value  # fmt: skip
-        return Draft(said.answer, state.question, state.findings)
+        return Draft(final.answer, state.question, state.findings)
 
 
 def beginning(paragraph: Paragraph) -> str:
@@ -273,34 +270,32 @@ def _final() -> Predicate:
     return Predicate("The answer follows from the findings", FINAL)
 
 
-def _cited(shelf: Sequence[Paragraph], title: str) -> Paragraph | None:
+def _cited_paragraph(paragraphs: Sequence[Paragraph], title: str) -> Paragraph | None:
     """The paragraph of a title: the same, else one of which it is a part, or that is a part of it."""
-    plain = title.strip().lower()
-    titles = [one.title.lower() for one in shelf]
-    exact = [one for one, other in zip(shelf, titles, strict=True) if other == plain]
-    part = [one for one, other in zip(shelf, titles, strict=True) if plain in other or other in plain]
-    return next(iter([*exact, *(part if len(plain) >= TITLE_PART else ())]), None)
+    wanted = title.strip().lower()
+    titles = [paragraph.title.lower() for paragraph in paragraphs]
+    if wanted in titles:
+        return paragraphs[titles.index(wanted)]
+    if len(wanted) < TITLE_PART:
+        return None
+    return next((p for p, other in zip(paragraphs, titles, strict=True) if wanted in other or other in wanted), None)
 
 
-def _told(state: Chain) -> list[Told]:
-    return [_as_told(finding) for finding in state.findings]
+def _certified(findings: Sequence[Finding]) -> list[prompts.CertifiedFinding]:
+    return [prompts.CertifiedFinding(asked=f.asked, finding=f.text, entity=f.entity) for f in findings]
 
 
-def _as_told(finding: Finding) -> Told:
-    return Told(asked=finding.asked, finding=finding.text, entity=finding.entity)
-
-
-def _said(attempt: Attempt) -> str:
+def _proposed_text(attempt: Attempt) -> str:
     action = attempt.action or {}
     return action.get("answer") or action.get("finding", {}).get("text") or "nothing"
 
 
-def _refused(failures: Sequence[Attempt]) -> list[Refused]:
+def _rejected(failures: Sequence[Attempt]) -> list[prompts.RejectedTry]:
     """Each rejected try once, in order."""
-    tries = dict.fromkeys((_said(one), one.reason) for one in failures)
-    return [Refused(tried=tried, reason=reason) for tried, reason in tries]
+    tries = dict.fromkeys((_proposed_text(failure), failure.reason) for failure in failures)
+    return [prompts.RejectedTry(tried=tried, reason=reason) for tried, reason in tries]
 
 
-def _alike(failures: Sequence[Attempt]) -> int:
+def _repetitions(failures: Sequence[Attempt]) -> int:
     """Failures that a prompt shows as one: it would be asked in the same words again, and a retry is another action."""
-    return len(failures) - len(_refused(failures))
+    return len(failures) - len(_rejected(failures))

@@ -20,8 +20,10 @@ ASKS_NUMBER = re.compile(r"\bhow (many|much|old|long|far|tall|high|large)\b", re
 
 def unfounded(finding: str) -> str:
     """Why a finding is refused unread, "" if it is not: it says that nothing was found."""
-    said = next((phrase for phrase in NEGATIONS if phrase in finding.lower()), "")
-    return f'it says "{said}"' if said else "" if finding.strip() else "it is empty"
+    if not finding.strip():
+        return "it is empty"
+    negation = next((phrase for phrase in NEGATIONS if phrase in finding.lower()), "")
+    return f'it says "{negation}"' if negation else ""
 
 
 def unusable(answer: str) -> str:
@@ -29,8 +31,8 @@ def unusable(answer: str) -> str:
     plain = answer.strip().strip(".").lower()
     if not plain:
         return "it is empty"
-    said = next((phrase for phrase in GARBAGE if phrase == plain or (len(phrase) > 4 and phrase in plain)), "")
-    return f'it says "{said}"' if said else ""
+    garbage = next((phrase for phrase in GARBAGE if phrase == plain or (len(phrase) > 4 and phrase in plain)), "")
+    return f'it says "{garbage}"' if garbage else ""
 
 
 def misfit(answer: str, question: str, entities: Sequence[str]) -> str:
@@ -40,22 +42,22 @@ def misfit(answer: str, question: str, entities: Sequence[str]) -> str:
     """
     if len(answer.split()) > MOST_WORDS:
         return f"it has more than {MOST_WORDS} words"
-    if _within(answer, question):
+    if re.search(rf"(?<!\w){re.escape(answer.strip().lower())}(?!\w)", question.lower()):
         return "the question names it already"
-    last = entities[-1:]
-    if any(_same(answer, entity) for entity in entities[:-1]) and not any(_same(answer, entity) for entity in last):
+    *steps, last = [entity.strip().lower() for entity in entities] or [""]
+    if answer.strip().lower() in steps and answer.strip().lower() != last:
         return "it is a step on the way, and not the answer"
-    has_number = any(letter.isdigit() for letter in answer) or _month(answer)
+    has_number = any(letter.isdigit() for letter in answer) or any(month in answer.lower() for month in MONTHS)
     if (ASKS_TIME.search(question) or ASKS_NUMBER.search(question)) and not has_number:
         return "the question asks for a date or a number"
     return ""
 
 
 def ranked(paragraphs: Sequence[tuple[str, str]], finding: str) -> list[int]:
-    """Places of the paragraphs, those with most content words of the finding first; none without any (A.5)."""
+    """Indices of the paragraphs, those with most content words of the finding first; none without any (A.5)."""
     wanted = set(content_words(finding))
     counts = [len(wanted & set(content_words(f"{title} {text}"))) for title, text in paragraphs]
-    return sorted((place for place, count in enumerate(counts) if count), key=lambda place: -counts[place])
+    return sorted((index for index, count in enumerate(counts) if count), key=lambda index: -counts[index])
 
 
 def content_words(text: str) -> list[str]:
@@ -68,19 +70,6 @@ def entities_of(text: str) -> str:
     first, _, rest = text.partition(" ")
     names = re.findall(r"\b[A-Z\d][\w'’.-]*(?: (?:of|the|de|von|and) [A-Z][\w'’.-]*| [A-Z\d][\w'’.-]*)*", rest)
     return " ".join(names) or rest or first
-
-
-def _same(one: str, other: str) -> bool:
-    return one.strip().lower() == other.strip().lower()
-
-
-def _within(answer: str, question: str) -> bool:
-    words = re.escape(answer.strip().lower())
-    return re.search(rf"(?<!\w){words}(?!\w)", question.lower()) is not None
-
-
-def _month(answer: str) -> bool:
-    return any(month in answer.lower() for month in MONTHS)
 
 
 STOPWORDS = {

@@ -23,7 +23,7 @@ from typing import Any
 from lab.models.backbone import Backbone
 from sdp.adapters.multihop.adapter import Policy
 from sdp.adapters.multihop.filters import ranked
-from sdp.adapters.multihop.prompts import CONSISTENT, VERIFY, Told
+from sdp.adapters.multihop.prompts import CONSISTENT, VERIFY, CertifiedFinding
 from worlds.agentprocessbench import Page, Step, before
 
 # The same words to a model. Names of their own, since a rule and what is kept of an answer go by the prompt: the
@@ -44,8 +44,8 @@ def certified(step: Step, backbone: Backbone) -> bool:
 def of_hop(step: Step) -> dict[str, Any]:
     """The fields for a step that gives no answer."""
     if not step.pages:
-        told = {"asked": step.question, "finding": step.said[:LONGEST]} if not step.queries else _searched(step)
-        return {"title": "reply", "text": step.reply} | told
+        claim = _searched(step) if step.queries else {"asked": step.question, "finding": step.said[:LONGEST]}
+        return {"title": "reply", "text": step.reply} | claim
     first, *others = step.pages[-SHOWN:]
     text = "\n".join([first.text, *(f"[{page.title}] {page.text}" for page in others)])
     return {"title": first.title, "text": text} | _searched(step)
@@ -54,9 +54,9 @@ def of_hop(step: Step) -> dict[str, Any]:
 def of_answer(step: Step, earlier: Sequence[Step]) -> dict[str, Any]:
     """The fields for a final answer after the earlier steps of its trajectory."""
     answer = step.answer or ""
-    chain = {page: query for one in earlier for query, page in _read(one, answer)}
-    found = [Told(asked=query, finding=page.text, entity=page.title) for page, query in chain.items()]
-    return {"question": step.question, "found": found[-SHOWN:], "answer": answer}
+    chain = {page: query for before_step in earlier for query, page in _read(before_step, answer)}
+    findings = [CertifiedFinding(asked=query, finding=page.text, entity=page.title) for page, query in chain.items()]
+    return {"question": step.question, "found": findings[-SHOWN:], "answer": answer}
 
 
 def _searched(step: Step) -> dict[str, str]:
@@ -67,5 +67,5 @@ def _searched(step: Step) -> dict[str, str]:
 def _read(step: Step, answer: str) -> Iterator[tuple[str, Page]]:
     """Each query with the paragraph that speaks most of it and of the answer; without one where none does."""
     for query in step.queries:
-        for place in ranked(step.pages, f"{query} {answer}")[:1]:
-            yield query, step.pages[place]
+        for index in ranked(step.pages, f"{query} {answer}")[:1]:
+            yield query, step.pages[index]

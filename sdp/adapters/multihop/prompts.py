@@ -14,7 +14,7 @@ from lab.models.prompt_files import read_prompt
 from lab.models.prompts import AnswerModel, Fields
 
 
-class Told(Fields):
+class CertifiedFinding(Fields):
     """A certified finding: the sub-question, what was found, and the entity that the next hop may build on."""
 
     asked: str
@@ -22,14 +22,14 @@ class Told(Fields):
     entity: str
 
 
-class Refused(Fields):
+class RejectedTry(Fields):
     """An earlier try at the same sub-question or answer, and why it was rejected."""
 
     tried: str
     reason: str
 
 
-class Shown(Fields):
+class Passage(Fields):
     """A paragraph of an encyclopedia."""
 
     title: str
@@ -46,8 +46,8 @@ class DecomposeFields(Fields):
 
     question: str
     count: int
-    found: list[Told]
-    refused: list[Refused]
+    found: list[CertifiedFinding]
+    refused: list[RejectedTry]
 
 
 class SubQuestions(AnswerModel):
@@ -56,20 +56,17 @@ class SubQuestions(AnswerModel):
     questions: list[str] = Field(description=IN_ORDER, min_length=1, max_length=4)
 
 
-def exactly(fields: DecomposeFields) -> type[SubQuestions]:
-    """As many sub-questions as are wanted: the plan's structure is fixed (A.5, A.6), and no part of the answer."""
-    return _of(fields.count) if fields.count else SubQuestions
-
-
 @cache
-def _of(count: int) -> type[SubQuestions]:
-    listed: Any = Field(description=IN_ORDER, min_length=count, max_length=count)
-    return create_model("SubQuestions", __base__=SubQuestions, questions=(list[str], listed))
+def exactly(count: int) -> type[SubQuestions]:
+    """As many sub-questions as are wanted: the plan's structure is fixed (A.5, A.6), and no part of the answer."""
+    questions: Any = Field(description=IN_ORDER, min_length=count, max_length=count)
+    return create_model("SubQuestions", __base__=SubQuestions, questions=(list[str], questions))
 
 
 DECOMPOSE = read_prompt(
-    "sdp/multihop/decompose.md", DecomposeFields, SubQuestions, narrow=exactly, retry_temperatures=RETRIED
-)
+    "sdp/multihop/decompose.md", DecomposeFields, SubQuestions, retry_temperatures=RETRIED,
+    narrow=lambda fields: exactly(fields.count) if fields.count else SubQuestions,
+)  # fmt: skip
 
 
 class QueryFields(Fields):
@@ -77,7 +74,7 @@ class QueryFields(Fields):
 
     question: str
     asked: str
-    found: list[Told]
+    found: list[CertifiedFinding]
     tried: list[str]
 
 
@@ -109,11 +106,11 @@ GUESS = read_prompt("sdp/multihop/guess.md", GuessFields, Guess)
 class ExtractFields(Fields):
     """What Realize may read at a hop: the paragraphs at hand, certified findings, and the rejected tries at it."""
 
-    paragraphs: list[Shown]
+    paragraphs: list[Passage]
     question: str
     asked: str
-    found: list[Told]
-    refused: list[Refused]
+    found: list[CertifiedFinding]
+    refused: list[RejectedTry]
 
 
 class Extract(AnswerModel):
@@ -153,9 +150,9 @@ class AnswerFields(Fields):
     """
 
     question: str
-    found: list[Told]
+    found: list[CertifiedFinding]
     unsure: list[str]
-    refused: list[Refused]
+    refused: list[RejectedTry]
 
 
 class Final(AnswerModel):
@@ -171,7 +168,7 @@ class ConsistentFields(Fields):
     """What the last check may read (A.6): the question, the chain of findings, and the proposed answer."""
 
     question: str
-    found: list[Told]
+    found: list[CertifiedFinding]
     answer: str
 
 

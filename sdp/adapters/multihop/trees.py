@@ -20,24 +20,8 @@ from lab.models.engines import parse
 from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import Prompt
 from lab.models.usage import Call
+from sdp.adapters.multihop import prompts
 from sdp.adapters.multihop.filters import content_words, entities_of, ranked
-from sdp.adapters.multihop.prompts import (
-    ANSWER,
-    CONSISTENT,
-    DECOMPOSE,
-    EXTRACT,
-    VERIFY,
-    AnswerFields,
-    Consistent,
-    ConsistentFields,
-    DecomposeFields,
-    Extract,
-    ExtractFields,
-    Final,
-    SubQuestions,
-    Verified,
-    VerifyFields,
-)
 from worlds.multihop.metrics import normalised
 from worlds.multihop.trees import Node, Tree
 from worlds.multihop.words import folded, words
@@ -58,11 +42,11 @@ class TreeBackbone:
     def __init__(self, tree: Tree, certify: float | None = None, seed: int = 0) -> None:
         self.tree, self.certify, self.seed = tree, certify, seed
         self._answers: dict[str, Callable[[Any], Any]] = {
-            DECOMPOSE.name: self._decompose,
-            EXTRACT.name: self._extract,
-            VERIFY.name: self._verify,
-            ANSWER.name: self._answer,
-            CONSISTENT.name: self._consistent,
+            prompts.DECOMPOSE.name: self._decompose,
+            prompts.EXTRACT.name: self._extract,
+            prompts.VERIFY.name: self._verify,
+            prompts.ANSWER.name: self._answer,
+            prompts.CONSISTENT.name: self._consistent,
         }
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
@@ -76,40 +60,40 @@ class TreeBackbone:
         """Nothing is sent, and so nothing can be recorded."""
         return ""
 
-    def _decompose(self, fields: DecomposeFields) -> SubQuestions:
+    def _decompose(self, fields: prompts.DecomposeFields) -> prompts.SubQuestions:
         """Propose: the tree's own sub-questions. Replan: the question itself, once."""
         if not fields.found and not fields.refused:
             try:
-                return SubQuestions(questions=[hop.asked for hop in self.tree.hops])
+                return prompts.SubQuestions(questions=[hop.asked for hop in self.tree.hops])
             except ValidationError:
                 raise MalformedAnswer(
                     f"the tree has {len(self.tree.hops)} sub-questions, too many for a plan"
                 ) from None
-        if any(one.tried.startswith(fields.question) for one in fields.refused):
+        if any(failure.tried.startswith(fields.question) for failure in fields.refused):
             raise MalformedAnswer("nothing is left of the tree: the answers to the question itself were rejected")
-        return SubQuestions(questions=[fields.question])
+        return prompts.SubQuestions(questions=[fields.question])
 
-    def _extract(self, fields: ExtractFields) -> Extract:
+    def _extract(self, fields: prompts.ExtractFields) -> prompts.Extract:
         """The next recorded answer, with the paragraph that has it and most words of both, if any has."""
         node = self._node(fields.question, fields.asked)
-        tried = {one.tried for one in fields.refused}
+        tried = {failure.tried for failure in fields.refused}
         for answer in node.answers:
             finding = f"{fields.asked} {answer}"
             if finding not in tried:
-                holding = [one for one in fields.paragraphs if says(one.text, answer)]
-                best = ranked([(one.title, one.text) for one in holding], finding)[:1]
-                return Extract(title=holding[best[0]].title if best else "", finding=finding, entity=answer)
+                holding = [(p.title, p.text) for p in fields.paragraphs if says(p.text, answer)]
+                best = ranked(holding, finding)[:1]
+                return prompts.Extract(title=holding[best[0]][0] if best else "", finding=finding, entity=answer)
         raise MalformedAnswer(f"the tree has no further answer to {fields.asked!r}")
 
-    def _verify(self, fields: VerifyFields) -> Verified:
+    def _verify(self, fields: prompts.VerifyFields) -> prompts.Verified:
         answer = fields.finding.removeprefix(fields.asked).strip()
         if self.certify is not None:
-            fair = Random(f"{self.seed} {fields.finding}").random() < self.certify
-            return Verified(reason="the coin says so", supported=fair)
+            certified = Random(f"{self.seed} {fields.finding}").random() < self.certify
+            return prompts.Verified(reason="the coin says so", supported=certified)
         reason = uncertified(fields.title, fields.text, fields.asked, answer)
-        return Verified(reason=reason or "it says so", supported=not reason)
+        return prompts.Verified(reason=reason or "it says so", supported=not reason)
 
-    def _answer(self, fields: AnswerFields) -> Final:
+    def _answer(self, fields: prompts.AnswerFields) -> prompts.Final:
         """What follows from the findings, then what was recorded for the question.
 
         From the findings that the system had itself, its model's answer; from others in a chain, what the last found.
@@ -119,19 +103,19 @@ class TreeBackbone:
         if found and same(found[-1].asked, fields.question):
             options = [found[-1].entity]
         elif len(found) == len(hops):
-            agreed = all(same(one.entity, hop.chosen.text) for one, hop in zip(found, hops, strict=True))
-            options += [one for one in root.answers if agreed and root.child and same(one, root.child.text)]
+            agreed = all(same(finding.entity, hop.chosen.text) for finding, hop in zip(found, hops, strict=True))
+            options += [a for a in root.answers if agreed and root.child and same(a, root.child.text)]
             options += [found[-1].entity] if "#" in hops[-1].asked else []
-        tried = {one.tried for one in fields.refused}
+        tried = {failure.tried for failure in fields.refused}
         for answer in (*options, *root.answers):
             if answer not in tried:
-                return Final(answer=answer)
+                return prompts.Final(answer=answer)
         raise MalformedAnswer("the tree has no further answer to the question")
 
-    def _consistent(self, fields: ConsistentFields) -> Consistent:
+    def _consistent(self, fields: prompts.ConsistentFields) -> prompts.Consistent:
         """Whether a finding has the answer; of yes and no this says nothing."""
-        holds = any(says(one.finding, fields.answer) for one in fields.found)
-        return Consistent(reason="a finding has it" if holds else "no finding has it", consistent=holds)
+        holds = any(says(finding.finding, fields.answer) for finding in fields.found)
+        return prompts.Consistent(reason="a finding has it" if holds else "no finding has it", consistent=holds)
 
     def _node(self, question: str, asked: str) -> Node:
         if same(asked, question):
@@ -155,8 +139,8 @@ def uncertified(title: str, text: str, asked: str, answer: str) -> str:
     whole = f"{title} {text}"
     if not says(whole, answer):
         return f"{title!r} does not have its words"
-    subject, there = (set(content_words(folded(part))) for part in (entities_of(asked), whole))
-    return "" if 2 * len(subject & there) >= len(subject) else f"{title!r} is not about the same"
+    subject, present = (set(content_words(folded(part))) for part in (entities_of(asked), whole))
+    return "" if 2 * len(subject & present) >= len(subject) else f"{title!r} is not about the same"
 
 
 def says(text: str, answer: str) -> bool:
@@ -169,6 +153,6 @@ def _plain(text: str) -> str:
     return " ".join(word for word in words(text) if word not in ARTICLES)
 
 
-def same(one: str, other: str) -> bool:
+def same(text: str, other: str) -> bool:
     """Whether two texts are the same to the official metrics."""
-    return normalised(one) == normalised(other)
+    return normalised(text) == normalised(other)

@@ -8,8 +8,17 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from lab.models.backbone import Backbone
-from sdp.adapters.scienceworld.prompts import ACT, GRAINS, JUDGE, MOST_JUDGED, PLAN, WHOLE, Done, Grain, Stuck
-from sdp.operators import Adapter, Verdict
+from sdp.adapters.scienceworld.prompts import (
+    ACT,
+    JUDGE,
+    MOST_JUDGED,
+    PLAN,
+    WHOLE,
+    ActionTaken,
+    FailedTarget,
+    Grain,
+)
+from sdp.operators import Adapter, Verdict, check_choices
 from sdp.trajectory import Attempt, Predicate, Trajectory
 from worlds.scienceworld import ScienceTask, ScienceWorld
 from worlds.scienceworld.world import REFUSALS, Looks
@@ -31,14 +40,13 @@ class Policy:
     judged: int = MOST_JUDGED
 
     def __post_init__(self) -> None:
-        if self.grain not in GRAINS:
-            raise ValueError(f"grain={self.grain!r}; choose from {', '.join(map(repr, GRAINS))}")
+        check_choices(self)
         if self.recent < 1 or not 1 <= self.judged <= MOST_JUDGED:
             raise ValueError(f"recent={self.recent}, judged={self.judged}: need recent >= 1, judged 1 to {MOST_JUDGED}")
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ConditionsState:
     """The certified state: the task, and the conditions that were certified, in order."""
 
     task: str
@@ -76,7 +84,7 @@ class Event:
         return bool(REFUSALS.search(self.answer))
 
 
-class Visit:
+class ObservedWorld:
     """The world of one episode with what it has shown so far, so that the adapter keeps nothing itself.
 
     refused: the actions that the simulator did not know.
@@ -85,7 +93,7 @@ class Visit:
     def __init__(self, world: ScienceWorld) -> None:
         self.world = world
         self.refused: dict[str, None] = {}
-        self._score, self._done, self._looks = 0, list[tuple[str, str]](), Looks("", "")
+        self._score, self._actions, self._looks = 0, list[tuple[str, str]](), Looks("", "")
         self._visited, self._focused = dict[str, None](), dict[str, None]()
 
     def begin(self, task: ScienceTask) -> str:
@@ -100,7 +108,7 @@ class Visit:
         score = step.facts["native"]
         event = Event(action, step.text, score - self._score, self._enter(), score, step.done)
         self._score = score
-        self._done.append((action, step.text))
+        self._actions.append((action, step.text))
         if event.refused:
             self.refused[action] = None
         elif focus := re.match(r"focus on (.+)", action):
@@ -111,7 +119,7 @@ class Visit:
         """What the world shows now, with the last actions."""
         return Snapshot(
             self._looks.room, self._looks.inventory, self._score, tuple(self._focused), tuple(self._visited),
-            tuple(self._done[-recent:]),
+            tuple(self._actions[-recent:]),
         )  # fmt: skip
 
     def rooms(self) -> tuple[str, ...]:
@@ -121,41 +129,40 @@ class Visit:
     def _enter(self) -> bool:
         """Look, and note the room; whether it is a new one."""
         self._looks = self.world.looks()
-        found = ROOM.search(self._looks.room)
-        room = found[1] if found else ""
+        match = ROOM.search(self._looks.room)
+        room = match[1] if match else ""
         new = bool(room) and room not in self._visited
         self._visited |= {room: None} if room else {}
         return new
 
 
 @dataclass(frozen=True)
-class ScienceWorldAdapter(Adapter[Progress, str, Event]):
+class ScienceWorldAdapter(Adapter[ConditionsState, str, Event]):
     """One task. Frozen; during an episode only the world and the accounts change."""
 
     task: ScienceTask
-    world: Visit
+    world: ObservedWorld
     backbone: Backbone
     policy: Policy = Policy()
 
-    def start(self) -> tuple[Progress, Predicate]:
-        return Progress(self.world.begin(self.task)), Predicate(WHOLE, GOAL)
+    def start(self) -> tuple[ConditionsState, Predicate]:
+        return ConditionsState(self.world.begin(self.task)), Predicate(WHOLE, GOAL)
 
-    def propose(self, state: Progress, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
+    def propose(self, state: ConditionsState, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
         """The whole plan in one call."""
         return self._plan(state, goal, [])[len(planned) :]
 
     def view(self) -> Snapshot:
         return self.world.seen(self.policy.recent)
 
-    def realize(self, state: Progress, target: Predicate, failures: Sequence[Attempt], view: Snapshot) -> str:
-        tried = [str(one.action) for one in failures]
+    def realize(self, state: ConditionsState, target: Predicate, failures: Sequence[Attempt], view: Snapshot) -> str:
+        tried = [str(failure.action) for failure in failures]
         repeated = len(tried) - len(set(tried))  # at temperature 0 a model that repeats itself does so for ever
-        said = self.backbone.ask(
+        return self.backbone.ask(
             ACT, sample=repeated, room=view.room, inventory=view.inventory, visited=list(view.visited),
-            recent=[Done(action=action, answer=answer) for action, answer in view.recent],
+            recent=[ActionTaken(action=action, answer=answer) for action, answer in view.recent],
             failed=list(dict.fromkeys(tried)), target=target.text,
-        ).value  # fmt: skip
-        return said.action
+        ).value.action  # fmt: skip
 
     def act(self, action: str) -> Event:
         return self.world.act(action)
@@ -171,26 +178,29 @@ class ScienceWorldAdapter(Adapter[Progress, str, Event]):
             return Verdict(0, UNKNOWN)
         if tail[0].kind == GOAL:
             return Verdict(0, f"the score is {observation.score}")
-        heads = [each.text for each in takewhile(lambda each: each.kind != GOAL, tail)][: self.policy.judged]
-        said = self.backbone.ask(
+        heads = [p.text for p in takewhile(lambda p: p.kind != GOAL, tail)][: self.policy.judged]
+        judgement = self.backbone.ask(
             JUDGE, targets=heads, action=observation.action, answer=observation.answer, gained=observation.gained,
             new_room=observation.new_room,
         ).value  # fmt: skip
-        return Verdict(said.held, said.reason)
+        return Verdict(judgement.held, judgement.reason)
 
-    def advance(self, state: Progress, certified: Sequence[Predicate], observation: Event) -> Progress:
-        held = (each.text for each in certified if each.kind != GOAL or observation.score >= FULL)
-        return Progress(state.task, (*state.held, *held))
+    def advance(self, state: ConditionsState, certified: Sequence[Predicate], observation: Event) -> ConditionsState:
+        held = (p.text for p in certified if p.kind != GOAL or observation.score >= FULL)
+        return ConditionsState(state.task, (*state.held, *held))
 
-    def replan(self, state: Progress, goal: Predicate, trajectory: Trajectory, view: Snapshot) -> Sequence[Predicate]:
+    def replan(
+        self, state: ConditionsState, goal: Predicate, trajectory: Trajectory, view: Snapshot
+    ) -> Sequence[Predicate]:
         """A fresh plan from here, told what it was stuck at and which actions the world never knew."""
-        here = [one for one in trajectory.attempts if one.state == len(trajectory.states) - 1]
-        target = trajectory.attempts[-1].target
-        tries = [Done(action=str(one.action), answer=one.reason) for one in here[-self.policy.recent :]]
-        stuck = Stuck(target=target, failed=len(here), attempts=tries)
+        failures = trajectory.since_certified
+        tries = [ActionTaken(action=str(f.action), answer=f.reason) for f in failures[-self.policy.recent :]]
+        stuck = FailedTarget(target=trajectory.attempts[-1].target, failed=len(failures), attempts=tries)
         return self._plan(state, goal, [stuck], sample=trajectory.replans + trajectory.malformed)
 
-    def _plan(self, state: Progress, goal: Predicate, stuck: list[Stuck], sample: int = 0) -> Sequence[Predicate]:
+    def _plan(
+        self, state: ConditionsState, goal: Predicate, stuck: list[FailedTarget], sample: int = 0
+    ) -> Sequence[Predicate]:
         now = self.view()
         targets = self.backbone.ask(
             PLAN, sample=sample, grain=self.policy.grain, task=state.task, rooms=list(self.world.rooms()),

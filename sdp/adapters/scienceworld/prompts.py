@@ -14,6 +14,7 @@ from lab.models.prompt_files import read_prompt
 from lab.models.prompts import AnswerModel, Fields
 
 MOST_JUDGED = 4  # heads of the plan that one verdict may certify
+RETRIED = (0.7,)  # the temperatures of a repeated question: at 0 the answer would be the same
 WHOLE = "The score of the task is 100."
 
 
@@ -25,19 +26,19 @@ GRAINS: dict[Grain, int] = {"stage": 5, "change": 20, "action": 200}
 CONDITIONS = "a list of sentences, in the order in which they become true"
 
 
-class Done(Fields):
+class ActionTaken(Fields):
     """An action and the world's answer to it."""
 
     action: str
     answer: str
 
 
-class Stuck(Fields):
+class FailedTarget(Fields):
     """What a new plan is asked for about: the target, how often it failed, and the last attempts at it."""
 
     target: str
     failed: int
-    attempts: list[Done]
+    attempts: list[ActionTaken]
 
 
 class PlanFields(Fields):
@@ -52,7 +53,7 @@ class PlanFields(Fields):
     inventory: str
     certified: list[str]
     refused: list[str]
-    stuck: list[Stuck]
+    stuck: list[FailedTarget]
 
 
 class Targets(AnswerModel):
@@ -62,17 +63,16 @@ class Targets(AnswerModel):
 
 
 @cache
-def _at_most(most: int) -> type[Targets]:
-    about: Any = Field(description=CONDITIONS, min_length=1, max_length=most)
-    return create_model("Targets", __base__=Targets, targets=(list[str], about))
+def at_most(count: int) -> type[Targets]:
+    """No more conditions than `count`."""
+    targets: Any = Field(description=CONDITIONS, min_length=1, max_length=count)
+    return create_model("Targets", __base__=Targets, targets=(list[str], targets))
 
 
-def limited(fields: PlanFields) -> type[Targets]:
-    """No more conditions than the grain has."""
-    return _at_most(GRAINS[fields.grain])
-
-
-PLAN = read_prompt("sdp/scienceworld/plan.md", PlanFields, Targets, narrow=limited, retry_temperatures=(0.7,))
+PLAN = read_prompt(
+    "sdp/scienceworld/plan.md", PlanFields, Targets, retry_temperatures=RETRIED,
+    narrow=lambda fields: at_most(GRAINS[fields.grain]),
+)  # fmt: skip
 
 
 class ActFields(Fields):
@@ -84,7 +84,7 @@ class ActFields(Fields):
     room: str
     inventory: str
     visited: list[str]
-    recent: list[Done]
+    recent: list[ActionTaken]
     failed: list[str]
     target: str
 
@@ -95,7 +95,7 @@ class Action(AnswerModel):
     action: str = Field(description="one of the actions, with the names of things or a room put in")
 
 
-ACT = read_prompt("sdp/scienceworld/act.md", ActFields, Action, retry_temperatures=(0.7,))
+ACT = read_prompt("sdp/scienceworld/act.md", ActFields, Action, retry_temperatures=RETRIED)
 
 
 class JudgeFields(Fields):
@@ -117,17 +117,14 @@ class Judged(AnswerModel):
     held: int = Field(description="how many of the conditions hold now, counted from the first", ge=0, le=MOST_JUDGED)
 
 
-def up_to(fields: JudgeFields) -> type[Judged]:
-    """No more conditions than were shown."""
-    return _of(len(fields.targets))
-
-
 @cache
-def _of(count: int) -> type[Judged]:
-    about: Any = Field(
-        description=f"how many of the {count} conditions hold now, counted from the first", ge=0, le=count
-    )
-    return create_model("Judged", __base__=Judged, held=(int, about))
+def judged_of(count: int) -> type[Judged]:
+    """A verdict on no more conditions than the `count` shown."""
+    words = f"how many of the {count} conditions hold now, counted from the first"
+    held: Any = Field(description=words, ge=0, le=count)
+    return create_model("Judged", __base__=Judged, held=(int, held))
 
 
-JUDGE = read_prompt("sdp/scienceworld/judge.md", JudgeFields, Judged, narrow=up_to)
+JUDGE = read_prompt(
+    "sdp/scienceworld/judge.md", JudgeFields, Judged, narrow=lambda fields: judged_of(len(fields.targets))
+)

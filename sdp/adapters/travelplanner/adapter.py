@@ -27,7 +27,7 @@ from sdp.adapters.travelplanner.options import (
     transport_options,
     ways,
 )
-from sdp.adapters.travelplanner.prompts import CITIES, SELECT, Candidate, Listed, Rejected
+from sdp.adapters.travelplanner.prompts import CITIES, SELECT, Candidate, ListedOption, RejectedChoice
 from sdp.adapters.travelplanner.trip import (
     BUDGET,
     EMPTY,
@@ -50,7 +50,7 @@ from sdp.adapters.travelplanner.trip import (
 from sdp.adapters.travelplanner.undo import frugal, undoing_tail
 from sdp.adapters.travelplanner.unplanned import anything, destinations
 from sdp.adapters.travelplanner.validators import BLANK, REOPEN, Report, fault
-from sdp.operators import NOTHING, Adapter, Verdict
+from sdp.operators import NOTHING, Adapter, Verdict, check_choices
 from sdp.trajectory import Attempt, Predicate, Trajectory
 from worlds.travelplanner.tasks import TripTask
 from worlds.travelplanner.world import TravelPlanner
@@ -76,9 +76,7 @@ class Policy:
     undo: int = 0
 
     def __post_init__(self) -> None:
-        for name, known in (("cities", ("reference", "propose")), ("order", ("costly first", "numbered"))):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name}={getattr(self, name)!r}; choose {' or '.join(map(repr, known))}")
+        check_choices(self)
         if self.undo < 0 or (self.undo and self.order == "numbered"):
             raise ValueError(f"undo={self.undo} with order={self.order!r}; undo >= 0, and above 0 with 'costly first'")
 
@@ -87,7 +85,7 @@ class Policy:
 class Choice:
     """An action: decisions for the target's slots, and the draft they make together with what is certified.
 
-    note: why nothing could be chosen; then nothing is put to the desk. searches: what was looked up for it.
+    note: why nothing could be chosen; then the world checks nothing. searches: what was looked up for it.
     """
 
     decisions: tuple[Decision, ...]
@@ -107,7 +105,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
-    """One task at the desk. Frozen; during an episode only the world, the accounts and the listings found change."""
+    """One query. Frozen; during an episode only the world, the accounts and the listings found change."""
 
     task: TripTask
     world: TravelPlanner
@@ -129,8 +127,8 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
 
     def propose(self, state: TripState, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
         """The rest of the plan: a function of the task's shape and the cities; only the latter are ever asked for."""
-        told = planned and planned[0].kind == OUTBOUND
-        route = route_of(planned[0]) if told else state.route or self._choose_route()
+        routed = planned and planned[0].kind == OUTBOUND
+        route = route_of(planned[0]) if routed else state.route or self._choose_route()
         plan = state_plan(self.task, route, self.policy.every_meal, self.policy.order == "numbered")
         return plan[len(planned) :]
 
@@ -142,7 +140,7 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
             return self._unplanned(state, target, failures)
         # Each slot's options exclude what the slots before it took, and see the budget that they left (A.2).
         decisions: tuple[Decision, ...] = ()
-        for slots in _groups(target):
+        for slots in _selections(target):
             now = state.reopen(slots_of(target)).decide(decisions)
             options = self._options(now, target, slots[0])
             if not options.options and target.about.get("required", True):
@@ -152,11 +150,11 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
                 slot=f"{slots[0][1]} of day {slots[0][0]}", left=self.task.budget - now.cost,
                 wanted=list(now.cuisines_missing),
             )  # fmt: skip
-        draft = itinerary(_routed(state, target).decide(decisions))
+        draft = itinerary(_on_its_route(state, target).decide(decisions))
         return Choice(decisions, draft, submit=target.kind == RENDER, searches=self.catalogue.new_searches())
 
     def act(self, action: Choice) -> Report:
-        """Put the decisions to the desk, or hand the itinerary in."""
+        """Let the world check the decisions, or submit the itinerary."""
         if action.draft is None:
             text = action.note or "Nothing is put to the desk."
             return Report(action.decisions, text, note=action.note, searches=action.searches)
@@ -177,10 +175,10 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
         head = certified[0]
         if head.kind == REOPEN:
             return state.reopen((day, slot) for day, slot in head.about["slots"])
-        return _routed(state, head).decide(observation.decisions)
+        return _on_its_route(state, head).decide(observation.decisions)
 
     def replan(self, state: TripState, goal: Predicate, trajectory: Trajectory, view: Any) -> Sequence[Predicate]:
-        """Retry only (A.2): the same tail again; with `policy.undo`, first decide anew what costs more than it must."""
+        """Retry only (A.2): the same tail; with `policy.undo`, first decide again what costs more than it must."""
         plan = trajectory.plans[-1].predicates
         rest = plan[trajectory.certified :]
         undone = sum(predicate.kind == REOPEN for predicate in plan)
@@ -188,33 +186,39 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
         if undone >= self.policy.undo:
             return rest
         # Retrying alone can help unless earlier decisions are in the way of the predicate that is stuck.
-        here = [a for a in trajectory.attempts if a.state == len(trajectory.states) - 1 and a.target == rest[0].text]
-        if rest[0].kind != BUDGET and not any(attempt.action and attempt.action["note"] for attempt in here):
+        failures = [attempt for attempt in trajectory.since_certified if attempt.target == rest[0].text]
+        if rest[0].kind != BUDGET and not any(failure.action and failure.action["note"] for failure in failures):
             return rest
         tail = undoing_tail(self.catalogue, state, rest, self.policy.every_meal)
         return rest if tail is None else tail
 
     def without_content(self, predicate: Predicate) -> Predicate:
         """It only says how many selections the predicate would have asked for, which no prompt shows."""
-        return Predicate(NOTHING, BLANK, {"selections": len(_groups(predicate))})
+        return Predicate(NOTHING, BLANK, {"selections": len(_selections(predicate))})
 
     def _unplanned(self, state: TripState, target: Predicate, failures: Sequence[Attempt]) -> Choice:
         """As many selections without the plan: of anything, with neither slot, route, cuisines nor money counted."""
         decisions: tuple[Decision, ...] = ()
         for number in range(target.about["selections"]):
             now = state.decide(decisions)
-            told = [decision.text for decision in now.decisions]
-            random = Random(f"{self.task.id} {told} {len(failures)} {number}")
+            texts = [decision.text for decision in now.decisions]
+            random = Random(f"{self.task.id} {texts} {len(failures)} {number}")
             options = Options(anything(self.catalogue, self.task, random))
-            shown = {"trip": self.task.goal, "target": NOTHING, "slot": NOTHING, "left": self.task.budget, "wanted": []}
-            decisions += self._select(now, options, failures, [], **shown)
+            fields = {
+                "trip": self.task.goal,
+                "target": NOTHING,
+                "slot": NOTHING,
+                "left": self.task.budget,
+                "wanted": [],
+            }
+            decisions += self._select(now, options, failures, [], **fields)
         return Choice(decisions, itinerary(state.decide(decisions)), searches=self.catalogue.new_searches())
 
     def _options(self, state: TripState, target: Predicate, slot: tuple[int, str]) -> Options:
         kept_back: KeptBack = nothing
         if self.policy.keep_back:
             meal = slot if target.kind == MEALS_OF_DAY else None
-            kept_back = least_for_meals(self.catalogue, _routed(state, target), meal, self.policy.every_meal)
+            kept_back = least_for_meals(self.catalogue, _on_its_route(state, target), meal, self.policy.every_meal)
         if target.kind in TRANSPORT:
             options = transport_options(self.catalogue, state, target, kept_back)
         elif target.kind == STAY:
@@ -230,24 +234,27 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
 
     def _select(
         self, state: TripState, options: Options, failures: Sequence[Attempt], slots: Sequence[tuple[int, str]],
-        **about: Any,
+        **fields: Any,
     ) -> tuple[Decision, ...]:  # fmt: skip
-        """Ask the backbone for one of the options; without any, an optional slot stays empty. about: what the prompt
-        says of the trip and of what is to be decided.
+        """Ask the backbone for one of the options; without any, an optional slot stays empty. fields: of the prompt,
+        on the trip and on what is to be decided.
         """
         if not options.options:
             return tuple(Decision(day, slot, EMPTY) for day, slot in slots)
         answer = self.backbone.ask(
             SELECT,
             decided=[f"day {d.day} {d.slot}: {d.text}" for d in state.decisions if d.text != EMPTY],
-            options=[_listed(number, option) for number, option in enumerate(options.options, start=1)],
-            failures=_rejected(failures),
-            **about,
+            options=[
+                ListedOption(number=number, text=option.label, cost=option.cost, cuisines=list(option.cuisines))
+                for number, option in enumerate(options.options, start=1)
+            ],
+            failures=_rejected_choices(failures),
+            **fields,
         )
         choice = answer.value.choice
         if 1 <= choice <= len(options.options):
             return options.options[choice - 1].decisions
-        # Not on the list: it goes to the desk as it is, and Validate must find out.
+        # Not on the list: the world checks it as it is, and Validate rejects it.
         return tuple(Decision(day, slot, f"option {choice}") for day, slot in slots)
 
     def _choose_route(self) -> Route:
@@ -262,13 +269,13 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
         return even_route(task, cities)
 
 
-def _groups(target: Predicate) -> list[list[tuple[int, str]]]:
+def _selections(target: Predicate) -> list[list[tuple[int, str]]]:
     """The slots of a target, grouped by selection: all nights of a stay are one, each meal is one."""
     slots = slots_of(target)
     return [[slot] for slot in slots] if target.kind == MEALS_OF_DAY else [slots] if slots else []
 
 
-def _routed(state: TripState, target: Predicate) -> TripState:
+def _on_its_route(state: TripState, target: Predicate) -> TripState:
     """The state on the route that its first transport belongs to: Propose may have chosen it, Replan changed it."""
     return replace(state, route=route_of(target)) if target.kind == OUTBOUND else state
 
@@ -278,16 +285,12 @@ def _trip_text(task: TripTask, route: Route) -> str:
     return f"{task.goal} Route: {' - '.join(stops)}." if route else task.goal
 
 
-def _listed(number: int, option: Option) -> Listed:
-    return Listed(number=number, text=option.label, cost=option.cost, cuisines=list(option.cuisines))
-
-
-def _rejected(failures: Sequence[Attempt]) -> list[Rejected]:
+def _rejected_choices(failures: Sequence[Attempt]) -> list[RejectedChoice]:
     """Each rejected choice once, with how often: the same line over and over would only make the prompt long."""
     chosen = (failure.action["decisions"] if failure.action else [] for failure in failures)
     choices = ("; ".join(text for _, _, text in decisions) or "nothing" for decisions in chosen)
     lines = Counter(zip(choices, (failure.reason for failure in failures), strict=True))
-    return [Rejected(choice=choice, reason=reason, times=times) for (choice, reason), times in lines.items()]
+    return [RejectedChoice(choice=choice, reason=reason, times=times) for (choice, reason), times in lines.items()]
 
 
 def _candidate(catalogue: Catalogue, task: TripTask, city: str) -> Candidate:

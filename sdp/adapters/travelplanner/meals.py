@@ -33,10 +33,10 @@ def cheapest_meals(catalogue: Catalogue, state: TripState, every_meal: bool) -> 
     for position, stop in enumerate(state.route):
         rows = [row for row in catalogue.restaurants(stop.city) if place_text(row) not in used]
         menus.append(cheapest_menus(rows, wanted, max(share[position] for share in shares)))
-    found = [menu for share in shares if (menu := _combined(share, menus, len(wanted)))]
-    if not found:
+    combined = [menu for share in shares if (menu := _combined(share, menus, len(wanted)))]
+    if not combined:
         return None
-    _, best = min(found, key=lambda menu: menu[0])
+    _, best = min(combined, key=lambda menu: menu[0])
     texts = {
         stop.city: frozenset(place_text(row) for row in menu.rows) for stop, menu in zip(state.route, best, strict=True)
     }
@@ -86,11 +86,11 @@ def meals_by_city(state: TripState, every_meal: bool) -> set[Counts]:
     return {counts for counts, _ in shares}
 
 
-def _added(counts: Counts, here: Sequence[int], first: int, meals: int) -> Counts:
+def _added(counts: Counts, cities: Sequence[int], first: int, meals: int) -> Counts:
     """`first` meals more in the first of the day's cities, the rest in the last."""
     more = list(counts)
-    more[here[0]] += first
-    more[here[-1]] += meals - first
+    more[cities[0]] += first
+    more[cities[-1]] += meals - first
     return tuple(more)
 
 

@@ -87,21 +87,21 @@ def cap(options: Options, wanted: Sequence[str] = (), size: int = CAP) -> Option
 
 
 class Search(NamedTuple):
-    """A search action and what the desk answered."""
+    """A search action and the world's answer."""
 
     action: str
     text: str
 
 
 class Catalogue:
-    """What the desk's search tools list for an episode: each city and leg is searched once, and the rows are kept.
+    """Cache of what the search tools list in an episode: each city and leg is searched once.
 
     Rows become texts that read back as these rows. Holds nothing of the trip.
     """
 
-    def __init__(self, desk: TravelPlanner) -> None:
-        """desk: with the episode's task open, before the first search."""
-        self._desk = desk
+    def __init__(self, world: TravelPlanner) -> None:
+        """world: with the episode's task open, before the first search."""
+        self._world = world
         self._rows: dict[str, tuple[Any, ...]] = {}
         self._new: list[Search] = []
 
@@ -115,15 +115,12 @@ class Catalogue:
         return self._places("AttractionSearch", city, Attraction, "\n;")
 
     def flights(self, org: str, dest: str, date: str) -> tuple[Flight, ...]:
-        return self._searched(
-            f"FlightSearch[{org}, {dest}, {date}]", lambda facts: (Flight(**f) for f in facts["rows"])
-        )
+        search = f"FlightSearch[{org}, {dest}, {date}]"
+        return self._searched(search, lambda facts: (Flight(**row) for row in facts["rows"]))
 
     def drive(self, org: str, dest: str, mode: str) -> Drive | None:
-        rows = self._searched(
-            f"GoogleDistanceMatrix[{org}, {dest}, {mode}]", lambda facts: (Drive(**leg) for leg in facts["rows"])
-        )
-        return next(iter(rows), None)
+        search = f"GoogleDistanceMatrix[{org}, {dest}, {mode}]"
+        return next(iter(self._searched(search, lambda facts: (Drive(**row) for row in facts["rows"]))), None)
 
     def cities(self, state: str) -> tuple[str, ...]:
         return self._searched(f"CitySearch[{state}]", lambda facts: facts["cities"])
@@ -140,7 +137,7 @@ class Catalogue:
 
     def _searched(self, action: str, read: Callable[[Mapping[str, Any]], Iterable[Any]]) -> tuple[Any, ...]:
         if action not in self._rows:
-            step = self._desk.step(action)
+            step = self._world.step(action)
             self._new.append(Search(action, step.text))
             self._rows[action] = tuple(read(step.facts))
         return self._rows[action]
@@ -171,9 +168,8 @@ def transport_options(
     """Flights of the day and drives, for one leg."""
     leg = Leg(*(target.about[name] for name in ("day", "date", "org", "dest")))
     # Deciding one leg by car forbids flights on the others: modes are held for the whole trip (A.2, filter 3).
-    rest = [
-        other for other in legs(state.task, route_of(target)) if not _decided(state, other) and other.day != leg.day
-    ]
+    decided = {d.day for d in state.decisions if d.slot == "transportation"} | {leg.day}
+    rest = [other for other in legs(state.task, route_of(target)) if other.day not in decided]
     others = {d.mode for d in state.decisions if d.mode and d.day != leg.day}
     stages = (
         (LOCAL, lambda option: allowed(option, state)),
@@ -223,17 +219,17 @@ def attraction_options(catalogue: Catalogue, state: TripState, target: Predicate
 
 def ways(catalogue: Catalogue, leg: Leg, state: TripState) -> list[Option]:
     """Every way of travelling a leg, before any filter but the first."""
-    people, found = state.task.people, []
+    people, options = state.task.people, []
     for flight in catalogue.flights(leg.org, leg.dest, leg.date):
         text = (f"Flight Number: {flight.number}, from {leg.org} to {leg.dest}, "
                 f"Departure Time: {flight.departs}, Arrival Time: {flight.arrives}")  # fmt: skip
-        found.append(_way(leg, text, flight_cost(flight, people), FLIGHT))
+        options.append(_way(leg, text, flight_cost(flight, people), FLIGHT))
     for mode, word in ((SELF_DRIVING, "Self-driving"), (TAXI, "Taxi")):
         drive = catalogue.drive(leg.org, leg.dest, mode)
         if drive is not None:
             text = f"{word}, from {leg.org} to {leg.dest}, Duration: {drive.duration}, Distance: {drive.distance}"
-            found.append(_way(leg, text, ground_cost(drive, people), mode))
-    return found
+            options.append(_way(leg, text, ground_cost(drive, people), mode))
+    return options
 
 
 def _way(leg: Leg, text: str, cost: float, mode: str) -> Option:
@@ -245,9 +241,8 @@ def night(row: Any, days: Sequence[int], people: int) -> Option:
     cost = night_cost(row, people)
     # One place for all nights: the evaluator counts minimum nights over consecutive equal texts.
     decisions = tuple(Decision(day, "accommodation", place_text(row), cost) for day in days)
-    about = f"{row.room_type}, {row.house_rules or 'no house rules'}, at least {row.minimum_nights} nights"
-    label = f"{place_text(row)} ({about})"
-    return Option(label, decisions, cost * len(days))
+    rules = f"{row.room_type}, {row.house_rules or 'no house rules'}, at least {row.minimum_nights} nights"
+    return Option(f"{place_text(row)} ({rules})", decisions, cost * len(days))
 
 
 def meal(row: Any, day: int, slot: str, task: TripTask) -> Option:
@@ -261,10 +256,6 @@ def sight(row: Any, day: int) -> Option:
     """An attraction of a day."""
     # The closing semicolon matters: the evaluator does not read what none closes.
     return Option(place_text(row), (Decision(day, "attraction", f"{place_text(row)};"),), 0.0)
-
-
-def _decided(state: TripState, leg: Leg) -> bool:
-    return any(d.day == leg.day and d.slot == "transportation" for d in state.decisions)
 
 
 def allowed(option: Option, state: TripState) -> bool:

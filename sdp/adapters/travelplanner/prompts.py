@@ -11,7 +11,7 @@ from lab.models.prompt_files import read_prompt
 from lab.models.prompts import AnswerModel, Fields, Listing
 
 
-class Listed(Fields):
+class ListedOption(Fields):
     """An option as it is shown. cost: dollars for the whole party."""
 
     number: int
@@ -20,7 +20,7 @@ class Listed(Fields):
     cuisines: list[str] = []
 
 
-class Rejected(Fields):
+class RejectedChoice(Fields):
     """An earlier choice for the same target, why it was rejected, and how often."""
 
     choice: str
@@ -37,8 +37,8 @@ class SelectFields(Fields):
     slot: str
     left: float = Field(description="dollars of the budget not yet spent")
     wanted: list[str] = Field(description="cuisines the query asks for and no decided meal offers")
-    options: list[Listed]
-    failures: list[Rejected]
+    options: list[ListedOption]
+    failures: list[RejectedChoice]
 
 
 class Selection(AnswerModel):

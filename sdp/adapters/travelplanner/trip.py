@@ -97,12 +97,8 @@ class TripState:
     def to_json(self) -> dict[str, Any]:
         """The certified decisions as [day, slot, text, dollars]; the constants are those of the task."""
         decisions = [[d.day, d.slot, d.text, d.cost] for d in self.decisions]
-        return {
-            "task": self.task.id,
-            "route": [list(stop) for stop in self.route],
-            "cost": self.cost,
-            "decisions": decisions,
-        }
+        route = [list(stop) for stop in self.route]
+        return {"task": self.task.id, "route": route, "cost": self.cost, "decisions": decisions}
 
 
 def even_route(task: TripTask, cities: Sequence[str]) -> Route:
@@ -181,19 +177,14 @@ def _transport(kind: str, leg: Leg, task: TripTask, route: Route) -> Predicate:
     text = (
         f"On day {leg.day} ({leg.date}) the party has transport from {leg.org} to {leg.dest}{rule}, within the budget."
     )
-    about = asdict(leg) | {
-        "route": [list(stop) for stop in route],
-        "forbidden": task.transportation,
-        "budget": task.budget,
-    }
-    return Predicate(text, kind, about)
+    rules = {"route": [list(stop) for stop in route], "forbidden": task.transportation, "budget": task.budget}
+    return Predicate(text, kind, asdict(leg) | rules)
 
 
 def _stay(city: str, days: tuple[int, ...], task: TripTask) -> Predicate:
-    place = "at one place"
-    place += f", allowing {task.house_rule}" if task.house_rule else ""
-    place += f", of type '{task.room_type}'" if task.room_type else ""
-    text = f"Nights {days[0]} to {days[-1]} are booked in {city} {place}, within the budget."
+    rule = f", allowing {task.house_rule}" if task.house_rule else ""
+    kind = f", of type '{task.room_type}'" if task.room_type else ""
+    text = f"Nights {days[0]} to {days[-1]} are booked in {city} at one place{rule}{kind}, within the budget."
     wishes = {"house_rule": task.house_rule, "room_type": task.room_type}
     return Predicate(text, STAY, {"city": city, "days": list(days), "budget": task.budget} | wishes)
 

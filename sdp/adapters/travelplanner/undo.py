@@ -87,8 +87,8 @@ def _transport_cost(catalogue: Catalogue, state: TripState, route: Route, by_car
 
 def _costs(catalogue: Catalogue, state: TripState, leg: Leg, by_car: bool) -> list[float]:
     """Costs of the ways that the query allows, by car or not."""
-    found = ways(catalogue, leg, state)
-    return [way.cost for way in found if allowed(way, state) and (way.mode == SELF_DRIVING) == by_car]
+    options = ways(catalogue, leg, state)
+    return [way.cost for way in options if allowed(way, state) and (way.mode == SELF_DRIVING) == by_car]
 
 
 def _cheapest_route(catalogue: Catalogue, state: TripState, every_meal: bool) -> Route | None:
@@ -121,7 +121,7 @@ def _route_cost(catalogue: Catalogue, state: TripState, route: Route, every_meal
 
 def _may_save(catalogue: Catalogue, state: TripState, target: Predicate) -> bool:
     if target.kind == MEALS_OF_DAY:
-        return True  # which meals are cheapest depends on all of them, so they are decided anew together
+        return True  # which meals are cheapest depends on all of them, so they are decided again together
     spent = sum(d.cost for d in state.decisions if (d.day, d.slot) in set(slots_of(target)))
     if target.kind == STAY:
         return spent > min((option.cost for option in stay_options(catalogue, state, target).options), default=spent)

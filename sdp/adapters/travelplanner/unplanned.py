@@ -22,23 +22,23 @@ TRIES = 10  # draws for each option: a city may have nothing for a slot, and two
 def anything(catalogue: Catalogue, task: TripTask, random: Random) -> tuple[Option, ...]:
     """At most CAP options, each a slot of a day with an entry of the listings for it, both by chance."""
     cities = destinations(catalogue, task)
-    found: dict[str, Option] = {}
+    options: dict[str, Option] = {}
     for _ in range(TRIES * CAP):
         day, slot = random.randint(1, task.days), random.choice(SLOTS)
         if entries := _entries(catalogue, task, day, slot, cities, random):
             option = random.choice(entries)
             label = f"day {day} {slot}: {option.label}"
-            found[label] = replace(option, label=label, cuisines=())
-        if len(found) == CAP:
+            options[label] = replace(option, label=label, cuisines=())
+        if len(options) == CAP:
             break
-    return tuple(found.values())
+    return tuple(options.values())
 
 
 def destinations(catalogue: Catalogue, task: TripTask) -> list[str]:
     """The cities that the query may mean, without the origin."""
     # Some cities share their name with a state; only trips of 3 days name a city.
-    found = (task.dest,) if task.days == 3 else catalogue.cities(task.dest)
-    return [city for city in found if city != task.org]
+    cities = (task.dest,) if task.days == 3 else catalogue.cities(task.dest)
+    return [city for city in cities if city != task.org]
 
 
 def _entries(

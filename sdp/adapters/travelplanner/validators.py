@@ -1,4 +1,4 @@
-"""Validate for TravelPlanner: deterministic checks of the desk's report against the head of the plan tail (A.2)."""
+"""Validate for TravelPlanner: deterministic checks of the world's report against the head of the plan tail (A.2)."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from worlds.travelplanner.itinerary import MEALS
 from worlds.travelplanner.tables import Accommodation
 
 About: TypeAlias = Mapping[str, Any]  # of a predicate
-Facts: TypeAlias = Mapping[str, Any]  # of the desk's report
+Facts: TypeAlias = Mapping[str, Any]  # of the world's report
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """An observation: the decisions that were put to the desk, and what it said of them.
+    """An observation: the decisions that the world checked, and its report on them.
 
-    note: why nothing was put to it. done: the itinerary was handed in. searches: what was looked up for the decisions.
+    note: why nothing was checked. done: the itinerary was handed in. searches: what was looked up for the decisions.
     """
 
     decisions: tuple[Decision, ...]

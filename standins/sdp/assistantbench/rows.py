@@ -9,7 +9,7 @@ from operator import eq, ge, gt, le, lt, ne
 from statistics import mean
 from typing import Any
 
-from sdp.adapters.assistantbench.prompts import UNCERTAIN, Shown
+from sdp.adapters.assistantbench.prompts import UNCERTAIN, PageText
 from standins.encyclopedia.hops import stated
 from standins.sdp.assistantbench.conditions import Condition
 from standins.sdp.assistantbench.wording import Reading
@@ -66,7 +66,7 @@ def row(item: str) -> Row:
     return Row(name.strip(), facts, frozenset(doubtful | ({"name"} if whole else set())))
 
 
-def rows_of(pages: Sequence[Shown], reading: Reading) -> list[Row]:
+def rows_of(pages: Sequence[PageText], reading: Reading) -> list[Row]:
     """The rows of the list that the question is about, from a page that was kept up to date, if one was read."""
     lists = [page for page in pages if reading.lists(page.title) and table(page.text)]
     current = [page for page in lists if not old(page)]
@@ -75,7 +75,7 @@ def rows_of(pages: Sequence[Shown], reading: Reading) -> list[Row]:
     return [Row(one.name, one.facts, frozenset(one.facts)) for page in lists[:1] for one in table(page.text)]
 
 
-def old(page: Shown) -> bool:
+def old(page: PageText) -> bool:
     return OLD in page.text
 
 
@@ -93,7 +93,7 @@ def relation_of(heading: str) -> str:
     return known.get(heading) or ("price" if heading.startswith("Price") else heading.split(" ")[0].lower() or OPEN)
 
 
-def with_details(one: Row, pages: Sequence[Shown], reading: Reading, force: bool) -> Row:
+def with_details(one: Row, pages: Sequence[PageText], reading: Reading, force: bool) -> Row:
     """A row with what its own page says of it. force: no gap is marked."""
     facts, doubtful = dict(one.facts), set(one.doubtful)
     for relation in reading.details:
@@ -111,7 +111,7 @@ def with_details(one: Row, pages: Sequence[Shown], reading: Reading, force: bool
     return Row(one.name, facts, frozenset(doubtful))
 
 
-def article(page: Shown, name: str, reading: Reading) -> Mapping[str, str]:
+def article(page: PageText, name: str, reading: Reading) -> Mapping[str, str]:
     """What a page says of a thing of that name, if it is the thing's own page; else nothing."""
     text = re.sub(rf"{OLD}\d+: ", "", UPDATED.sub("", page.text)).strip()
     for kind, said in stated(page.title, text):

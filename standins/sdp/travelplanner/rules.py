@@ -11,7 +11,7 @@ from sdp.adapters.travelplanner.prompts import (
     Candidate,
     Cities,
     CitiesFields,
-    Listed,
+    ListedOption,
     SelectFields,
     Selection,
 )
@@ -46,7 +46,7 @@ def nearest(fields: CitiesFields) -> Cities:
     return Cities(cities=[candidate.city for candidate in best])
 
 
-def _offered(option: Listed, fields: SelectFields) -> int:
+def _offered(option: ListedOption, fields: SelectFields) -> int:
     return len(set(option.cuisines) & set(fields.wanted))
 
 

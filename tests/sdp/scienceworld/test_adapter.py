@@ -19,7 +19,7 @@ from lab.models.rules import NoRule
 from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
 from sdp.adapters.scienceworld import prompts
-from sdp.adapters.scienceworld.adapter import GOAL, TARGET, Event, ScienceWorldAdapter, Visit
+from sdp.adapters.scienceworld.adapter import GOAL, TARGET, Event, ObservedWorld, ScienceWorldAdapter
 from sdp.experiments.scienceworld import Setup
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Predicate
@@ -47,7 +47,7 @@ def adapter(world: ScienceWorld, says: Mapping[str, Any] | None = None) -> Scien
             with rules.oracle(known):
                 return connect("oracle", cache=None).ask(prompt, sample, **fields)
 
-    return ScienceWorldAdapter(world.task(ANIMAL), Visit(world), Ledger(Says()))  # type: ignore[arg-type]
+    return ScienceWorldAdapter(world.task(ANIMAL), ObservedWorld(world), Ledger(Says()))  # type: ignore[arg-type]
 
 
 TAIL = [Predicate("The agent is in the kitchen.", TARGET), Predicate("It is warm.", TARGET), Predicate("100", GOAL)]
@@ -130,15 +130,15 @@ def test_noise_costs_attempts_and_ends() -> None:
 
 
 def test_a_killed_simulator_costs_a_try_and_no_episode(monkeypatch: pytest.MonkeyPatch) -> None:
-    real, killed = Visit.act, list[int]()
+    real, killed = ObservedWorld.act, list[int]()
 
-    def act(visit: Visit, action: str) -> Event:
+    def act(visit: ObservedWorld, action: str) -> Event:
         if not killed and visit.world.pid:
             killed.append(visit.world.pid)
             os.kill(visit.world.pid, signal.SIGKILL)
         return real(visit, action)
 
-    monkeypatch.setattr(Visit, "act", act)
+    monkeypatch.setattr(ObservedWorld, "act", act)
     run = collect(Setup(data="synthetic", lengths=("short",), limit=1), 1, show_progress=False)
     assert killed and list(run.scores.values()) == [1.0] and not run.not_measured
 
@@ -185,7 +185,7 @@ def planned(knows: Oracle, grain: prompts.Grain = "change") -> list[str]:
 
 
 def asked(knows: Oracle, target: str, *recent: str) -> str:
-    done = [prompts.Done(action=action, answer="") for action in recent]
+    done = [prompts.ActionTaken(action=action, answer="") for action in recent]
     return knows.act(prompts.ActFields(room="", inventory="", visited=[], recent=done, failed=[], target=target)).action
 
 

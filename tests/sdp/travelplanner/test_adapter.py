@@ -26,7 +26,7 @@ from sdp.adapters.travelplanner.prompts import (
     Candidate,
     Cities,
     CitiesFields,
-    Listed,
+    ListedOption,
     SelectFields,
     Selection,
 )
@@ -299,7 +299,8 @@ def test_a_policy_for_cities_that_does_not_exist_is_refused() -> None:
 def test_the_rule_takes_the_cheapest_option_wherever_it_stands() -> None:
     def chosen(wanted: list[str], *options: tuple[float, list[str]]) -> int:
         listed = [
-            Listed(number=number, text="", cost=cost, cuisines=of) for number, (cost, of) in enumerate(options, start=1)
+            ListedOption(number=number, text="", cost=cost, cuisines=of)
+            for number, (cost, of) in enumerate(options, start=1)
         ]
         about: dict[str, Any] = {"trip": "", "decided": [], "target": "", "slot": "", "left": 99, "failures": []}
         return cheapest(SelectFields(wanted=wanted, options=listed, **about)).choice

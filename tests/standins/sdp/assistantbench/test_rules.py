@@ -17,7 +17,7 @@ from lab.models.noise import corrupted, within_schema
 from scripts.web.templates import templates
 from sdp.adapters.assistantbench import prompts
 from sdp.adapters.assistantbench.adapter import Policy
-from sdp.adapters.assistantbench.prompts import Found, Judged, Shown, Told
+from sdp.adapters.assistantbench.prompts import CertifiedFinding, Found, Judged, PageText
 from sdp.experiments.assistantbench import Setup
 from sdp.operators import NOTHING
 from sdp.placebo import placebo
@@ -28,14 +28,14 @@ from standins.sdp.assistantbench.wording import read
 from worlds.web.local import LocalWeb
 
 NOVELS = "Which crime novels did Tazo Press publish before 1950?"
-PAGE = Shown(
+PAGE = PageText(
     title="Novels published by Tazo Press", host="guide.example",
     text="Last updated: 1 March 2025\n\n| Novel | Author | Year | Genre | \n|---|---|---|---|\n"
     "| Adana | Ila Zo | 1,912 | crime | \n| Bedano | Ila Zo | 1951 | crime |\n| Cedal | Ila Zo | 1911 | war |",
 )  # fmt: skip
 
 
-def collected(pages: list[Shown], **other: Any) -> prompts.FindingFields:
+def collected(pages: list[PageText], **other: Any) -> prompts.FindingFields:
     values: dict[str, Any] = {
         "question": NOVELS, "found": [], "kind": "collect", "goal": "All are listed.", "pages": pages, "refused": [],
         "uncertainty": "marked",
@@ -133,7 +133,7 @@ def test_an_old_page_is_used_only_where_there_is_no_other_and_marked() -> None:
 
 
 def test_steps_follow_from_the_finding_before() -> None:
-    found = [Told(goal="All are listed.", items=finding(collected([PAGE])).items, forced=False)]
+    found = [CertifiedFinding(goal="All are listed.", items=finding(collected([PAGE])).items, forced=False)]
     assert finding(collected([], kind="filter", found=found)).items == ["Adana: author Ila Zo; year 1,912; genre crime"]
 
 

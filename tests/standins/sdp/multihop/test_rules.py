@@ -7,12 +7,12 @@ import re
 import pytest
 
 from lab.runs import collecting
-from sdp.adapters.multihop.prompts import DECOMPOSE, DecomposeFields, Told
+from sdp.adapters.multihop.prompts import DECOMPOSE, CertifiedFinding, DecomposeFields
 from sdp.experiments.multihop import HotpotQA, MuSiQue
 from standins.sdp.multihop.rules import UNREADABLE, decompose
 
 QUESTION = "Where does the founder of the studio that produced the film Velmara live?"
-TOLD = [Told(asked="Who produced the film Velmara?", finding="It is Boro Films.", entity="Boro Films")]
+TOLD = [CertifiedFinding(asked="Who produced the film Velmara?", finding="It is Boro Films.", entity="Boro Films")]
 
 
 @pytest.mark.parametrize("count", [0, 2, 4])
