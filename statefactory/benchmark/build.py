@@ -20,7 +20,7 @@ from lab.machine import progress
 from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT
 from lab.machine.versions import code_hash
-from lab.runs.execution import Play, Played, play_all
+from lab.runs.execution import Played, play_all
 from lab.runs.run import Episode, Manifest, Run, when_free
 from statefactory.benchmark.domains import BY_NAME, Domain, named
 from statefactory.benchmark.files import FORMATS, read_pairs, read_rows, write_rows
@@ -31,10 +31,7 @@ from statefactory.benchmark.pairs import make_pair
 from statefactory.benchmark.schema import DOMAINS, Pair, Row, read_row
 from worlds.textworld.compiled import NoCompiler
 
-DEATHS_WITHOUT_PROGRESS = 3
-SHIPPED = (
-    ROOT / "data" / "synthetic" / "rewardprediction"
-)  # synthetic pairs of seed 0: their files and what is about them
+SHIPPED = ROOT / "data" / "synthetic" / "rewardprediction"  # synthetic pairs of seed 0 and how they were built
 COUNTED = ("positive_redraws", "negative_redraws", "taken_back", "unpadded")  # fields of Made, summed up
 
 
@@ -74,7 +71,8 @@ def build(
     the data's files and the worlds' packages, and on nothing else.
     Raises MissingData if official data is asked for and absent, BuildFailed naming pairs that raised errors.
     """
-    job = _job(domain, data, seed, limit)
+    domain = named(domain) if isinstance(domain, str) else domain
+    job = Job(domain, domain.resolve(data), seed, limit)
     if folder is None:
         return _kept(job, job.folder) or _shipped(job) or _built(job, job.folder, workers, show_progress)
     return _kept(job, folder) or _built(job, folder, workers, show_progress)
@@ -110,14 +108,6 @@ def data_of(built: Mapping[str, Built]) -> str:
         mixture = " and ".join(sorted(kinds)) or "nothing"
         raise ValueError(f"these domains were built from {mixture}; build them together")
     return kinds.pop()
-
-
-def kept(
-    domain: str | Domain, data: str = "auto", seed: int = 0, limit: int = 0, folder: Path | None = None
-) -> Built | None:  # fmt: skip
-    """What `build` would keep rather than build, if it is there."""
-    job = _job(domain, data, seed, limit)
-    return _kept(job, job.folder if folder is None else folder)
 
 
 @dataclass(frozen=True)
@@ -174,18 +164,13 @@ class Job:
         return Manifest.of(method, "rules", "rules", self.identity(), tasks, self.domain.code)
 
 
-def _job(domain: str | Domain, data: str, seed: int, limit: int) -> Job:
-    domain = named(domain) if isinstance(domain, str) else domain
-    return Job(domain, domain.resolve(data), seed, limit)
-
-
 def _built(job: Job, folder: Path, workers: int, show_progress: bool) -> Built:
     manifest = job.manifest()
     started = time.monotonic()
     with Run(folder / "runs" / f"{job.domain.name} n={len(manifest.tasks)} {manifest.digest[:6]}", manifest) as run:
         with _scratch(run.folder / "scratch"):
             try:
-                _play_all(run, partial(play, job), workers, show_progress)
+                play_all(run, partial(play, job), workers, show_progress=show_progress)
             finally:
                 close_all()
         episodes, faults = run.results(), dict(run.not_measured)
@@ -206,23 +191,6 @@ def play(job: Job, task_id: str) -> Played:
         counts = {name: getattr(made, name) for name in COUNTED}
         result = {"rows": [row.to_json() for row in made.pair.rows]} | counts
     return Played(result, {"seconds": round(time.monotonic() - started, 3)})
-
-
-def _play_all(run: Run, play_one: Play, workers: int, show_progress: bool) -> None:
-    """Play what is pending. A worker process that is killed is replaced, as long as the run gets on."""
-    from joblib.externals.loky.process_executor import BrokenProcessPool
-
-    deaths = 0
-    while deaths < DEATHS_WITHOUT_PROGRESS:
-        finished = len(run.episodes)
-        try:
-            play_all(run, play_one, workers, show_progress=show_progress)
-            return
-        except BrokenProcessPool as error:
-            deaths = 1 if len(run.episodes) > finished else deaths + 1
-            died = error
-            progress.say(f"a worker process died; going on from {len(run.episodes)} pairs")
-    raise died
 
 
 def _check(episodes: list[Episode], faults: Mapping[str, str], folder: Path) -> None:

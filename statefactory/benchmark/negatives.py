@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from statefactory.benchmark.recipe import Recipe
+from statefactory.benchmark.labels import Recipe
 from statefactory.benchmark.walks import Move, play, shares_segment
 from worlds.base import ListingWorld
 

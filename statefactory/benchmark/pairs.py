@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from statefactory.benchmark.labels import Recipe
 from statefactory.benchmark.negatives import play_negative
 from statefactory.benchmark.positives import Planner, play_positive
-from statefactory.benchmark.recipe import Recipe
 from statefactory.benchmark.schema import Pair, Reward, Row, StepRecord
 from statefactory.benchmark.walks import Move
 from worlds.base import ListingWorld

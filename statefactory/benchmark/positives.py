@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from statefactory.benchmark.labels import Padding
-from statefactory.benchmark.recipe import Recipe
+from statefactory.benchmark.labels import Padding, Recipe
 from statefactory.benchmark.walks import Move, play, random_walk
 from worlds.base import ListingWorld
 

@@ -1,4 +1,4 @@
-"""The benchmark as its authors publish it: fetching it, reading its layout, and writing ours in it.
+"""The benchmark as its authors publish it: fetching it and reading its layout.
 
 Layout: rewardprediction/<domain>/<task>/positive.json and negative_<i>.json, each a `goal_description` and a
 `trajectory` (README of yijunshens/StateFactory; the dataset YijunShen/RewardPrediction on the Hugging Face hub).
@@ -10,13 +10,12 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from lab.machine.datasets import Dataset, Report, UnexpectedData
 from lab.machine.faults import MissingData
-from lab.machine.files import write_atomically
 from statefactory.benchmark.schema import DOMAINS, Pair, Row, UnreadableTrajectory, pairs_of, read_row
 
 NAME = "rewardprediction"
@@ -69,14 +68,6 @@ def read_published(domain: str, folder: Path | None = None) -> list[Pair]:
         if folders.setdefault(path.parent.name, path.parent) != path.parent:
             raise UnreadableTrajectory(f"{path.parent} and {folders[path.parent.name]} have one name, and so one task")
     return pairs_of(_read(path, domain) for path in files)
-
-
-def write_published(folder: Path, pairs: Iterable[Pair]) -> None:
-    """Write pairs in the published layout below `folder`, so that the official evaluator reads them."""
-    for row in (row for pair in pairs for row in pair.rows):
-        name = row.id.removeprefix(f"{row.task}_")
-        text = json.dumps(row.published(), ensure_ascii=False, indent=2)
-        write_atomically(folder / row.domain / row.task / f"{name}.json", text.encode())
 
 
 def _files(folder: Path) -> Iterator[Path]:

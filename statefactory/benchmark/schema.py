@@ -74,11 +74,6 @@ class Row:
         """Plain values; `read_row` reads them back."""
         return asdict(self)
 
-    def published(self) -> dict[str, Any]:
-        """The published fields alone."""
-        record = asdict(self)
-        return {name: record[name] for name in ("goal_description", "trajectory")}
-
 
 @dataclass(frozen=True, slots=True)
 class Pair:

@@ -23,7 +23,6 @@ from statefactory.embeddings import DEFAULT
 from statefactory.experiments import scores
 from statefactory.reward_models import backbones, ridge
 from statefactory.reward_models.adapters import CARD, SHIPPED, Adapter
-from statefactory.reward_models.campaign import ALL
 from statefactory.reward_models.evaluation import (
     FILE,
     MONOTONIC,
@@ -36,7 +35,14 @@ from statefactory.reward_models.evaluation import (
     summary,
 )
 from statefactory.reward_models.predictor import ANOTHER, NO_GOAL, OWN, LearnedReward, PrefixPredictor, with_controls
-from statefactory.reward_models.preferences.pairs import default_folder, preferences, read_preferences, sha256
+from statefactory.reward_models.preferences.pairs import (
+    ALL,
+    TRAININGS,
+    default_folder,
+    preferences,
+    read_preferences,
+    sha256,
+)
 from statefactory.reward_models.recipe import PRESETS, Recipe, recipe
 from statefactory.reward_models.recipe import changes as recipe_changes
 from statefactory.reward_models.training import train
@@ -45,7 +51,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-TRAINED_ON = (*DOMAINS, ALL)
+TRAINED_ON = TRAININGS
 LORA, (RIDGE, RIDGE_BLIND, RIDGE_COUNTS) = "LoRA", RIDGES.values()
 NAMES = {LORA: "Supervised RM", RIDGE: "Ridge on embeddings"}
 CONTROLS = [(MONOTONIC, ""), *((LORA, goal) for goal in (OWN, NO_GOAL, ANOTHER)), (RIDGE, OWN), (RIDGE, ANOTHER),

@@ -24,8 +24,8 @@ from statefactory.predictors import METHODS, Given, Method, Predictor
 from statefactory.predictors.countdown import Countdown
 from statefactory.predictors.monotonic import Monotonic
 from statefactory.reward_models.adapters import SHIPPED
-from statefactory.reward_models.campaign import NAMES
 from statefactory.reward_models.predictor import register_adapters
+from statefactory.reward_models.preferences.pairs import TRAININGS
 from statefactory.reward_models.ridge import Ridge
 
 HORIZON = 100  # T of predictors that count steps: beyond all caps, so that no two lengths share a reward
@@ -137,7 +137,7 @@ def method_of(name: str, world: str) -> Method:
 
 def trained() -> list[str]:
     """The names of the adapters that come with the suite."""
-    return [f"{LEARNED}{training}" for training in NAMES]
+    return [f"{LEARNED}{training}" for training in TRAININGS]
 
 
 def quick(names: Sequence[str]) -> list[str]:

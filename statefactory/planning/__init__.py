@@ -8,7 +8,7 @@
     guides         predictors that ask no model: the true progress, and placebos
     rewarded       ReAct that is shown those rewards                                           (C.6.2)
     stand_in       who answers its prompts where no model does: an expert that errs, and obeys rewards
-    tree           what a tree search knows of the nodes that it thought of; as data
+    tree           what a tree search knows of the nodes that it thought of
     proposals      which actions it looks at: asked of a model, or the valid ones
     mcts           tree search whose leaves a predictor values                                 (C.6.3)
     hacking        how high a score can be driven where nothing of the task is done

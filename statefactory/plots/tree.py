@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lab.results import drawing
 from lab.results.drawing import Canvas
 from lab.results.text import width
-from statefactory.planning.tree import Node, best_line, in_order, tree
+from statefactory.planning.tree import Node, best_line, in_order
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,15 +42,12 @@ class Shown:
             yield from child.all()
 
 
-def draw_tree(
-    rows: Sequence[Mapping[str, Any]], title: str, evidence: str, most: int = 50, siblings: int = SIBLINGS
-) -> Figure:
-    """A tree as `statefactory.planning.tree.rows` has it, from left to right.
+def draw_tree(root: Node, title: str, evidence: str, most: int = 50, siblings: int = SIBLINGS) -> Figure:
+    """A search tree from left to right.
 
     Of more than `most` nodes those that were visited most are shown, and of those without a visit the best `siblings`
     of a node; how many are left out stands below them. evidence: what kind of search it was.
     """
-    root = tree(rows)
     line = {id(node) for node in best_line(root)} | {id(root)}
     kept = _kept(root, line, most, siblings)
     shown = _arranged(root, kept)
@@ -80,7 +77,7 @@ def _kept(root: Node, line: set[int], most: int, siblings: int) -> set[int]:
             if id(child) not in idle or id(child) in line:
                 wanted.append(((id(child) in line, child.visits, child.value), -number, child))
     # A child has no more visits than its parent, and of equals the parent comes first: so none is kept without it.
-    wanted.sort(key=lambda one: (one[0][0], one[0][1], one[1], one[0][2]), reverse=True)
+    wanted.sort(key=lambda entry: (entry[0][0], entry[0][1], entry[1], entry[0][2]), reverse=True)
     return {id(root), *(id(node) for *_, node in wanted[: most - 1])} | line
 
 

@@ -21,7 +21,7 @@ from lab.machine.files import write_atomically
 from lab.machine.paths import shown
 from lab.runs.run import RunBusy
 from statefactory.reward_models import adapters, backbones
-from statefactory.reward_models.adapters import Adapter
+from statefactory.reward_models.adapters import Adapter, UnusableAdapter
 from statefactory.reward_models.preferences.pairs import Preference, Trajectory
 from statefactory.reward_models.recipe import Recipe
 from statefactory.reward_models.scoring import Affine, Scorer
@@ -36,10 +36,6 @@ POINTS = 100  # of the curve in the card
 PACKAGES = ("peft", "trl", "transformers", "torch")
 
 
-class OtherTraining(RuntimeError):
-    """A folder holds another training than the one asked for; the message names the differences."""
-
-
 def train(
     name: str, rows: Sequence[Preference], recipe: Recipe, folder: Path, data: Mapping[str, str] | None = None,
     title: str = "", callbacks: Sequence[Any] = (), show_progress: bool = True,
@@ -48,7 +44,7 @@ def train(
 
     rows: the training side. folder: checkpoints while it trains, in `checkpoints/`, and the adapter. data: file name ->
     sha256 of what the rows are from, for the card. callbacks: of transformers. Killed at any moment, the next call goes
-    on from the last checkpoint, to the same weights. Raises OtherTraining if the folder holds other data, recipe or
+    on from the last checkpoint, to the same weights. Raises UnusableAdapter if the folder holds other data, recipe or
     backbone, RunBusy if another process trains there, MissingBackbone, and ValueError for no rows.
     """
     if not rows:
@@ -197,7 +193,7 @@ def _agree(folder: Path, identity: Mapping[str, Any]) -> None:
     differ = [f"{key}: {flat[0].get(key)!r} there, {flat[1].get(key)!r} now"
               for key in flat[1] if flat[0].get(key) != flat[1].get(key)]  # fmt: skip
     if differ:
-        raise OtherTraining(f"{shown(folder)} holds another training ({'; '.join(differ)}). Choose another folder")
+        raise UnusableAdapter(f"{shown(folder)} holds another training ({'; '.join(differ)}). Choose another folder")
 
 
 def _measured(trainer: Any, examples: Sequence[Example]) -> dict[str, Any]:

@@ -24,11 +24,13 @@ from lab.machine.paths import ROOT, shown
 from lab.machine.reading import damaged, typed
 from statefactory.benchmark.build import build
 from statefactory.benchmark.domains import named
-from statefactory.benchmark.schema import Pair, Row
+from statefactory.benchmark.schema import DOMAINS, Pair, Row
 from statefactory.reward_models.preferences.tasks import parts
 from statefactory.reward_models.texts import Step, flattened
 
 SIDES = ("train", "validation")
+ALL = "all"  # the training on the union of all domains
+TRAININGS = (*DOMAINS, ALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,7 @@ def read_preferences(path: Path, side: str = "", limit: int = 0) -> list[Prefere
     Raises MissingData, naming the line that builds the file, and DamagedFile naming the row and field that is wrong.
     """
     if not path.exists():
-        raise MissingData(f"{shown(path)} is not there; build it with: python -m statefactory.reward_models data")
+        raise _missing(path)
     import pyarrow.parquet as pq
 
     try:
@@ -147,13 +149,33 @@ def of_benchmark(pairs: Iterable[Pair]) -> list[Preference]:
     ]
 
 
-def mixed(paths: Sequence[Path], each: int) -> list[Preference]:
-    """The union that the paper's "All-Combined" model is trained on: the first `each` training pairs of every file."""
-    return [row for path in paths for row in read_preferences(path, "train", each)]
+def preference_files(folder: Path, training: str) -> list[Path]:
+    """The preference files of one of TRAININGS; the union takes those of all domains that are there.
+
+    Raises MissingData if there is none.
+    """
+    paths = [folder / f"{domain}.parquet" for domain in (DOMAINS if training == ALL else (training,))]
+    present = [path for path in paths if path.exists()]
+    if not present:
+        raise _missing(paths[0])
+    return present
+
+
+def training_pairs(folder: Path, training: str, pairs: int = 0, per_domain: int = 0) -> list[Preference]:
+    """The training pairs of one of TRAININGS, in the order of their files. Raises as `read_preferences`.
+
+    pairs: the first so many of a domain; per_domain: of each domain for the union, the paper's "All-Combined"; 0: all.
+    """
+    limit = per_domain if training == ALL else pairs
+    return [row for path in preference_files(folder, training) for row in read_preferences(path, "train", limit)]
 
 
 def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _missing(path: Path) -> MissingData:
+    return MissingData(f"{shown(path)} is not there; build it with: python -m statefactory.reward_models data")
 
 
 def _trajectory(row: Row) -> Trajectory:

@@ -21,11 +21,9 @@ from statefactory.benchmark.published import (
     fetch,
     present,
     read_published,
-    write_published,
 )
 from statefactory.benchmark.schema import (
     DOMAINS,
-    Pair,
     Reward,
     Row,
     StepRecord,
@@ -154,16 +152,6 @@ def test_the_published_layout_is_read_into_the_same_pairs(tmp_path: Path) -> Non
     assert pairs[0].positive.observations == ["There.\nAnd here."] and pairs[1].negative.observations == ["There."]
     assert pairs[0].positive.trajectory[0].reward == Reward(1.0, 0.5, True)
     assert (pairs[0].positive.data, pairs[0].positive.source) == ("published", "published positive")
-
-
-def test_ours_written_in_the_published_layout_come_back(tmp_path: Path) -> None:
-    ours = Pair(row("t-1"), (row("t-1", "negative"),))
-    write_published(tmp_path, [ours])
-    text = (tmp_path / "alfworld" / "t-1" / "positive.json").read_text()
-    assert json.loads(text).keys() == {"goal_description", "trajectory"}
-    (back,) = read_published("alfworld", tmp_path)
-    assert [member.published() for member in back.rows] == [member.published() for member in ours.rows]
-    assert [member.id for member in back.rows] == [member.id for member in ours.rows]
 
 
 @pytest.mark.parametrize("content", ["{", {"trajectory": []}, record(raw="high"), {**record(), "trajectory": [{}]}, []])

@@ -18,7 +18,12 @@ from statefactory.benchmark.held_out import held_out
 from statefactory.benchmark.negatives import NoNegative
 from statefactory.reward_models.__main__ import main
 from statefactory.reward_models.preferences import tasks as training
-from statefactory.reward_models.preferences.pairs import mixed, preferences, read_preferences, write_preferences
+from statefactory.reward_models.preferences.pairs import (
+    preferences,
+    read_preferences,
+    training_pairs,
+    write_preferences,
+)
 from statefactory.reward_models.preferences.tasks import FIRST, Skipping, folder, parts
 from statefactory.reward_models.texts import flattened
 from tiny_backbone import toy_preferences
@@ -96,8 +101,9 @@ def test_a_file_has_both_sides_and_the_truth_and_is_kept(tmp_path: Path) -> None
     assert preferences("webshop", "synthetic", 8, 3, folder=tmp_path).stat().st_mtime_ns == written
     path.write_bytes(path.read_bytes()[:-50])
     assert read_preferences(preferences("webshop", "synthetic", 8, 3, folder=tmp_path)) == rows
-    assert len(mixed([path, path], 2)) == 4 and {row.side for row in mixed([path], 5)} == {"train"}
-    assert [row.task for row in read_preferences(path, "train", 2)] == [row.task for row in mixed([path], 2)]
+    both, first = training_pairs(tmp_path, "all"), read_preferences(path, "train", 2)
+    assert len(both) == 8 and {row.side for row in both} == {"train"}
+    assert training_pairs(tmp_path, "webshop", 2) == training_pairs(tmp_path, "all", 1, per_domain=2) == first
 
 
 def test_the_file_has_the_columns_that_trl_reads(tmp_path: Path) -> None:
