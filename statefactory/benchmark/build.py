@@ -25,14 +25,13 @@ from lab.runs.run import Episode, Manifest, Run, when_free
 from statefactory.benchmark.domains import BY_NAME, Domain, named
 from statefactory.benchmark.files import FORMATS, read_pairs, read_rows, write_rows
 from statefactory.benchmark.held_out import held_out as held_out_domain
-from statefactory.benchmark.negatives import NoNegative
-from statefactory.benchmark.opened import Opened, close_all, opened
-from statefactory.benchmark.pairs import make_pair
+from statefactory.benchmark.opened import OpenDomain, close_all, opened
 from statefactory.benchmark.schema import DOMAINS, Pair, Row, read_row
+from statefactory.benchmark.trajectories import NoNegative, make_pair
 from worlds.textworld.compiled import NoCompiler
 
 SHIPPED = ROOT / "data" / "synthetic" / "rewardprediction"  # synthetic pairs of seed 0 and how they were built
-COUNTED = ("positive_redraws", "negative_redraws", "taken_back", "unpadded")  # fields of Made, summed up
+COUNTED = ("positive_redraws", "negative_redraws", "taken_back", "unpadded")  # fields of PairBuild, summed up
 
 
 class BuildFailed(RuntimeError):
@@ -148,7 +147,7 @@ class Job:
             about["held_out"] = True
         return json.loads(json.dumps(about))
 
-    def opened(self) -> Opened:
+    def opened(self) -> OpenDomain:
         """The world with its tasks and expert, once a process."""
         return opened(self.domain, self.data, self.seed, self.limit)
 

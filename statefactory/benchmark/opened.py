@@ -12,7 +12,7 @@ from worlds.base import Expert, ListingWorld
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenDomain:
     """An open world, the sampled tasks by id, and the expert. source, replan: see `Domain`."""
 
     world: ListingWorld
@@ -27,10 +27,10 @@ class Opened:
         return self.replan(self.world, task, plan, begun) if begun else plan
 
 
-_open: dict[tuple[str, bool, str, int, int], Opened] = {}
+_open: dict[tuple[str, bool, str, int, int], OpenDomain] = {}
 
 
-def opened(domain: Domain, data: str, seed: int, limit: int = 0) -> Opened:
+def opened(domain: Domain, data: str, seed: int, limit: int = 0) -> OpenDomain:
     """The domain's world in this process, started at the first call with these arguments."""
     key = (domain.name, domain.held_out, data, seed, limit)
     if key not in _open:
@@ -40,7 +40,7 @@ def opened(domain: Domain, data: str, seed: int, limit: int = 0) -> Opened:
         tqdm.set_lock(RLock())
         world = domain.load(data, seed)
         tasks = {task.id: task for task in spread(domain.choose(world, data, seed), limit)}
-        _open[key] = Opened(world, tasks, domain.expert(world, data), domain.sources[data], domain.replan)
+        _open[key] = OpenDomain(world, tasks, domain.expert(world, data), domain.sources[data], domain.replan)
     return _open[key]
 
 

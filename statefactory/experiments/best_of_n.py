@@ -26,7 +26,7 @@ from lab.results import tables
 from lab.runs import collecting
 from lab.runs.run import Episode
 from lab.runs.study_results import Results
-from statefactory.experiments.rivals import ORACLE, TRUE_SCORE, Led, answering, evidence
+from statefactory.experiments.rivals import ORACLE, TRUE_SCORE, PredictorExperiment, answering, evidence
 from statefactory.experiments.scoring import STANDARD, Scoring, embedder_of
 from statefactory.experiments.statistics import title
 from statefactory.extraction import read_trace
@@ -43,7 +43,7 @@ A_TIE = 1e-9  # rewards of the same content differ by rounding at most
 
 
 @dataclass(frozen=True, kw_only=True)
-class BestOfN(Led):
+class BestOfN(PredictorExperiment):
     """What one predictor says of an agent's attempts.
 
     acting: the engine that makes them, "" for the noisy expert. count: attempts a task. data, limit, seed: of theirs.
@@ -95,7 +95,7 @@ def attempted(setup: attempts.Setup) -> attempts.Results:
     return collecting.collect(setup, show_progress=False)
 
 
-class Chosen(NamedTuple):
+class Choices(NamedTuple):
     """What choices came to. success: task -> the expected success, in [0, 1], of the attempt that is chosen."""
 
     name: str
@@ -106,7 +106,7 @@ class Chosen(NamedTuple):
     success: Mapping[str, float]
 
 
-def choices(made: attempts.Results, run: Results, when: When = END, scoring: Scoring = STANDARD) -> list[Chosen]:
+def choices(made: attempts.Results, run: Results, when: When = END, scoring: Scoring = STANDARD) -> list[Choices]:
     """Of every predictor, then of chance and of the oracle, on the tasks that all of them have finished.
 
     made: the attempts in one world. run: what the predictors said of them. Midway, tasks with fewer than two attempts
@@ -135,15 +135,15 @@ def choices(made: attempts.Results, run: Results, when: When = END, scoring: Sco
         stood_in = "simulated" in (made.evidence, evidence(run, world, predictor))
         rewards = {name: _reward(episodes[name], scoring, when) for names in tasks.values() for name in names}
         how, origin = run.setup.part(world, predictor).how, "simulated" if stood_in else "measured"
-        found.append(Chosen(predictor, how.title, when, backbone, origin, success(rewards)))
+        found.append(Choices(predictor, how.title, when, backbone, origin, success(rewards)))
     known = {
         (CHANCE, CHANCE_TITLE): dict.fromkeys(every, 0.0),
         (ORACLE, TRUE_SCORE.title): {name: attempt.score for name, attempt in every.items()},
     }
-    return found + [Chosen(*who, when, acting, "simulated", success(scores)) for who, scores in known.items()]
+    return found + [Choices(*who, when, acting, "simulated", success(scores)) for who, scores in known.items()]
 
 
-def success(made: attempts.Results, choice: Chosen) -> tables.Row:
+def success(made: attempts.Results, choice: Choices) -> tables.Row:
     """The row of choices among attempts, in percent."""
     metric = f"Best of {made.setup.count} {choice.when}, {title(made.setup.world)}"
     values, source = [100 * value for value in choice.success.values()], f"this run, {made.setup.data} data"

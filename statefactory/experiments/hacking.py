@@ -16,7 +16,7 @@ from lab.models.backbone import Ledger
 from lab.results.exports import EMPTY
 from lab.runs.study_results import Results
 from statefactory.experiments.guided import Guided
-from statefactory.experiments.rivals import Led, answering, evidence
+from statefactory.experiments.rivals import PredictorExperiment, answering, evidence
 from statefactory.experiments.statistics import title
 from statefactory.planning.hacking import WAYS, Hacker, Progress, cheapest
 from statefactory.planning.lookahead import Lookahead
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hacking(Led):
+class Hacking(PredictorExperiment):
     """One predictor in one world.
 
     steps, walks, actions: the effort, as for `statefactory.planning.hacking.Hacker`. seed: of synthetic data and of

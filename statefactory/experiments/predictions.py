@@ -24,7 +24,7 @@ from statefactory.benchmark.domains import named
 from statefactory.experiments import scoring
 from statefactory.experiments.scoring import STANDARD, Prediction, Scoring
 from statefactory.extraction import read_trace
-from statefactory.predictors import METHODS, Given, Method, register
+from statefactory.predictors import METHODS, Method, PredictorSettings, register
 from statefactory.predictors.factored import StateFactory
 from statefactory.predictors.judge import Judge, Mode
 from statefactory.prompts import Reasoning
@@ -62,11 +62,11 @@ MODES: dict[str, tuple[str, Mode]] = {
 JUDGES = tuple(MODES)
 
 
-def _extracting(level: Level, backbone: Backbone, given: Given) -> StateFactory:
-    return StateFactory(backbone, level=level, **given._asdict())
+def _extracting(level: Level, backbone: Backbone, settings: PredictorSettings) -> StateFactory:
+    return StateFactory(backbone, level=level, **settings._asdict())
 
 
-def _judging(mode: Mode, backbone: Backbone, given: Given) -> Judge:
+def _judging(mode: Mode, backbone: Backbone, settings: PredictorSettings) -> Judge:
     return Judge(backbone, mode)  # its prompt has no place for an instruction (Table 8)
 
 
@@ -142,8 +142,8 @@ class Predicting(Experiment):
 
         malformed: answers that could not be read.
         """
-        given = Given(INSTRUCTIONS.get(self.domain, ""), self.values, self.reasoning)
-        predictor = self.predictor.make(ledger, given)
+        settings = PredictorSettings(INSTRUCTIONS.get(self.domain, ""), self.values, self.reasoning)
+        predictor = self.predictor.make(ledger, settings)
         trajectories = []
         for row in self.pair(task).rows:
             memories = predictor.follow(row.goal_description, row.actions, row.observations)

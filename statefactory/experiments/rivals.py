@@ -20,9 +20,8 @@ from statefactory.experiments.guided import WORLDS, no_reward_model
 from statefactory.experiments.predictions import EXTRACTIONS, INSTRUCTIONS, JUDGES
 from statefactory.experiments.statistics import title
 from statefactory.planning.guides import AtRandom, Oracle
-from statefactory.predictors import METHODS, Given, Method, Predictor
-from statefactory.predictors.countdown import Countdown
-from statefactory.predictors.monotonic import Monotonic
+from statefactory.predictors import METHODS, Method, Predictor, PredictorSettings
+from statefactory.predictors.monotonic import Countdown, Monotonic
 from statefactory.reward_models.adapters import SHIPPED
 from statefactory.reward_models.predictor import register_adapters
 from statefactory.reward_models.preferences.pairs import TRAININGS
@@ -35,7 +34,7 @@ PLACEBOS = (SHORTEST, RANDOM)
 PACKAGES = ("lab", "worlds", "agents", "statefactory")
 
 
-def _made(predictor: Predictor[Any], backbone: Backbone, given: Given) -> Predictor[Any]:
+def _made(predictor: Predictor[Any], backbone: Backbone, settings: PredictorSettings) -> Predictor[Any]:
     return predictor
 
 
@@ -49,7 +48,7 @@ TRUE_SCORE = Method("Oracle (true score)", partial(_made, Oracle(len)))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Led(Experiment):
+class PredictorExperiment(Experiment):
     """An experiment in one world that one predictor leads.
 
     predictor: its name, as `method_of` takes it. registered: the predictor, where a reader registered it: worker
@@ -82,7 +81,7 @@ class Led(Experiment):
 
     def made(self, backbone: Backbone) -> Predictor[Any]:
         """The predictor itself."""
-        return self.how.make(backbone, Given(INSTRUCTIONS.get(self.world, "")))
+        return self.how.make(backbone, PredictorSettings(INSTRUCTIONS.get(self.world, "")))
 
     def operators(self) -> tuple[str, ...]:
         return self.how.operators
@@ -93,16 +92,16 @@ class Led(Experiment):
 
 
 def study(
-    name: str, leads: Callable[..., Led], worlds: Sequence[str], names: Sequence[str], metrics: tuple[Metric, ...] = (),
-    **declared: Any,
+    name: str, experiment: Callable[..., PredictorExperiment], worlds: Sequence[str], names: Sequence[str],
+    metrics: tuple[Metric, ...] = (), **declared: Any,
 ) -> Study:  # fmt: skip
-    """The experiment `leads` in these worlds, once under each of the predictors. declared: other fields of the study.
+    """The experiment in these worlds, once under each of the predictors. declared: other fields of the study.
 
     Raises ValueError for a predictor that there is not.
     """
     conditions = []
     for predictor in dict.fromkeys(names):
-        plays = {world: partial(leads, world=world, registered=METHODS.get(predictor)) for world in worlds}
+        plays = {world: partial(experiment, world=world, registered=METHODS.get(predictor)) for world in worlds}
         role = "placebo" if predictor in PLACEBOS else "privileged" if predictor == ORACLE else "method"
         conditions.append(Condition(predictor, plays, {"predictor": predictor}, role))  # type: ignore[arg-type]
     titles = {world: title(world) for world in worlds}

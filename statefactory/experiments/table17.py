@@ -65,7 +65,7 @@ class Case:
         return alfworld.load(self.data, self.seed)
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """What a search came to. outcomes: how often it foresaw one. steps, resets: that the world played for that.
 
     actions: that were taken, or for a search that takes none, those that solve the task; () where it found none.
@@ -122,7 +122,7 @@ class Setup:
 
 def solve(
     of: Case, setup: Setup = Setup(), settings: Settings = SETTINGS, seed: int = 0, guide: Predictor[Any] | None = None
-) -> Found:
+) -> SearchResult:
     """Play the game by tree search.
 
     seed: of the order of valid actions. guide: values the leaves in the place of StateFactory.
@@ -134,10 +134,10 @@ def solve(
     with closing(pool), closing(world):
         episode = plan(household(world, of.task), of.task.goal, planner)
     solved = episode.history.end == FINISHED  # a game of ALFWorld ends when it is won
-    return Found(solved, episode.path.actions, episode.outcomes, pool.steps, pool.resets, episode)
+    return SearchResult(solved, episode.path.actions, episode.outcomes, pool.steps, pool.resets, episode)
 
 
-def breadth_first(of: Case, outcomes: int, seed: int = 0) -> Found:
+def breadth_first(of: Case, outcomes: int, seed: int = 0) -> SearchResult:
     """All valid actions after all paths, the shortest first, until one ends the game or all outcomes were foreseen."""
     with closing(Pool(of.world, of.task)) as pool:
         proposer, waiting = Listed(pool, seed), deque([Path(of.task.goal, pool.at(()).text)])
@@ -149,11 +149,11 @@ def breadth_first(of: Case, outcomes: int, seed: int = 0) -> Found:
                 step = pool.at((*path.actions, action))
                 waiting.append(path.then(action, step.text))
                 if step.done:
-                    return Found(True, waiting[-1].actions, asked, pool.steps, pool.resets)
-        return Found(False, (), asked, pool.steps, pool.resets)
+                    return SearchResult(True, waiting[-1].actions, asked, pool.steps, pool.resets)
+        return SearchResult(False, (), asked, pool.steps, pool.resets)
 
 
-def trace(of: Case, found: Found, guide: StateFactory, width: int = 70) -> pd.DataFrame:
+def trace(of: Case, found: SearchResult, guide: StateFactory, width: int = 70) -> pd.DataFrame:
     """The steps that were taken, in Table 17's columns: of state and goal what the step changed, and the gain.
 
     The gain of the first step is over the state before it, which has no row. width: characters of a text.
@@ -186,7 +186,7 @@ def compared(of: Case, setup: Setup, settings: Sequence[Settings], budget: int, 
     """
     import pandas as pd
 
-    searches: dict[tuple[str, Any, Any], list[Found]] = {}
+    searches: dict[tuple[str, Any, Any], list[SearchResult]] = {}
     for title in ("StateFactory", "random values"):
         for each in settings:
             within = replace(each, outcomes=budget)

@@ -23,7 +23,7 @@ from statefactory.experiments.predictions import EXTRACTIONS, INSTRUCTIONS
 from statefactory.experiments.scoring import embedder_of
 from statefactory.extraction import Trace, read_trace
 from statefactory.plots import draw_walkthrough
-from statefactory.predictors import METHODS, Given, operators_of
+from statefactory.predictors import METHODS, PredictorSettings, operators_of
 from statefactory.state import LEVELS, Attribute, Entity, Group, Level, State, Values
 from statefactory.walkthrough import Walkthrough, walk
 
@@ -36,7 +36,7 @@ SHOWN = 300  # characters of an observation
 
 
 @dataclass(frozen=True)
-class Asked:
+class Selection:
     """What is predicted. number: of the domain's pairs. predictor: of `METHODS`, or METHOD, for which level counts."""
 
     domain: str
@@ -64,10 +64,10 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Followed:
+class PairRewards:
     """A pair that was followed. negative: the rewards of its random trajectory, shape (steps,)."""
 
-    asked: Asked
+    asked: Selection
     walked: Walkthrough
     negative: np.ndarray
     note: str
@@ -94,18 +94,20 @@ def pairs(domain: str, data: str, seed: int) -> list[Pair]:
     return built[domain].pairs()
 
 
-def follow(asked: Asked) -> Followed:
+def follow(asked: Selection) -> PairRewards:
     """Let the predictor follow both trajectories of the pair. Raises as an experiment does."""
     pair, backbone = asked.pair, connected(engine_strings.seeded(asked.engine, asked.seed))
     walked, negative = (_followed(asked, row, backbone) for row in (pair.positive, pair.negative))
     answering = backbone.engine.among(operators_of(asked.method))
     asks = f"{answering.evidence} · {answering.label} · " if operators_of(asked.method) else ""
     title = METHODS[asked.method].title
-    return Followed(asked, walked, negative.rewards, f"{asks}{title} · {pair.positive.data} data · {pair.task}")
+    return PairRewards(asked, walked, negative.rewards, f"{asks}{title} · {pair.positive.data} data · {pair.task}")
 
 
-def _followed(asked: Asked, row: Row, backbone: Backbone) -> Walkthrough:
-    predictor = METHODS[asked.method].make(backbone, Given(INSTRUCTIONS.get(asked.domain, ""), asked.values))
+def _followed(asked: Selection, row: Row, backbone: Backbone) -> Walkthrough:
+    predictor = METHODS[asked.method].make(
+        backbone, PredictorSettings(INSTRUCTIONS.get(asked.domain, ""), asked.values)
+    )
     memories = predictor.follow(row.goal_description, row.actions, row.observations)[1:]
     if asked.predictor == METHOD:
         return walk(row, read_trace(predictor.result(memories)["trace"]), embedder_of(asked.embedding))
@@ -164,7 +166,7 @@ def _changed(item: Entity | Group | str, part: int | None, text: str) -> Entity 
     return replace(item, statements=tuple(said))
 
 
-def price(asked: Asked) -> str:
+def price(asked: Selection) -> str:
     """What following the pair asks of models, in a few words."""
     steps = sum(len(row.trajectory) for row in (asked.pair.positive, asked.pair.negative))
     asking = operators_of(asked.method)
@@ -182,9 +184,9 @@ class Rewards(Panel):
         self, domain: str = "alfworld", number: int = 0, engine: str = "rules", embedding: str = DEFAULT,
         data: str = "synthetic", seed: int = 0, step: int = -1,
     ) -> None:  # fmt: skip
-        self.first = Asked(domain, number, engine=engine, embedding=embedding, data=data, seed=seed)
+        self.first = Selection(domain, number, engine=engine, embedding=embedding, data=data, seed=seed)
         steps = len(self.first.pair.positive.trajectory)  # first of all: it says in words what there is not
-        self.followed: Followed | None = None
+        self.followed: PairRewards | None = None
         self.changed: Walkthrough | None = None  # with the edited fact
         drop = {"style": STYLE, "layout": Layout(width="32em")}
         self.world = Dropdown(options=[(each.title, name) for name, each in BY_NAME.items()], value=domain,
@@ -217,7 +219,7 @@ class Rewards(Panel):
         self.text.observe(lambda _: self.edit(), "value")
         self.follow(step)
 
-    def asked(self) -> Asked:
+    def asked(self) -> Selection:
         """What the controls say."""
         return replace(
             self.first, domain=self.world.value, number=self.task.value, predictor=self.predictor.value,

@@ -22,7 +22,7 @@ CHOSEN, GAINED = drawing.ORANGE, drawing.BLUE
 
 
 @dataclass
-class Shown:
+class DrawnNode:
     """A node as it is drawn. row: the middle of its box, in rows from the top. hidden: children that have no room.
 
     said: the row in which their number is told.
@@ -31,11 +31,11 @@ class Shown:
     node: Node
     depth: int
     row: float = 0.0
-    children: list[Shown] = field(default_factory=list)
+    children: list[DrawnNode] = field(default_factory=list)
     hidden: list[Node] = field(default_factory=list)
     said: float = 0.0
 
-    def all(self) -> Iterator[Shown]:
+    def all(self) -> Iterator[DrawnNode]:
         """Itself, and what is shown below it."""
         yield self
         for child in self.children:
@@ -81,14 +81,14 @@ def _kept(root: Node, line: set[int], most: int, siblings: int) -> set[int]:
     return {id(root), *(id(node) for *_, node in wanted[: most - 1])} | line
 
 
-def _arranged(node: Node, kept: set[int], depth: int = 0) -> Shown:
+def _arranged(node: Node, kept: set[int], depth: int = 0) -> DrawnNode:
     """What is kept, the most visited child first."""
     ranked = sorted(node.children or (), key=lambda child: (child.visits, child.value), reverse=True)
     children = [_arranged(child, kept, depth + 1) for child in ranked if id(child) in kept]
-    return Shown(node, depth, children=children, hidden=[child for child in ranked if id(child) not in kept])
+    return DrawnNode(node, depth, children=children, hidden=[child for child in ranked if id(child) not in kept])
 
 
-def _laid_out(shown: Shown, free: list[float]) -> None:
+def _laid_out(shown: DrawnNode, free: list[float]) -> None:
     """Give each its row, as high as it can be; the first child stands beside its parent. free: by column, the next row.
 
     A node that has children stands below all that stands in their column, so that no two lines between columns meet.
@@ -103,7 +103,7 @@ def _laid_out(shown: Shown, free: list[float]) -> None:
         free[shown.depth + 1] = shown.said + 0.9
 
 
-def _beside(shown: Shown) -> Iterator[int]:
+def _beside(shown: DrawnNode) -> Iterator[int]:
     """The columns that it and what stands beside it take."""
     yield shown.depth
     if shown.children:
@@ -112,7 +112,7 @@ def _beside(shown: Shown) -> Iterator[int]:
         yield shown.depth + 1
 
 
-def _draw(canvas: Canvas, shown: Shown, line: set[int], highest: float, visits: int) -> None:
+def _draw(canvas: Canvas, shown: DrawnNode, line: set[int], highest: float, visits: int) -> None:
     node, left, middle = shown.node, EDGE + shown.depth * (COLUMN + GAP), HEAD + shown.row * ROW
     chosen = id(node) in line
     edge = CHOSEN if chosen else drawing.FAINT
@@ -132,7 +132,7 @@ def _draw(canvas: Canvas, shown: Shown, line: set[int], highest: float, visits: 
         _say_hidden(canvas, shown, left + COLUMN + GAP)
 
 
-def _join(canvas: Canvas, start: tuple[float, float], child: Shown, chosen: bool, visits: int) -> None:
+def _join(canvas: Canvas, start: tuple[float, float], child: DrawnNode, chosen: bool, visits: int) -> None:
     """The more visits, the thicker."""
     end = EDGE + child.depth * (COLUMN + GAP), HEAD + child.row * ROW
     bend = start[0] + GAP / 2
@@ -141,7 +141,7 @@ def _join(canvas: Canvas, start: tuple[float, float], child: Shown, chosen: bool
                      solid_joinstyle="round")  # fmt: skip
 
 
-def _say_hidden(canvas: Canvas, shown: Shown, left: float) -> None:
+def _say_hidden(canvas: Canvas, shown: DrawnNode, left: float) -> None:
     best = max(shown.hidden, key=lambda node: node.value)
     said = f"and {len(shown.hidden)} more, at best {_signed(best.value)}"
     canvas.text(left, HEAD + shown.said * ROW, said, SMALL, COLUMN, color=drawing.QUIET)

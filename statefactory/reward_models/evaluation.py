@@ -30,8 +30,8 @@ from statefactory.reward_models.predictor import (
     OWN,
     GoalSwapped,
     LearnedReward,
+    Prefix,
     PrefixPredictor,
-    Told,
     with_controls,
 )
 from statefactory.reward_models.preferences.pairs import (
@@ -147,7 +147,7 @@ def rewards(predictor: PrefixPredictor, rows: Iterable[Preference]) -> Rewards:
     """What a predictor says at every step of every pair, in [0, 1]."""
 
     def along(of: Trajectory) -> list[float]:
-        return predictor.scores([Told(of.goal, of.steps[:n]) for n in range(1, len(of.steps) + 1)]).tolist()
+        return predictor.scores([Prefix(of.goal, of.steps[:n]) for n in range(1, len(of.steps) + 1)]).tolist()
 
     return [[along(of) for of in row.both] for row in rows]
 

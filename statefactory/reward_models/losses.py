@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SAME = 1e-6  # progress that differs by less is equal
 
 
-class Compared(NamedTuple):
+class PairLoss(NamedTuple):
     """loss: a scalar with gradient. right: comparisons in which the better position scores higher; of: all of them."""
 
     loss: torch.Tensor
@@ -31,7 +31,7 @@ class Compared(NamedTuple):
 
 def preference_loss(
     scores: Sequence[torch.Tensor], progress: Sequence[Sequence[float]], kind: Loss, centring: float
-) -> Compared:
+) -> PairLoss:
     """The loss of one task's trajectories, the chosen one first.
 
     scores: a tensor of shape (steps,) a trajectory; progress: the truth at the same positions. Where no two positions
@@ -49,6 +49,6 @@ def preference_loss(
         first, second = torch.nonzero(truth[:, None] - truth[None, :] > SAME, as_tuple=True)
         better, worse = every[first], every[second]
     if not len(better):
-        return Compared(sum(of.sum() for of in scores) * 0.0, 0, 0)  # type: ignore[arg-type]
+        return PairLoss(sum(of.sum() for of in scores) * 0.0, 0, 0)  # type: ignore[arg-type]
     loss = -logsigmoid(better - worse).mean() + centring * ((better + worse) ** 2).mean()
-    return Compared(loss, int((better > worse).sum()), len(better))
+    return PairLoss(loss, int((better > worse).sum()), len(better))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.models.backbone import Backbone
-from statefactory.predictors import Given, Predictor, register
+from statefactory.predictors import Predictor, PredictorSettings, register
 from statefactory.reward_models import adapters
 from statefactory.reward_models.adapters import SHIPPED, Adapter
 from statefactory.reward_models.scoring import Affine
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 OWN, NO_GOAL, ANOTHER = "own goal", "no goal", "another goal"  # what a model is shown
 
 
-class Told(NamedTuple):
-    """The memory: what the predictor was told. The format has no place for s_0's observation."""
+class Prefix(NamedTuple):
+    """The memory: a goal and the steps so far. The format has no place for s_0's observation."""
 
     goal: str
     steps: tuple[Step, ...] = ()
 
 
-class PrefixPredictor(Predictor[Told]):
+class PrefixPredictor(Predictor[Prefix]):
     """A predictor that scores many prefixes of a trajectory at once. affine: brings its scores to [0, 1]."""
 
     affine = Affine()
@@ -43,21 +43,21 @@ class PrefixPredictor(Predictor[Told]):
     def raw(self, goal: str, steps: Sequence[Step], lengths: Sequence[int]) -> np.ndarray:
         """Scores after so many steps each, shape (lengths,), in no unit of their own."""
 
-    def start(self, goal: str, observation: str = "") -> Told:
-        return Told(goal)
+    def start(self, goal: str, observation: str = "") -> Prefix:
+        return Prefix(goal)
 
-    def advance(self, memory: Told, action: str, observation: str) -> Told:
-        return Told(memory.goal, (*memory.steps, (action, observation)))
+    def advance(self, memory: Prefix, action: str, observation: str) -> Prefix:
+        return Prefix(memory.goal, (*memory.steps, (action, observation)))
 
-    def score(self, memory: Told) -> float:
+    def score(self, memory: Prefix) -> float:
         """The reward in [0, 1]."""
         return float(self.scores([memory])[0])
 
-    def scores(self, memories: Sequence[Told]) -> np.ndarray:
+    def scores(self, memories: Sequence[Prefix]) -> np.ndarray:
         """Rewards in [0, 1], shape (memories,); memories of one trajectory share the work."""
         return self.affine(self.raw_scores(memories))
 
-    def raw_scores(self, memories: Sequence[Told]) -> np.ndarray:
+    def raw_scores(self, memories: Sequence[Prefix]) -> np.ndarray:
         """What `scores` maps to [0, 1]."""
         import numpy as np
 
@@ -160,9 +160,9 @@ def register_critics(names: Sequence[str]) -> list[str]:
     return methods
 
 
-def _critic(name: str, backbone: Backbone, given: Given) -> Predictor[Any]:
+def _critic(name: str, backbone: Backbone, settings: PredictorSettings) -> Predictor[Any]:
     return Critic(name)
 
 
-def _learned(folder: Path, backbone: Backbone, given: Given) -> Predictor[Any]:
+def _learned(folder: Path, backbone: Backbone, settings: PredictorSettings) -> Predictor[Any]:
     return LearnedReward(folder)

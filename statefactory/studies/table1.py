@@ -21,7 +21,7 @@ from statefactory.benchmark.domains import BY_NAME
 from statefactory.experiments import scores
 from statefactory.experiments.predictions import EXTRACTIONS, Predicting
 from statefactory.experiments.scoring import STANDARD, Scoring
-from statefactory.predictors import METHODS, Given, Method, Predictor
+from statefactory.predictors import METHODS, Method, Predictor, PredictorSettings
 from statefactory.predictors.monotonic import Monotonic
 
 SLICE = 6  # synthetic pairs of each domain by default: embedding all would take minutes, for a first look
@@ -35,7 +35,7 @@ def predicting(method: Method, name: str = "") -> Condition:
     return Condition(name or method.title, plays, extra=extra, recorded=not extra)
 
 
-def _monotonic(backbone: Backbone, given: Given) -> Predictor[Any]:
+def _monotonic(backbone: Backbone, settings: PredictorSettings) -> Predictor[Any]:
     return Monotonic()
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from statefactory.benchmark.domains import Domain, unmoved
 from statefactory.benchmark.labels import RULES
-from statefactory.benchmark.positives import Planner
+from statefactory.benchmark.trajectories import Planner
 from worlds.base import EpisodeOver, Step, WorldDied
 
 

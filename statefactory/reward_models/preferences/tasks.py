@@ -25,7 +25,7 @@ from typing import Any
 
 from statefactory.benchmark.domains import BY_NAME, Domain, named, sampled, solvable
 from statefactory.benchmark.held_out import held_out
-from statefactory.benchmark.negatives import NoNegative
+from statefactory.benchmark.trajectories import NoNegative
 from worlds.base import Expert, ListingWorld, NoSolution
 
 FIRST = 80_000  # added to a seed; held-out pairs start from 60,000

@@ -15,8 +15,8 @@ import statefactory.benchmark.domains as domains
 from hall_world import Hall, domain, eastwards, hall
 from statefactory.benchmark.__main__ import main
 from statefactory.benchmark.labels import RULES
-from statefactory.benchmark.pairs import make_pair
 from statefactory.benchmark.schema import Pair
+from statefactory.benchmark.trajectories import make_pair
 from statefactory.experiments import statistics
 from statefactory.experiments.monotonic import distances, distances_of_labels, expert_labels
 

@@ -15,7 +15,7 @@ from statefactory.benchmark import read_rows
 from statefactory.benchmark.build import SHIPPED
 from statefactory.benchmark.domains import BY_NAME, Domain
 from statefactory.benchmark.held_out import held_out
-from statefactory.benchmark.negatives import NoNegative
+from statefactory.benchmark.trajectories import NoNegative
 from statefactory.reward_models.__main__ import main
 from statefactory.reward_models.preferences import tasks as training
 from statefactory.reward_models.preferences.pairs import (
