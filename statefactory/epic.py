@@ -85,7 +85,7 @@ def _flat(
     # All at once; only where something is wrong is it looked for pair by pair.
     if not ((lengths == expected).all() and lengths.all() and np.isfinite(guess).all() and np.isfinite(true).all()):
         pairs = zip(guesses, truths, strict=True)
-        number, problem = next((i, said) for i, pair in enumerate(pairs) if (said := _problem(*pair)))
+        number, problem = next((i, message) for i, pair in enumerate(pairs) if (message := _problem(*pair)))
         raise UnusableRewards(f"{names[number] if number < len(names) else f'pair {number}'}: {problem}")
     return guess, true, lengths
 

@@ -102,7 +102,7 @@ def build_all(
 
 def data_of(built: Mapping[str, Built]) -> str:
     """What all of them were built from, "official" or "synthetic". Raises ValueError for a mixture."""
-    kinds = {of.data for of in built.values()}
+    kinds = {domain.data for domain in built.values()}
     if len(kinds) != 1:
         mixture = " and ".join(sorted(kinds)) or "nothing"
         raise ValueError(f"these domains were built from {mixture}; build them together")
@@ -133,7 +133,7 @@ class Job:
     def identity(self) -> dict[str, Any]:
         """What must agree for finished files to be kept."""
         recipe = {name: value for name, value in asdict(self.domain.recipe(self.seed)).items() if name != "domain"}
-        about = {
+        identity = {
             "domain": self.domain.name,
             "data": self.data,
             "seed": self.seed,
@@ -144,8 +144,8 @@ class Job:
             "files": {path.name: _sha256(path) for path in self.domain.files(self.data)},
         }
         if self.domain.held_out:
-            about["held_out"] = True
-        return json.loads(json.dumps(about))
+            identity["held_out"] = True
+        return json.loads(json.dumps(identity))
 
     def opened(self) -> OpenDomain:
         """The world with its tasks and expert, once a process."""
@@ -195,10 +195,10 @@ def play(job: Job, task_id: str) -> Played:
 def _check(episodes: list[Episode], faults: Mapping[str, str], folder: Path) -> None:
     errors = {episode.task: str(episode.error) for episode in episodes if episode.failed} | dict(faults)
     if errors:
-        told = ((task, (error.strip() or "no message").splitlines()[-1]) for task, error in list(errors.items())[:3])
+        lines = ((task, (error.strip() or "no message").splitlines()[-1]) for task, error in list(errors.items())[:3])
         raise BuildFailed(
             f"{len(errors)} of {len(episodes) + len(faults)} pairs failed "
-            f"({'; '.join(f'{task}: {line}' for task, line in told)}). The whole errors are in {folder}; "
+            f"({'; '.join(f'{task}: {line}' for task, line in lines)}). The whole errors are in {folder}; "
             "delete that folder to try again"
         )
 

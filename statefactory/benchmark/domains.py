@@ -81,12 +81,12 @@ def _alfworld(world: ListingWorld, data: str, seed: int) -> list[Any]:
     for task in train:
         by_type[task.task_type].append(task)
     # Appendix A.3: exactly as many of each type, 56 of the official ones.
-    each = BY_NAME["alfworld"].sizes[data] // len(by_type)
+    per_type = BY_NAME["alfworld"].sizes[data] // len(by_type)
     chosen = []
     for name, tasks in sorted(by_type.items()):
         printed = [task for task in tasks if task.game in PRINTED_GAMES]
         others = [task for task in tasks if task.game not in PRINTED_GAMES]
-        chosen += printed + sampled(others, each - len(printed), f"alfworld {name}", seed)
+        chosen += printed + sampled(others, per_type - len(printed), f"alfworld {name}", seed)
     return chosen
 
 
@@ -167,10 +167,10 @@ def shortest(world: ListingWorld, task: Any, plan: Sequence[str], begun: Sequenc
         assert action is not None, f"a valid action of {task.id} is not read back: {text}"
         state = state.after(action)
     # The published plans are shortest ones too, so plans from elsewhere are of their kind.
-    found = shortest_plan(BlocksProblem(state, task.problem.goal))
-    if found is None:
+    plan_from_here = shortest_plan(BlocksProblem(state, task.problem.goal))
+    if plan_from_here is None:
         raise NoSolution(f"{task.id} has no plan from {state}")
-    return tuple(map(action_text, found))
+    return tuple(map(action_text, plan_from_here))
 
 
 # --- worlds, experts, data --------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ def _others_present() -> bool:
     return _scienceworld_present() and all(map(_present, ("alfworld", "webshop", "blocksworld")))
 
 
-def _domain(name: str, title: str, native_reward: str, tasks: str, **about: Any) -> Domain:
+def _domain(name: str, title: str, native_reward: str, tasks: str, **fields: Any) -> Domain:
     """A domain whose world is worlds.<name>, with what most have in common."""
     common: dict[str, Any] = {
         "rule": RULES[name],
@@ -235,7 +235,7 @@ def _domain(name: str, title: str, native_reward: str, tasks: str, **about: Any)
         "files": partial(_files, name),
         "replan": unmoved,
     }
-    return Domain(name=name, title=title, native_reward=native_reward, tasks=tasks, **common | about)
+    return Domain(name=name, title=title, native_reward=native_reward, tasks=tasks, **common | fields)
 
 
 BY_NAME: dict[str, Domain] = {

@@ -42,7 +42,7 @@ def make_pair(world: ListingWorld, task: Any, plan: Planner, source: str, recipe
     positive = play_positive(world, task, plan, recipe)
     # As long as the positive: so are 8 of the 9 printed pairs (A.5, D).
     negative = play_negative(world, task, positive.expert, len(positive.moves), recipe)
-    about = {"domain": recipe.domain, "task": task.id, "data": world.data, "seed": recipe.seed,
+    common = {"domain": recipe.domain, "task": task.id, "data": world.data, "seed": recipe.seed,
              "goal_description": task.goal}  # fmt: skip
     shaped = recipe.rule.shaped_positive([move.score for move in positive.moves], positive.used)
     expert = range(positive.used.before, len(positive.moves) - positive.used.after)
@@ -50,13 +50,13 @@ def make_pair(world: ListingWorld, task: Any, plan: Planner, source: str, recipe
     rows = Pair(
         Row(
             id=f"{task.id}_positive", kind="positive", source=source, initial_observation=positive.initial,
-            trajectory=_records(positive.moves, shaped, expert), **about,
+            trajectory=_records(positive.moves, shaped, expert), **common,
         ),
         (
             Row(
                 id=f"{task.id}_negative_0", kind="negative", source=RANDOM_POLICY,
                 initial_observation=negative.initial,
-                trajectory=_records(negative.moves, shaped_negative, range(0)), **about,
+                trajectory=_records(negative.moves, shaped_negative, range(0)), **common,
             ),
         ),
     )  # fmt: skip

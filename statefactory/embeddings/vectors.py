@@ -38,15 +38,15 @@ def unit(vectors: Any, texts: Sequence[str], name: str) -> np.ndarray:
         raise UnusableEmbedding(f"{name} gave {len(vectors)} vectors for {len(texts)} texts")
     try:
         # Not float32 yet: the square of 1e30 would be infinite, and that of 1e-30 nothing.
-        found = np.asarray(vectors, dtype=np.float64)
+        array = np.asarray(vectors, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise UnusableEmbedding(f"{name} gave something else than vectors of one size: {error}") from None
-    if found.ndim != 2 or not found.shape[1]:
-        raise UnusableEmbedding(f"{name} gave an array of shape {found.shape} for {len(texts)} texts")
-    lengths = np.linalg.norm(found, axis=1, keepdims=True)
+    if array.ndim != 2 or not array.shape[1]:
+        raise UnusableEmbedding(f"{name} gave an array of shape {array.shape} for {len(texts)} texts")
+    lengths = np.linalg.norm(array, axis=1, keepdims=True)
     usable = np.isfinite(lengths[:, 0]) & (lengths[:, 0] > 0)
     if not usable.all():
         first = int(np.argmin(usable))
         fault = "of length 0" if lengths[first, 0] == 0 else "with a NaN or infinite value"
         raise UnusableEmbedding(f"{name} gave a vector {fault} for the text {texts[first][:SHOWN]!r}")
-    return (found / lengths).astype(np.float32)
+    return (array / lengths).astype(np.float32)

@@ -113,11 +113,11 @@ def choices(made: attempts.Results, run: Results, when: When = END, scoring: Sco
     that still run are left out: nothing is chosen there.
     """
     world, half, acting = made.setup.world, made.setup.steps // 2, parse(made.backbone).label
-    said = {name: run.of(world, name) for name in run.setup.methods_of(world)}
+    predictions = {name: run.of(world, name) for name in run.setup.methods_of(world)}
     every = {name: attempt_of(episode) for name, episode in made.episodes.items() if not episode.failed}
     tasks: dict[str, list[str]] = {}
     for name, attempt in every.items():
-        if (when == END or running(attempt, half)) and all(name in episodes for episodes in said.values()):
+        if (when == END or running(attempt, half)) and all(name in episodes for episodes in predictions.values()):
             tasks.setdefault(attempt.task, []).append(name)
 
     def success(rewards: Mapping[str, float]) -> dict[str, float]:
@@ -127,20 +127,20 @@ def choices(made: attempts.Results, run: Results, when: When = END, scoring: Sco
             if len(names) > 1
         }
 
-    found = []
-    for predictor, episodes in said.items():
+    chosen = []
+    for predictor, episodes in predictions.items():
         answered = answering(run, world, predictor) if predictor != "raw" else ""
         backbone = f"{acting}; rewards by {answered}" if answered else acting
         # Measured where neither those who acted nor those who judged were a stand-in with noise.
         stood_in = "simulated" in (made.evidence, evidence(run, world, predictor))
         rewards = {name: _reward(episodes[name], scoring, when) for names in tasks.values() for name in names}
         how, origin = run.setup.part(world, predictor).how, "simulated" if stood_in else "measured"
-        found.append(Choices(predictor, how.title, when, backbone, origin, success(rewards)))
+        chosen.append(Choices(predictor, how.title, when, backbone, origin, success(rewards)))
     known = {
         (CHANCE, CHANCE_TITLE): dict.fromkeys(every, 0.0),
         (ORACLE, TRUE_SCORE.title): {name: attempt.score for name, attempt in every.items()},
     }
-    return found + [Choices(*who, when, acting, "simulated", success(scores)) for who, scores in known.items()]
+    return chosen + [Choices(*who, when, acting, "simulated", success(scores)) for who, scores in known.items()]
 
 
 def success(made: attempts.Results, choice: Choices) -> tables.Row:
@@ -150,13 +150,13 @@ def success(made: attempts.Results, choice: Choices) -> tables.Row:
     return tables.mean_row(choice.title, choice.backbone, metric, values, choice.evidence, source)
 
 
-def expected(rewards: Sequence[float], of: Sequence[Attempt]) -> float:
+def expected(rewards: Sequence[float], attempts: Sequence[Attempt]) -> float:
     """The success of the attempt with the highest reward; of several, their mean, as if one of them were drawn.
 
     rewards: shape (attempts,).
     """
     best = max(rewards) - A_TIE
-    tied = [attempt.success for reward, attempt in zip(rewards, of, strict=True) if reward >= best]
+    tied = [attempt.success for reward, attempt in zip(rewards, attempts, strict=True) if reward >= best]
     return sum(tied) / len(tied)
 
 
@@ -171,11 +171,11 @@ def lengths(worlds: Sequence[attempts.Results]) -> pd.DataFrame:
     lines = []
     for made in worlds:
         tasks = made.attempts().values()
-        every = [attempt for of in tasks for attempt in of]
-        mixed = [of for of in tasks if 0 < sum(attempt.success for attempt in of) < len(of)]
+        every = [attempt for group in tasks for attempt in group]
+        mixed = [group for group in tasks if 0 < sum(attempt.success for attempt in group) < len(group)]
         shorter = [
             (len(good.steps) < len(bad.steps)) + (len(good.steps) == len(bad.steps)) / 2
-            for of in mixed for good in of if good.success for bad in of if not bad.success
+            for group in mixed for good in group if good.success for bad in group if not bad.success
         ]  # fmt: skip
         lines.append({
             "world": title(made.setup.world), "tasks": len(tasks), "attempts a task": made.setup.count,

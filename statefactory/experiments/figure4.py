@@ -51,7 +51,7 @@ def walked(
     ]  # fmt: skip
     answering = backbone.engine
     note = f"{answering.evidence} · {answering.label} · synthetic data · {pair.task}"
-    told = walk(pair.positive, traces[0], embedder)
+    walkthrough = walk(pair.positive, traces[0], embedder)
     return PairWalkthrough(
-        pair.positive.goal_description, told, trace_rewards(traces[1], embedder), answering.evidence, note
+        pair.positive.goal_description, walkthrough, trace_rewards(traces[1], embedder), answering.evidence, note
     )

@@ -57,7 +57,7 @@ class Hacking(PredictorExperiment):
             for way, state in best.items()
             if state
         }
-        highest = max((found["score"] for found in ways.values()), default=scores[0])
+        highest = max((way["score"] for way in ways.values()), default=scores[0])
         return {"start": scores[0], "solved": scores[-1], "highest": highest, "states": len(tried), "ways": ways}
 
 

@@ -216,4 +216,4 @@ class Predicted(experiment.Results[Predicting]):
 def _pairs(domain: str, data: str, seed: int, held_out: bool) -> dict[str, Pair]:
     """Task -> pair, sorted by task; none where they cannot be built on this machine."""
     built = build_all(data, seed, domains=(domain,), held_out=held_out)
-    return {pair.task: pair for of in built.values() for pair in of.pairs()}
+    return {pair.task: pair for domain_build in built.values() for pair in domain_build.pairs()}

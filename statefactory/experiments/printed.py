@@ -82,7 +82,7 @@ def _agreeing(world: ListingWorld, expert: Expert, task: object, steps: tuple[Pr
     }
 
 
-def agrees(printed: str, said: str) -> bool:
+def agrees(printed: str, text: str) -> bool:
     """Whether a text is what is printed, any words standing for a CUT; white space counts as one blank."""
     parts = (re.escape(" ".join(part.split())) for part in printed.split(CUT))
-    return re.fullmatch(".*".join(parts), " ".join(said.split())) is not None
+    return re.fullmatch(".*".join(parts), " ".join(text.split())) is not None

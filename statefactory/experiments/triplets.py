@@ -85,11 +85,11 @@ class Paraphrased(experiment.Results[Setup]):
     @cached_property
     def triplets(self) -> dict[str, list[Triplet]]:
         """Domain -> its triplets; domains without one are left out."""
-        found: dict[str, list[Triplet]] = {domain: [] for domain in DOMAINS}
+        by_domain: dict[str, list[Triplet]] = {domain: [] for domain in DOMAINS}
         for name, episode in sorted(self.episodes.items()):
             if not episode.failed:
-                found[name.split("/", 1)[0]].append(Triplet(**episode.result))
-        return {domain: of for domain, of in found.items() if of}
+                by_domain[name.split("/", 1)[0]].append(Triplet(**episode.result))
+        return {domain: triplets for domain, triplets in by_domain.items() if triplets}
 
 
 def collect(
@@ -115,7 +115,7 @@ def record(made: Paraphrased, embedding: str) -> None:
 
 def probes_of(extracted: Results, each: int, seed: int) -> dict[str, Probe]:
     """Name -> probe, from trajectories spread evenly over each domain's pairs, positives and negatives in turn."""
-    found: dict[str, Probe] = {}
+    named: dict[str, Probe] = {}
     for domain in extracted.setup.datasets:
         part = extracted.part(domain, METHODS["statefactory"].title)
         for number, prediction in enumerate(spread(part.predictions, each)):
@@ -123,13 +123,13 @@ def probes_of(extracted: Results, each: int, seed: int) -> dict[str, Probe]:
             row = prediction.pair.rows[half]
             random, values = Random(f"{row.id} {seed}"), part.setup.values
             drawn = probes(prediction.traces[half], random, values=values) if prediction.traces else []
-            found |= {f"{domain}/{row.id}/{place}": probe for place, probe in enumerate(drawn)}
-    return found
+            named |= {f"{domain}/{row.id}/{index}": probe for index, probe in enumerate(drawn)}
+    return named
 
 
 def accuracy_rows(made: Paraphrased, embedding: str) -> list[tables.Row]:
     """The triplet accuracy of an embedding, as a share, over all domains; no row where no paraphrase could be read."""
-    triplets = [triplet for of in made.triplets.values() for triplet in of]
+    triplets = [triplet for group in made.triplets.values() for triplet in group]
     if not triplets:
         return []
     right = int(hits(triplets, embedder_of(embedding)).sum())
@@ -147,16 +147,16 @@ def accuracy_by_domain(made: Paraphrased, embeddings: Sequence[str]) -> pd.DataF
     import pandas as pd
 
     lines = [
-        {"domain": title(domain), "triplets": len(of)}
-        | {name: hits(of, embedder_of(name)).mean() for name in embeddings}
-        for domain, of in made.triplets.items()
+        {"domain": title(domain), "triplets": len(triplets)}
+        | {name: hits(triplets, embedder_of(name)).mean() for name in embeddings}
+        for domain, triplets in made.triplets.items()
     ]
     return pd.DataFrame(lines).assign(paraphraser=made.backbone, evidence="measured")
 
 
 def sample(made: Paraphrased, embedding: str, most: int = 2) -> pd.DataFrame:
     """The first triplets of each domain with their similarities."""
-    shown = [(title(domain), *triplet) for domain, of in made.triplets.items() for triplet in of[:most]]
+    shown = [(title(domain), *triplet) for domain, triplets in made.triplets.items() for triplet in triplets[:most]]
     table = readable(shown, columns=["domain", "anchor", "paraphrase", "distractor"])
     near, far = similarities([Triplet(*line[1:]) for line in shown], embedder_of(embedding)).T
     return table.assign(**{"to paraphrase": near.round(3), "to distractor": far.round(3), "right": near > far})

@@ -57,10 +57,10 @@ class Selection:
     @property
     def pair(self) -> Pair:
         """The trajectory and its negative. Raises as `build_all`, ValueError for a number that there is not."""
-        found = pairs(self.domain, self.data, self.seed)
-        if not 0 <= self.number < len(found):
-            raise ValueError(f"{self.domain} has no pair {self.number}; its pairs are 0 to {len(found) - 1}")
-        return found[self.number]
+        members = pairs(self.domain, self.data, self.seed)
+        if not 0 <= self.number < len(members):
+            raise ValueError(f"{self.domain} has no pair {self.number}; its pairs are 0 to {len(members) - 1}")
+        return members[self.number]
 
 
 @dataclass(frozen=True)
@@ -118,9 +118,9 @@ def _followed(asked: Selection, row: Row, backbone: Backbone) -> Walkthrough:
 
 def facts(walked: Walkthrough, step: int) -> list[Fact]:
     """What can be edited at a step (from 1): the goal's facts first, since those alone are looked for in the state."""
-    place = walked.place(step)
+    index = walked.place(step)
     sides: dict[str, Sequence[Entity | Group | str]] = {
-        "goal": walked.trace.goals[place], "state": walked.trace.states[place]
+        "goal": walked.trace.goals[index], "state": walked.trace.states[index]
     }  # fmt: skip
     return [fact for side, state in sides.items() for number, item in enumerate(state)
             for fact in _facts(side, number, item)]  # fmt: skip
@@ -131,7 +131,7 @@ def _facts(side: str, number: int, item: Entity | Group | str) -> list[Fact]:
         return [Fact(side, number, None, f"{side}: {shortened(item, 60)}", item)]
     named = Fact(side, number, None, f"{side}: {item.identity}", item.identity)
     if isinstance(item, Entity):
-        inner = [(each.name, each.value) for each in item.attributes]
+        inner = [(attribute.name, attribute.value) for attribute in item.attributes]
     else:
         inner = [(shortened(text, 30), text) for text in item.statements]
     return [named, *(Fact(side, number, part, f"{side}: {item.identity} · {shortened(name, 40)}", text)
@@ -140,13 +140,13 @@ def _facts(side: str, number: int, item: Entity | Group | str) -> list[Fact]:
 
 def edited(walked: Walkthrough, step: int, fact: Fact, text: str, embedding: str = DEFAULT) -> Walkthrough:
     """The same with a fact in other words at one step, and with what that does to its reward. text: "" drops it."""
-    place = walked.place(step)
+    index = walked.place(step)
     name = "goals" if fact.side == "goal" else "states"
     states: list[State] = list(getattr(walked.trace, name))
-    items: list[Entity | Group | str] = list(states[place])
+    items: list[Entity | Group | str] = list(states[index])
     changed = _changed(items[fact.item], fact.part, text.strip())
     items[fact.item : fact.item + 1] = [changed] if changed else []
-    states[place] = tuple(items)  # type: ignore[assignment]  # of the level's own kind still
+    states[index] = tuple(items)  # type: ignore[assignment]  # of the level's own kind still
     changed_trace = replace(walked.trace, **{name: tuple(states)})  # type: ignore[arg-type]  # one of two fields
     return walk(walked.row, changed_trace, embedder_of(embedding))
 
@@ -161,9 +161,9 @@ def _changed(item: Entity | Group | str, part: int | None, text: str) -> Entity 
         kept = [*item.attributes]
         kept[part : part + 1] = [Attribute(kept[part].name, text)] if text else []
         return replace(item, attributes=tuple(kept))
-    said = [*item.statements]
-    said[part : part + 1] = [text] if text else []
-    return replace(item, statements=tuple(said))
+    statements = [*item.statements]
+    statements[part : part + 1] = [text] if text else []
+    return replace(item, statements=tuple(statements))
 
 
 def price(asked: Selection) -> str:
@@ -171,7 +171,7 @@ def price(asked: Selection) -> str:
     steps = sum(len(row.trajectory) for row in (asked.pair.positive, asked.pair.negative))
     asking = operators_of(asked.method)
     answering: Engine = engine_strings.routed(asked.engine, {}, asking, METHODS[asked.method].title)
-    models = [each.label for name in asking if (each := answering.of(name)).kind in MODELS]
+    models = [engine.label for name in asking if (engine := answering.of(name)).kind in MODELS]
     if not models:
         return f"{steps} steps, free"
     return f"{steps * len(models)} calls of {' and '.join(dict.fromkeys(models))}, less what is cached"
@@ -189,10 +189,10 @@ class Rewards(Panel):
         self.followed: PairRewards | None = None
         self.changed: Walkthrough | None = None  # with the edited fact
         drop = {"style": STYLE, "layout": Layout(width="32em")}
-        self.world = Dropdown(options=[(each.title, name) for name, each in BY_NAME.items()], value=domain,
+        self.world = Dropdown(options=[(world.title, name) for name, world in BY_NAME.items()], value=domain,
                               description="world", **drop)  # fmt: skip
         self.task = Dropdown(description="task", **drop)
-        others = [(each.title, name) for name, each in METHODS.items() if name not in EXTRACTIONS]
+        others = [(method.title, name) for name, method in METHODS.items() if name not in EXTRACTIONS]
         self.predictor = Dropdown(options=[("StateFactory", METHOD), *others], description="predictor", **drop)
         self.level = Dropdown(options=[(level.replace("_", "-"), level) for level in LEVELS], description="level",
                               value=self.first.level, style=STYLE, layout=WIDE)  # fmt: skip
@@ -229,9 +229,9 @@ class Rewards(Panel):
     def follow(self, step: int = -1) -> None:
         """Let the predictor follow the trajectory, and show a step (from 1; -1 for the last). Raises as `follow`."""
         self.followed = follow(self.asked())
-        before, place = self.step.value, self.followed.walked.place(step)
+        before, index = self.step.value, self.followed.walked.place(step)
         with self.step.hold_trait_notifications():
-            self.step.max, self.step.value = len(self.followed.walked), place + 1
+            self.step.max, self.step.value = len(self.followed.walked), index + 1
         if self.step.value == before:  # else it was looked at already
             self._look()
 
@@ -249,9 +249,9 @@ class Rewards(Panel):
         except Exception as error:
             self.changed, self.moved.value = None, warning(words(error))
             return
-        place = self.step.value - 1
-        was, now = before.walked.rewards[place], self.changed.rewards[place]
-        self.moved.value = f"reward of step {place + 1}: {was:.3f} → <b>{now:.3f}</b> ({now - was:+.3f})"
+        index = self.step.value - 1
+        was, now = before.walked.rewards[index], self.changed.rewards[index]
+        self.moved.value = f"reward of step {index + 1}: {was:.3f} → <b>{now:.3f}</b> ({now - was:+.3f})"
         self._draw()
 
     def picture(self) -> bytes:
@@ -260,14 +260,15 @@ class Rewards(Panel):
 
     def _list_tasks(self) -> None:
         try:
-            found: Sequence[Pair] = pairs(self.world.value, self.first.data, self.first.seed)
+            members: Sequence[Pair] = pairs(self.world.value, self.first.data, self.first.seed)
         except Exception as error:  # data that is not here, say
-            found, self.about.value = (), warning(words(error))
-        told = [
-            f"{shortened(each.positive.goal_description, 60)} ({len(each.positive.trajectory)} steps)" for each in found
+            members, self.about.value = (), warning(words(error))
+        labels = [
+            f"{shortened(pair.positive.goal_description, 60)} ({len(pair.positive.trajectory)} steps)"
+            for pair in members
         ]
-        self.task.options = [(f"{number}: {text}", number) for number, text in enumerate(told)]
-        self.task.index = 0 if found else None
+        self.task.options = [(f"{number}: {text}", number) for number, text in enumerate(labels)]
+        self.task.index = 0 if members else None
 
     def _refresh(self) -> None:
         self.level.disabled = self.embedding.disabled = self.predictor.value != METHOD
@@ -279,14 +280,14 @@ class Rewards(Panel):
         """Another step: its facts, its words, and its drawing."""
         if not self.followed:
             return
-        walked, place = self.followed.walked, self.step.value - 1
-        done = walked.row.trajectory[place]
+        walked, index = self.followed.walked, self.step.value - 1
+        done = walked.row.trajectory[index]
         self.about.value = (
             f"<b>{escaped(done.action)}</b> → {escaped(shortened(done.observation, SHOWN))}<br>"
-            f"<small>{escaped('; '.join(walked.changed(place + 1)) or 'no change of the state')}</small>"
+            f"<small>{escaped('; '.join(walked.changed(index + 1)) or 'no change of the state')}</small>"
         )
         self.changed, self.moved.value = None, ""
-        self.fact.options = [(fact.told, fact) for fact in facts(walked, place + 1)]
+        self.fact.options = [(fact.told, fact) for fact in facts(walked, index + 1)]
         self.fact.index = 0 if self.fact.options else None
         self._offer()
         self._draw()

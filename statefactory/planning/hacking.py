@@ -77,7 +77,9 @@ class Hacker(Generic[M]):
         memory, random = self.lookahead.start(path), Random(f"hack {self.seed}")
         for _ in range(self.steps):
             candidates, memories = self.lookahead.candidates(path, memory, self._some(path.actions, random))
-            yield from (VisitedState(GREEDY, (*path.actions, one.action), one.score) for one in candidates)
+            yield from (
+                VisitedState(GREEDY, (*path.actions, candidate.action), candidate.score) for candidate in candidates
+            )
             ranked = sorted(zip(candidates, memories, strict=True), key=lambda pair: -pair[0].reward)
             going = (
                 pair for pair in ranked
@@ -128,5 +130,5 @@ def cheapest(tried: Iterable[VisitedState], progress: Progress) -> VisitedState 
 
     None where there is no such state. The progress of no more states than are needed is asked for: a planner may be.
     """
-    ranked = sorted(tried, key=lambda one: (-round(one.score, 9), len(one.actions)))
-    return next((one for one in ranked if progress(one.actions) <= 0), None)
+    ranked = sorted(tried, key=lambda state: (-round(state.score, 9), len(state.actions)))
+    return next((state for state in ranked if progress(state.actions) <= 0), None)

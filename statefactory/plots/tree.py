@@ -53,17 +53,17 @@ def draw_tree(root: Node, title: str, evidence: str, most: int = 50, siblings: i
     shown = _arranged(root, kept)
     nodes = list(shown.all())
     # What is left out is said where its nodes would stand.
-    columns = 1 + max(each.depth + bool(each.hidden) for each in nodes)
+    columns = 1 + max(drawn.depth + bool(drawn.hidden) for drawn in nodes)
     free = [0.5] * columns
     _laid_out(shown, free)
     wide = max(2 * EDGE + columns * COLUMN + (columns - 1) * GAP, 7.5)
     canvas = Canvas(wide, HEAD + (max(free) - 0.5) * ROW + EDGE, evidence)
     canvas.text(EDGE, 0.28, title, LARGE, wide - 2 * EDGE, fontweight="bold")
-    about = "visits, then value: mean gain over the state before; in orange the chosen action and what it leads to"
-    canvas.text(EDGE, 0.55, about, SMALL, wide - 2 * EDGE, color=drawing.QUIET)
+    subtitle = "visits, then value: mean gain over the state before; in orange the chosen action and what it leads to"
+    canvas.text(EDGE, 0.55, subtitle, SMALL, wide - 2 * EDGE, color=drawing.QUIET)
     highest = max((abs(node.value) for node, _ in in_order(root)), default=0.0) or 1.0
-    for each in nodes:
-        _draw(canvas, each, line, highest, root.visits)
+    for drawn in nodes:
+        _draw(canvas, drawn, line, highest, root.visits)
     return canvas.figure
 
 
@@ -143,8 +143,8 @@ def _join(canvas: Canvas, start: tuple[float, float], child: DrawnNode, chosen: 
 
 def _say_hidden(canvas: Canvas, shown: DrawnNode, left: float) -> None:
     best = max(shown.hidden, key=lambda node: node.value)
-    said = f"and {len(shown.hidden)} more, at best {_signed(best.value)}"
-    canvas.text(left, HEAD + shown.said * ROW, said, SMALL, COLUMN, color=drawing.QUIET)
+    text = f"and {len(shown.hidden)} more, at best {_signed(best.value)}"
+    canvas.text(left, HEAD + shown.said * ROW, text, SMALL, COLUMN, color=drawing.QUIET)
 
 
 def _signed(value: float) -> str:

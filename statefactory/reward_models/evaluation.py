@@ -75,11 +75,11 @@ class Pairs:
 
 
 @cache
-def _pairs(of: Pairs, domain: str) -> list[Preference]:
-    if of.side == "validation":
-        return read_preferences(of.preferences / f"{domain}.parquet", "validation", of.limit)
+def _pairs(pairs: Pairs, domain: str) -> list[Preference]:
+    if pairs.side == "validation":
+        return read_preferences(pairs.preferences / f"{domain}.parquet", "validation", pairs.limit)
     # All are built, or kept already; a build of its own for each limit would take longer.
-    return of_benchmark(spread(build(domain, of.data).pairs(), of.limit))
+    return of_benchmark(spread(build(domain, pairs.data).pairs(), pairs.limit))
 
 
 def score(
@@ -146,10 +146,12 @@ def ridge_predictions(
 def rewards(predictor: PrefixPredictor, rows: Iterable[Preference]) -> Rewards:
     """What a predictor says at every step of every pair, in [0, 1]."""
 
-    def along(of: Trajectory) -> list[float]:
-        return predictor.scores([Prefix(of.goal, of.steps[:n]) for n in range(1, len(of.steps) + 1)]).tolist()
+    def along(trajectory: Trajectory) -> list[float]:
+        return predictor.scores(
+            [Prefix(trajectory.goal, trajectory.steps[:n]) for n in range(1, len(trajectory.steps) + 1)]
+        ).tolist()
 
-    return [[along(of) for of in row.both] for row in rows]
+    return [[along(trajectory) for trajectory in row.both] for row in rows]
 
 
 def frame(model: str, trained_on: str, kept: Mapping[str, Rewards], rows: Sequence[Preference]) -> pd.DataFrame:
@@ -158,28 +160,28 @@ def frame(model: str, trained_on: str, kept: Mapping[str, Rewards], rows: Sequen
 
     lines = [
         (model, trained_on, shown, row.domain, row.task, kind, step, reward, truth)
-        for shown, said in kept.items()
-        for row, both in zip(rows, said, strict=True)
-        for kind, of, found in zip(("positive", "negative"), row.both, both, strict=True)
-        for step, (reward, truth) in enumerate(zip(found, of.progress, strict=True), 1)
+        for shown, rewards_of_pairs in kept.items()
+        for row, both in zip(rows, rewards_of_pairs, strict=True)
+        for kind, trajectory, predicted in zip(("positive", "negative"), row.both, both, strict=True)
+        for step, (reward, truth) in enumerate(zip(predicted, trajectory.progress, strict=True), 1)
     ]
     return pd.DataFrame(lines, columns=COLUMNS)
 
 
-def distances(of: pd.DataFrame) -> pd.DataFrame:
+def distances(predictions: pd.DataFrame) -> pd.DataFrame:
     """EPIC distance of each pair: columns WHO, domain, task, distance; the monotonic baseline's rows first."""
     import pandas as pd
 
     # A pair's positive steps stand before its negative ones, as in the benchmark.
-    first = of.drop_duplicates(["domain", "task", "kind", "step"])
+    first = predictions.drop_duplicates(["domain", "task", "kind", "step"])
     length = first.groupby(["domain", "task", "kind"], sort=False)["step"].transform("max")
     timed = first.assign(model=MONOTONIC, trained_on="", shown="", reward=first["step"] / length)
-    groups = list(pd.concat([timed, of], ignore_index=True).groupby([*WHO, "domain", "task"], sort=False))
-    found = epic_distances([_of(part, "reward") for _, part in groups], [_of(part, "truth") for _, part in groups])
-    return pd.DataFrame([key for key, _ in groups], columns=[*WHO, "domain", "task"]).assign(distance=found)
+    groups = list(pd.concat([timed, predictions], ignore_index=True).groupby([*WHO, "domain", "task"], sort=False))
+    values = epic_distances([_of(part, "reward") for _, part in groups], [_of(part, "truth") for _, part in groups])
+    return pd.DataFrame([key for key, _ in groups], columns=[*WHO, "domain", "task"]).assign(distance=values)
 
 
-def summary(of: pd.DataFrame) -> pd.DataFrame:
+def summary(distances: pd.DataFrame) -> pd.DataFrame:
     """Mean distance of each in WHO by domain with its bootstrap interval, and differences to the model with its goal.
 
     Columns: WHO, domain, n, value, ci_low, ci_high; minus_own, minus_low and minus_high: differences pair by pair to
@@ -188,7 +190,7 @@ def summary(of: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     lines = []
-    for domain, part in of.groupby("domain", sort=False):
+    for domain, part in distances.groupby("domain", sort=False):
         table = part.pivot(index="task", columns=WHO, values="distance")
         there = list(dict.fromkeys(part[WHO].itertuples(index=False, name=None)))
         reference = next((name for name in there if name[0] != MONOTONIC), there[0])
@@ -199,10 +201,10 @@ def summary(of: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=columns)
 
 
-def save(path: Path, of: pd.DataFrame) -> None:
+def save(path: Path, predictions: pd.DataFrame) -> None:
     """Write predictions as Parquet, numbers as float32."""
     buffer = io.BytesIO()
-    smaller = of.astype({"reward": "float32", "truth": "float32", "step": "int16"})
+    smaller = predictions.astype({"reward": "float32", "truth": "float32", "step": "int16"})
     smaller.to_parquet(buffer, index=False, compression="zstd")
     write_atomically(path, buffer.getvalue())
 

@@ -61,16 +61,16 @@ class PrefixPredictor(Predictor[Prefix]):
         """What `scores` maps to [0, 1]."""
         import numpy as np
 
-        found = np.zeros(len(memories))
+        scores = np.zeros(len(memories))
         left = sorted(range(len(memories)), key=lambda number: -len(memories[number].steps))
         while left:
             goal, steps = memories[left[0]]
             here = [
                 n for n in left if memories[n].goal == goal and steps[: len(memories[n].steps)] == memories[n].steps
             ]
-            found[here] = self.raw(goal, steps, [len(memories[number].steps) for number in here])
+            scores[here] = self.raw(goal, steps, [len(memories[number].steps) for number in here])
             left = [number for number in left if number not in set(here)]
-        return found
+        return scores
 
 
 class LearnedReward(PrefixPredictor):

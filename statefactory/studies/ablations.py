@@ -134,11 +134,11 @@ def keep(rows: pd.DataFrame, results: Results) -> list[str]:
         if name == STANDARD.embedding or own.empty:
             continue
         data = results.setup.data
-        about: dict[str, Any] = {
+        common: dict[str, Any] = {
             "method": KEPT, "engine": results.setup.engine, "address": f"sha256:{weights.fingerprint(entry)}",
             "parameters": {**results.setup.parameters(), "embedding": name},
         }  # fmt: skip
-        kept.append(recordings.save_rows(f"embedding-{name}-{data}", own, about).name)
+        kept.append(recordings.save_rows(f"embedding-{name}-{data}", own, common).name)
     return kept
 
 

@@ -84,7 +84,7 @@ def collect(
     much = "official" if "official" in here else "synthetic"  # TextWorld's games are always synthetic
     names = rivals.names_for(much == "official", engine, engines, predictors, learned)
     asked: dict[str, Any] = {"engine": engine, "engines": engines or {}}
-    found = []
+    comparisons = []
     for world in worlds or (BEST_OF_N.benchmarks if much == "official" else BOTH):
         own: dict[str, Any] = {"benchmarks": (world,), "data": data, "seed": seed, **asked}
         options = {"acting": actor} | ({f"{world}:count": count} if count > 0 else {})
@@ -103,8 +103,8 @@ def collect(
             "cluster": cluster,
         }
         far = distances(world, names, score, **asked, **of_pairs)
-        found.append(WorldComparison(made, chosen, far, trees))
-    return found
+        comparisons.append(WorldComparison(made, chosen, far, trees))
+    return comparisons
 
 
 def led(run: Results, world: str) -> Iterator[Choices]:
@@ -132,18 +132,18 @@ def distances(
         workers=workers, cluster=cluster,
     )  # fmt: skip
     pairs = Predicting(domain=world, data=data, limit=limit).pairs()
-    found: dict[str, Distances] = {}
+    by_predictor: dict[str, Distances] = {}
     for name, method in methods.items():
         if run and name in titles:
             part = run.part(world, titles[name])
-            found[name] = dict(zip(part.episodes, map(float, part.distances(score)), strict=True))
+            by_predictor[name] = dict(zip(part.episodes, map(float, part.distances(score)), strict=True))
         elif {*(held := _kept(name, world))} == {pair.task for pair in pairs}:
-            found[name] = held
+            by_predictor[name] = held
         else:
             # It asks nobody, and so its backbone is never looked at.
             values = monotonic.distances(pairs, method.make(None, PredictorSettings()))  # type: ignore[arg-type]
-            found[name] = {pair.task: float(value) for pair, value in zip(pairs, values, strict=True)}
-    return found
+            by_predictor[name] = {pair.task: float(value) for pair, value in zip(pairs, values, strict=True)}
+    return by_predictor
 
 
 def successes(compared: Sequence[WorldComparison]) -> pd.DataFrame:
@@ -230,10 +230,10 @@ def correlations(compared: Sequence[WorldComparison], seed: int = 0) -> pd.DataF
                     if choice.name in world.distances and choice.name not in left_out
                 ]  # fmt: skip
                 if len(ranked) > 1:
-                    found = rank_correlation(*_matrices(ranked, world.distances), seed)
+                    rank = rank_correlation(*_matrices(ranked, world.distances), seed)
                     lines.append({
-                        "world": world.title, "when": when, "among": among, "n": found.n, "rho": found.rho,
-                        "ci_low": found.low, "ci_high": found.high, "p": found.p, "least": found.least,
+                        "world": world.title, "when": when, "among": among, "n": rank.n, "rho": rank.rho,
+                        "ci_low": rank.low, "ci_high": rank.high, "p": rank.p, "least": rank.least,
                         "tasks": len(ranked[0].success), **origin,
                     })  # fmt: skip
     frame = pd.DataFrame(lines)
@@ -245,12 +245,12 @@ def correlations(compared: Sequence[WorldComparison], seed: int = 0) -> pd.DataF
 
 def chance(compared: Sequence[WorldComparison]) -> dict[str, dict[str, float]]:
     """Way -> world -> what a random choice among attempts achieves, in percent."""
-    found: dict[str, dict[str, float]] = {END: {}, MIDWAY: {}}
+    rates: dict[str, dict[str, float]] = {END: {}, MIDWAY: {}}
     for world in compared:
         for choice in world.choices:
             if choice.name == CHANCE and choice.success:
-                found[choice.when][world.title] = 100 * sum(choice.success.values()) / len(choice.success)
-    return found
+                rates[choice.when][world.title] = 100 * sum(choice.success.values()) / len(choice.success)
+    return rates
 
 
 def _matrices(choices: Sequence[Choices], distances: Mapping[str, Distances]) -> tuple[np.ndarray, np.ndarray]:

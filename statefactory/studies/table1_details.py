@@ -94,12 +94,14 @@ def contrasts(runs: Iterable[Results], score: Scoring = STANDARD) -> pd.DataFram
     """
     import pandas as pd
 
-    found = []
+    comparisons = []
     for run in (run for run in runs if OURS in run.setup.methods):
         others = [name for name in run.setup.methods if name not in (OURS, MONOTONIC.name)]
-        found += [(run, name, compared(*(_distances(run, each, score) for each in (OURS, name)))) for name in others]
+        comparisons += [
+            (run, name, compared(*(_distances(run, condition, score) for condition in (OURS, name)))) for name in others
+        ]
     lines = []
-    for (run, name, result), p in zip(found, holm([result.p for *_, result in found]), strict=True):
+    for (run, name, result), p in zip(comparisons, holm([result.p for *_, result in comparisons]), strict=True):
         numbers = (*result.difference, result.wins, result.losses, result.p, p, result.n)
         lines.append((f"{label(run, OURS)} − {label(run, name)}", *numbers, run.evidence, run.backbone))
     return pd.DataFrame(lines, columns=[*COLUMNS, "evidence", "backbone"])
@@ -115,9 +117,9 @@ def compared(first: scores.Distances, second: scores.Distances) -> Comparison:
 
     def weighted(distances: scores.Distances) -> dict[str, float]:
         return {
-            f"{domain}/{place}": float(value) * pairs / (len(distances) * len(values))
+            f"{domain}/{index}": float(value) * pairs / (len(distances) * len(values))
             for domain, values in distances.items()
-            for place, value in enumerate(values)
+            for index, value in enumerate(values)
         }
 
     return compare(weighted(first), weighted(second))

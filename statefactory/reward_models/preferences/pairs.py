@@ -81,26 +81,26 @@ def preferences(
     ]
     identity = {"pairs": pairs, "validation": validation, "seed": seed, "data": data,
                 "parts": [done.about["sha256"][f"{domain}.parquet"] for done in built]}  # fmt: skip
-    path, about = folder / f"{domain}.parquet", folder / f"{domain}.about.json"
-    if path.exists() and about.exists():
-        told = json.loads(about.read_text(encoding="utf-8"))
-        if told["identity"] == identity and told["sha256"] == sha256(path):
+    path, about_path = folder / f"{domain}.parquet", folder / f"{domain}.about.json"
+    if path.exists() and about_path.exists():
+        about = json.loads(about_path.read_text(encoding="utf-8"))
+        if about["identity"] == identity and about["sha256"] == sha256(path):
             return path
     # A part numbers its tasks anew, so that two parts may use one name.
-    found = [(f"{pair.task} of seed {pair.positive.seed}", pair) for done in built for pair in done.pairs()]
-    Random(f"validation {domain} {seed}").shuffle(found)
-    held = min(validation, len(found))
+    named_pairs = [(f"{pair.task} of seed {pair.positive.seed}", pair) for done in built for pair in done.pairs()]
+    Random(f"validation {domain} {seed}").shuffle(named_pairs)
+    held = min(validation, len(named_pairs))
     rows = [
         Preference(domain, name, SIDES[number < held], _trajectory(pair.positive), _trajectory(pair.negative))
-        for number, (name, pair) in enumerate(found)
+        for number, (name, pair) in enumerate(named_pairs)
     ]
     write_preferences(path, rows)
-    told = {
+    about = {
         "identity": identity, "sha256": sha256(path), "pairs": len(rows) - held, "validation": held,
         "skipped": {task: why for done in built for task, why in done.about["skipped"].items()},
         "seconds": round(sum(done.about["seconds"] for done in built), 1),
     }  # fmt: skip
-    write_atomically(about, json.dumps(told, indent=1, ensure_ascii=False).encode())
+    write_atomically(about_path, json.dumps(about, indent=1, ensure_ascii=False).encode())
     return path
 
 
@@ -184,9 +184,10 @@ def _trajectory(row: Row) -> Trajectory:
 
 
 def _record(row: Preference) -> dict[str, Any]:
-    def steps(of: Trajectory) -> list[dict[str, Any]]:
+    def steps(trajectory: Trajectory) -> list[dict[str, Any]]:
+        steps = zip(trajectory.steps, trajectory.progress, strict=True)
         return [{"action": action, "observation": observation, "progress": progress}
-                for (action, observation), progress in zip(of.steps, of.progress, strict=True)]  # fmt: skip
+                for (action, observation), progress in steps]  # fmt: skip
 
     return {
         "domain": row.domain, "task": row.task, "side": row.side, "goal": row.chosen.goal,
@@ -214,8 +215,8 @@ class _Record(BaseModel, strict=True):
 
     def preference(self) -> Preference:
         def trajectory(steps: Sequence[_Step]) -> Trajectory:
-            said = tuple((step.action, step.observation) for step in steps)
-            return Trajectory(self.goal, said, tuple(step.progress for step in steps))
+            texts = tuple((step.action, step.observation) for step in steps)
+            return Trajectory(self.goal, texts, tuple(step.progress for step in steps))
 
         return Preference(
             self.domain, self.task, self.side, trajectory(self.chosen_steps), trajectory(self.rejected_steps)

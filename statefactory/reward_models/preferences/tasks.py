@@ -40,7 +40,7 @@ def parts(name: str, data: str, tasks: int, seed: int = 0) -> Iterator[tuple[Dom
     data: "official" or "synthetic". Several parts where one seed of a synthetic world has fewer tasks. Raises
     ValueError for an unknown domain and for more tasks than there are seeds.
     """
-    of, size = named(name), PART.get((name, data), tasks)
+    base, size = named(name), PART.get((name, data), tasks)
     most = size * PARTS
     if tasks > most:
         raise ValueError(
@@ -49,8 +49,8 @@ def parts(name: str, data: str, tasks: int, seed: int = 0) -> Iterator[tuple[Dom
     for number, start in enumerate(range(0, tasks, max(size, 1))):
         count = min(size, tasks - start)
         domain = replace(
-            of, sizes={data: count}, load=partial(_load, name, count), choose=partial(_choose, name, count),
-            expert=partial(Skipping, name), code=(*of.code, "statefactory/reward_models/preferences"),
+            base, sizes={data: count}, load=partial(_load, name, count), choose=partial(_choose, name, count),
+            expert=partial(Skipping, name), code=(*base.code, "statefactory/reward_models/preferences"),
         )  # fmt: skip
         yield domain, FIRST + seed * PARTS + number, count
 
