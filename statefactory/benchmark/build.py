@@ -28,6 +28,7 @@ from statefactory.benchmark.held_out import held_out as held_out_domain
 from statefactory.benchmark.opened import OpenDomain, close_all, opened
 from statefactory.benchmark.schema import DOMAINS, Pair, Row, read_row
 from statefactory.benchmark.trajectories import NoNegative, make_pair
+from worlds.base import NoSolution
 from worlds.textworld.compiled import NoCompiler
 
 SHIPPED = ROOT / "data" / "synthetic" / "rewardprediction"  # synthetic pairs of seed 0 and how they were built
@@ -156,7 +157,8 @@ class Job:
         try:
             there = self.opened()
             tasks = sorted(there.tasks)
-            there.plan(there.tasks[tasks[0]])
+            with suppress(NoSolution):
+                there.plan(there.tasks[tasks[0]])
         finally:
             close_all()  # workers have their own
         method = f"benchmark-{self.domain.name}{'-held-out' if self.domain.held_out else ''}"
@@ -179,12 +181,12 @@ def _built(job: Job, folder: Path, workers: int, show_progress: bool) -> Built:
 
 
 def play(job: Job, task_id: str) -> Played:
-    """One pair; a task of which no random trajectory is a negative is skipped, with the reason."""
+    """One pair. A task without an expert's plan, or without a random negative, is skipped with the reason."""
     there, started = job.opened(), time.monotonic()
     task = there.tasks[task_id]
     try:
         made = make_pair(there.world, task, partial(there.plan, task), there.source, job.domain.recipe(job.seed))
-    except NoNegative as reason:
+    except (NoNegative, NoSolution) as reason:  # a solver that searches may find no way
         result: dict[str, Any] = {"skipped": str(reason)}
     else:
         counts = {name: getattr(made, name) for name in COUNTED}

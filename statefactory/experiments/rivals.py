@@ -20,7 +20,7 @@ from statefactory.experiments.guided import WORLDS, no_reward_model
 from statefactory.experiments.predictions import EXTRACTIONS, INSTRUCTIONS, JUDGES
 from statefactory.experiments.statistics import title
 from statefactory.planning.guides import AtRandom, Oracle
-from statefactory.predictors import METHODS, Method, Predictor, PredictorSettings
+from statefactory.predictors import METHODS, Method, Predictor, PredictorSettings, fixed
 from statefactory.predictors.monotonic import Countdown, Monotonic
 from statefactory.reward_models.adapters import SHIPPED
 from statefactory.reward_models.predictor import register_adapters
@@ -34,17 +34,13 @@ PLACEBOS = (SHORTEST, RANDOM)
 PACKAGES = ("lab", "worlds", "agents", "statefactory")
 
 
-def _made(predictor: Predictor[Any], backbone: Backbone, settings: PredictorSettings) -> Predictor[Any]:
-    return predictor
-
-
 COUNTERS: Mapping[str, Method] = {
-    MONOTONIC: Method("Monotonic (the longest)", partial(_made, Monotonic(HORIZON))),
-    SHORTEST: Method("Shortest (placebo)", partial(_made, Countdown(HORIZON))),
-    RANDOM: Method("Random (placebo)", partial(_made, AtRandom())),
+    MONOTONIC: Method("Monotonic (the longest)", fixed(Monotonic(HORIZON))),
+    SHORTEST: Method("Shortest (placebo)", fixed(Countdown(HORIZON))),
+    RANDOM: Method("Random (placebo)", fixed(AtRandom())),
 }
 # Its progress is the world's: an experiment makes the oracle of a task.
-TRUE_SCORE = Method("Oracle (true score)", partial(_made, Oracle(len)))
+TRUE_SCORE = Method("Oracle (true score)", fixed(Oracle(len)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,4 +164,4 @@ def names_for(
 @cache
 def _ridge(path: Path) -> Method:
     version = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-    return Method("Ridge on embeddings, own domain", partial(_made, Ridge.read(path)), version=version)
+    return Method("Ridge on embeddings, own domain", fixed(Ridge.read(path)), version=version)

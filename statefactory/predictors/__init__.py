@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
@@ -73,6 +74,15 @@ class PredictorSettings(NamedTuple):
 
 
 Make = Callable[["Backbone", PredictorSettings], Predictor[Any]]
+
+
+def fixed(predictor: Predictor[Any]) -> Make:
+    """A `Make` of a predictor that asks no backbone and has no settings; picklable as the predictor is."""
+    return partial(_itself, predictor)
+
+
+def _itself(predictor: Predictor[Any], backbone: Backbone, settings: PredictorSettings) -> Predictor[Any]:
+    return predictor
 
 
 @dataclass(frozen=True)

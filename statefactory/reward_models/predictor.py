@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from lab.models.backbone import Backbone
-from statefactory.predictors import Predictor, PredictorSettings, register
+from statefactory.predictors import Predictor, fixed, register
 from statefactory.reward_models import adapters
 from statefactory.reward_models.adapters import SHIPPED, Adapter
 from statefactory.reward_models.scoring import Affine
@@ -144,9 +142,8 @@ def register_adapters(names: Sequence[str], folder: Path = SHIPPED) -> list[str]
         adapter = adapters.read(folder / name)
         methods.append(f"reward_model_{name}")
         # The rows' and the recipe's hash: an adapter that is trained anew makes another run.
-        register(methods[-1], f"Reward model, {name}", version=adapter.card["rows"][:16])(
-            partial(_learned, adapter.folder)
-        )
+        version = adapter.card["rows"][:16]
+        register(methods[-1], f"Reward model, {name}", version=version)(fixed(LearnedReward(adapter)))
     return methods
 
 
@@ -156,13 +153,5 @@ def register_critics(names: Sequence[str]) -> list[str]:
     for name in names:
         title = Path(name).name if Path(name).is_dir() else name
         methods.append(f"critic_{name.strip('/').replace('/', '.')}")  # a method's name is a part of its episodes'
-        register(methods[-1], f"Critic, {title}")(partial(_critic, name))
+        register(methods[-1], f"Critic, {title}")(fixed(Critic(name)))
     return methods
-
-
-def _critic(name: str, backbone: Backbone, settings: PredictorSettings) -> Predictor[Any]:
-    return Critic(name)
-
-
-def _learned(folder: Path, backbone: Backbone, settings: PredictorSettings) -> Predictor[Any]:
-    return LearnedReward(folder)

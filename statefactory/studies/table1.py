@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any
 
-from lab.models.backbone import Backbone
 from lab.results import tables
 from lab.runs.conditions import Condition
 from lab.runs.declaration import register
@@ -21,7 +19,7 @@ from statefactory.benchmark.domains import BY_NAME
 from statefactory.experiments import scores
 from statefactory.experiments.predictions import EXTRACTIONS, Predicting
 from statefactory.experiments.scoring import STANDARD, Scoring
-from statefactory.predictors import METHODS, Method, Predictor, PredictorSettings
+from statefactory.predictors import METHODS, Method, fixed
 from statefactory.predictors.monotonic import Monotonic
 
 SLICE = 6  # synthetic pairs of each domain by default: embedding all would take minutes, for a first look
@@ -35,11 +33,7 @@ def predicting(method: Method, name: str = "") -> Condition:
     return Condition(name or method.title, plays, extra=extra, recorded=not extra)
 
 
-def _monotonic(backbone: Backbone, settings: PredictorSettings) -> Predictor[Any]:
-    return Monotonic()
-
-
-MONOTONIC = predicting(Method("Monotonic", _monotonic))
+MONOTONIC = predicting(Method("Monotonic", fixed(Monotonic())))
 STATEFACTORY = predicting(METHODS["statefactory"])
 FRAGMENTS = STATEFACTORY.but("StateFactory, values as fragments", "values", "fragments", extra=True, recorded=False)
 
