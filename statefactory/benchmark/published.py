@@ -16,7 +16,7 @@ from typing import Any
 
 from lab.machine.datasets import Dataset, Report, UnexpectedData
 from lab.machine.faults import MissingData
-from statefactory.benchmark.schema import DOMAINS, Pair, Row, UnreadableTrajectory, pairs_of, read_row
+from statefactory.benchmark.schema import DOMAINS, Pair, Row, pairs_of, read_row
 
 NAME = "rewardprediction"
 HUB_DATASET = "YijunShen/RewardPrediction"
@@ -57,7 +57,7 @@ def fetch(folder: Path, report: Report) -> None:
 def read_published(domain: str, folder: Path | None = None) -> list[Pair]:
     """The complete pairs of a domain. folder: holds the domains' folders; by default that of the fetched dataset.
 
-    Raises MissingData if the domain is not there, UnreadableTrajectory naming a file that is not of the layout.
+    Raises MissingData if the domain is not there, ValueError naming a file that is not of the layout.
     """
     folder = DATASET.folder if folder is None else folder
     files = sorted(_files(folder / domain))
@@ -66,7 +66,7 @@ def read_published(domain: str, folder: Path | None = None) -> list[Pair]:
     folders: dict[str, Path] = {}
     for path in files:
         if folders.setdefault(path.parent.name, path.parent) != path.parent:
-            raise UnreadableTrajectory(f"{path.parent} and {folders[path.parent.name]} have one name, and so one task")
+            raise ValueError(f"{path.parent} and {folders[path.parent.name]} have one name, and so one task")
     return pairs_of(_read(path, domain) for path in files)
 
 
@@ -82,7 +82,7 @@ def _read(path: Path, domain: str) -> Row:
         trajectory = [_one_text(step) for step in record["trajectory"]]
         goal = record["goal_description"]
     except (ValueError, KeyError, TypeError) as error:
-        raise UnreadableTrajectory(f"{path} is no RewardPrediction trajectory: {error!r}") from None
+        raise ValueError(f"{path} is no RewardPrediction trajectory: {error!r}") from None
     kind = path.stem.partition("_")[0]
     return read_row(
         {

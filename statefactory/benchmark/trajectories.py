@@ -37,7 +37,7 @@ class Made:
 def make_pair(world: ListingWorld, task: Any, plan: Planner, source: str, recipe: Recipe) -> Made:
     """Play both trajectories.
 
-    plan: the actions so far -> the expert's. source: how they come about. Raises ExpertFailed or NoNegative.
+    plan: the actions so far -> the expert's. source: how they come about. Raises ValueError where the plan fails, NoNegative.
     """
     positive = play_positive(world, task, plan, recipe)
     # As long as the positive: so are 8 of the 9 printed pairs (A.5, D).
@@ -71,10 +71,6 @@ def _records(moves: Sequence[Move], shaped: Iterable[float], expert: range) -> t
     )
 
 
-class ExpertFailed(RuntimeError):
-    """An expert's plan does not reach the goal even from the very start; the message names the task."""
-
-
 @dataclass(frozen=True, slots=True)
 class Positive:
     """What was played. drawn: the padding that the seed asked for; used: what the expert could live with.
@@ -106,14 +102,14 @@ def play_positive(world: ListingWorld, task: Any, plan: Planner, recipe: Recipe)
 
     A plan that does not take the beginning into account has to get there at the same step as without it, and to be
     refused nothing more: some native walkthroughs open what is open. After `recipe.beginnings` of them one step fewer
-    is tried. Raises ExpertFailed if the plan fails without any.
+    is tried. Raises ValueError if the plan fails without any.
     """
     drawn = recipe.rule.draw(recipe.random(task.id, "padding"))
     initial, attempt = world.reset(task).text, 0
     usual = plan(())
     plain = play_plan(world, usual, recipe)
     if plain is None:
-        raise ExpertFailed(f"the expert's plan for {task.id} does not reach the goal: {'; '.join(usual)}")
+        raise ValueError(f"the expert's plan for {task.id} does not reach the goal: {'; '.join(usual)}")
     for before in range(drawn.before, 0, -1):
         for _ in range(recipe.beginnings):
             world.reset(task)
