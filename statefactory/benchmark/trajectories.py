@@ -37,7 +37,8 @@ class Made:
 def make_pair(world: ListingWorld, task: Any, plan: Planner, source: str, recipe: Recipe) -> Made:
     """Play both trajectories.
 
-    plan: the actions so far -> the expert's. source: how they come about. Raises ValueError where the plan fails, NoNegative.
+    plan: the actions so far -> the expert's. source: how they come about.
+    Raises ValueError where the plan fails, NoNegative.
     """
     positive = play_positive(world, task, plan, recipe)
     # As long as the positive: so are 8 of the 9 printed pairs (A.5, D).
@@ -90,7 +91,7 @@ class Positive:
         return tuple(move.action for move in self.moves[self.used.before : len(self.moves) - self.used.after])
 
 
-class Core(NamedTuple):
+class PlayedPlan(NamedTuple):
     """A plan's moves up to the one that reaches the goal, and which of them the world refused, from 0."""
 
     moves: list[Move]
@@ -126,8 +127,8 @@ def play_positive(world: ListingWorld, task: Any, plan: Planner, recipe: Recipe)
 
 
 def _after_beginning(
-    world: ListingWorld, first: Sequence[Move], plan: Planner, plain: Core, recipe: Recipe
-) -> Core | None:  # fmt: skip
+    world: ListingWorld, first: Sequence[Move], plan: Planner, plain: PlayedPlan, recipe: Recipe
+) -> PlayedPlan | None:  # fmt: skip
     if any(move.over or move.reaches_goal for move in first):
         return None
     usual, actions = plan(()), plan([move.action for move in first])
@@ -138,7 +139,7 @@ def _after_beginning(
     return core if len(core.moves) == len(plain.moves) and core.refused <= plain.refused else None
 
 
-def play_plan(world: ListingWorld, plan: Sequence[str], recipe: Recipe) -> Core | None:
+def play_plan(world: ListingWorld, plan: Sequence[str], recipe: Recipe) -> PlayedPlan | None:
     """Play a plan from the state at hand; None if it does not reach the goal."""
     moves: list[Move] = []
     refused = set()
@@ -148,14 +149,14 @@ def play_plan(world: ListingWorld, plan: Sequence[str], recipe: Recipe) -> Core 
         if not listed or moves[-1].observation.startswith(recipe.refusals):
             refused.add(number)
         if moves[-1].reaches_goal:
-            return Core(moves, frozenset(refused))
+            return PlayedPlan(moves, frozenset(refused))
         if moves[-1].over:
             break
     return None
 
 
 def _finished(
-    world: ListingWorld, task: Any, initial: str, first: list[Move], core: Core, drawn: Padding, redraws: int,
+    world: ListingWorld, task: Any, initial: str, first: list[Move], core: PlayedPlan, drawn: Padding, redraws: int,
     recipe: Recipe,
 ) -> Positive:  # fmt: skip
     """With the random steps after success, where the world goes on."""

@@ -77,7 +77,7 @@ for _name, (_title, _mode) in MODES.items():
 
 
 @dataclass(frozen=True, kw_only=True)
-class Predicting(Experiment):
+class PredictionExperiment(Experiment):
     """One predictor on some pairs of a domain of the benchmark.
 
     values, reasoning: see `statefactory.extraction.Extractor`. limit: how many pairs, 0 for all. shortest: take the
@@ -97,8 +97,8 @@ class Predicting(Experiment):
     headline: ClassVar[str] = "EPIC distance"
 
     @property
-    def results(self) -> type[Predicted]:
-        return Predicted
+    def results(self) -> type[PredictionResults]:
+        return PredictionResults
 
     def operators(self) -> tuple[str, ...]:
         return self.predictor.operators
@@ -193,7 +193,7 @@ class Predicting(Experiment):
 
 
 @dataclass(frozen=True)
-class Predicted(experiment.Results[Predicting]):
+class PredictionResults(experiment.Results[PredictionExperiment]):
     """What a predictor predicted for the pairs of a domain."""
 
     @cached_property

@@ -62,8 +62,8 @@ class Setup(Experiment):
     processes: ClassVar[int] = 1
 
     @property
-    def results(self) -> type[Paraphrased]:
-        return Paraphrased
+    def results(self) -> type[ParaphraseResults]:
+        return ParaphraseResults
 
     def operators(self) -> tuple[str, ...]:
         """The one question."""
@@ -79,7 +79,7 @@ class Setup(Experiment):
 
 
 @dataclass(frozen=True)
-class Paraphrased(experiment.Results[Setup]):
+class ParaphraseResults(experiment.Results[Setup]):
     """The triplets of a run; its failed episodes are probes that the model could not say in other words."""
 
     @cached_property
@@ -94,7 +94,7 @@ class Paraphrased(experiment.Results[Setup]):
 
 def collect(
     extracted: Results, engine: str, each: int = 12, seed: int = 0, workers: int = 0, cluster: str = "", **options: Any
-) -> Paraphrased:
+) -> ParaphraseResults:
     """Probes from so many trajectories of each domain, said in other words by the engine.
 
     extracted: a run with states that StateFactory extracted. The rest is as for `lab.runs.collecting.collect`. A probe
@@ -108,7 +108,7 @@ def collect(
     return collecting.collect(setup, workers, cluster, **options)
 
 
-def record(made: Paraphrased, embedding: str) -> None:
+def record(made: ParaphraseResults, embedding: str) -> None:
     """Save the paraphrases as a recording, if `python -m lab record` runs the notebook."""
     collecting.record(made, tables.table(accuracy_rows(made, embedding)), collecting.costs(made))
 
@@ -127,7 +127,7 @@ def probes_of(extracted: Results, each: int, seed: int) -> dict[str, Probe]:
     return named
 
 
-def accuracy_rows(made: Paraphrased, embedding: str) -> list[tables.Row]:
+def accuracy_rows(made: ParaphraseResults, embedding: str) -> list[tables.Row]:
     """The triplet accuracy of an embedding, as a share, over all domains; no row where no paraphrase could be read."""
     triplets = [triplet for group in made.triplets.values() for triplet in group]
     if not triplets:
@@ -142,7 +142,7 @@ def accuracy_rows(made: Paraphrased, embedding: str) -> list[tables.Row]:
     )]  # fmt: skip
 
 
-def accuracy_by_domain(made: Paraphrased, embeddings: Sequence[str]) -> pd.DataFrame:
+def accuracy_by_domain(made: ParaphraseResults, embeddings: Sequence[str]) -> pd.DataFrame:
     """A row a domain, a column an embedding: right triplets of all."""
     import pandas as pd
 
@@ -154,7 +154,7 @@ def accuracy_by_domain(made: Paraphrased, embeddings: Sequence[str]) -> pd.DataF
     return pd.DataFrame(lines).assign(paraphraser=made.backbone, evidence="measured")
 
 
-def sample(made: Paraphrased, embedding: str, most: int = 2) -> pd.DataFrame:
+def sample(made: ParaphraseResults, embedding: str, most: int = 2) -> pd.DataFrame:
     """The first triplets of each domain with their similarities."""
     shown = [(title(domain), *triplet) for domain, triplets in made.triplets.items() for triplet in triplets[:most]]
     table = readable(shown, columns=["domain", "anchor", "paraphrase", "distractor"])

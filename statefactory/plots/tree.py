@@ -25,7 +25,7 @@ CHOSEN, GAINED = drawing.ORANGE, drawing.BLUE
 class DrawnNode:
     """A node as it is drawn. row: the middle of its box, in rows from the top. hidden: children that have no room.
 
-    said: the row in which their number is told.
+    hidden_row: where the number of hidden children is drawn.
     """
 
     node: Node
@@ -33,7 +33,7 @@ class DrawnNode:
     row: float = 0.0
     children: list[DrawnNode] = field(default_factory=list)
     hidden: list[Node] = field(default_factory=list)
-    said: float = 0.0
+    hidden_row: float = 0.0
 
     def all(self) -> Iterator[DrawnNode]:
         """Itself, and what is shown below it."""
@@ -99,8 +99,8 @@ def _laid_out(shown: DrawnNode, free: list[float]) -> None:
         free[child.depth] = max(free[child.depth], shown.row)
         _laid_out(child, free)
     if shown.hidden:
-        shown.said = max(free[shown.depth + 1] - 0.3, shown.row) if shown.children else shown.row
-        free[shown.depth + 1] = shown.said + 0.9
+        shown.hidden_row = max(free[shown.depth + 1] - 0.3, shown.row) if shown.children else shown.row
+        free[shown.depth + 1] = shown.hidden_row + 0.9
 
 
 def _beside(shown: DrawnNode) -> Iterator[int]:
@@ -144,7 +144,7 @@ def _join(canvas: Canvas, start: tuple[float, float], child: DrawnNode, chosen: 
 def _say_hidden(canvas: Canvas, shown: DrawnNode, left: float) -> None:
     best = max(shown.hidden, key=lambda node: node.value)
     text = f"and {len(shown.hidden)} more, at best {_signed(best.value)}"
-    canvas.text(left, HEAD + shown.said * ROW, text, SMALL, COLUMN, color=drawing.QUIET)
+    canvas.text(left, HEAD + shown.hidden_row * ROW, text, SMALL, COLUMN, color=drawing.QUIET)
 
 
 def _signed(value: float) -> str:

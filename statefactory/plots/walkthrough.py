@@ -51,7 +51,7 @@ def draw_walkthrough(
     height = top + CURVE + 0.1 + strip + labels + 0.45 + panel.height + 2 * EDGE
     figure = plt.figure(figsize=(WIDTH, height), layout="constrained")
     figure.set_layout_engine("none")  # "none" from the start would be forgotten when the figure is first saved
-    tops = _Tops(figure, height)
+    tops = _StackedAxes(figure, height)
     _draw_title(tops, title)
     tops.skip(top)
     curve = tops.axes(CURVE)
@@ -77,7 +77,7 @@ def colormap() -> Colormap:
     return LinearSegmentedColormap.from_list("fit", ["#f4f7fa", "#9fc6e3", PREDICTED])
 
 
-class _Tops:
+class _StackedAxes:
     """Axes from top to bottom, with heights in inches."""
 
     def __init__(self, figure: Figure, height: float) -> None:
@@ -220,7 +220,7 @@ def _tall(actions: Iterable[str]) -> float:
     return max(long * sin(tilt) + lines * LINE * cos(tilt) for long, lines in sizes) + 0.15
 
 
-def _draw_heading(tops: _Tops, walked: Walkthrough, index: int) -> None:
+def _draw_heading(tops: _StackedAxes, walked: Walkthrough, index: int) -> None:
     axes = tops.axes(0.45, left=EDGE, right=EDGE)
     axes.axis("off")
     axes.set(xlim=(0, WIDTH - 2 * EDGE), ylim=(0, 1))
@@ -230,7 +230,7 @@ def _draw_heading(tops: _Tops, walked: Walkthrough, index: int) -> None:
     write(axes, WIDTH - 2 * EDGE, 0.6, RULE, SMALL, color=GREY, ha="right", va="center")
 
 
-def _draw_title(tops: _Tops, lines: Sequence[str]) -> None:
+def _draw_title(tops: _StackedAxes, lines: Sequence[str]) -> None:
     for number, line in enumerate([*lines, KEY]):
         size, color = (SIZE + 2, INK) if line != KEY else (SMALL, GREY)
         at = 1 - (0.25 + 0.23 * number) / tops.height

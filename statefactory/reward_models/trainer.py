@@ -54,7 +54,7 @@ class PrefixTrainer(RewardTrainer):
         })  # fmt: skip
         super().__init__(
             model=model, args=config, train_dataset=rows, processing_class=tokenizer, data_collator=self._numbered,
-            callbacks=[_Following(self, bar), *callbacks],
+            callbacks=[_ProgressCallback(self, bar), *callbacks],
         )  # fmt: skip
         self.remove_callback(PrinterCallback)
 
@@ -89,7 +89,7 @@ class PrefixTrainer(RewardTrainer):
         """None: trl writes one beside every checkpoint; ours comes with the adapter."""
 
 
-class _Following(TrainerCallback):
+class _ProgressCallback(TrainerCallback):
     """Takes the counts from the last log line of an earlier session, and tells the progress line how it goes."""
 
     def __init__(self, trainer: PrefixTrainer, bar: Bar) -> None:

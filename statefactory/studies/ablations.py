@@ -97,7 +97,7 @@ def available(embeddings: Sequence[str]) -> list[str]:
 
 
 def embedding_rows(
-    results: Results, made: triplets.Paraphrased, embeddings: Sequence[str], score: Scoring = STANDARD
+    results: Results, made: triplets.ParaphraseResults, embeddings: Sequence[str], score: Scoring = STANDARD
 ) -> pd.DataFrame:
     """Table 15's rows: triplet accuracy and EPIC distances of each embedding."""
     import pandas as pd

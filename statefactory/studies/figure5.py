@@ -24,7 +24,7 @@ TABLES = {
 
 
 def panels(
-    levels: Results, results: Results, made: triplets.Paraphrased, embeddings: Sequence[str],
+    levels: Results, results: Results, made: triplets.ParaphraseResults, embeddings: Sequence[str],
     replays: Sequence[Results] = (),
 ) -> dict[str, pd.DataFrame]:  # fmt: skip
     """Panel -> its rows, published before measured, of one metric each: Overall, or triplet accuracy in the last.

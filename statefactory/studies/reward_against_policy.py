@@ -20,7 +20,7 @@ from lab.runs import collecting
 from lab.runs.study_results import Results
 from statefactory.experiments import monotonic, rivals
 from statefactory.experiments.best_of_n import CHANCE, END, MIDWAY, Choices, choices, success
-from statefactory.experiments.predictions import Predicting
+from statefactory.experiments.predictions import PredictionExperiment
 from statefactory.experiments.reward_models import LORA, OWN, kept
 from statefactory.experiments.rivals import LEARNED, ORACLE, PLACEBOS, RIDGE, SHORTEST
 from statefactory.experiments.scoring import STANDARD, Scoring
@@ -131,7 +131,7 @@ def distances(
         benchmarks=(world,), conditions=titles.values(), data=data, limit=limit, engine=engine, engines=own,
         workers=workers, cluster=cluster,
     )  # fmt: skip
-    pairs = Predicting(domain=world, data=data, limit=limit).pairs()
+    pairs = PredictionExperiment(domain=world, data=data, limit=limit).pairs()
     by_predictor: dict[str, Distances] = {}
     for name, method in methods.items():
         if run and name in titles:

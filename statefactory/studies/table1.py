@@ -17,7 +17,7 @@ from lab.runs.study_results import Results
 from statefactory.benchmark import DOMAINS
 from statefactory.benchmark.domains import BY_NAME
 from statefactory.experiments import scores
-from statefactory.experiments.predictions import EXTRACTIONS, Predicting
+from statefactory.experiments.predictions import EXTRACTIONS, PredictionExperiment
 from statefactory.experiments.scoring import STANDARD, Scoring
 from statefactory.predictors import METHODS, Method, fixed
 from statefactory.predictors.monotonic import Monotonic
@@ -28,7 +28,7 @@ ABLATIONS = tuple(title for name, (title, _) in EXTRACTIONS.items() if name != "
 
 def predicting(method: Method, name: str = "") -> Condition:
     """A predictor as a condition, called by its title. Table 13's other levels are played where they are named."""
-    plays = {domain: partial(Predicting, domain=domain, predictor=method) for domain in DOMAINS}
+    plays = {domain: partial(PredictionExperiment, domain=domain, predictor=method) for domain in DOMAINS}
     extra = method.title in ABLATIONS and not name
     return Condition(name or method.title, plays, extra=extra, recorded=not extra)
 
