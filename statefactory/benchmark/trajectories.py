@@ -20,7 +20,7 @@ Planner = Callable[[Sequence[str]], Sequence[str]]  # the actions so far -> thos
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class PairBuild:
     """A pair, and how often a random draw was rejected for it.
 
     taken_back: steps of the negative that failed. unpadded: random steps before the expert that were asked for and left
@@ -34,7 +34,7 @@ class Made:
     unpadded: int
 
 
-def make_pair(world: ListingWorld, task: Any, plan: Planner, source: str, recipe: Recipe) -> Made:
+def make_pair(world: ListingWorld, task: Any, plan: Planner, source: str, recipe: Recipe) -> PairBuild:
     """Play both trajectories.
 
     plan: the actions so far -> the expert's. source: how they come about.
@@ -62,7 +62,7 @@ def make_pair(world: ListingWorld, task: Any, plan: Planner, source: str, recipe
         ),
     )  # fmt: skip
     unpadded = positive.drawn.before - positive.used.before
-    return Made(rows, positive.redraws, negative.redraws, negative.taken_back, unpadded)
+    return PairBuild(rows, positive.redraws, negative.redraws, negative.taken_back, unpadded)
 
 
 def _records(moves: Sequence[Move], shaped: Iterable[float], expert: range) -> tuple[StepRecord, ...]:
